@@ -1,0 +1,102 @@
+# make            build (configuring first if need be)
+# make demo       set up, build, run real programs with and without the plugin
+# make check      set up, build, run every test on every MPI found
+# make bench      plugin against host against the machine's floor
+# make lint       formatter, clang-tidy, cppcheck, shellcheck
+# make install    PREFIX=… DESTDIR=…
+# `make help` lists the rest.
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+# The two commands of the README bring what is missing before anything is built.
+ifneq ($(filter demo check bench lint check-% setup,$(MAKECMDGOALS)),)
+SETUP := build/conf/setup.stamp
+endif
+
+-include build/config.mk
+build/config.mk: configure $(SETUP)
+	./configure
+	@touch $@
+
+build/conf/setup.stamp: tools/setup
+	tools/setup
+	@mkdir -p $(@D) && touch $@
+
+setup: build/conf/setup.stamp
+
+LIB := build/lib/libmpiaccel.so
+CORE := $(wildcard core/*.c)
+MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard alloc/*.c rma_shm/*.c pmpi_wrap/*.c)
+ABI := $(wildcard pmpi_wrap/abi/*.c)
+ISAS := baseline $(if $(findstring x86_64,$(shell uname -m)),avx2)
+
+OBJECTS := $(MODULES:%.c=build/obj/%.o) $(ISAS:%=build/obj/core/kernels_%.o) \
+           $(ABIS:%=build/obj/abi_%.o)
+ABI_OBJECTS = $(ABI:pmpi_wrap/abi/%.c=build/obj/$(1)/%.o)
+JEMALLOC_LIB := build/jemalloc/libmpiaccel_je.a
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
+            $(if $(CI),-Werror)
+COMPILE = $(CC) -std=gnu11 -D_GNU_SOURCE -I. -Ibuild/jemalloc/include $(CFLAGS) $(WARNINGS) \
+          -fPIC -fvisibility=hidden -fno-semantic-interposition -pthread -MMD -MP $(TLS_FLAGS)
+
+all: $(LIB)
+
+$(LIB): $(OBJECTS) $(JEMALLOC_LIB) pmpi_wrap/exports.map
+	@mkdir -p $(@D)
+	$(CC) -shared -o $@ $(CFLAGS) $(LDFLAGS) -Wl,-soname,libmpiaccel.so -Wl,--no-undefined \
+	    -Wl,--version-script=pmpi_wrap/exports.map -Wl,-z,nodelete -Wl,--gc-sections \
+	    $(OBJECTS) $(JEMALLOC_LIB) -pthread -ldl
+
+build/obj/%.o: %.c build/config.mk | $(JEMALLOC_LIB)
+	@mkdir -p $(@D)
+	$(COMPILE) -c $< -o $@
+
+# Each instruction set's kernels are one compile of the same file. Integers wrap as hosts' do.
+ISA_baseline :=
+ISA_avx2 := -mavx2 -mfma -ffp-contract=off
+build/obj/core/kernels_%.o: core/kernels.c build/config.mk
+	@mkdir -p $(@D)
+	$(COMPILE) -O3 -fwrapv $(ISA_$*) -DKERNELS=kernels_$* -c $< -o $@
+
+# Each ABI is one compile of the same files, linked into one object that shows only its table.
+define abi_rules
+build/obj/$(1)/%.o: pmpi_wrap/abi/%.c build/config.mk | $(JEMALLOC_LIB)
+	@mkdir -p $$(@D)
+	$$(COMPILE) $$(patsubst -I%,-isystem %,$$(INCLUDES_$(1))) -DABI_NAME=$(1) -c $$< -o $$@
+build/obj/abi_$(1).o: $$(call ABI_OBJECTS,$(1))
+	$$(CC) -r -nostdlib -o $$@ $$^
+	objcopy --keep-global-symbol=abi_$(1) $$@
+endef
+$(foreach abi,$(ABIS),$(eval $(call abi_rules,$(abi))))
+
+# A jemalloc of our own: other names than the program's, no constructor (nothing may happen in a
+# process that is not MPI), thread state that does not need the static block of a late dlopen.
+$(JEMALLOC_LIB): build/config.mk
+	@mkdir -p build/jemalloc
+	@echo "building jemalloc (half a minute)"
+	rm -rf build/jemalloc/src && mkdir -p build/jemalloc/src
+	if [ -d "$(JEMALLOC)" ]; then cp -r "$(JEMALLOC)"/. build/jemalloc/src; \
+	else tar -xf "$(JEMALLOC)" -C build/jemalloc/src --strip-components=1; fi
+	cd build/jemalloc/src && ./configure CC="$(CC)" CFLAGS="-O2 -g -fvisibility=hidden $(TLS_FLAGS)" \
+	    --with-jemalloc-prefix=mpiaccel_je_ --with-private-namespace=mpiaccel_ \
+	    --disable-initial-exec-tls --disable-cache-oblivious --disable-cxx --disable-prof \
+	    --disable-stats --disable-fill --disable-libdl --disable-shared --disable-doc \
+	    >../configure.log 2>&1
+	$(MAKE) -C build/jemalloc/src lib/libjemalloc_pic.a MAKEFLAGS= MAKEOVERRIDES= -j2 \
+	    >build/jemalloc/make.log 2>&1
+	rm -rf build/jemalloc/include && cp -r build/jemalloc/src/include build/jemalloc/include
+	objcopy --remove-section=.init_array --remove-section=.rela.init_array \
+	    build/jemalloc/src/lib/libjemalloc_pic.a $@
+
+clean:
+	rm -rf build/obj build/lib build/bin build/test
+
+distclean:
+	rm -rf build
+
+.PHONY: all setup clean distclean
+
+-include $(shell find build/obj -name '*.d' 2>/dev/null)

@@ -1,0 +1,222 @@
+#include "alloc/arena.h"
+
+#include "core/layout.h"
+
+#include <errno.h>
+#include <jemalloc/jemalloc.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define je(name) mpiaccel_je_##name
+
+/* narenas: its own default arena serves book-keeping only. lg_tcache_max: 1 MiB allocations come
+ * from the thread's cache. muzzy: what is purged is gone at once. */
+const char *je(malloc_conf) = "narenas:1,lg_tcache_max:20,muzzy_decay_ms:0,dirty_decay_ms:10000";
+
+/* As "experimental.arenas_create_ext" of jemalloc 5.3 takes it; its headers do not declare it. */
+struct arena_config {
+    extent_hooks_t *extent_hooks;
+    bool metadata_use_hooks;
+};
+
+/* A part of the slice that one arena grows into, from its start. Under its own mutex: jemalloc may
+ * call the hooks from several threads. */
+struct region {
+    extent_hooks_t hooks;
+    pthread_mutex_t mutex;
+    char *start, *next, *end;
+    unsigned arena;
+};
+
+static struct region heap, control;
+static uint8_t *live_at; /* a byte a grain of the heap */
+static _Atomic uint64_t live, peak, allocations, idle;
+
+/* ---- jemalloc's hooks: return values are its own, true is failure ---- */
+
+static void *grow(extent_hooks_t *hooks, void *at, size_t size, size_t alignment, bool *zero,
+                  bool *commit, unsigned arena)
+{
+    (void)arena;
+    struct region *r = (struct region *)hooks;
+    if (at) /* growing in place by choice of address: not here */
+        return NULL;
+    pthread_mutex_lock(&r->mutex);
+    char *start = (char *)round_up((uintptr_t)r->next, alignment);
+    bool fits = start <= r->end && size <= (size_t)(r->end - start);
+    if (fits)
+        r->next = start + size;
+    pthread_mutex_unlock(&r->mutex);
+    if (!fits)
+        return NULL;
+    *zero = true; /* never touched: a hole of the file */
+    *commit = true;
+    return start;
+}
+
+/* Addresses are never given back, pages are. */
+static bool keep(extent_hooks_t *hooks, void *at, size_t size, bool committed, unsigned arena)
+{
+    (void)hooks, (void)at, (void)size, (void)committed, (void)arena;
+    return true;
+}
+
+/* MADV_DONTNEED would drop our mapping of the pages and leave the pages; this frees them. Also the
+ * way to know that they read as zeroes again. */
+static bool purge(extent_hooks_t *hooks, void *at, size_t size, size_t offset, size_t length,
+                  unsigned arena)
+{
+    (void)hooks, (void)size, (void)arena;
+    return madvise((char *)at + offset, length, MADV_REMOVE) != 0;
+}
+
+static bool split(extent_hooks_t *hooks, void *at, size_t size, size_t a, size_t b, bool committed,
+                  unsigned arena)
+{
+    (void)hooks, (void)at, (void)size, (void)a, (void)b, (void)committed, (void)arena;
+    return false;
+}
+
+static bool merge(extent_hooks_t *hooks, void *a, size_t a_size, void *b, size_t b_size,
+                  bool committed, unsigned arena)
+{
+    (void)hooks, (void)a, (void)a_size, (void)b, (void)b_size, (void)committed, (void)arena;
+    return false;
+}
+
+static const extent_hooks_t region_hooks = {
+    .alloc = grow, .dalloc = keep, .purge_forced = purge, .split = split, .merge = merge};
+
+/* ---- opening ---- */
+
+static bool set_arena(const char *what, unsigned arena, size_t value)
+{
+    size_t mib[3], depth = 3;
+    if (je(mallctlnametomib)(what, mib, &depth))
+        return false;
+    mib[1] = arena;
+    return je(mallctlbymib)(mib, depth, NULL, NULL, &value, sizeof value) == 0;
+}
+
+/* An arena that asks for pieces of `step` bytes, not for ever larger ones. */
+static bool create_arena(struct region *r, char *start, size_t size, size_t step)
+{
+    r->hooks = region_hooks;
+    r->start = r->next = start;
+    r->end = start + size;
+    pthread_mutex_init(&r->mutex, NULL);
+    struct arena_config wanted = {.extent_hooks = &r->hooks, .metadata_use_hooks = false};
+    size_t length = sizeof r->arena;
+    return !je(mallctl)("experimental.arenas_create_ext", &r->arena, &length, &wanted,
+                        sizeof wanted) &&
+           set_arena("arena.0.retain_grow_limit", r->arena, step) &&
+           set_arena("arena.0.oversize_threshold", r->arena, ARENA_KEEP);
+}
+
+bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
+{
+    char *start = (char *)round_up((uintptr_t)slice + control_size, LAYOUT_PAGE);
+    size_t room = (size_t)(slice + size - LAYOUT_GAP - start);
+    room = round_down(min_size(room, limit), LAYOUT_PAGE);
+    void *map = mmap(NULL, room / ARENA_GRAIN, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED)
+        return false;
+    if (!create_arena(&control, slice, control_size, (size_t)1 << 20) ||
+        !create_arena(&heap, start, room, (size_t)64 << 20)) {
+        munmap(map, room / ARENA_GRAIN);
+        return false;
+    }
+    live_at = map;
+    return true;
+}
+
+/* ---- the heap ---- */
+
+/* From now on this thread's jemalloc cache belongs to the heap. */
+static COLD bool bind_thread(struct thread *thread)
+{
+    if (je(mallctl)("thread.arena", NULL, NULL, &heap.arena, sizeof heap.arena))
+        return false;
+    thread->heap_bound = true;
+    return true;
+}
+
+static void count_alloc(size_t size)
+{
+    uint64_t now = thread_add(&live, size);
+    thread_add(&allocations, 1);
+    if (now > atomic_load_explicit(&peak, memory_order_relaxed))
+        atomic_store_explicit(&peak, now, memory_order_relaxed);
+    if (atomic_load_explicit(&idle, memory_order_relaxed) >= size)
+        thread_add(&idle, -(uint64_t)size);
+}
+
+static COLD void give_back(void)
+{
+    size_t mib[3], depth = 3;
+    atomic_store_explicit(&idle, 0, memory_order_relaxed);
+    je(mallctl)("thread.tcache.flush", NULL, NULL, NULL, 0);
+    if (je(mallctlnametomib)("arena.0.purge", mib, &depth))
+        return;
+    mib[1] = heap.arena;
+    je(mallctlbymib)(mib, depth, NULL, NULL, NULL, 0);
+}
+
+void *arena_alloc(size_t size, size_t align)
+{
+    struct thread *thread = thread_self();
+    if (UNLIKELY(!live_at || size > (size_t)(heap.end - heap.start)))
+        return NULL;
+    if (UNLIKELY(!thread->heap_bound) && !bind_thread(thread))
+        return NULL;
+    size = size ? round_up(size, ARENA_GRAIN) : ARENA_GRAIN;
+    /* Every size class that a multiple of the grain falls into is one too. */
+    char *at = LIKELY(align <= ARENA_GRAIN) ? je(malloc)(size) : je(aligned_alloc)(align, size);
+    if (UNLIKELY(!at))
+        return NULL;
+    live_at[(at - heap.start) / ARENA_GRAIN] = 1;
+    count_alloc(je(malloc_usable_size)(at));
+    return at;
+}
+
+enum arena_answer arena_free(void *at)
+{
+    char *p = at;
+    if (!live_at || p < heap.start || p >= heap.end)
+        return ARENA_FOREIGN;
+    size_t offset = (size_t)(p - heap.start);
+    if (offset % ARENA_GRAIN || !live_at[offset / ARENA_GRAIN])
+        return ARENA_BAD;
+    live_at[offset / ARENA_GRAIN] = 0;
+    size_t size = je(malloc_usable_size)(p);
+    struct thread *thread = thread_self();
+    if (UNLIKELY(!thread->heap_bound))
+        bind_thread(thread);
+    je(sdallocx)(p, size, 0);
+    thread_add(&live, -(uint64_t)size);
+    if (UNLIKELY(thread_add(&idle, size) > ARENA_KEEP))
+        give_back();
+    return ARENA_FREED;
+}
+
+struct arena_use arena_use(void)
+{
+    return (struct arena_use){atomic_load(&live), atomic_load(&peak), atomic_load(&allocations)};
+}
+
+/* ---- the control part ---- */
+
+void *arena_control_alloc(size_t size)
+{
+    if (!live_at)
+        return NULL;
+    return je(mallocx)(size, MALLOCX_ARENA(control.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ZERO |
+                                 MALLOCX_ALIGN(LINE));
+}
+
+void arena_control_free(void *at)
+{
+    je(dallocx)(at, MALLOCX_TCACHE_NONE);
+}

@@ -1,0 +1,102 @@
+#include "alloc/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static uint32_t number(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
+}
+
+uint32_t job_slurm_tasks(const char *text, unsigned long node)
+{
+    while (*text) {
+        char *end;
+        unsigned long tasks = strtoul(text, &end, 10), times = 1;
+        if (end == text)
+            return 0;
+        if (!strncmp(end, "(x", 2)) {
+            times = strtoul(end + 2, &end, 10);
+            end += *end == ')';
+        }
+        if (node < times)
+            return (uint32_t)tasks;
+        node -= times;
+        text = end + (*end == ',');
+    }
+    return 0;
+}
+
+static uint32_t local_size(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                        "MV2_COMM_WORLD_LOCAL_SIZE", "PALS_LOCAL_SIZE"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (number(names[i]))
+            return number(names[i]);
+    const char *tasks = getenv("SLURM_STEP_TASKS_PER_NODE");
+    return tasks ? job_slurm_tasks(tasks, number("SLURM_NODEID")) : 0;
+}
+
+/* The daemon that serves all ranks of the job on this node. Two jobs may share a namespace's name
+ * (it is derived from a process id), not their daemon's address. */
+static const char *pmix_server(void)
+{
+    static const char *const names[] = {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3",
+                                        "PMIX_SERVER_URI21", "PMIX_SERVER_URI2"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i]))
+            return getenv(names[i]);
+    return "";
+}
+
+/* When process `pid` was started, in clock ticks since boot: tells a reused id apart. */
+static unsigned long long start_time(int pid)
+{
+    char path[64], line[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    size_t length = fread(line, 1, sizeof line - 1, file);
+    fclose(file);
+    line[length] = 0;
+    const char *field = strrchr(line, ')'); /* ends the second field, which may hold anything */
+    for (int i = 2; field && i < 22; i++)
+        field = strchr(field + 1, ' ');
+    return field ? strtoull(field, NULL, 10) : 0;
+}
+
+/* Under Hydra the other end of PMI_FD is the node's proxy, one process for all our ranks. */
+static bool pmi_key(struct job *job)
+{
+    struct ucred proxy;
+    socklen_t length = sizeof proxy;
+    if (!getenv("PMI_FD") || !getenv("PMI_RANK") ||
+        getsockopt((int)number("PMI_FD"), SOL_SOCKET, SO_PEERCRED, &proxy, &length) || !proxy.pid)
+        return false;
+    snprintf(job->key, sizeof job->key, "pmi %d %llu", proxy.pid, start_time(proxy.pid));
+    return true;
+}
+
+static bool pmix_key(struct job *job)
+{
+    const char *space = getenv("PMIX_NAMESPACE");
+    if (!space || !getenv("PMIX_RANK"))
+        return false;
+    snprintf(job->key, sizeof job->key, "pmix %s %s", space, pmix_server());
+    return true;
+}
+
+void job_read(struct job *job)
+{
+    if (pmix_key(job) || pmi_key(job)) {
+        job->local_size = local_size();
+        return;
+    }
+    job->key[0] = 0;
+    job->local_size = 1;
+}

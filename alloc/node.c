@@ -1,0 +1,479 @@
+#include "alloc/node.h"
+
+#include "core/config.h"
+#include "core/say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct node node = {.why_not = REASON_NOT_INITIALISED};
+
+static const size_t most_in_all = (size_t)1 << 45; /* of the 47 bits of an address */
+static const size_t least_slice = (size_t)16 << 20;
+static const size_t most_control = (size_t)1 << 30;
+
+/* members by world rank */
+static struct {
+    int count;
+    int32_t *member;
+} by_rank;
+
+struct greeting {
+    uint64_t magic;
+    uint32_t version;
+    uint64_t heap; /* most it will take */
+    uint64_t room; /* address space it has left */
+};
+
+struct offer {
+    uint64_t magic;
+    uint32_t me; /* the receiver's place */
+    uint32_t size;
+    uint64_t file_size; /* 0: partial, and no descriptor comes with it */
+};
+
+static struct {
+    struct job job;
+    int listener; /* the leader's */
+    int leader;   /* a member's connection to it */
+    int file;     /* kept for fork */
+} rendezvous = {.listener = -1, .leader = -1, .file = -1};
+
+static size_t physical_memory(void)
+{
+    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t used_address_space(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file) {
+        if (fscanf(file, "%lu", &pages) != 1)
+            pages = 0;
+        fclose(file);
+    }
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t address_space_left(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return SIZE_MAX;
+    size_t used = used_address_space();
+    return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
+static struct greeting own_greeting(void)
+{
+    return (struct greeting){.magic = LAYOUT_MAGIC,
+                             .version = LAYOUT_VERSION,
+                             .heap = config.heap_size ? config.heap_size : physical_memory(),
+                             .room = address_space_left()};
+}
+
+/* FNV-1a: the key may be longer than a socket's name. */
+static uint64_t hash(const char *text)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+static socklen_t socket_name(struct sockaddr_un *address)
+{
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    int length =
+        snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "mpiaccel-%u-%016llx",
+                 geteuid(), (unsigned long long)hash(rendezvous.job.key));
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+static bool same_user(int connection)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    return !getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) &&
+           peer.uid == geteuid();
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* Bind and lead, or connect and greet. False: refused, as happens between the leader's bind and
+ * its listen, and after it has settled; then the name is free again soon. */
+static bool lead_or_join(void)
+{
+    struct sockaddr_un address;
+    socklen_t length = socket_name(&address);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return true;
+    if (!bind(fd, (struct sockaddr *)&address, length)) {
+        listen(fd, (int)rendezvous.job.local_size);
+        rendezvous.listener = fd;
+        return true;
+    }
+    struct greeting greeting = own_greeting();
+    if (errno == EADDRINUSE && !connect(fd, (struct sockaddr *)&address, length) && same_user(fd) &&
+        send(fd, &greeting, sizeof greeting, MSG_NOSIGNAL) > 0) {
+        rendezvous.leader = fd;
+        return true;
+    }
+    bool refused = errno == ECONNREFUSED || errno == EAGAIN;
+    close(fd);
+    return !refused;
+}
+
+void node_enter(const struct job *job)
+{
+    enum { TRIES = 2000 };
+    rendezvous.job = *job;
+    if (job->local_size < 2)
+        return;
+    struct sync_wait wait = SYNC_WAIT;
+    for (int i = 0; i < TRIES && !lead_or_join(); i++)
+        sync_pause(&wait);
+}
+
+/* Receive, waiting if need be. False: the peer is gone or sent something else. */
+static bool receive(int connection, void *to, size_t size, int *file)
+{
+    union {
+        char space[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct iovec data = {to, size};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = file ? control.space : NULL,
+                             .msg_controllen = file ? sizeof control.space : 0};
+    struct sync_wait wait = SYNC_WAIT;
+    ssize_t got;
+    while ((got = recvmsg(connection, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC)) < 0 &&
+           (errno == EAGAIN || errno == EINTR))
+        sync_pause(&wait);
+    struct cmsghdr *part = file && got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (part && part->cmsg_type == SCM_RIGHTS)
+        memcpy(file, CMSG_DATA(part), sizeof *file);
+    return got == (ssize_t)size;
+}
+
+static bool transmit(int connection, const void *from, size_t size, int file)
+{
+    union {
+        char space[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {{0}};
+    struct iovec data = {(void *)from, size};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+    if (file >= 0) {
+        message.msg_control = control.space;
+        message.msg_controllen = sizeof control.space;
+        struct cmsghdr *part = CMSG_FIRSTHDR(&message);
+        part->cmsg_level = SOL_SOCKET;
+        part->cmsg_type = SCM_RIGHTS;
+        part->cmsg_len = CMSG_LEN(sizeof file);
+        memcpy(CMSG_DATA(part), &file, sizeof file);
+    }
+    return sendmsg(connection, &message, MSG_NOSIGNAL) == (ssize_t)size;
+}
+
+/* A descriptor out of the way of programs that count theirs. */
+static int move_up(int fd)
+{
+    int up = fcntl(fd, F_DUPFD_CLOEXEC, 500);
+    if (up < 0)
+        return fd;
+    close(fd);
+    return up;
+}
+
+static int create_file(size_t size)
+{
+    int fd = memfd_create("mpiaccel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -1;
+    if (ftruncate(fd, (off_t)size) ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Map the file. Peers' slices are of no use in a core file or a child. */
+static bool map_file(uint32_t me, uint32_t size, size_t file_size)
+{
+    char *base = mmap(NULL, file_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                      rendezvous.file, 0);
+    if (base == MAP_FAILED)
+        return false;
+    node.base = base;
+    node.end = base + file_size;
+    by_rank.member = malloc((size_t)by_rank.count * sizeof *by_rank.member);
+    node.header = (struct layout_header *)base;
+    node.me = me;
+    node.size = size;
+    node.slice_size = (file_size - layout_header_size(size)) / size;
+    return by_rank.member;
+}
+
+static void set_peers_apart(void)
+{
+    char *mine = node_slice(node.me), *after = mine + node.slice_size;
+    madvise(node.base, (size_t)(mine - node.base), MADV_DONTFORK);
+    madvise(node.base, (size_t)(mine - node.base), MADV_DONTDUMP);
+    madvise(after, (size_t)(node.end - after), MADV_DONTFORK);
+    madvise(after, (size_t)(node.end - after), MADV_DONTDUMP);
+}
+
+static void unmap_file(enum reason why)
+{
+    if (node.header)
+        munmap(node.base, (size_t)(node.end - node.base));
+    free(by_rank.member);
+    by_rank.member = NULL;
+    close_fd(&rendezvous.file);
+    node = (struct node){.why_not = why};
+}
+
+static void write_record(int world_rank)
+{
+    struct layout_member *me = node_member(node.me);
+    me->world_rank = world_rank;
+    me->pid = getpid();
+    me->asymmetric = sync_register_fences();
+    sched_getaffinity(0, sizeof me->cpus, (cpu_set_t *)me->cpus);
+}
+
+/* ---- the leader ---- */
+
+/* Accept all that have connected; returns how many sent a good greeting. */
+static uint32_t accept_all(int *members, uint32_t most, struct greeting *together)
+{
+    uint32_t count = 0;
+    int fd;
+    while (count < most &&
+           (fd = accept4(rendezvous.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+        struct greeting g;
+        if (!same_user(fd) || recv(fd, &g, sizeof g, 0) != sizeof g || g.magic != LAYOUT_MAGIC ||
+            g.version != LAYOUT_VERSION) {
+            close(fd);
+            continue;
+        }
+        together->heap = g.heap > together->heap ? g.heap : together->heap;
+        together->room = min_size(g.room, together->room);
+        members[count++] = fd;
+    }
+    return count;
+}
+
+/* Create the file for `size` members and fill its header. */
+static bool create_shared(uint32_t size, const struct greeting *together)
+{
+    size_t most = min_size(together->room / 2, most_in_all) / size;
+    size_t slice = min_size(round_up(min_size(together->heap, most_in_all), LAYOUT_PAGE) +
+                                min_size(most_control, together->heap / 8) + LAYOUT_GAP,
+                            most);
+    slice = round_down(slice, LAYOUT_PAGE);
+    if (slice < least_slice)
+        return false;
+    size_t file_size = layout_header_size(size) + size * slice;
+    rendezvous.file = create_file(file_size);
+    if (rendezvous.file < 0 || !map_file(0, size, file_size))
+        return false;
+    *node.header = (struct layout_header){
+        .magic = LAYOUT_MAGIC,
+        .version = LAYOUT_VERSION,
+        .members = size,
+        .slice_size = slice,
+        .control_size = round_down(min_size(most_control, slice / 8), LAYOUT_PAGE),
+    };
+    return true;
+}
+
+/* Make the offer to all and collect their answers. */
+static bool offer_to_all(const int *members, uint32_t count, bool shared)
+{
+    bool all = shared;
+    for (uint32_t i = 0; i < count; i++) {
+        struct offer offer = {.magic = LAYOUT_MAGIC,
+                              .me = i + 1,
+                              .size = count + 1,
+                              .file_size = shared ? (size_t)(node.end - node.base) : 0};
+        all &= transmit(members[i], &offer, sizeof offer, shared ? rendezvous.file : -1);
+    }
+    for (uint32_t i = 0; shared && i < count; i++) {
+        char good = 0;
+        all &= receive(members[i], &good, 1, NULL) && good;
+    }
+    return all;
+}
+
+static void lead(int world_rank)
+{
+    uint32_t expected = rendezvous.job.local_size;
+    int *members = calloc(expected, sizeof *members);
+    struct greeting together = own_greeting();
+    uint32_t count = 0;
+    if (members && rendezvous.listener >= 0) {
+        int flags = fcntl(rendezvous.listener, F_GETFL);
+        fcntl(rendezvous.listener, F_SETFL, flags | O_NONBLOCK);
+        count = accept_all(members, expected - 1, &together);
+    }
+    close_fd(&rendezvous.listener);
+    bool complete = members && count + 1 == expected;
+    bool shared = complete && create_shared(expected, &together);
+    if (shared)
+        write_record(world_rank);
+    bool all = offer_to_all(members, count, shared);
+    if (shared)
+        sync_post(&node.header->verdict, all ? LAYOUT_COMPLETE : LAYOUT_PARTIAL);
+    for (uint32_t i = 0; i < count; i++)
+        close(members[i]);
+    free(members);
+    if (!all)
+        unmap_file(complete ? REASON_NO_SHARING : REASON_NO_PLUGIN);
+}
+
+/* ---- a member ---- */
+
+static bool header_is_good(void)
+{
+    const struct layout_header *h = node.header;
+    return h->magic == LAYOUT_MAGIC && h->version == LAYOUT_VERSION && h->members == node.size &&
+           layout_size(h) == (size_t)(node.end - node.base);
+}
+
+static void join(int world_rank)
+{
+    struct offer offer;
+    bool heard = receive(rendezvous.leader, &offer, sizeof offer, &rendezvous.file) &&
+                 offer.magic == LAYOUT_MAGIC;
+    char good = heard && offer.file_size && rendezvous.file >= 0 &&
+                map_file(offer.me, offer.size, offer.file_size) && header_is_good();
+    enum reason why = heard && offer.file_size ? REASON_NO_SHARING : REASON_NO_PLUGIN;
+    if (good)
+        write_record(world_rank);
+    if (heard)
+        transmit(rendezvous.leader, &good, 1, -1);
+    close_fd(&rendezvous.leader);
+    if (good) {
+        struct sync_wait wait = SYNC_WAIT;
+        uint32_t verdict;
+        while ((verdict = sync_load(&node.header->verdict)) == LAYOUT_OPEN)
+            sync_wait(&wait, &node.header->verdict, LAYOUT_OPEN);
+        good = verdict == LAYOUT_COMPLETE;
+    }
+    if (!good)
+        unmap_file(why);
+}
+
+/* ---- fork ---- */
+
+static struct stat file_identity;
+
+/* What the child writes must not reach the parent's peers: its slice becomes a private copy of the
+ * file's pages. The rest of the file was not inherited. If the program has closed our descriptor,
+ * the slice stays shared, as memory of MPI_Win_allocate_shared does under any host. */
+static void in_child(void)
+{
+    struct stat now;
+    if (!node.header)
+        return;
+    node.header = NULL;
+    node.forked = true;
+    node.why_not = REASON_FORKED;
+    if (fstat(rendezvous.file, &now) || now.st_ino != file_identity.st_ino ||
+        now.st_dev != file_identity.st_dev)
+        return;
+    char *slice = node_slice(node.me);
+    mmap(slice, node.slice_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
+         rendezvous.file, slice - node.base);
+}
+
+/* ---- settling ---- */
+
+static void index_ranks(void)
+{
+    for (int r = 0; r < by_rank.count; r++)
+        by_rank.member[r] = -1;
+    for (uint32_t i = 0; i < node.size; i++)
+        by_rank.member[node_member(i)->world_rank] = (int32_t)i;
+}
+
+void node_settle(int world_rank, int world_size)
+{
+    by_rank.count = world_size;
+    if (!rendezvous.job.local_size)
+        node.why_not = REASON_UNKNOWN_NODE;
+    else if (rendezvous.leader >= 0)
+        join(world_rank);
+    else
+        lead(world_rank);
+    if (!node.header) {
+        say(1, "nothing is fast: %s", stats_reasons[node.why_not]);
+        return;
+    }
+    index_ranks();
+    set_peers_apart();
+    rendezvous.file = move_up(rendezvous.file);
+    fstat(rendezvous.file, &file_identity);
+    pthread_atfork(NULL, NULL, in_child);
+    thread_offer_inflight(node_member(node.me)->inflight);
+}
+
+/* ---- queries ---- */
+
+static bool same_node(int rank, int other)
+{
+    return !config.node_size ||
+           (unsigned long)rank / config.node_size == (unsigned long)other / config.node_size;
+}
+
+int node_member_of(int world_rank)
+{
+    if (!node.header || world_rank < 0 || world_rank >= by_rank.count ||
+        !same_node(world_rank, node_member(node.me)->world_rank))
+        return -1;
+    return by_rank.member[world_rank];
+}
+
+bool node_asymmetric(void)
+{
+    for (uint32_t i = 0; i < node.size; i++)
+        if (!node_member(i)->asymmetric)
+            return false;
+    return true;
+}
+
+bool node_crowded(void)
+{
+    uint32_t cpus = 0;
+    for (uint32_t word = 0; word < LAYOUT_CPUS / 64; word++) {
+        uint64_t any = 0;
+        for (uint32_t i = 0; i < node.size; i++)
+            any |= node_member(i)->cpus[word];
+        cpus += (uint32_t)__builtin_popcountll(any);
+    }
+    return cpus < node.size;
+}

@@ -1,0 +1,109 @@
+#include "core/config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct config config = {
+#define SETTING(field, name, kind, value, help) .field = value,
+#include "core/settings.def"
+#undef SETTING
+};
+
+const struct setting config_settings[] = {
+#define SETTING(field, name, kind, value, help) {name, #kind, #value, help},
+#include "core/settings.def"
+#undef SETTING
+    {0},
+};
+
+static bool parse_number(const char *text, const char **end, unsigned long *value)
+{
+    char *stop;
+    errno = 0;
+    if (*text < '0' || *text > '9')
+        return false;
+    *value = strtoul(text, &stop, 10);
+    *end = stop;
+    return !errno;
+}
+
+bool config_parse_size(const char *text, size_t *bytes)
+{
+    static const char units[] = "kmgt";
+    const char *end;
+    unsigned long value;
+    if (!parse_number(text, &end, &value))
+        return false;
+    if (*end) {
+        const char *unit = strchr(units, *end | 0x20);
+        if (!unit || end[1])
+            return false;
+        unsigned shift = 10 * (unsigned)(unit - units + 1);
+        if (value > (SIZE_MAX >> shift))
+            return false;
+        value <<= shift;
+    }
+    *bytes = value;
+    return true;
+}
+
+static bool read_SWITCH(const char *text, bool *field)
+{
+    if ((text[0] != '0' && text[0] != '1') || text[1])
+        return false;
+    *field = text[0] == '1';
+    return true;
+}
+
+static bool read_NUMBER(const char *text, unsigned long *field)
+{
+    const char *end;
+    unsigned long value;
+    if (!parse_number(text, &end, &value) || *end)
+        return false;
+    *field = value;
+    return true;
+}
+
+static bool read_SIZE(const char *text, size_t *field)
+{
+    return config_parse_size(text, field);
+}
+
+static bool read_TEXT(const char *text, const char **field)
+{
+    *field = *text && strcmp(text, "0") != 0 ? text : NULL;
+    return true;
+}
+
+/* Reads NAME=VALUE. Returns what is wrong, or NULL. */
+static const char *read_one(const char *name, size_t length, const char *value)
+{
+#define SETTING(field, setting, kind, standard, help)                \
+    if (strlen(setting) == length && !memcmp(name, setting, length)) \
+        return read_##kind(value, &config.field) ? NULL : "is not a " #kind "; the default holds";
+#include "core/settings.def"
+#undef SETTING
+    return "is no setting of this version; it has no effect";
+}
+
+void config_read(char **environment, void (*warn)(const char *line))
+{
+    static const char prefix[] = "MPIACCEL";
+    for (char **entry = environment; *entry; entry++) {
+        const char *equals = strchr(*entry, '=');
+        if (strncmp(*entry, prefix, sizeof prefix - 1) != 0 || !equals)
+            continue;
+        char after = (*entry)[sizeof prefix - 1];
+        if (after != '_' && after != '=')
+            continue;
+        const char *wrong = read_one(*entry, (size_t)(equals - *entry), equals + 1);
+        if (wrong && warn) {
+            char line[512];
+            snprintf(line, sizeof line, "%s %s (see `mpiaccel info`)", *entry, wrong);
+            warn(line);
+        }
+    }
+}

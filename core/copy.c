@@ -1,0 +1,60 @@
+#include "core/copy.h"
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+
+void copy_stream(void *to, const void *from, size_t bytes)
+{
+    char *t = to;
+    const char *f = from;
+    if (to == from)
+        return;
+    size_t head = min_size(-(uintptr_t)t & 63, bytes);
+    memcpy(t, f, head);
+    t += head;
+    f += head;
+    bytes -= head;
+    for (; bytes >= 64; t += 64, f += 64, bytes -= 64) {
+        __m128i a = _mm_loadu_si128((const __m128i *)f);
+        __m128i b = _mm_loadu_si128((const __m128i *)(f + 16));
+        __m128i c = _mm_loadu_si128((const __m128i *)(f + 32));
+        __m128i d = _mm_loadu_si128((const __m128i *)(f + 48));
+        _mm_stream_si128((__m128i *)t, a);
+        _mm_stream_si128((__m128i *)(t + 16), b);
+        _mm_stream_si128((__m128i *)(t + 32), c);
+        _mm_stream_si128((__m128i *)(t + 48), d);
+    }
+    /* Non-temporal stores are not ordered by a later plain store, as a lock's release may be. */
+    _mm_sfence();
+    memcpy(t, f, bytes);
+}
+#else
+void copy_stream(void *to, const void *from, size_t bytes)
+{
+    memmove(to, from, bytes);
+}
+#endif
+
+/* The block sizes of single elements, each with its own loop, so that the compiler moves a block
+ * with one load and one store. */
+void copy_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
+                 size_t bytes, size_t blocks)
+{
+    switch (bytes) {
+    case 4:
+        for (; blocks; blocks--, to += to_stride, from += from_stride)
+            memcpy(to, from, 4);
+        break;
+    case 8:
+        for (; blocks; blocks--, to += to_stride, from += from_stride)
+            memcpy(to, from, 8);
+        break;
+    case 16:
+        for (; blocks; blocks--, to += to_stride, from += from_stride)
+            memcpy(to, from, 16);
+        break;
+    default:
+        for (; blocks; blocks--, to += to_stride, from += from_stride)
+            copy_bytes(to, from, bytes);
+    }
+}

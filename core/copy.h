@@ -1,0 +1,35 @@
+/* Moving bytes. */
+#ifndef MPIACCEL_COPY_H
+#define MPIACCEL_COPY_H
+
+#include "core/base.h"
+
+#include <string.h>
+
+/* Past this many bytes a copy goes around the caches: what would be evicted is worth more than what
+ * is stored. Measured: below it memcpy() is faster (see HACKING.md). */
+#define COPY_STREAM_MIN ((size_t)2 << 20)
+
+/* Non-temporal stores, fenced before it returns: the caller's next release orders them like any
+ * other store. */
+void copy_stream(void *to, const void *from, size_t bytes);
+
+/* `blocks` blocks of `bytes` each, their starts `to_stride` and `from_stride` bytes apart. */
+void copy_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
+                 size_t bytes, size_t blocks);
+
+/* Elements of 1, 2, 4 and 8 bytes move in one access each: a peer that polls one never sees half of
+ * it. The areas are equal or do not overlap. */
+HOT_INLINE void copy_bytes(void *to, const void *from, size_t bytes)
+{
+    if (LIKELY(bytes == 8))
+        memcpy(to, from, 8);
+    else if (bytes == 4)
+        memcpy(to, from, 4);
+    else if (LIKELY(bytes < COPY_STREAM_MIN))
+        memmove(to, from, bytes);
+    else
+        copy_stream(to, from, bytes);
+}
+
+#endif

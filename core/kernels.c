@@ -1,0 +1,119 @@
+/* Compiled once per instruction set with -DKERNELS=<name of the table>; see kernels_best(). */
+#include "core/kernels.h"
+
+/* Elements are accessed through a type that may lie anywhere and alias anything: the data is the
+ * program's, of whatever type it declared, at whatever displacement it chose. */
+#define X(name, type)   \
+    typedef type name;  \
+    struct any_##name { \
+        name v;         \
+    } __attribute__((packed, may_alias));
+PRIMS(X)
+#undef X
+
+#define KERNEL(op, name, expression)                               \
+    static void op##_##name(void *inout, const void *in, size_t n) \
+    {                                                              \
+        struct any_##name *x = inout;                              \
+        const struct any_##name *y = in;                           \
+        for (size_t i = 0; i < n; i++) {                           \
+            name a = x[i].v, b = y[i].v;                           \
+            x[i].v = (expression);                                 \
+        }                                                          \
+    }
+
+/* Where values are equal the lower index wins (MPI-4.0, 6.9.4). Holes are left alone. */
+#define KERNEL_LOC(op, name, better)                                                   \
+    static void op##_##name(void *inout, const void *in, size_t n)                     \
+    {                                                                                  \
+        struct any_##name *x = inout;                                                  \
+        const struct any_##name *y = in;                                               \
+        for (size_t i = 0; i < n; i++) {                                               \
+            name a = x[i].v, b = y[i].v;                                               \
+            if (b.value better a.value || (b.value == a.value && b.index < a.index)) { \
+                x[i].v.value = b.value;                                                \
+                x[i].v.index = b.index;                                                \
+            }                                                                          \
+        }                                                                              \
+    }
+
+#define X(name, type)                 \
+    KERNEL(MAX, name, b > a ? b : a)  \
+    KERNEL(MIN, name, b < a ? b : a)  \
+    KERNEL(SUM, name, (name)(a + b))  \
+    KERNEL(PROD, name, (name)(a * b)) \
+    KERNEL(LAND, name, a &&b)         \
+    KERNEL(LOR, name, a || b)         \
+    KERNEL(LXOR, name, !a != !b)      \
+    KERNEL(BAND, name, (name)(a & b)) \
+    KERNEL(BOR, name, (name)(a | b))  \
+    KERNEL(BXOR, name, (name)(a ^ b))
+PRIMS_INTEGER(X)
+#undef X
+
+#define X(name, type)                \
+    KERNEL(MAX, name, b > a ? b : a) \
+    KERNEL(MIN, name, b < a ? b : a) \
+    KERNEL(SUM, name, a + b)         \
+    KERNEL(PROD, name, a *b)
+PRIMS_REAL(X)
+#undef X
+
+#define X(name, type)        \
+    KERNEL(SUM, name, a + b) \
+    KERNEL(PROD, name, a *b)
+PRIMS_COMPLEX(X)
+#undef X
+
+#define X(name, type)         \
+    KERNEL(LAND, name, a &&b) \
+    KERNEL(LOR, name, a || b) \
+    KERNEL(LXOR, name, !a != !b)
+PRIMS_LOGICAL(X)
+#undef X
+
+#define X(name, type)                 \
+    KERNEL(BAND, name, (name)(a & b)) \
+    KERNEL(BOR, name, (name)(a | b))  \
+    KERNEL(BXOR, name, (name)(a ^ b))
+PRIMS_BYTE(X)
+#undef X
+
+#define X(name, type)           \
+    KERNEL_LOC(MAXLOC, name, >) \
+    KERNEL_LOC(MINLOC, name, <)
+PRIMS_PAIR(X)
+#undef X
+
+extern const struct kernels KERNELS;
+#define ENTRY(op, name) .combine[OP_##op][PRIM_##name] = op##_##name,
+const struct kernels KERNELS = {
+#define X(name, type) \
+    ENTRY(MAX, name)  \
+    ENTRY(MIN, name)  \
+    ENTRY(SUM, name)  \
+    ENTRY(PROD, name) \
+    ENTRY(LAND, name) \
+    ENTRY(LOR, name)  \
+    ENTRY(LXOR, name) \
+    ENTRY(BAND, name) \
+    ENTRY(BOR, name)  \
+    ENTRY(BXOR, name)
+    PRIMS_INTEGER(X)
+#undef X
+#define X(name, type) ENTRY(MAX, name) ENTRY(MIN, name) ENTRY(SUM, name) ENTRY(PROD, name)
+        PRIMS_REAL(X)
+#undef X
+#define X(name, type) ENTRY(SUM, name) ENTRY(PROD, name)
+            PRIMS_COMPLEX(X)
+#undef X
+#define X(name, type) ENTRY(LAND, name) ENTRY(LOR, name) ENTRY(LXOR, name)
+                PRIMS_LOGICAL(X)
+#undef X
+#define X(name, type) ENTRY(BAND, name) ENTRY(BOR, name) ENTRY(BXOR, name)
+                    PRIMS_BYTE(X)
+#undef X
+#define X(name, type) ENTRY(MAXLOC, name) ENTRY(MINLOC, name)
+                        PRIMS_PAIR(X)
+#undef X
+};

@@ -1,0 +1,18 @@
+/* Combining arrays of a prim: inout[i] = inout[i] op in[i], as MPI's reductions and accumulates
+ * define it. Compiled once per instruction set; the best one that this processor has is taken. */
+#ifndef MPIACCEL_KERNELS_H
+#define MPIACCEL_KERNELS_H
+
+#include "core/types.h"
+
+/* n elements, not bytes. The arrays are aligned as their type wants or not at all; they are equal
+ * or do not overlap. */
+typedef void combine_fn(void *inout, const void *in, size_t n);
+
+struct kernels {
+    combine_fn *combine[OP_COUNT][PRIM_COUNT]; /* NULL: MPI does not define this operation */
+};
+
+const struct kernels *kernels_best(void);
+
+#endif

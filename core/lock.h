@@ -1,0 +1,77 @@
+/* Locks in shared memory, taken by the origin alone: the target's process takes no part, so it may
+ * compute, sleep or be stopped (H11).
+ *
+ * mutex: held for nanoseconds by whoever combines into a window.
+ * rwlock: MPI_Win_lock. One word:
+ *
+ *     31         30..16            15..0
+ *     EXCLUSIVE  claim: rank + 1   readers
+ *
+ * Every change is one compare-and-swap or one atomic subtraction by the rank that acquires or
+ * releases. Readers pass a waiting writer, as they do in the hosts: a program may need the second
+ * reader to proceed before the first lets go. But an exclusive waiter that has waited long enters
+ * its claim; then no other writer may overtake it, and new readers stand aside for a bounded time.
+ * So nobody starves, and no order of arrival can deadlock what the hosts would not.
+ * If a holder dies, the lock stays taken; the host ends the job.
+ */
+#ifndef MPIACCEL_LOCK_H
+#define MPIACCEL_LOCK_H
+
+#include "core/sync.h"
+
+#define RWLOCK_EXCLUSIVE 0x80000000u
+#define RWLOCK_CLAIM     0x7fff0000u
+#define RWLOCK_READERS   0x0000ffffu
+#define RWLOCK_MAX_RANKS 0x7fff /* ranks that fit into a claim */
+
+void rwlock_lock_contended(struct sync_word *lock, bool exclusive, uint32_t rank);
+void rwlock_await_no_readers(struct sync_word *lock, uint32_t rank);
+bool rwlock_valid(uint32_t value);
+
+static inline bool rwlock_try(struct sync_word *lock, uint32_t from, uint32_t to)
+{
+    return atomic_compare_exchange_strong_explicit(&lock->value, &from, to, memory_order_seq_cst,
+                                                   memory_order_relaxed);
+}
+
+/* Both are full fences. `rank` tells the claimants apart. */
+static inline void rwlock_lock_exclusive(struct sync_word *lock, uint32_t rank)
+{
+    if (UNLIKELY(!rwlock_try(lock, 0, RWLOCK_EXCLUSIVE)))
+        rwlock_lock_contended(lock, true, rank);
+}
+
+static inline void rwlock_lock_shared(struct sync_word *lock, uint32_t rank)
+{
+    uint32_t seen = atomic_load_explicit(&lock->value, memory_order_relaxed);
+    if (UNLIKELY(seen > RWLOCK_READERS || !rwlock_try(lock, seen, seen + 1)))
+        rwlock_lock_contended(lock, false, rank);
+}
+
+static inline void rwlock_unlock_exclusive(struct sync_word *lock)
+{
+    atomic_fetch_and_explicit(&lock->value, ~RWLOCK_EXCLUSIVE, memory_order_seq_cst);
+    sync_wake(lock);
+}
+
+static inline void rwlock_unlock_shared(struct sync_word *lock)
+{
+    atomic_fetch_sub_explicit(&lock->value, 1, memory_order_seq_cst);
+    sync_wake(lock);
+}
+
+void mutex_lock_contended(struct sync_word *mutex);
+
+static inline void mutex_lock(struct sync_word *mutex)
+{
+    if (UNLIKELY(!rwlock_try(mutex, 0, 1)))
+        mutex_lock_contended(mutex);
+}
+
+/* Release: the next holder sees all that this one wrote. A full fence, for the sleepers' sake. */
+static inline void mutex_unlock(struct sync_word *mutex)
+{
+    sync_post(mutex, 0);
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* Messages: one line each on stderr, saying which rank, what happened, why, and what to do. */
+#ifndef MPIACCEL_SAY_H
+#define MPIACCEL_SAY_H
+
+#include "core/base.h"
+
+/* Which rank the lines come from; -1 as long as it is not known. */
+void say_set_rank(int rank);
+
+/* Printed when MPIACCEL_VERBOSE is at least `level`; level 0 always. */
+void say(unsigned level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

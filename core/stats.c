@@ -1,0 +1,162 @@
+#include "core/stats.h"
+
+#include "core/config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *const stats_reasons[REASON_COUNT] = {
+#define REASON(name, text) [REASON_##name] = text,
+#include "core/reasons.def"
+#undef REASON
+};
+
+static _Atomic uint64_t fast[STATS_CALLS_MAX], bytes[STATS_CALLS_MAX];
+static _Atomic uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
+static _Atomic uint64_t windows_fast, windows_deferred[REASON_COUNT];
+
+uint64_t stats_defer(unsigned call, enum reason reason)
+{
+    return atomic_fetch_add_explicit(&deferred[call][reason], 1, memory_order_relaxed) + 1;
+}
+
+void stats_window(bool is_fast, enum reason reason)
+{
+    atomic_fetch_add_explicit(is_fast ? &windows_fast : &windows_deferred[reason], 1,
+                              memory_order_relaxed);
+}
+
+void stats_fold(struct stats_counts *counts)
+{
+    for (unsigned c = 0; c < STATS_CALLS_MAX; c++) {
+        atomic_fetch_add_explicit(&fast[c], counts->fast[c], memory_order_relaxed);
+        atomic_fetch_add_explicit(&bytes[c], counts->bytes[c], memory_order_relaxed);
+    }
+    memset(counts, 0, sizeof *counts);
+}
+
+void stats_take(struct stats_snapshot *s)
+{
+    s->ranks = 1;
+    for (unsigned c = 0; c < STATS_CALLS_MAX; c++) {
+        s->counts.fast[c] = atomic_load(&fast[c]);
+        s->counts.bytes[c] = atomic_load(&bytes[c]);
+        for (unsigned r = 0; r < REASON_COUNT; r++)
+            s->deferred[c][r] = atomic_load(&deferred[c][r]);
+    }
+    s->windows_fast = atomic_load(&windows_fast);
+    for (unsigned r = 0; r < REASON_COUNT; r++)
+        s->windows_deferred[r] = atomic_load(&windows_deferred[r]);
+}
+
+void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more)
+{
+    sum->ranks += more->ranks;
+    for (unsigned c = 0; c < STATS_CALLS_MAX; c++) {
+        sum->counts.fast[c] += more->counts.fast[c];
+        sum->counts.bytes[c] += more->counts.bytes[c];
+        for (unsigned r = 0; r < REASON_COUNT; r++)
+            sum->deferred[c][r] += more->deferred[c][r];
+    }
+    sum->windows_fast += more->windows_fast;
+    for (unsigned r = 0; r < REASON_COUNT; r++)
+        sum->windows_deferred[r] += more->windows_deferred[r];
+    sum->heap_peak += more->heap_peak;
+    sum->heap_live += more->heap_live;
+    sum->heap_allocations += more->heap_allocations;
+}
+
+static uint64_t total(const uint64_t by_reason[REASON_COUNT])
+{
+    uint64_t sum = 0;
+    for (unsigned r = 0; r < REASON_COUNT; r++)
+        sum += by_reason[r];
+    return sum;
+}
+
+static void text_reasons(FILE *out, const uint64_t by_reason[REASON_COUNT])
+{
+    for (unsigned r = 0; r < REASON_COUNT; r++)
+        if (by_reason[r])
+            fprintf(out, "mpiaccel:   %12" PRIu64 " %s\n", by_reason[r], stats_reasons[r]);
+}
+
+void stats_print_text(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
+                      const char *const calls[])
+{
+    fprintf(out, "mpiaccel: %s with %s %s, %u ranks\n", MPIACCEL_VERSION, host->name, host->version,
+            sum->ranks);
+    fprintf(out, "mpiaccel: %-24s %12s %12s %16s\n", "call", "fast", "deferred", "bytes");
+    for (unsigned c = 0; calls[c]; c++) {
+        uint64_t left = total(sum->deferred[c]);
+        if (!sum->counts.fast[c] && !left)
+            continue;
+        fprintf(out, "mpiaccel: %-24s %12" PRIu64 " %12" PRIu64 " %16" PRIu64 "\n", calls[c],
+                sum->counts.fast[c], left, sum->counts.bytes[c]);
+        text_reasons(out, sum->deferred[c]);
+    }
+    uint64_t left = total(sum->windows_deferred);
+    fprintf(out, "mpiaccel: %-24s %12" PRIu64 " %12" PRIu64 "\n", "windows", sum->windows_fast,
+            left);
+    text_reasons(out, sum->windows_deferred);
+    fprintf(out,
+            "mpiaccel: heap: %" PRIu64 " allocations, peak %" PRIu64 " bytes, live %" PRIu64 "\n",
+            sum->heap_allocations, sum->heap_peak, sum->heap_live);
+}
+
+/* The version string of a host may hold anything. */
+static void json_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c < 0x20)
+            fprintf(out, "\\u%04x", c);
+        else
+            fputc(c, out);
+    }
+    fputc('"', out);
+}
+
+static void json_outcome(FILE *out, uint64_t fast_count, const uint64_t by_reason[REASON_COUNT])
+{
+    fprintf(out, "{\"fast\":%" PRIu64 ",\"deferred\":%" PRIu64, fast_count, total(by_reason));
+    const char *comma = "";
+    fprintf(out, ",\"reasons\":{");
+    for (unsigned r = 0; r < REASON_COUNT; r++) {
+        if (!by_reason[r])
+            continue;
+        fputs(comma, out);
+        json_string(out, stats_reasons[r]);
+        fprintf(out, ":%" PRIu64, by_reason[r]);
+        comma = ",";
+    }
+    fputc('}', out);
+}
+
+void stats_print_json(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
+                      const char *const calls[])
+{
+    fprintf(out, "{\"mpiaccel\":\"%s\",\"host\":{\"name\":", MPIACCEL_VERSION);
+    json_string(out, host->name);
+    fprintf(out, ",\"version\":");
+    json_string(out, host->version);
+    fprintf(out, ",\"abi\":\"%s\"},\"ranks\":%u,\"calls\":{", host->abi, sum->ranks);
+    const char *comma = "";
+    for (unsigned c = 0; calls[c]; c++) {
+        if (!sum->counts.fast[c] && !total(sum->deferred[c]))
+            continue;
+        fprintf(out, "%s\"%s\":", comma, calls[c]);
+        json_outcome(out, sum->counts.fast[c], sum->deferred[c]);
+        fprintf(out, ",\"bytes\":%" PRIu64 "}", sum->counts.bytes[c]);
+        comma = ",";
+    }
+    fprintf(out, "},\"windows\":");
+    json_outcome(out, sum->windows_fast, sum->windows_deferred);
+    fprintf(out,
+            "},\"heap\":{\"peak_bytes\":%" PRIu64 ",\"live_bytes\":%" PRIu64
+            ",\"allocations\":%" PRIu64 "}}\n",
+            sum->heap_peak, sum->heap_live, sum->heap_allocations);
+}

@@ -1,0 +1,60 @@
+/* What was fast, what was deferred and why.
+ *
+ * Fast calls are counted by the thread that makes them, in plain memory of its own; deferred ones,
+ * which are slow anyway, in counters of the process. A thread's counts are folded into the
+ * process's when it ends. At Finalize every rank writes a snapshot where the others can read it.
+ */
+#ifndef MPIACCEL_STATS_H
+#define MPIACCEL_STATS_H
+
+#include "core/base.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum reason {
+#define REASON(name, text) REASON_##name,
+#include "core/reasons.def"
+#undef REASON
+    REASON_COUNT
+};
+
+extern const char *const stats_reasons[REASON_COUNT];
+
+enum { STATS_CALLS_MAX = 96 };
+
+struct stats_counts {
+    uint64_t fast[STATS_CALLS_MAX], bytes[STATS_CALLS_MAX];
+};
+
+struct stats_snapshot {
+    _Atomic uint32_t complete; /* the rest may be read */
+    uint32_t ranks;
+    struct stats_counts counts;
+    uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
+    uint64_t windows_fast, windows_deferred[REASON_COUNT];
+    uint64_t heap_peak, heap_live, heap_allocations;
+};
+
+/* Returns how often this call was deferred for this reason. */
+uint64_t stats_defer(unsigned call, enum reason reason);
+void stats_window(bool fast, enum reason reason);
+
+/* Add what an ended thread, or a living one at Finalize, has counted. */
+void stats_fold(struct stats_counts *counts);
+
+/* Everything of this process but the heap's numbers. Sets `ranks` to 1. */
+void stats_take(struct stats_snapshot *snapshot);
+void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more);
+
+struct stats_host {
+    const char *name, *version, *abi;
+};
+
+/* `calls`: the names, by number, ended by NULL. */
+void stats_print_text(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
+                      const char *const calls[]);
+void stats_print_json(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
+                      const char *const calls[]);
+
+#endif

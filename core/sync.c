@@ -1,0 +1,116 @@
+#include "core/sync.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Rounds of each kind of waiting. A round of spinning is some 40 ns, of yielding a microsecond or
+ * a time slice. When ranks outnumber processors, spinning keeps the awaited rank from running. */
+enum {
+    SPIN = 2000,
+    SPIN_CROWDED = 20,
+    YIELD_CROWDED = 30,
+    ROUNDS_PER_POKE = 64,
+    SLEEP_NS_MIN = 50 * 1000,
+    SLEEP_NS_MAX = 1000 * 1000,
+};
+
+static bool crowded;
+static void (*progress)(void);
+
+void sync_configure(bool is_crowded, void (*host_progress)(void))
+{
+    crowded = is_crowded;
+    progress = host_progress;
+}
+
+void sync_poke(void)
+{
+    if (progress)
+        progress();
+}
+
+uint64_t sync_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+static long sleep_ns(uint32_t sleeps)
+{
+    long ns = (long)SLEEP_NS_MIN << (sleeps < 8 ? sleeps : 8);
+    return ns < SLEEP_NS_MAX ? ns : SLEEP_NS_MAX;
+}
+
+static void sleep_on(struct sync_word *word, uint32_t seen, uint32_t sleeps)
+{
+    struct timespec limit = {.tv_nsec = sleep_ns(sleeps)};
+    atomic_fetch_add_explicit(&word->sleepers, 1, memory_order_seq_cst);
+    syscall(SYS_futex, &word->value, FUTEX_WAIT, seen, &limit, NULL, 0);
+    atomic_fetch_sub_explicit(&word->sleepers, 1, memory_order_relaxed);
+}
+
+/* Spins or yields; false when it is time to sleep. */
+static bool stay_awake(struct sync_wait *wait)
+{
+    uint32_t round = wait->rounds++;
+    if (round % ROUNDS_PER_POKE == ROUNDS_PER_POKE - 1)
+        sync_poke();
+    if (round < (crowded ? SPIN_CROWDED : SPIN)) {
+        relax();
+        return true;
+    }
+    if (crowded && round >= SPIN_CROWDED + YIELD_CROWDED)
+        return false;
+    sched_yield();
+    return true;
+}
+
+void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen)
+{
+    if (stay_awake(wait))
+        return;
+    sync_poke();
+    sleep_on(word, seen, wait->rounds - (SPIN_CROWDED + YIELD_CROWDED));
+}
+
+void sync_pause(struct sync_wait *wait)
+{
+    if (stay_awake(wait))
+        return;
+    sync_poke();
+    struct timespec ns = {.tv_nsec = SLEEP_NS_MIN};
+    nanosleep(&ns, NULL);
+}
+
+void sync_wake_sleepers(struct sync_word *word)
+{
+    syscall(SYS_futex, &word->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+bool sync_register_fences(void)
+{
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+void sync_heavy_fence(void)
+{
+    /* Cannot fail once registered; if it did, going on would lose an update. */
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0))
+        abort();
+}

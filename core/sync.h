@@ -1,0 +1,110 @@
+/* Words that several processes share, the fences between them, and the one way to wait.
+ *
+ * A wait is a loop around a predicate on a word:
+ *
+ *     struct sync_wait wait = SYNC_WAIT;
+ *     uint32_t seen;
+ *     while (!good(seen = sync_load(word)))
+ *         sync_wait(&wait, word, seen);
+ *
+ * sync_wait() spins a little, gives the host MPI progress (a peer may be inside the host and need
+ * us), yields, and where ranks outnumber processors sleeps on the word. Whoever changes a word that
+ * others wait for says sync_wake() afterwards.
+ *
+ * No wake-up is lost: the waiter adds itself to `sleepers` and then the kernel compares `value`
+ * with what was seen; the waker changes `value` and then reads `sleepers`. Both pairs are
+ * sequentially consistent, so one of the two sees the other. A waiter that was killed leaves
+ * `sleepers` too high, which costs system calls and nothing else. Sleeps are bounded all the same:
+ * the host must get progress.
+ */
+#ifndef MPIACCEL_SYNC_H
+#define MPIACCEL_SYNC_H
+
+#include "core/base.h"
+
+#include <stdatomic.h>
+
+struct sync_word {
+    _Atomic uint32_t value;
+    _Atomic uint32_t sleepers;
+};
+
+struct sync_wait {
+    uint32_t rounds;
+};
+#define SYNC_WAIT ((struct sync_wait){0})
+
+/* Acquire: what the writer of the word did before is visible after. */
+static inline uint32_t sync_load(struct sync_word *word)
+{
+    return atomic_load_explicit(&word->value, memory_order_acquire);
+}
+
+/* One round of waiting while `word` holds `seen`. May return at any time. */
+void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen);
+
+/* One round of waiting for something that wakes nobody. */
+void sync_pause(struct sync_wait *wait);
+
+/* Of the monotonic clock. */
+uint64_t sync_now_ns(void);
+
+void sync_wake_sleepers(struct sync_word *word);
+
+/* After a sequentially consistent change of word->value. */
+static inline void sync_wake(struct sync_word *word)
+{
+    if (UNLIKELY(atomic_load_explicit(&word->sleepers, memory_order_seq_cst)))
+        sync_wake_sleepers(word);
+}
+
+/* Publish `value` and all that was written before it: a full fence, for whoever polls and whoever
+ * sleeps. */
+static inline void sync_post(struct sync_word *word, uint32_t value)
+{
+    atomic_exchange_explicit(&word->value, value, memory_order_seq_cst);
+    sync_wake(word);
+}
+
+/* Counts that only grow are compared so that they may wrap. */
+static inline bool sync_reached(uint32_t value, uint32_t goal)
+{
+    return (int32_t)(value - goal) >= 0;
+}
+
+/* Everything before is visible everywhere before anything after. On x86 also orders non-temporal
+ * stores. */
+static inline void sync_full_fence(void)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* The asymmetric pair. A frequent side stores, calls sync_light_fence() and loads; a rare side
+ * stores, calls sync_heavy_fence() and loads: one of the two sees the other's store. The light one
+ * orders only the compiler; the heavy one makes the kernel run a full fence on every processor that
+ * executes one of the node's processes. Only where all have registered. */
+static inline void sync_light_fence(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+void sync_heavy_fence(void);
+
+/* Let heavy fences reach this process. False: not to be had here. */
+bool sync_register_fences(void);
+
+/* Whether a read-modify-write on one word is a full fence for all others too. */
+#if defined(__x86_64__)
+#define SYNC_ATOMICS_FENCE true
+#else
+#define SYNC_ATOMICS_FENCE false
+#endif
+
+/* `crowded`: there are more ranks than processors, so waiting means sleeping. `progress`: one step
+ * of the host MPI, NULL for none. */
+void sync_configure(bool crowded, void (*progress)(void));
+
+/* One step of the host, for calls that never wait (H10). */
+void sync_poke(void);
+
+#endif

@@ -1,0 +1,340 @@
+#include "core/typemap.h"
+
+#include <stdlib.h>
+
+struct typemap *typemap_derived(void)
+{
+    struct typemap *map = calloc(1, sizeof *map);
+    if (map)
+        map->prim = PRIM_COUNT; /* of none as yet */
+    return map;
+}
+
+void typemap_free(struct typemap *map)
+{
+    if (!map)
+        return;
+    typemap_free(map->without_holes);
+    free(map->runs);
+    free(map);
+}
+
+static bool continues(const struct run *last, const struct run *next)
+{
+    if (last->bytes != next->bytes)
+        return false;
+    ptrdiff_t step = next->at - last->at - (ptrdiff_t)(last->blocks - 1) * last->stride;
+    return (last->blocks == 1 || step == last->stride) &&
+           (next->blocks == 1 || step == next->stride);
+}
+
+/* Append a run, merged into the last one where the two are one. */
+static bool add_run(struct typemap *map, struct run next)
+{
+    if (next.blocks > 1 && next.stride == (ptrdiff_t)next.bytes)
+        next = (struct run){.at = next.at, .bytes = next.bytes * next.blocks, .blocks = 1};
+    struct run *last = map->run_count ? &map->runs[map->run_count - 1] : NULL;
+    if (last && last->blocks == 1 && next.blocks == 1 &&
+        last->at + (ptrdiff_t)last->bytes == next.at) {
+        last->bytes += next.bytes;
+        return true;
+    }
+    if (last && continues(last, &next)) {
+        last->stride = next.at - last->at - (ptrdiff_t)(last->blocks - 1) * last->stride;
+        last->blocks += next.blocks;
+        return true;
+    }
+    if (map->run_count == map->run_room) {
+        size_t room = map->run_room ? 2 * map->run_room : 1;
+        struct run *runs = realloc(map->runs, room * sizeof *runs);
+        if (!runs)
+            return false;
+        map->runs = runs;
+        map->run_room = room;
+    }
+    map->runs[map->run_count++] = next;
+    return true;
+}
+
+static bool append_runs(struct typemap *map, const struct typemap *child, ptrdiff_t at,
+                        size_t count)
+{
+    if (child->contiguous)
+        return add_run(map, (struct run){.at = at, .bytes = child->size * count, .blocks = 1});
+    bool one_block = child->run_count == 1 && child->runs[0].blocks == 1;
+    if (one_block)
+        return add_run(map, (struct run){.at = at + child->runs[0].at,
+                                         .bytes = child->runs[0].bytes,
+                                         .blocks = count,
+                                         .stride = child->extent});
+    for (size_t i = 0; i < count; i++, at += child->extent)
+        for (size_t r = 0; r < child->run_count; r++) {
+            struct run run = child->runs[r];
+            run.at += at;
+            if (!add_run(map, run))
+                return false;
+        }
+    return true;
+}
+
+/* The parts of a pair: a value, then an index, each aligned to itself (see types.h). */
+static size_t pair_parts(enum prim prim, struct run parts[2])
+{
+#define PAIR(type)                                                                             \
+    parts[0] = (struct run){.at = 0, .bytes = sizeof(((struct type *)0)->value), .blocks = 1}; \
+    parts[1] = (struct run){.at = offsetof(struct type, index),                                \
+                            .bytes = sizeof(((struct type *)0)->index),                        \
+                            .blocks = 1};                                                      \
+    return 2
+    switch (prim) {
+    case PRIM_DOUBLE_INT:
+        PAIR(pair_double_int);
+    case PRIM_LONG_INT:
+        PAIR(pair_long_int);
+    case PRIM_SHORT_INT:
+        PAIR(pair_short_int);
+    case PRIM_FLONG_INT:
+        PAIR(pair_ldouble_int);
+    default:
+        return 0;
+    }
+#undef PAIR
+}
+
+static void find_bounds(struct typemap *map)
+{
+    for (size_t r = 0; r < map->run_count; r++) {
+        const struct run *run = &map->runs[r];
+        ptrdiff_t first = run->at, last = run->at + (ptrdiff_t)(run->blocks - 1) * run->stride;
+        ptrdiff_t low = first < last ? first : last;
+        ptrdiff_t high = (first < last ? last : first) + (ptrdiff_t)run->bytes;
+        map->low = r && map->low < low ? map->low : low;
+        map->high = r && map->high > high ? map->high : high;
+    }
+}
+
+/* The same data without the holes inside its elements. */
+static struct typemap *cut_holes(const struct typemap *map)
+{
+    struct run parts[2];
+    size_t part_count = pair_parts(map->prim, parts);
+    struct typemap *cut = typemap_derived();
+    if (!cut)
+        return NULL;
+    for (size_t r = 0; r < map->run_count; r++)
+        for (size_t block = 0; block < map->runs[r].blocks; block++)
+            for (size_t e = 0; e < map->runs[r].bytes / map->element; e++) {
+                ptrdiff_t at = map->runs[r].at + (ptrdiff_t)block * map->runs[r].stride +
+                               (ptrdiff_t)(e * map->element);
+                for (size_t p = 0; p < part_count; p++) {
+                    struct run part = parts[p];
+                    part.at += at;
+                    cut->size += part.bytes;
+                    if (!add_run(cut, part)) {
+                        typemap_free(cut);
+                        return NULL;
+                    }
+                }
+            }
+    cut->prim = PRIM_MIXED;
+    cut->element = 1;
+    cut->extent = map->extent;
+    find_bounds(cut);
+    return cut;
+}
+
+/* What was one prim so far is of several now: only its bytes count from here on. */
+static bool become_mixed(struct typemap *map)
+{
+    struct run parts[2];
+    if (pair_parts(map->prim, parts)) {
+        struct typemap *cut = cut_holes(map);
+        if (!cut)
+            return false;
+        free(map->runs);
+        *map = *cut;
+        free(cut);
+    }
+    map->base = 0;
+    map->prim = PRIM_MIXED;
+    map->element = 1;
+    return true;
+}
+
+bool typemap_append(struct typemap *map, const struct typemap *child, ptrdiff_t at, size_t count)
+{
+    if (!count || !child->size)
+        return true;
+    if (map->prim == PRIM_COUNT) {
+        map->base = child->base;
+        map->prim = child->prim;
+        map->element = child->element;
+    }
+    bool same = map->prim == child->prim && (map->prim != PRIM_OTHER || map->base == child->base);
+    if (!same && map->prim != PRIM_MIXED && !become_mixed(map))
+        return false;
+    if (map->prim == PRIM_MIXED)
+        child = typemap_to_move(child);
+    map->size += child->size * count;
+    return append_runs(map, child, at, count);
+}
+
+bool typemap_end(struct typemap *map, ptrdiff_t extent)
+{
+    struct run parts[2];
+    map->extent = extent;
+    find_bounds(map);
+    map->contiguous =
+        !map->run_count || (map->run_count == 1 && map->runs[0].at == 0 &&
+                            map->runs[0].blocks == 1 && (ptrdiff_t)map->size == extent);
+    bool holes = map->run_count && pair_parts(map->prim, parts);
+    map->simple = map->contiguous && !holes && map->size <= UINT32_MAX;
+    if (holes)
+        map->without_holes = cut_holes(map);
+    return !holes || map->without_holes;
+}
+
+struct typemap *typemap_predefined(uintptr_t base, enum prim prim, size_t size, size_t extent)
+{
+    struct typemap *map = typemap_derived();
+    if (!map)
+        return NULL;
+    struct run parts[2];
+    map->base = base;
+    map->prim = (uint8_t)prim;
+    map->element = (uint32_t)extent;
+    map->size = pair_parts(prim, parts) ? extent : size; /* combined with its holes */
+    if ((!map->size || add_run(map, (struct run){.bytes = map->size, .blocks = 1})) &&
+        typemap_end(map, (ptrdiff_t)extent))
+        return map;
+    typemap_free(map);
+    return NULL;
+}
+
+struct typemap typemap_of_bytes(struct run *run, size_t bytes)
+{
+    *run = (struct run){.bytes = bytes, .blocks = 1};
+    return (struct typemap){.size = bytes,
+                            .extent = (ptrdiff_t)bytes,
+                            .high = (ptrdiff_t)bytes,
+                            .contiguous = true,
+                            .prim = PRIM_BYTE,
+                            .element = 1,
+                            .run_count = 1,
+                            .runs = run};
+}
+
+bool typemap_span(const struct typemap *map, size_t count, ptrdiff_t *low, ptrdiff_t *high)
+{
+    *low = *high = 0;
+    if (!count || !map->size)
+        return true;
+    ptrdiff_t last;
+    if (count - 1 > PTRDIFF_MAX ||
+        __builtin_mul_overflow((ptrdiff_t)(count - 1), map->extent, &last))
+        return false;
+    return !__builtin_add_overflow(map->low, last < 0 ? last : 0, low) &&
+           !__builtin_add_overflow(map->high, last > 0 ? last : 0, high);
+}
+
+/* Where a walk stands in a buffer of many copies of a datatype. */
+struct cursor {
+    const struct typemap *map;
+    char *base;        /* of the copy it is in */
+    size_t run, block; /* in that copy */
+    size_t skip;       /* bytes of the block that are done */
+};
+
+/* What lies ahead in one go: `blocks` whole blocks, or the rest of one. */
+struct ahead {
+    char *at;
+    ptrdiff_t stride;
+    size_t bytes, blocks;
+};
+
+static struct ahead look(const struct cursor *c, size_t total)
+{
+    const struct run *run = &c->map->runs[c->run];
+    char *at = c->base + run->at + (ptrdiff_t)c->block * run->stride + c->skip;
+    if (c->map->contiguous)
+        return (struct ahead){.at = at, .bytes = total, .blocks = 1};
+    if (c->skip)
+        return (struct ahead){.at = at, .bytes = run->bytes - c->skip, .blocks = 1};
+    if (c->map->run_count == 1 && run->blocks == 1)
+        return (struct ahead){.at = at,
+                              .stride = c->map->extent,
+                              .bytes = run->bytes,
+                              .blocks = total / run->bytes ? total / run->bytes : 1};
+    return (struct ahead){
+        .at = at, .stride = run->stride, .bytes = run->bytes, .blocks = run->blocks - c->block};
+}
+
+/* `bytes` were done: `blocks` whole blocks as look() gave them, or, if 0, part of one. */
+static void advance(struct cursor *c, size_t bytes, size_t blocks)
+{
+    const struct run *run = &c->map->runs[c->run];
+    if (c->map->contiguous) {
+        c->base += bytes;
+        return;
+    }
+    if (!blocks) {
+        c->skip += bytes;
+        if (c->skip < run->bytes)
+            return;
+        blocks = 1;
+    }
+    c->skip = 0;
+    if (c->map->run_count == 1 && run->blocks == 1) {
+        c->base += (ptrdiff_t)blocks * c->map->extent;
+        return;
+    }
+    c->block += blocks;
+    if (c->block < run->blocks)
+        return;
+    c->block = 0;
+    if (++c->run < c->map->run_count)
+        return;
+    c->run = 0;
+    c->base += c->map->extent;
+}
+
+/* A longer block counts as several blocks of the other side's size. */
+static struct ahead in_blocks_of(struct ahead a, size_t bytes)
+{
+    if (a.bytes == bytes)
+        return a;
+    return (struct ahead){
+        .at = a.at, .stride = (ptrdiff_t)bytes, .bytes = bytes, .blocks = a.bytes / bytes};
+}
+
+void typemap_walk(char *a_base, const struct typemap *a_map, char *b_base,
+                  const struct typemap *b_map, size_t total, piece_fn *piece, void *context)
+{
+    struct cursor ca = {.map = a_map, .base = a_base}, cb = {.map = b_map, .base = b_base};
+    while (total) {
+        struct ahead a_own = look(&ca, total), b_own = look(&cb, total);
+        size_t bytes = min_size(min_size(a_own.bytes, b_own.bytes), total);
+        struct ahead a = in_blocks_of(a_own, bytes), b = in_blocks_of(b_own, bytes);
+        size_t blocks = min_size(min_size(a.blocks, b.blocks), total / bytes);
+        piece(context, a.at, a.stride, b.at, b.stride, bytes, blocks);
+        total -= bytes * blocks;
+        advance(&ca, bytes * blocks, a_own.bytes == bytes ? blocks : 0);
+        advance(&cb, bytes * blocks, b_own.bytes == bytes ? blocks : 0);
+    }
+}
+
+static void copy_piece(void *context, char *to, ptrdiff_t to_stride, char *from,
+                       ptrdiff_t from_stride, size_t bytes, size_t blocks)
+{
+    (void)context;
+    copy_blocks(to, to_stride, from, from_stride, bytes, blocks);
+}
+
+void typemap_copy(char *to, const struct typemap *to_map, const char *from,
+                  const struct typemap *from_map, size_t total)
+{
+    if (to_map->contiguous && from_map->contiguous)
+        copy_bytes(to, from, total);
+    else
+        typemap_walk(to, to_map, (char *)from, from_map, total, copy_piece, NULL);
+}

@@ -1,0 +1,213 @@
+/* All difference between ABIs. The files of this folder are compiled once per set of headers, with
+ * -DABI_NAME=ompi or mpich, and linked into one object of which only `abi_<name>` is visible:
+ * inside it they call each other by plain names. They speak to the host only through `host`.
+ */
+#ifndef MPIACCEL_ABI_H
+#define MPIACCEL_ABI_H
+
+#include "core/kernels.h"
+#include "core/say.h"
+#include "core/stats.h"
+#include "core/thread.h"
+#include "core/typemap.h"
+#include "pmpi_wrap/host.h"
+#include "pmpi_wrap/registry.h"
+#include "rma_shm/win.h"
+
+#define OMPI_OMIT_MPI1_COMPAT_DECLS 1
+#include <mpi.h>
+
+#if defined(OPEN_MPI)
+/* Open MPI's predefined handles are addresses of its variables, and the library must not refer to
+ * them by name: the host may be another one, or come later. */
+#undef OMPI_PREDEFINED_GLOBAL
+#define OMPI_PREDEFINED_GLOBAL(type, global) ((type)host_variable(#global))
+#endif
+void *host_variable(const char *name);
+
+static inline uintptr_t handle_bits_of_int(int handle)
+{
+    return (uintptr_t)(unsigned)handle;
+}
+static inline uintptr_t handle_bits_of_address(const void *handle)
+{
+    return (uintptr_t)handle;
+}
+/* A handle as a number, and back: an int in one ABI, an address in the other. */
+#if defined(OPEN_MPI)
+#define BITS(handle)          handle_bits_of_address(handle)
+#define HANDLE_OF(type, bits) ((type)(bits))
+#else
+#define BITS(handle)          handle_bits_of_int(handle)
+#define HANDLE_OF(type, bits) ((type)(unsigned)(bits))
+#endif
+
+/* The functions of the host that we use besides those we intercept; the second list where the host
+ * has them. */
+#define HOST_HELPERS(X)      \
+    X(Allgather)             \
+    X(Comm_call_errhandler)  \
+    X(Comm_dup)              \
+    X(Comm_free)             \
+    X(Comm_get_errhandler)   \
+    X(Comm_group)            \
+    X(Comm_rank)             \
+    X(Comm_set_errhandler)   \
+    X(Comm_size)             \
+    X(Comm_test_inter)       \
+    X(Errhandler_free)       \
+    X(Get_version)           \
+    X(Group_free)            \
+    X(Group_size)            \
+    X(Group_translate_ranks) \
+    X(Info_get)              \
+    X(Iprobe)                \
+    X(Isend)                 \
+    X(Query_thread)          \
+    X(Reduce_local)          \
+    X(Send)                  \
+    X(Type_get_contents)     \
+    X(Type_get_envelope)     \
+    X(Type_get_extent)       \
+    X(Type_size)             \
+    X(Win_call_errhandler)   \
+    X(Win_get_group)
+
+#if MPI_VERSION >= 4
+#define HOST_HELPERS_IF(X) X(Type_get_contents_c) X(Type_get_envelope_c)
+#elif defined(OPEN_MPI)
+#define HOST_HELPERS_IF(X) X(Win_f2c)
+#endif
+
+struct host_functions {
+#define X(name) __typeof__(&PMPI_##name) name;
+    HOST_HELPERS(X)
+    HOST_HELPERS_IF(X)
+#define CALL(name, arguments) X(name)
+#if MPI_VERSION >= 4
+#define CALL4 CALL
+#else
+#define CALL4(name, arguments)
+#endif
+#include "pmpi_wrap/calls.def"
+#undef CALL
+#undef X
+};
+
+extern struct host_functions host;
+
+/* Handles that fast calls compare with or pass on: looking one up by name takes its time. */
+struct constants {
+    MPI_Info info_null;
+    MPI_Datatype byte;
+};
+extern struct constants constants;
+
+/* ---- leaving a call to the host ---- */
+
+/* Count it and, when asked to, say why, once. */
+void deferred(enum call call, enum reason reason);
+
+/* An operation on a window that is the host's. */
+void deferred_on(enum call call, MPI_Win win);
+
+/* ---- windows (window.c) ---- */
+
+/* What an entry of the window registry has in `detail`. */
+struct window_detail {
+    uint8_t reason;   /* why the window is the host's; REASON_COUNT: it is fast */
+    uint8_t flavor;   /* MPI_WIN_FLAVOR_…, as the program created it */
+    uint8_t stand_in; /* the host's window below a fast one is not over the program's memory */
+};
+
+static inline uint32_t window_pack(struct window_detail d)
+{
+    return d.reason | (uint32_t)d.flavor << 8 | (uint32_t)d.stand_in << 16;
+}
+
+static inline struct window_detail window_unpack(uint32_t detail)
+{
+    return (struct window_detail){(uint8_t)detail, (uint8_t)(detail >> 8), (uint8_t)(detail >> 16)};
+}
+
+extern struct registry windows;
+
+/* The fast window of a handle, or NULL. */
+HOT_INLINE struct win *fast_window(MPI_Win handle)
+{
+    struct entry *e = registry_find(&windows, BITS(handle));
+    return LIKELY(e != NULL) ? e->object : NULL;
+}
+
+/* Report an error through the window's error handler (MPI-4.0, 9.3). Returns its class. */
+int report(MPI_Win win, enum win_error error);
+int report_class(MPI_Win win, int error_class);
+
+/* The value of a predefined attribute, where it differs from what the host's window has. */
+bool window_attribute(MPI_Win win, int keyval, MPI_Aint *value);
+
+/* ---- datatypes and operations (predefined.c, derived.c) ---- */
+
+extern struct registry datatypes;
+
+const struct typemap *typemap_of_unknown(MPI_Datatype type);
+
+/* NULL: not a datatype, not committed, or no memory. */
+HOT_INLINE const struct typemap *typemap_of(MPI_Datatype type)
+{
+    struct entry *e = registry_find(&datatypes, BITS(type));
+    return LIKELY(e != NULL) ? e->object : typemap_of_unknown(type);
+}
+
+/* What kind of value; with its size in bytes that makes the prim, whatever the compilers of this
+ * host made of INTEGER or long. */
+enum kind { SIGNED, UNSIGNED, REAL, LONG_REAL, COMPLEX, LONG_COMPLEX, LOGICAL, BYTES, OTHER };
+enum prim prim_of(enum kind kind, int size);
+
+enum op op_of(MPI_Op op); /* OP_COUNT: none of the predefined ones */
+
+/* Register the predefined handles; at Init. */
+void handles_open(void);
+
+/* The predefined datatype that a typemap is made of; itself if there is none. */
+const struct typemap *predefined_for(const struct typemap *map);
+
+/* Register a predefined datatype that only the host knows. NULL: no memory. */
+const struct typemap *predefined_other(MPI_Datatype type);
+
+/* Whether the host would combine these: asked where we have no kernel. */
+bool host_combines(MPI_Datatype type, MPI_Op op);
+
+/* ---- the process (env.c) ---- */
+
+/* A communicator of this process alone, for progress and for completed requests; its errors return.
+ * Made when first needed. */
+MPI_Comm own_comm(void);
+
+/* A request of the host's that is complete (H23). */
+int complete_request(MPI_Request *request);
+
+/* An error of a call that has no communicator, window or file (MPI-4.0, 9.3). Returns its class. */
+int report_anywhere(int error_class);
+
+/* Between these, calls that the host makes back into us pass straight through (H4). */
+static inline void enter_host(void)
+{
+    thread_self()->inside++;
+}
+static inline void leave_host(void)
+{
+    thread_self()->inside--;
+}
+static inline bool inside_host(void)
+{
+    return thread_self()->inside;
+}
+
+/* The handlers, by name. */
+#define CALL(name, arguments) __typeof__(PMPI_##name) accel_##name;
+#include "pmpi_wrap/calls.def"
+#undef CALL
+#undef CALL4
+
+#endif

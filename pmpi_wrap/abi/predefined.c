@@ -1,0 +1,207 @@
+/* The predefined datatypes and operations: from the host's handles to typemaps, prims and ops. */
+#include "pmpi_wrap/abi/abi.h"
+
+struct registry datatypes = REGISTRY_INITIALIZER;
+static struct registry operations = REGISTRY_INITIALIZER;
+
+enum prim prim_of(enum kind kind, int size)
+{
+    static const uint8_t by_log2[][6] = {
+        /* bytes:     1           2          4          8           16          32 */
+        [SIGNED] = {PRIM_I8, PRIM_I16, PRIM_I32, PRIM_I64, PRIM_OTHER, PRIM_OTHER},
+        [UNSIGNED] = {PRIM_U8, PRIM_U16, PRIM_U32, PRIM_U64, PRIM_OTHER, PRIM_OTHER},
+        [REAL] = {PRIM_OTHER, PRIM_OTHER, PRIM_F32, PRIM_F64, PRIM_F128, PRIM_OTHER},
+        [LONG_REAL] = {PRIM_OTHER, PRIM_OTHER, PRIM_OTHER, PRIM_F64, PRIM_FLONG, PRIM_OTHER},
+        [COMPLEX] = {PRIM_OTHER, PRIM_OTHER, PRIM_OTHER, PRIM_C32, PRIM_C64, PRIM_C128},
+        [LONG_COMPLEX] = {PRIM_OTHER, PRIM_OTHER, PRIM_OTHER, PRIM_OTHER, PRIM_C64, PRIM_CLONG},
+        [LOGICAL] = {PRIM_L8, PRIM_L16, PRIM_L32, PRIM_L64, PRIM_OTHER, PRIM_OTHER},
+        [BYTES] = {PRIM_BYTE, PRIM_OTHER, PRIM_OTHER, PRIM_OTHER, PRIM_OTHER, PRIM_OTHER},
+    };
+    int log2 = size > 0 ? __builtin_ctz((unsigned)size) : 6;
+    return kind == OTHER || log2 > 5 || size != 1 << log2 ? PRIM_OTHER : by_log2[kind][log2];
+}
+
+#define KINDS(X)                               \
+    X(MPI_SIGNED_CHAR, SIGNED)                 \
+    X(MPI_SHORT, SIGNED)                       \
+    X(MPI_INT, SIGNED)                         \
+    X(MPI_LONG, SIGNED)                        \
+    X(MPI_LONG_LONG_INT, SIGNED)               \
+    X(MPI_INT8_T, SIGNED)                      \
+    X(MPI_INT16_T, SIGNED)                     \
+    X(MPI_INT32_T, SIGNED)                     \
+    X(MPI_INT64_T, SIGNED)                     \
+    X(MPI_AINT, SIGNED)                        \
+    X(MPI_OFFSET, SIGNED)                      \
+    X(MPI_COUNT, SIGNED)                       \
+    X(MPI_INTEGER, SIGNED)                     \
+    X(MPI_INTEGER1, SIGNED)                    \
+    X(MPI_INTEGER2, SIGNED)                    \
+    X(MPI_INTEGER4, SIGNED)                    \
+    X(MPI_INTEGER8, SIGNED)                    \
+    X(MPI_UNSIGNED_CHAR, UNSIGNED)             \
+    X(MPI_UNSIGNED_SHORT, UNSIGNED)            \
+    X(MPI_UNSIGNED, UNSIGNED)                  \
+    X(MPI_UNSIGNED_LONG, UNSIGNED)             \
+    X(MPI_UNSIGNED_LONG_LONG, UNSIGNED)        \
+    X(MPI_UINT8_T, UNSIGNED)                   \
+    X(MPI_UINT16_T, UNSIGNED)                  \
+    X(MPI_UINT32_T, UNSIGNED)                  \
+    X(MPI_UINT64_T, UNSIGNED)                  \
+    X(MPI_FLOAT, REAL)                         \
+    X(MPI_DOUBLE, REAL)                        \
+    X(MPI_REAL, REAL)                          \
+    X(MPI_DOUBLE_PRECISION, REAL)              \
+    X(MPI_REAL4, REAL)                         \
+    X(MPI_REAL8, REAL)                         \
+    X(MPI_LONG_DOUBLE, LONG_REAL)              \
+    X(MPI_COMPLEX, COMPLEX)                    \
+    X(MPI_DOUBLE_COMPLEX, COMPLEX)             \
+    X(MPI_COMPLEX8, COMPLEX)                   \
+    X(MPI_COMPLEX16, COMPLEX)                  \
+    X(MPI_C_FLOAT_COMPLEX, COMPLEX)            \
+    X(MPI_C_DOUBLE_COMPLEX, COMPLEX)           \
+    X(MPI_C_LONG_DOUBLE_COMPLEX, LONG_COMPLEX) \
+    X(MPI_LOGICAL, LOGICAL)                    \
+    X(MPI_C_BOOL, LOGICAL)                     \
+    X(MPI_BYTE, BYTES)                         \
+    X(MPI_CHAR, OTHER)                         \
+    X(MPI_WCHAR, OTHER)                        \
+    X(MPI_CHARACTER, OTHER)                    \
+    X(MPI_PACKED, OTHER)
+
+#define PAIRS(X)                      \
+    X(MPI_FLOAT_INT, FLOAT_INT)       \
+    X(MPI_DOUBLE_INT, DOUBLE_INT)     \
+    X(MPI_LONG_INT, LONG_INT)         \
+    X(MPI_2INT, INT_INT)              \
+    X(MPI_SHORT_INT, SHORT_INT)       \
+    X(MPI_LONG_DOUBLE_INT, FLONG_INT) \
+    X(MPI_2INTEGER, INT_INT)          \
+    X(MPI_2REAL, F32_F32)             \
+    X(MPI_2DOUBLE_PRECISION, F64_F64)
+
+/* Bytes of an element of a pair prim: what the host must agree with. */
+static size_t pair_extent(enum prim prim)
+{
+    switch (prim) {
+#define X(name, type) \
+    case PRIM_##name: \
+        return sizeof(type);
+        PRIMS_PAIR(X)
+#undef X
+    default:
+        return 0;
+    }
+}
+
+static const struct typemap *add(MPI_Datatype type, enum prim prim)
+{
+    MPI_Aint lb, extent;
+    int size;
+    if (host.Type_size(type, &size) || host.Type_get_extent(type, &lb, &extent) || size < 0)
+        return NULL;
+    struct typemap *map = typemap_predefined(BITS(type), prim, (size_t)size, (size_t)extent);
+    if (map && !registry_add(&datatypes, BITS(type), map, 0)) {
+        typemap_free(map);
+        return NULL;
+    }
+    return map;
+}
+
+/* Some hosts have a name without a datatype behind it, or two names for one. */
+static bool is_new(MPI_Datatype type)
+{
+    return type && type != MPI_DATATYPE_NULL && !registry_find(&datatypes, BITS(type));
+}
+
+static void add_kind(MPI_Datatype type, enum kind kind)
+{
+    int size;
+    if (is_new(type) && !host.Type_size(type, &size))
+        add(type, prim_of(kind, size));
+}
+
+static void add_pair(MPI_Datatype type, enum prim prim)
+{
+    MPI_Aint lb, extent;
+    if (is_new(type) && !host.Type_get_extent(type, &lb, &extent))
+        add(type, (size_t)extent == pair_extent(prim) ? prim : PRIM_OTHER);
+}
+
+void handles_open(void)
+{
+#define X(type, kind) add_kind(type, kind);
+    KINDS(X)
+    /* Names that a host may not have. */
+#ifdef MPI_REAL16
+    X(MPI_REAL16, REAL)
+#endif
+#ifdef MPI_COMPLEX32
+    X(MPI_COMPLEX32, COMPLEX)
+#endif
+#ifdef MPI_CXX_BOOL
+    X(MPI_CXX_BOOL, LOGICAL)
+    X(MPI_CXX_FLOAT_COMPLEX, COMPLEX)
+    X(MPI_CXX_DOUBLE_COMPLEX, COMPLEX)
+    X(MPI_CXX_LONG_DOUBLE_COMPLEX, LONG_COMPLEX)
+#endif
+#ifdef MPI_LOGICAL1
+    X(MPI_LOGICAL1, LOGICAL)
+    X(MPI_LOGICAL2, LOGICAL)
+    X(MPI_LOGICAL4, LOGICAL)
+    X(MPI_LOGICAL8, LOGICAL)
+#endif
+#undef X
+#define X(type, prim) add_pair(type, PRIM_##prim);
+    PAIRS(X)
+#undef X
+#define X(name) registry_add(&operations, BITS(MPI_##name), &operations, OP_##name);
+    OPS(X)
+#undef X
+}
+
+enum op op_of(MPI_Op op)
+{
+    struct entry *e = registry_find(&operations, BITS(op));
+    return LIKELY(e != NULL) ? (enum op)e->detail : OP_COUNT;
+}
+
+const struct typemap *predefined_for(const struct typemap *map)
+{
+    struct entry *e = map->base ? registry_find(&datatypes, map->base) : NULL;
+    return e ? e->object : map;
+}
+
+const struct typemap *predefined_other(MPI_Datatype type)
+{
+    return add(type, PRIM_OTHER);
+}
+
+/* ---- combinations that we have no kernel for ---- */
+
+static MPI_Errhandler set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
+{
+    MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+    host.Comm_get_errhandler(comm, &before);
+    host.Comm_set_errhandler(comm, handler);
+    return before;
+}
+
+static void restore_errhandler(MPI_Comm comm, MPI_Errhandler before)
+{
+    host.Comm_set_errhandler(comm, before);
+    host.Errhandler_free(&before);
+}
+
+bool host_combines(MPI_Datatype type, MPI_Op op)
+{
+    /* MPI_Reduce_local has no communicator: its errors go to those of the process. */
+    char in[64] = {0}, inout[64] = {0};
+    MPI_Errhandler world = set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Errhandler self = set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    bool good = !host.Reduce_local(in, inout, 1, type, op);
+    restore_errhandler(MPI_COMM_WORLD, world);
+    restore_errhandler(MPI_COMM_SELF, self);
+    return good;
+}

@@ -1,0 +1,27 @@
+/* The intercepted calls by number, and the doors through which they go. */
+#ifndef MPIACCEL_CALLS_H
+#define MPIACCEL_CALLS_H
+
+#include "core/base.h"
+
+enum call {
+#define CALL(name, arguments)  CALL_##name,
+#define CALL4(name, arguments) CALL_##name,
+#include "pmpi_wrap/calls.def"
+#undef CALL
+#undef CALL4
+    CALL_COUNT
+};
+
+/* "MPI_Put", …, ended by NULL. */
+extern const char *const call_names[CALL_COUNT + 1];
+
+typedef void door_fn(void);
+
+/* Where MPI_X and PMPI_X lead. Until the first call of any: to door_open(). */
+extern door_fn *door_mpi[CALL_COUNT], *door_pmpi[CALL_COUNT];
+
+/* Find the host and set all doors, once a process. */
+void door_open(void);
+
+#endif

@@ -1,0 +1,88 @@
+/* The exported symbols. MPI_X and PMPI_X are one indirect jump each: the compiler turns a call in
+ * last place, with the same arguments in the same places, into a jump.
+ *
+ * Nothing happens in a process until it makes its first MPI call (H1): there is no constructor, and
+ * no reference to any MPI library. The first call finds the host (H2) and sets the doors.
+ */
+#include "pmpi_wrap/calls.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+const char *const call_names[CALL_COUNT + 1] = {
+#define CALL(name, arguments) [CALL_##name] = "MPI_" #name,
+#define CALL4                 CALL
+#include "pmpi_wrap/calls.def"
+#undef CALL
+#undef CALL4
+};
+
+#define TYPES_0  void
+#define TYPES_1  long a
+#define TYPES_2  TYPES_1, long b
+#define TYPES_3  TYPES_2, long c
+#define TYPES_4  TYPES_3, long d
+#define TYPES_5  TYPES_4, long e
+#define TYPES_6  TYPES_5, long f
+#define TYPES_7  TYPES_6, long g
+#define TYPES_8  TYPES_7, long h
+#define TYPES_9  TYPES_8, long i
+#define TYPES_10 TYPES_9, long j
+#define TYPES_11 TYPES_10, long k
+#define TYPES_12 TYPES_11, long l
+#define TYPES_13 TYPES_12, long m
+#define NAMES_0
+#define NAMES_1  a
+#define NAMES_2  NAMES_1, b
+#define NAMES_3  NAMES_2, c
+#define NAMES_4  NAMES_3, d
+#define NAMES_5  NAMES_4, e
+#define NAMES_6  NAMES_5, f
+#define NAMES_7  NAMES_6, g
+#define NAMES_8  NAMES_7, h
+#define NAMES_9  NAMES_8, i
+#define NAMES_10 NAMES_9, j
+#define NAMES_11 NAMES_10, k
+#define NAMES_12 NAMES_11, l
+#define NAMES_13 NAMES_12, m
+
+/* The exported pair, and where it leads at first. */
+#define CALL(name, n)                                              \
+    typedef long type_##name(TYPES_##n);                           \
+    EXPORT long MPI_##name(TYPES_##n);                             \
+    EXPORT long PMPI_##name(TYPES_##n);                            \
+    long MPI_##name(TYPES_##n)                                     \
+    {                                                              \
+        return ((type_##name *)door_mpi[CALL_##name])(NAMES_##n);  \
+    }                                                              \
+    long PMPI_##name(TYPES_##n)                                    \
+    {                                                              \
+        return ((type_##name *)door_pmpi[CALL_##name])(NAMES_##n); \
+    }                                                              \
+    static COLD long first_mpi_##name(TYPES_##n)                   \
+    {                                                              \
+        door_open();                                               \
+        return ((type_##name *)door_mpi[CALL_##name])(NAMES_##n);  \
+    }                                                              \
+    static COLD long first_pmpi_##name(TYPES_##n)                  \
+    {                                                              \
+        door_open();                                               \
+        return ((type_##name *)door_pmpi[CALL_##name])(NAMES_##n); \
+    }
+#define CALL4 CALL
+#include "pmpi_wrap/calls.def"
+#undef CALL
+#undef CALL4
+
+door_fn *door_mpi[CALL_COUNT] = {
+#define CALL(name, n) (door_fn *)first_mpi_##name,
+#define CALL4         CALL
+#include "pmpi_wrap/calls.def"
+#undef CALL
+};
+
+door_fn *door_pmpi[CALL_COUNT] = {
+#define CALL(name, n) (door_fn *)first_pmpi_##name,
+#include "pmpi_wrap/calls.def"
+#undef CALL
+#undef CALL4
+};

@@ -1,0 +1,193 @@
+#include "pmpi_wrap/host.h"
+
+#include "core/config.h"
+#include "core/say.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct stats_host host_identity = {"none", "", "none"};
+
+static struct {
+    void *library; /* dlopen handle of the object that defines PMPI_Init */
+    const struct abi *abi;
+} host;
+
+/* Calls of a process in which no MPI is to be found can only come from a program that asks whether
+ * the symbol exists, and takes ours for the host's. MPI_ERR_OTHER or the like. */
+static long no_host(void)
+{
+    return 16;
+}
+
+/* ---- finding ---- */
+
+/* The names of the loaded objects. Taken first and opened later: dlopen() inside the iteration
+ * could meet another thread's dlopen() with the loader's two locks in opposite order. */
+struct objects {
+    size_t count;
+    char *name[1024];
+};
+
+static int note_name(struct dl_phdr_info *object, size_t size, void *context)
+{
+    (void)size;
+    struct objects *objects = context;
+    if (object->dlpi_name[0] && objects->count < sizeof objects->name / sizeof *objects->name)
+        objects->name[objects->count++] = strdup(object->dlpi_name);
+    return 0;
+}
+
+/* The object at `address` was loaded as `name`. */
+static bool defined_in(const void *address, const char *name)
+{
+    Dl_info info;
+    return dladdr(address, &info) && info.dli_fname && !strcmp(info.dli_fname, name);
+}
+
+/* The first loaded object, other than this library, that itself defines the symbol. dlsym() on an
+ * object's handle also searches what it depends on, so the definition's place is checked: a tool
+ * that stands before the host must not be taken for it. */
+static void *find_definer(const char *symbol, void **address)
+{
+    struct objects objects = {0};
+    void *found = NULL;
+    dl_iterate_phdr(note_name, &objects);
+    for (size_t i = 0; i < objects.count; i++) {
+        char *name = objects.name[i];
+        void *library = NULL;
+        if (name && !found && !defined_in(&host, name))
+            library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+        if (library) {
+            void *definition = dlsym(library, symbol);
+            if (definition && defined_in(definition, name)) {
+                found = library;
+                *address = definition;
+            } else {
+                dlclose(library);
+            }
+        }
+        free(name);
+    }
+    return found;
+}
+
+door_fn *host_function(void *library, const char *prefix, const char *name)
+{
+    char symbol[64];
+    snprintf(symbol, sizeof symbol, "%s%s", prefix, name);
+    return (door_fn *)dlsym(library, symbol);
+}
+
+void *host_next(const char *symbol)
+{
+    void *address = dlsym(RTLD_NEXT, symbol);
+    if (!address)
+        find_definer(symbol, &address);
+    return address;
+}
+
+/* ---- opening the doors ---- */
+
+const struct abi *host_abi(void)
+{
+    door_open();
+    return config.enabled ? host.abi : NULL;
+}
+
+static const struct abi *const abis[] = {&abi_ompi, &abi_mpich};
+
+/* "Open MPI v4.1.4, package: …" or "MPICH Version:\t4.0.2\n…": the first number is the version. */
+static void name_host(const char *text)
+{
+    static char name[32], number[32];
+    static const char *const known[] = {"Open MPI", "MPICH", "Intel(R) MPI", "MVAPICH"};
+    sscanf(text + strcspn(text, "0123456789"), "%31[0-9A-Za-z.]", number);
+    snprintf(name, sizeof name, "%s", host.abi->name);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strstr(text, known[i]))
+            snprintf(name, sizeof name, "%s", known[i]);
+    host_identity = (struct stats_host){name, number, host.abi->name};
+}
+
+static void find_host(void)
+{
+    typedef int version_fn(char *, int *);
+    static char version[8192]; /* the largest MPI_MAX_LIBRARY_VERSION_STRING */
+    void *init;
+    host.library = find_definer("PMPI_Init", &init);
+    if (!host.library)
+        return;
+    version_fn *get_version =
+        (version_fn *)host_function(host.library, "PMPI_", "Get_library_version");
+    int length = 0;
+    if (!get_version || get_version(version, &length))
+        return;
+    for (size_t i = 0; i < sizeof abis / sizeof *abis; i++)
+        if (abis[i] && abis[i]->is_here(host.library, version))
+            host.abi = abis[i];
+    if (host.abi)
+        name_host(version);
+}
+
+/* A tool that wraps MPI_X and stands behind us would be skipped by our jump; so MPI_X goes to the
+ * tool, and comes back to us as PMPI_X: we are below every tool, wherever it was loaded (H5). */
+static door_fn *tool_behind_us(const char *name)
+{
+    char symbol[64];
+    Dl_info next_in, host_in;
+    snprintf(symbol, sizeof symbol, "MPI_%s", name);
+    void *next = dlsym(RTLD_NEXT, symbol), *hosts = dlsym(host.library, symbol);
+    bool other = next && hosts && next != hosts && dladdr(next, &next_in) &&
+                 dladdr(hosts, &host_in) && next_in.dli_fbase != host_in.dli_fbase;
+    return other ? (door_fn *)next : NULL;
+}
+
+static void set_door(enum call call, bool inert)
+{
+    const char *name = call_names[call] + 4;
+    door_fn *handler = inert ? NULL : host.abi->handlers[call];
+    door_fn *pass = host.library ? host_function(host.library, "PMPI_", name) : NULL;
+    if (!pass)
+        pass = (door_fn *)no_host;
+    if (!handler)
+        handler = pass;
+    door_fn *tool = host.library ? tool_behind_us(name) : NULL;
+    door_pmpi[call] = handler;
+    door_mpi[call] = tool ? tool : handler;
+}
+
+static void warn(const char *line)
+{
+    say(0, "%s", line);
+}
+
+static bool first_rank(void)
+{
+    const char *pmix = getenv("PMIX_RANK"), *pmi = getenv("PMI_RANK");
+    const char *rank = pmix ? pmix : pmi;
+    return !rank || !strcmp(rank, "0");
+}
+
+static void open_all(void)
+{
+    config_read(environ, first_rank() ? warn : NULL);
+    find_host();
+    bool known = host.abi && host.abi->bind(host.library);
+    if (!known)
+        say(1, "passing everything through: %s",
+            host.library ? "this MPI is not one that was there at build time" : "no MPI is loaded");
+    for (int call = 0; call < CALL_COUNT; call++)
+        set_door((enum call)call, !known || !config.enabled);
+}
+
+void door_open(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_all);
+}

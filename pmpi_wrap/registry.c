@@ -1,0 +1,58 @@
+#include "pmpi_wrap/registry.h"
+
+#include <stdlib.h>
+
+static struct entry *in_chain(struct registry *r, uintptr_t handle)
+{
+    struct entry *e = r->chain[registry_hash(handle)];
+    while (e && atomic_load_explicit(&e->handle, memory_order_relaxed) != handle)
+        e = e->next;
+    return e;
+}
+
+COLD struct entry *registry_search(struct registry *r, uintptr_t handle)
+{
+    pthread_mutex_lock(&r->mutex);
+    struct entry *e = in_chain(r, handle);
+    if (e) /* release: what the entry says is visible with it */
+        atomic_store_explicit(&r->cache[registry_hash(handle)], e, memory_order_release);
+    pthread_mutex_unlock(&r->mutex);
+    return e;
+}
+
+struct entry *registry_add(struct registry *r, uintptr_t handle, void *object, uint32_t detail)
+{
+    size_t slot = registry_hash(handle);
+    pthread_mutex_lock(&r->mutex);
+    struct entry *e = r->unused ? r->unused : malloc(sizeof *e);
+    if (e) {
+        if (e == r->unused)
+            r->unused = e->next;
+        e->object = object;
+        e->detail = detail;
+        e->next = r->chain[slot];
+        atomic_store_explicit(&e->handle, handle, memory_order_release);
+        r->chain[slot] = e;
+    }
+    pthread_mutex_unlock(&r->mutex);
+    return e;
+}
+
+void *registry_remove(struct registry *r, uintptr_t handle)
+{
+    void *object = NULL;
+    pthread_mutex_lock(&r->mutex);
+    struct entry **link = &r->chain[registry_hash(handle)];
+    while (*link && atomic_load_explicit(&(*link)->handle, memory_order_relaxed) != handle)
+        link = &(*link)->next;
+    struct entry *e = *link;
+    if (e) {
+        *link = e->next;
+        object = e->object;
+        atomic_store_explicit(&e->handle, 0, memory_order_relaxed);
+        e->next = r->unused;
+        r->unused = e;
+    }
+    pthread_mutex_unlock(&r->mutex);
+    return object;
+}

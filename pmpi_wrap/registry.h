@@ -1,0 +1,63 @@
+/* What we know of a handle of the host: a window, a datatype, an operation.
+ *
+ * Looking up is one hash and one comparison. The cache in front holds addresses of entries; an
+ * entry is never returned to the system, only used again, so a thread that reads one while another
+ * thread replaces it in the cache sees some entry, and its handle tells whether it is the right
+ * one. An entry goes only when the program frees the object, after which it must not use the
+ * handle.
+ */
+#ifndef MPIACCEL_REGISTRY_H
+#define MPIACCEL_REGISTRY_H
+
+#include "core/base.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct entry {
+    _Atomic uintptr_t handle; /* 0: not in use */
+    void *object;
+    uint32_t detail; /* what else there is to say about it */
+    struct entry *next;
+};
+
+enum { REGISTRY_BITS = 10, REGISTRY_SIZE = 1 << REGISTRY_BITS };
+
+struct registry {
+    _Atomic(struct entry *) cache[REGISTRY_SIZE];
+    struct entry *chain[REGISTRY_SIZE]; /* all of them, under the mutex */
+    struct entry *unused;
+    pthread_mutex_t mutex;
+};
+
+#define REGISTRY_INITIALIZER               \
+    {                                      \
+        .mutex = PTHREAD_MUTEX_INITIALIZER \
+    }
+
+static inline size_t registry_hash(uintptr_t handle)
+{
+    return (size_t)((uint64_t)handle * UINT64_C(0x9e3779b97f4a7c15) >> (64 - REGISTRY_BITS));
+}
+
+struct entry *registry_search(struct registry *registry, uintptr_t handle);
+
+/* NULL: not known. */
+HOT_INLINE struct entry *registry_find(struct registry *registry, uintptr_t handle)
+{
+    struct entry *e =
+        atomic_load_explicit(&registry->cache[registry_hash(handle)], memory_order_acquire);
+    if (LIKELY(e != NULL) &&
+        LIKELY(atomic_load_explicit(&e->handle, memory_order_relaxed) == handle))
+        return e;
+    return registry_search(registry, handle);
+}
+
+/* NULL: no memory. */
+struct entry *registry_add(struct registry *registry, uintptr_t handle, void *object,
+                           uint32_t detail);
+
+/* Forget a handle; returns its object, NULL if it was not known. */
+void *registry_remove(struct registry *registry, uintptr_t handle);
+
+#endif

@@ -1,0 +1,385 @@
+#include "rma_shm/atomic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the two modes ---- */
+
+/* The calling thread, with its inflight line if it can have one. */
+static inline struct thread *ready_thread(void)
+{
+    struct thread *thread = thread_self();
+    if (UNLIKELY(!thread->inflight))
+        thread_take_inflight(thread);
+    return thread;
+}
+
+/* False: the target is in bulk mode, or goes there. */
+static inline bool native_enter(struct thread *thread, struct win_target *target)
+{
+    struct inflight *mine = thread->inflight;
+    if (UNLIKELY(!mine))
+        return false;
+    uint32_t count = atomic_load_explicit(&mine->count, memory_order_relaxed);
+    atomic_store_explicit(&mine->count, count + 1, memory_order_relaxed);
+    sync_light_fence(); /* the count before the mode: see the header */
+    if (LIKELY(!atomic_load_explicit(&target->bulk, memory_order_acquire)))
+        return true;
+    atomic_store_explicit(&mine->count, count + 2, memory_order_release);
+    return false;
+}
+
+static inline void native_leave(struct win *win, struct thread *thread)
+{
+    struct inflight *mine = thread->inflight;
+    uint32_t count = atomic_load_explicit(&mine->count, memory_order_relaxed);
+    /* Release: who sees us outside sees what we did to the target. */
+    atomic_store_explicit(&mine->count, count + 1, memory_order_release);
+    if (!SYNC_ATOMICS_FENCE)
+        win_wrote(win);
+}
+
+static void await_outside(struct inflight *thread)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    uint32_t first = atomic_load_explicit(&thread->count, memory_order_acquire);
+    if (first % 2 == 0)
+        return;
+    while (atomic_load_explicit(&thread->count, memory_order_acquire) == first)
+        sync_pause(&wait);
+}
+
+static COLD void change_to_bulk(struct win *win, struct win_target *target)
+{
+    atomic_store_explicit(&target->bulk, 1, memory_order_seq_cst);
+    sync_heavy_fence(); /* the mode before the counts: see the header */
+    for (uint32_t r = 0; r < win->size; r++)
+        for (unsigned i = 0; i < INFLIGHT_SLOTS; i++)
+            await_outside(&win->peer[r].inflight[i]);
+}
+
+static void bulk_enter(struct win *win, struct win_target *target)
+{
+    mutex_lock(&target->combining);
+    if (UNLIKELY(!atomic_load_explicit(&target->bulk, memory_order_relaxed)))
+        change_to_bulk(win, target);
+}
+
+static void bulk_leave(struct win_target *target)
+{
+    mutex_unlock(&target->combining);
+}
+
+/* May this many elements be done natively, in element mode? */
+static bool fits_native(const void *at, size_t element, size_t count)
+{
+    return count <= ATOMIC_FEW && (element & (element - 1)) == 0 && element <= 8 &&
+           (uintptr_t)at % element == 0;
+}
+
+/* ---- native operations on one element ---- */
+
+#define NATIVE(name, type)                                                                        \
+    static inline void name(const struct combiner *c, type *at, const void *origin, void *result) \
+    {                                                                                             \
+        type operand = 0, old, new;                                                               \
+        if (c->op != OP_NO_OP)                                                                    \
+            memcpy(&operand, origin, sizeof operand);                                             \
+        if (c->op == OP_NO_OP)                                                                    \
+            old = __atomic_load_n(at, __ATOMIC_SEQ_CST);                                          \
+        else if (c->op == OP_REPLACE)                                                             \
+            old = __atomic_exchange_n(at, operand, __ATOMIC_SEQ_CST);                             \
+        else if (c->op == OP_SUM && c->integer)                                                   \
+            old = __atomic_fetch_add(at, operand, __ATOMIC_SEQ_CST);                              \
+        else {                                                                                    \
+            old = __atomic_load_n(at, __ATOMIC_RELAXED);                                          \
+            do {                                                                                  \
+                new = old;                                                                        \
+                c->kernel(&new, &operand, 1);                                                     \
+            } while (!__atomic_compare_exchange_n(at, &old, new, true, __ATOMIC_SEQ_CST,          \
+                                                  __ATOMIC_RELAXED));                             \
+        }                                                                                         \
+        if (result)                                                                               \
+            memcpy(result, &old, sizeof old);                                                     \
+    }
+NATIVE(native_8, uint8_t)
+NATIVE(native_16, uint16_t)
+NATIVE(native_32, uint32_t)
+NATIVE(native_64, uint64_t)
+#undef NATIVE
+
+static void native(const struct combiner *c, void *at, const void *origin, void *result)
+{
+    switch (c->element) {
+    case 1:
+        native_8(c, at, origin, result);
+        break;
+    case 2:
+        native_16(c, at, origin, result);
+        break;
+    case 4:
+        native_32(c, at, origin, result);
+        break;
+    default:
+        native_64(c, at, origin, result);
+    }
+}
+
+/* ---- bulk operations ---- */
+
+static void combine(const struct combiner *c, void *inout, const void *in, size_t bytes)
+{
+    if (c->op == OP_REPLACE)
+        memmove(inout, in, bytes);
+    else if (LIKELY(c->kernel != NULL))
+        c->kernel(inout, in, bytes / c->element);
+    else
+        c->host(c, inout, in, bytes / c->element);
+}
+
+struct bulk {
+    const struct combiner *combiner;
+    struct win_target *target;
+    char *stage;        /* the walk's other side: origin's data, or for NO_OP the result's place */
+    const char *origin; /* contiguous elements; NULL for NO_OP */
+    char *result;       /* contiguous elements, or NULL */
+    size_t held;        /* bytes since the mutex was taken */
+};
+
+/* So that a long operation does not keep the others out: atomicity is an element's. */
+enum { HOLD_BYTES = 65536 };
+
+static void breathe(struct bulk *b, size_t bytes)
+{
+    b->held += bytes;
+    if (b->held < HOLD_BYTES)
+        return;
+    b->held = 0;
+    bulk_leave(b->target);
+    mutex_lock(&b->target->combining);
+}
+
+static void bulk_block(struct bulk *b, char *at, size_t offset, size_t bytes)
+{
+    while (bytes) {
+        size_t part = min_size(bytes, HOLD_BYTES / b->combiner->element * b->combiner->element);
+        if (b->result)
+            memcpy(b->result + offset, at, part);
+        if (b->origin)
+            combine(b->combiner, at, b->origin + offset, part);
+        at += part;
+        offset += part;
+        bytes -= part;
+        breathe(b, part);
+    }
+}
+
+static void bulk_piece(void *context, char *at, ptrdiff_t at_stride, char *stage,
+                       ptrdiff_t stage_stride, size_t bytes, size_t blocks)
+{
+    struct bulk *b = context;
+    for (; blocks; blocks--, at += at_stride, stage += stage_stride)
+        bulk_block(b, at, (size_t)(stage - b->stage), bytes);
+}
+
+/* ---- accumulate ---- */
+
+/* Everything an operation needs, found before anything is touched. */
+struct work {
+    const struct combiner *combiner;
+    const struct typemap *map; /* of the target */
+    char *at;                  /* in the target's window */
+    size_t bytes;              /* of data, elements with their holes */
+    const char *origin;        /* contiguous; `origin_copy` if it had to be made */
+    char *result;
+    char *origin_copy, *result_copy;
+};
+
+static bool is_plain(const struct typemap *map)
+{
+    return map->contiguous && !map->without_holes;
+}
+
+/* Of elements of the target's kind, without holes or with them, by what the operation does. */
+static const struct typemap *map_for(const struct combiner *c, const struct typemap *map)
+{
+    return c->op == OP_REPLACE || c->op == OP_NO_OP ? typemap_to_move(map) : map;
+}
+
+static bool same_elements(const struct typemap *map, const struct typemap *element)
+{
+    return !map->size ||
+           (map->prim == element->prim && (map->prim != PRIM_OTHER || map->base == element->base));
+}
+
+static enum win_error prepare_origin(struct work *w, struct buffer origin)
+{
+    const struct typemap *map = map_for(w->combiner, origin.map);
+    size_t bytes;
+    if (__builtin_mul_overflow(map->size, origin.count, &bytes) || bytes > w->bytes)
+        return WIN_ERR_LENGTH;
+    w->bytes = bytes; /* the target may offer more than it is sent */
+    w->origin = origin.at;
+    if (map->contiguous)
+        return WIN_OK;
+    w->origin = w->origin_copy = malloc(bytes ? bytes : 1);
+    if (!w->origin_copy)
+        return WIN_ERR_MEMORY;
+    struct run run;
+    struct typemap plain = typemap_of_bytes(&run, bytes);
+    typemap_copy(w->origin_copy, &plain, origin.at, map, bytes);
+    return WIN_OK;
+}
+
+static enum win_error prepare_result(struct work *w, struct buffer result)
+{
+    size_t room;
+    if (__builtin_mul_overflow(map_for(w->combiner, result.map)->size, result.count, &room) ||
+        w->bytes > room)
+        return WIN_ERR_LENGTH;
+    w->result = result.at;
+    if (is_plain(result.map))
+        return WIN_OK;
+    w->result = w->result_copy = malloc(w->bytes ? w->bytes : 1);
+    return w->result_copy ? WIN_OK : WIN_ERR_MEMORY;
+}
+
+/* The result's copy to where it belongs, leaving holes alone. */
+static void deliver_result(struct work *w, const struct typemap *element, struct buffer result)
+{
+    if (!w->result_copy)
+        return;
+    if (map_for(w->combiner, element) == element && element->without_holes) {
+        /* elements with their holes */
+        size_t bytes = w->bytes / element->element * element->without_holes->size;
+        typemap_copy(result.at, typemap_to_move(result.map), w->result_copy, element->without_holes,
+                     bytes);
+        return;
+    }
+    struct run run;
+    struct typemap plain = typemap_of_bytes(&run, w->bytes);
+    typemap_copy(result.at, typemap_to_move(result.map), w->result_copy, &plain, w->bytes);
+}
+
+static bool work_natively(struct win *win, struct work *w, int target)
+{
+    const struct combiner *c = w->combiner;
+    size_t count = w->bytes / c->element;
+    bool simple = c->kernel || c->op == OP_REPLACE || c->op == OP_NO_OP;
+    if (!simple || !w->map->contiguous || !fits_native(w->at, c->element, count))
+        return false;
+    struct thread *thread = ready_thread();
+    if (!native_enter(thread, win->peer[target].target))
+        return false;
+    for (size_t i = 0; i < w->bytes; i += c->element)
+        native(c, w->at + i, w->origin ? w->origin + i : NULL, w->result ? w->result + i : NULL);
+    native_leave(win, thread);
+    return true;
+}
+
+static void work_in_bulk(struct win *win, struct work *w, int target)
+{
+    struct win_target *shared = win->peer[target].target;
+    struct run run;
+    struct typemap plain = typemap_of_bytes(&run, w->bytes);
+    struct bulk bulk = {.combiner = w->combiner,
+                        .target = shared,
+                        .stage = w->origin ? (char *)w->origin : w->result,
+                        .origin = w->origin,
+                        .result = w->result};
+    bulk_enter(win, shared);
+    typemap_walk(w->at, w->map, bulk.stage, &plain, w->bytes, bulk_piece, &bulk);
+    bulk_leave(shared); /* a full fence: our stores are visible */
+}
+
+enum win_error win_accumulate(struct win *win, const struct combiner *c,
+                              const struct typemap *element, struct buffer origin,
+                              struct buffer result, int target, int64_t disp, struct buffer there)
+{
+    struct work w = {.combiner = c, .map = map_for(c, there.map)};
+    bool fetch = result.map, use = c->op != OP_NO_OP, moves = !use || c->op == OP_REPLACE;
+    if (!moves && (!same_elements(there.map, element) || !same_elements(origin.map, element) ||
+                   (fetch && !same_elements(result.map, element))))
+        return WIN_ERR_TYPE;
+    if (__builtin_mul_overflow(w.map->size, there.count, &w.bytes))
+        return WIN_ERR_LENGTH;
+    enum win_error error = use ? prepare_origin(&w, origin) : WIN_OK;
+    if (!error && fetch)
+        error = prepare_result(&w, result);
+    if (!error)
+        error = win_locate_data(win, target, disp, w.map, w.bytes, &w.at);
+    if (!error && w.bytes && (use || fetch)) {
+        if (!work_natively(win, &w, target))
+            work_in_bulk(win, &w, target);
+        deliver_result(&w, element, result);
+    }
+    free(w.origin_copy);
+    free(w.result_copy);
+    return error;
+}
+
+/* ---- single elements ---- */
+
+void win_fetch_and_op(struct win *win, const struct combiner *c, uint32_t target, char *at,
+                      const void *origin, void *result)
+{
+    struct win_target *shared = win->peer[target].target;
+    struct thread *thread = ready_thread();
+    if (LIKELY(fits_native(at, c->element, 1)) && LIKELY(native_enter(thread, shared))) {
+        native(c, at, origin, result);
+        native_leave(win, thread);
+        return;
+    }
+    bulk_enter(win, shared);
+    if (result)
+        memcpy(result, at, c->element);
+    if (c->op != OP_NO_OP)
+        combine(c, at, origin, c->element);
+    bulk_leave(shared);
+}
+
+static bool native_compare_and_swap(char *at, const void *origin, const void *compare, void *result,
+                                    size_t bytes)
+{
+#define SWAP(type)                                                                  \
+    {                                                                               \
+        type old, new;                                                              \
+        memcpy(&old, compare, sizeof old);                                          \
+        memcpy(&new, origin, sizeof new);                                           \
+        __atomic_compare_exchange_n((type *)at, &old, new, false, __ATOMIC_SEQ_CST, \
+                                    __ATOMIC_SEQ_CST);                              \
+        memcpy(result, &old, sizeof old);                                           \
+        return true;                                                                \
+    }
+    switch (bytes) {
+    case 8:
+        SWAP(uint64_t)
+    case 4:
+        SWAP(uint32_t)
+    case 2:
+        SWAP(uint16_t)
+    case 1:
+        SWAP(uint8_t)
+    default:
+        return false;
+    }
+#undef SWAP
+}
+
+void win_compare_and_swap(struct win *win, uint32_t target, char *at, const void *origin,
+                          const void *compare, void *result, size_t bytes)
+{
+    struct win_target *shared = win->peer[target].target;
+    struct thread *thread = ready_thread();
+    if (LIKELY(fits_native(at, bytes, 1)) && LIKELY(native_enter(thread, shared))) {
+        native_compare_and_swap(at, origin, compare, result, bytes);
+        native_leave(win, thread);
+        return;
+    }
+    bulk_enter(win, shared);
+    bool equal = !memcmp(at, compare, bytes);
+    memmove(result, at, bytes);
+    if (equal)
+        memmove(at, origin, bytes);
+    bulk_leave(shared);
+}

@@ -1,0 +1,57 @@
+/* The accumulate family (MPI-4.0, 12.3.4 and 12.7.1): atomic for each element, ordered for each
+ * origin and target, whatever path an operation takes (H18).
+ *
+ * Every target of a window is in one of two modes, and all origins agree on which:
+ *
+ * element mode (at first): an operation on one or a few aligned elements of up to 8 bytes is that
+ *     many native atomic instructions. Nobody takes a lock.
+ * bulk mode (for good, once an operation needs it: many elements, or wide or unaligned ones): every
+ *     operation holds the mutex `combining` and works with plain, vectorised loads and stores.
+ *
+ * So a window of counters runs at the speed of the processor's atomics, and a window of arrays at
+ * the speed of vector code, and the two never meet on one location.
+ *
+ * The change of mode. A native operation makes its thread's `inflight` count odd, looks at `bulk`,
+ * works, and makes the count even. Who needs bulk mode takes the mutex, sets `bulk`, and waits
+ * until every thread of every rank of the window has been seen outside: its count even, or changed.
+ * The count is written before `bulk` is read, and `bulk` is written before the counts are read,
+ * with the asymmetric pair of fences in between (core/sync.h), so either the operation sees bulk
+ * mode or the changer sees the operation. A thread that has no inflight line goes to bulk mode.
+ * Where the kernel has no such fence, windows are in bulk mode from the start.
+ */
+#ifndef MPIACCEL_ATOMIC_H
+#define MPIACCEL_ATOMIC_H
+
+#include "core/kernels.h"
+#include "rma_shm/access.h"
+
+/* How to combine elements of a datatype with an operation. */
+struct combiner {
+    enum op op;
+    uint8_t integer;    /* the prim is one of the integers */
+    uint32_t element;   /* bytes */
+    combine_fn *kernel; /* NULL: the host combines, or OP_REPLACE, OP_NO_OP */
+    void (*host)(const struct combiner *combiner, void *inout, const void *in, size_t n);
+    uintptr_t host_type, host_op;
+};
+
+/* Elements that are still cheaper one by one than in bulk mode. */
+enum { ATOMIC_FEW = 8 };
+
+/* Accumulate (`result.map` NULL) or get_accumulate. `element` is the predefined datatype that the
+ * sides are made of; replacing and fetching alone take any. With OP_NO_OP `origin` is not looked
+ * at. */
+enum win_error win_accumulate(struct win *win, const struct combiner *combiner,
+                              const struct typemap *element, struct buffer origin,
+                              struct buffer result, int target, int64_t disp, struct buffer there);
+
+/* Compare_and_swap of `bytes` bytes at `at`, in the window of `target`. */
+void win_compare_and_swap(struct win *win, uint32_t target, char *at, const void *origin,
+                          const void *compare, void *result, size_t bytes);
+
+/* One element at `at` in the window of `target`; for combiners with a kernel, REPLACE or NO_OP.
+ * `result` may be NULL. */
+void win_fetch_and_op(struct win *win, const struct combiner *combiner, uint32_t target, char *at,
+                      const void *origin, void *result);
+
+#endif

@@ -1,0 +1,113 @@
+#include "rma_shm/epoch.h"
+
+#include <string.h>
+
+enum win_error win_fence(struct win *win, bool no_succeed)
+{
+    if (win->epochs & ~WIN_FENCE || win_passive_any(win))
+        return WIN_ERR_SYNC;
+    atomic_store_explicit(&win->written, 0, memory_order_relaxed); /* the barrier is a full fence */
+    barrier_wait(&win->barrier);
+    win_close_all(win);
+    win->epochs = no_succeed ? 0 : WIN_FENCE;
+    win->fence_used = false;
+    return WIN_OK;
+}
+
+enum win_error win_post(struct win *win, const int *origins, uint32_t count)
+{
+    if (win->epochs & WIN_EXPOSED || ((win->epochs & WIN_FENCE) && win->fence_used))
+        return WIN_ERR_SYNC;
+    win_end_fence(win);
+    win->epochs |= WIN_EXPOSED;
+    win->completions_due += count;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t origin = (uint32_t)origins[i];
+        _Atomic uint32_t *row = win_posts_of(win, origin);
+        /* Our stores to the window so far are visible to who finds the bit. */
+        atomic_fetch_or_explicit(&row[win->rank / 32], 1u << win->rank % 32, memory_order_seq_cst);
+        struct sync_word *posts = &win->peer[origin].target->posts;
+        atomic_fetch_add_explicit(&posts->value, 1, memory_order_seq_cst);
+        sync_wake(posts);
+    }
+    return WIN_OK;
+}
+
+enum win_error win_start(struct win *win, const int *targets, uint32_t count)
+{
+    if (!win_may_begin(win) || win_passive_any(win))
+        return WIN_ERR_SYNC;
+    win_end_fence(win);
+    win->epochs |= WIN_START;
+    win->group_size = count;
+    for (uint32_t i = 0; i < count; i++)
+        win->group[i] = (uint32_t)targets[i];
+    win_close_all(win);
+    return WIN_OK;
+}
+
+void win_await_post(struct win *win, uint32_t target)
+{
+    _Atomic uint32_t *word = &win_posts_of(win, win->rank)[target / 32];
+    struct sync_word *posts = &win->peer[win->rank].target->posts;
+    uint32_t bit = 1u << target % 32;
+    struct sync_wait wait = SYNC_WAIT;
+    for (;;) {
+        uint32_t seen = sync_load(posts);
+        if (atomic_load_explicit(word, memory_order_acquire) & bit)
+            break;
+        sync_wait(&wait, posts, seen);
+    }
+    atomic_fetch_and_explicit(word, ~bit, memory_order_relaxed);
+    win->peer[target].stamp = win->stamp;
+}
+
+enum win_error win_complete(struct win *win)
+{
+    if (!(win->epochs & WIN_START))
+        return WIN_ERR_SYNC;
+    for (uint32_t i = 0; i < win->group_size; i++)
+        if (win->peer[win->group[i]].stamp != win->stamp)
+            win_await_post(win, win->group[i]);
+    for (uint32_t i = 0; i < win->group_size; i++) {
+        /* Full fence: our operations are visible to who counts us. */
+        struct sync_word *completions = &win->peer[win->group[i]].target->completions;
+        atomic_fetch_add_explicit(&completions->value, 1, memory_order_seq_cst);
+        sync_wake(completions);
+    }
+    atomic_store_explicit(&win->written, 0, memory_order_relaxed);
+    win->epochs &= (uint8_t)~WIN_START;
+    win_close_all(win);
+    return WIN_OK;
+}
+
+static bool all_completed(struct win *win, uint32_t *seen)
+{
+    *seen = sync_load(&win->peer[win->rank].target->completions);
+    return sync_reached(*seen, win->completions_due);
+}
+
+enum win_error win_wait(struct win *win)
+{
+    if (!(win->epochs & WIN_EXPOSED))
+        return WIN_ERR_SYNC;
+    struct sync_wait wait = SYNC_WAIT;
+    uint32_t seen;
+    while (!all_completed(win, &seen))
+        sync_wait(&wait, &win->peer[win->rank].target->completions, seen);
+    win->epochs &= (uint8_t)~WIN_EXPOSED;
+    return WIN_OK;
+}
+
+enum win_error win_test(struct win *win, bool *done)
+{
+    if (!(win->epochs & WIN_EXPOSED))
+        return WIN_ERR_SYNC;
+    uint32_t seen;
+    *done = all_completed(win, &seen);
+    if (*done)
+        win->epochs &= (uint8_t)~WIN_EXPOSED;
+    else
+        sync_poke();
+    return WIN_OK;
+}

@@ -1,0 +1,109 @@
+#include "rma_shm/epoch.h"
+
+static void await_no_exclusive(struct sync_word *lock)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    uint32_t seen;
+    while ((seen = atomic_load_explicit(&lock->value, memory_order_seq_cst)) & RWLOCK_EXCLUSIVE)
+        sync_wait(&wait, lock, seen);
+}
+
+static bool in_group(const struct win *win, uint32_t target)
+{
+    for (uint32_t i = 0; i < win->group_size; i++)
+        if (win->group[i] == target)
+            return true;
+    return false;
+}
+
+COLD enum win_error win_open(struct win *win, uint32_t target)
+{
+    struct peer *peer = &win->peer[target];
+    if (peer->lock)
+        ; /* another thread's epoch ended meanwhile and advanced the stamp; ours goes on */
+    else if (win->epochs & WIN_FENCE)
+        win->fence_used = true;
+    else if (win->epochs & WIN_LOCK_ALL) {
+        if (!(win->epochs & WIN_UNCHECKED))
+            await_no_exclusive(&peer->target->lock);
+    } else if ((win->epochs & WIN_START) && in_group(win, target))
+        win_await_post(win, target);
+    else
+        return WIN_ERR_SYNC;
+    peer->stamp = win->stamp;
+    return WIN_OK;
+}
+
+static void lock_exclusive(struct win *win, struct sync_word *lock)
+{
+    struct sync_word *all = &win->shared->lock_all;
+    for (;;) {
+        rwlock_lock_exclusive(lock, win->rank);
+        uint32_t seen = atomic_load_explicit(&all->value, memory_order_seq_cst);
+        if (LIKELY(!(seen & RWLOCK_READERS)))
+            return;
+        rwlock_unlock_exclusive(lock);
+        rwlock_await_no_readers(all, win->rank);
+    }
+}
+
+enum win_error win_lock(struct win *win, enum win_lock kind, uint32_t target)
+{
+    struct peer *peer = &win->peer[target];
+    if (UNLIKELY(peer->lock != WIN_UNLOCKED || !win_may_begin(win)))
+        return WIN_ERR_SYNC;
+    win_end_fence(win);
+    if (kind == WIN_EXCLUSIVE)
+        lock_exclusive(win, &peer->target->lock);
+    else if (kind == WIN_SHARED)
+        rwlock_lock_shared(&peer->target->lock, win->rank);
+    peer->lock = (uint8_t)kind;
+    peer->stamp = win->stamp;
+    thread_add(&win->locked, 1);
+    return WIN_OK;
+}
+
+enum win_error win_unlock(struct win *win, uint32_t target)
+{
+    struct peer *peer = &win->peer[target];
+    enum win_lock kind = (enum win_lock)peer->lock;
+    if (UNLIKELY(kind == WIN_UNLOCKED))
+        return WIN_ERR_SYNC;
+    peer->lock = WIN_UNLOCKED;
+    peer->stamp = 0;
+    thread_add(&win->locked, (uint64_t)-1);
+    /* Letting go is a full fence, so what we stored is visible to the next holder and to all. */
+    if (kind == WIN_EXCLUSIVE)
+        rwlock_unlock_exclusive(&peer->target->lock);
+    else if (kind == WIN_SHARED)
+        rwlock_unlock_shared(&peer->target->lock);
+    else
+        sync_full_fence();
+    return WIN_OK;
+}
+
+enum win_error win_lock_all(struct win *win, bool no_check)
+{
+    if (!win_may_begin(win) || win_passive_any(win))
+        return WIN_ERR_SYNC;
+    win_end_fence(win);
+    if (!no_check)
+        rwlock_lock_shared(&win->shared->lock_all, win->rank);
+    win->epochs |= no_check ? WIN_LOCK_ALL | WIN_UNCHECKED : WIN_LOCK_ALL;
+    win_close_all(win);
+    return WIN_OK;
+}
+
+enum win_error win_unlock_all(struct win *win)
+{
+    if (!(win->epochs & WIN_LOCK_ALL))
+        return WIN_ERR_SYNC;
+    bool unchecked = win->epochs & WIN_UNCHECKED;
+    win->epochs &= (uint8_t) ~(WIN_LOCK_ALL | WIN_UNCHECKED);
+    win_close_all(win);
+    if (unchecked)
+        sync_full_fence();
+    else
+        rwlock_unlock_shared(&win->shared->lock_all);
+    return WIN_OK;
+}

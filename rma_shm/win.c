@@ -1,0 +1,190 @@
+#include "rma_shm/epoch.h"
+
+#include "alloc/arena.h"
+#include "alloc/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t row_words(uint32_t ranks)
+{
+    return (ranks + 31) / 32;
+}
+
+static struct barrier_flag *flags_of(struct win_shared *shared, uint32_t ranks)
+{
+    return (struct barrier_flag *)&shared->target[ranks];
+}
+
+_Atomic uint32_t *win_posts_of(struct win *win, uint32_t origin)
+{
+    _Atomic uint32_t *rows = (_Atomic uint32_t *)&flags_of(win->shared, win->size)[win->size];
+    return rows + origin * row_words(win->size);
+}
+
+static size_t shared_size(uint32_t ranks)
+{
+    return sizeof(struct win_shared) + ranks * sizeof(struct win_target) +
+           ranks * sizeof(struct barrier_flag) + ranks * row_words(ranks) * sizeof(uint32_t);
+}
+
+struct win *win_prepare(uint32_t size, uint32_t rank)
+{
+    struct win *win = calloc(1, sizeof *win);
+    if (!win)
+        return NULL;
+    win->size = size;
+    win->rank = rank;
+    win->stamp = 1;
+    win->peer = size == 1 ? &win->self : calloc(size, sizeof *win->peer);
+    win->group = malloc(size * sizeof *win->group);
+    if (win->peer && win->group)
+        return win;
+    win_free(win);
+    return NULL;
+}
+
+void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum reason reason,
+               struct win_offer *offer)
+{
+    *offer = (struct win_offer){.reason = (int32_t)reason, .size = bytes, .unit = unit};
+    if (reason == REASON_COUNT && !win)
+        offer->reason = REASON_NO_MEMORY;
+    else if (reason == REASON_COUNT && bytes && !node_shares(base, bytes))
+        offer->reason = REASON_NOT_OUR_MEMORY;
+    if (offer->reason != REASON_COUNT)
+        return;
+    offer->position = bytes ? (uint64_t)((char *)base - node.base) : 0;
+    if (win->rank)
+        return;
+    struct win_shared *shared = arena_control_alloc(shared_size(win->size));
+    if (!shared) {
+        offer->reason = REASON_NO_MEMORY;
+        return;
+    }
+    for (uint32_t r = 0; r < win->size; r++)
+        atomic_init(&shared->target[r].bulk, !node_asymmetric());
+    offer->control = (uint64_t)((char *)shared - node.base);
+}
+
+static void connect_peers(struct win *win)
+{
+    struct win_shared *shared = win->shared;
+    for (uint32_t r = 0; r < win->size; r++)
+        win->peer[r].target = &shared->target[r];
+    win->barrier = (struct barrier){
+        .flags = flags_of(shared, win->size), .rank = win->rank, .size = win->size};
+}
+
+enum reason win_settle(struct win *win, const struct win_offer *offers, const int *members)
+{
+    for (uint32_t r = 0; r < win->size; r++)
+        if (offers[r].reason != REASON_COUNT)
+            return (enum reason)offers[r].reason;
+    win->shared = (struct win_shared *)(node.base + offers[0].control);
+    for (uint32_t r = 0; r < win->size; r++)
+        win->peer[r] = (struct peer){
+            .base = offers[r].size ? node.base + offers[r].position : NULL,
+            .size = offers[r].size,
+            .unit = offers[r].unit,
+            .inflight = node_member((uint32_t)members[r])->inflight,
+        };
+    connect_peers(win);
+    return REASON_COUNT;
+}
+
+bool win_settle_alone(struct win *win, void *base, size_t bytes, int64_t unit)
+{
+    size_t size = round_up(shared_size(1), LINE);
+    win->shared = aligned_alloc(LINE, size);
+    if (!win->shared)
+        return false;
+    memset(win->shared, 0, size);
+    atomic_init(&win->shared->target[0].bulk, 1);
+    win->self = (struct peer){.base = base, .size = bytes, .unit = unit};
+    win->self_unit = (int)unit;
+    connect_peers(win);
+    return true;
+}
+
+void win_abandon(struct win *win, const struct win_offer *offer)
+{
+    if (offer->control)
+        arena_control_free(node.base + offer->control);
+    if (win)
+        win_disown(win);
+}
+
+void win_disown(struct win *win)
+{
+    if (win->size > 1)
+        win->shared = NULL;
+    win_free(win);
+}
+
+bool win_idle(const struct win *win)
+{
+    return !(win->epochs & ~WIN_FENCE) && !atomic_load(&win->locked);
+}
+
+void win_depart(struct win *win)
+{
+    barrier_wait(&win->barrier);
+    atomic_fetch_add_explicit(&win->shared->departed.value, 1, memory_order_seq_cst);
+    sync_wake(&win->shared->departed);
+}
+
+/* The control words live in rank 0's slice. A peer may still be reading its last flag when rank 0
+ * has seen all of them, so rank 0 waits until each has said that it is through. */
+static void free_shared(struct win *win)
+{
+    if (win->size == 1) {
+        free(win->shared);
+        return;
+    }
+    if (win->rank)
+        return;
+    struct sync_wait wait = SYNC_WAIT;
+    uint32_t seen;
+    while ((seen = sync_load(&win->shared->departed)) != win->size)
+        sync_wait(&wait, &win->shared->departed, seen);
+    arena_control_free(win->shared);
+}
+
+void win_free(struct win *win)
+{
+    if (!win)
+        return;
+    if (win->shared)
+        free_shared(win);
+    if (win->memory)
+        arena_free(win->memory);
+    if (win->peer != &win->self)
+        free(win->peer);
+    free(win->group);
+    free(win);
+}
+
+enum win_error win_locate(struct win *win, int target, int64_t disp, ptrdiff_t low, ptrdiff_t high,
+                          char **at)
+{
+    if ((uint32_t)target >= win->size)
+        return WIN_ERR_RANK;
+    struct peer *peer = &win->peer[target];
+    if (peer->stamp != win->stamp) {
+        enum win_error error = win_open(win, (uint32_t)target);
+        if (error)
+            return error;
+    }
+    if (disp < 0)
+        return WIN_ERR_DISP;
+    int64_t offset, first, end;
+    if (__builtin_mul_overflow(disp, peer->unit, &offset) ||
+        __builtin_add_overflow(offset, low, &first) || __builtin_add_overflow(offset, high, &end))
+        return WIN_ERR_RANGE;
+    /* No bytes: there is nothing that could be outside. */
+    if (low != high && (first < 0 || (uint64_t)end > peer->size))
+        return WIN_ERR_RANGE;
+    *at = peer->base + offset;
+    return WIN_OK;
+}
