@@ -10,21 +10,20 @@
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
-# The two commands of the README bring what is missing before anything is built.
-ifneq ($(filter demo check bench lint check-% setup,$(MAKECMDGOALS)),)
-SETUP := build/conf/setup.stamp
-endif
+# The commands of the README bring what is missing before anything is configured.
+SETUP := $(patsubst %,build/conf/setup.%,$(or \
+    $(filter demo lint bench,$(MAKECMDGOALS)),$(if $(filter check check-% setup,$(MAKECMDGOALS)),check)))
 
 -include build/config.mk
-build/config.mk: configure $(SETUP)
+build/config.mk: configure tools/debian-source $(SETUP)
 	./configure
 	@touch $@
 
-build/conf/setup.stamp: tools/setup
-	tools/setup
+build/conf/setup.%: tools/setup
+	tools/setup $*
 	@mkdir -p $(@D) && touch $@
 
-setup: build/conf/setup.stamp
+setup: $(SETUP)
 
 LIB := build/lib/libmpiaccel.so
 CORE := $(wildcard core/*.c)
@@ -91,12 +90,37 @@ $(JEMALLOC_LIB): build/config.mk
 	objcopy --remove-section=.init_array --remove-section=.rela.init_array \
 	    build/jemalloc/src/lib/libjemalloc_pic.a $@
 
+# ---- tests ---------------------------------------------------------------------------------------
+
+# Each program of tests/mpi is built for each MPI, by that MPI's compiler, knowing nothing of us.
+TEST_FLAGS := -std=gnu11 -O1 -g -Wall -Wextra $(if $(CI),-Werror)
+define test_rules
+TESTS_$(1) := $$(patsubst tests/mpi/%.c,build/test/$(1)/%,$$(wildcard tests/mpi/*.c))
+ifneq ($$(MPIFORT_$(1)),)
+TESTS_$(1) += $$(patsubst tests/mpi/%.f90,build/test/$(1)/%,$$(wildcard tests/mpi/*.f90))
+endif
+build/test/$(1)/%: tests/mpi/%.c tests/mpi/test.h build/config.mk
+	@mkdir -p $$(@D)
+	$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ -lm -pthread
+build/test/$(1)/%: tests/mpi/%.f90 build/config.mk
+	@mkdir -p $$(@D) build/test/$(1)/mod.$$*
+	$$(MPIFORT_$(1)) -O1 -g -J build/test/$(1)/mod.$$* $$< -o $$@
+build/test/$(1)/%.linked: tests/mpi/%.c tests/mpi/test.h $(LIB)
+	@mkdir -p $$(@D)
+	$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ -Lbuild/lib -lmpiaccel -Wl,-rpath,$$(abspath build/lib) -lm -pthread
+tests: $$(TESTS_$(1))
+endef
+$(foreach abi,$(ABIS),$(eval $(call test_rules,$(abi))))
+
+check: all tests
+	tests/run
+
 clean:
 	rm -rf build/obj build/lib build/bin build/test
 
 distclean:
 	rm -rf build
 
-.PHONY: all setup clean distclean
+.PHONY: all setup check tests clean distclean
 
 -include $(shell find build/obj -name '*.d' 2>/dev/null)

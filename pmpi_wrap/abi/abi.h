@@ -14,6 +14,8 @@
 #include "pmpi_wrap/registry.h"
 #include "rma_shm/win.h"
 
+#include <string.h>
+
 #define OMPI_OMIT_MPI1_COMPAT_DECLS 1
 #include <mpi.h>
 
@@ -115,19 +117,24 @@ void deferred_on(enum call call, MPI_Win win);
 
 /* What an entry of the window registry has in `detail`. */
 struct window_detail {
-    uint8_t reason;   /* why the window is the host's; REASON_COUNT: it is fast */
-    uint8_t flavor;   /* MPI_WIN_FLAVOR_…, as the program created it */
-    uint8_t stand_in; /* the host's window below a fast one is not over the program's memory */
+    uint8_t reason : 7;   /* why the window is the host's; REASON_COUNT: it is fast */
+    uint8_t stand_in : 1; /* the host's window below a fast one is not over the program's memory */
+    uint8_t flavor;       /* MPI_WIN_FLAVOR_…, as the program created it */
+    uint16_t ranks;       /* UINT16_MAX: that many or more */
 };
 
 static inline uint32_t window_pack(struct window_detail d)
 {
-    return d.reason | (uint32_t)d.flavor << 8 | (uint32_t)d.stand_in << 16;
+    uint32_t packed;
+    memcpy(&packed, &d, sizeof packed);
+    return packed;
 }
 
-static inline struct window_detail window_unpack(uint32_t detail)
+static inline struct window_detail window_unpack(uint32_t packed)
 {
-    return (struct window_detail){(uint8_t)detail, (uint8_t)(detail >> 8), (uint8_t)(detail >> 16)};
+    struct window_detail d;
+    memcpy(&d, &packed, sizeof d);
+    return d;
 }
 
 extern struct registry windows;

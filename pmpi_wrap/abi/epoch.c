@@ -11,6 +11,12 @@
         return host.name(__VA_ARGS__);    \
     } while (0)
 
+/* Towards nobody there is nothing to do, whoever's the window is; and some hosts fail at it. */
+HOT_INLINE bool towards_nobody(int rank, MPI_Win handle)
+{
+    return rank == MPI_PROC_NULL && registry_find(&windows, BITS(handle));
+}
+
 /* Report, or count. */
 HOT_INLINE int finish(enum call call, MPI_Win handle, enum win_error error)
 {
@@ -126,7 +132,7 @@ static int judge_lock(const struct win *win, int type, int rank, int assertion)
 {
     if (type != MPI_LOCK_SHARED && type != MPI_LOCK_EXCLUSIVE)
         return MPI_ERR_LOCKTYPE;
-    if (rank != MPI_PROC_NULL && (uint32_t)rank >= win->size)
+    if ((uint32_t)rank >= win->size)
         return MPI_ERR_RANK;
     return assertion & ~MPI_MODE_NOCHECK ? MPI_ERR_ASSERT : MPI_SUCCESS;
 }
@@ -134,38 +140,28 @@ static int judge_lock(const struct win *win, int type, int rank, int assertion)
 int accel_Win_lock(int type, int rank, int assertion, MPI_Win handle)
 {
     struct win *win = fast_window(handle);
-    if (UNLIKELY(!win))
+    if (UNLIKELY(!win) && !towards_nobody(rank, handle))
         DEFER(Win_lock, type, rank, assertion, handle);
+    if (UNLIKELY(rank == MPI_PROC_NULL))
+        return finish(CALL_Win_lock, handle, WIN_OK);
     int wrong = judge_lock(win, type, rank, assertion);
     if (UNLIKELY(wrong))
         return report_class(handle, wrong);
-    if (UNLIKELY(rank == MPI_PROC_NULL))
-        return finish(CALL_Win_lock, handle, WIN_OK);
     enum win_lock kind = assertion & MPI_MODE_NOCHECK ? WIN_NOCHECK
                          : type == MPI_LOCK_EXCLUSIVE ? WIN_EXCLUSIVE
                                                       : WIN_SHARED;
     return finish(CALL_Win_lock, handle, win_lock(win, kind, (uint32_t)rank));
 }
 
-/* Calls towards one rank that do nothing for MPI_PROC_NULL: its rank, or MPI_SUCCESS or the class
- * of the error in `result`. */
-HOT_INLINE bool good_rank(const struct win *win, int rank, enum call call, MPI_Win handle,
-                          int *result)
-{
-    if (LIKELY((uint32_t)rank < win->size))
-        return true;
-    *result = rank == MPI_PROC_NULL ? finish(call, handle, WIN_OK) : report(handle, WIN_ERR_RANK);
-    return false;
-}
-
 int accel_Win_unlock(int rank, MPI_Win handle)
 {
     struct win *win = fast_window(handle);
-    if (UNLIKELY(!win))
+    if (UNLIKELY(!win) && !towards_nobody(rank, handle))
         DEFER(Win_unlock, rank, handle);
-    int result;
-    if (UNLIKELY(!good_rank(win, rank, CALL_Win_unlock, handle, &result)))
-        return result;
+    if (UNLIKELY(rank == MPI_PROC_NULL))
+        return finish(CALL_Win_unlock, handle, WIN_OK);
+    if (UNLIKELY((uint32_t)rank >= win->size))
+        return report(handle, WIN_ERR_RANK);
     return finish(CALL_Win_unlock, handle, win_unlock(win, (uint32_t)rank));
 }
 
@@ -191,9 +187,8 @@ int accel_Win_unlock_all(MPI_Win handle)
  * target before anything that follows. */
 HOT_INLINE int flush(struct win *win, int rank, enum call call, MPI_Win handle)
 {
-    int result;
-    if (UNLIKELY(!good_rank(win, rank, call, handle, &result)))
-        return result;
+    if (UNLIKELY((uint32_t)rank >= win->size))
+        return report(handle, WIN_ERR_RANK);
     if (UNLIKELY(!win_passive(win, (uint32_t)rank)))
         return report(handle, WIN_ERR_SYNC);
     win_complete_stores(win);
@@ -211,16 +206,20 @@ HOT_INLINE int flush_all(struct win *win, enum call call, MPI_Win handle)
 int accel_Win_flush(int rank, MPI_Win handle)
 {
     struct win *win = fast_window(handle);
-    if (UNLIKELY(!win))
+    if (UNLIKELY(!win) && !towards_nobody(rank, handle))
         DEFER(Win_flush, rank, handle);
+    if (UNLIKELY(rank == MPI_PROC_NULL))
+        return finish(CALL_Win_flush, handle, WIN_OK);
     return flush(win, rank, CALL_Win_flush, handle);
 }
 
 int accel_Win_flush_local(int rank, MPI_Win handle)
 {
     struct win *win = fast_window(handle);
-    if (UNLIKELY(!win))
+    if (UNLIKELY(!win) && !towards_nobody(rank, handle))
         DEFER(Win_flush_local, rank, handle);
+    if (UNLIKELY(rank == MPI_PROC_NULL))
+        return finish(CALL_Win_flush_local, handle, WIN_OK);
     return flush(win, rank, CALL_Win_flush_local, handle);
 }
 

@@ -26,13 +26,20 @@ struct place {
     MPI_Aint disp;
 };
 
-/* What sort of call it is, beyond the operation. */
-struct form {
+/* What the program asked for, as the slow cases want it. The fast ones keep their arguments in
+ * registers: one call by reference, and the compiler would put all of it into memory first. */
+struct operation {
     enum call call;
+    int rank;
+    MPI_Aint disp;
+    struct side origin, there, result;
+    bool fetches; /* it has a result */
+    MPI_Op op;
+    MPI_Win handle;
     MPI_Request *request; /* NULL: not of the request-based kind */
 };
 
-/* ---- judging arguments ---- */
+/* ---- judging ---- */
 
 /* MPI_SUCCESS, or the class of what is wrong with a buffer; the typemap if it is right. */
 static int judge(struct side side, const struct typemap **map)
@@ -40,99 +47,130 @@ static int judge(struct side side, const struct typemap **map)
     *map = typemap_of(side.type);
     if (side.count < 0)
         return MPI_ERR_COUNT;
-    if (!*map)
-        return MPI_ERR_TYPE;
-    return MPI_SUCCESS;
+    return *map ? MPI_SUCCESS : MPI_ERR_TYPE;
 }
 
-static int judge_origin(struct side side, const struct typemap **map)
+/* The same for a buffer of this rank's. */
+static int judge_own(struct side side, const struct typemap **map)
 {
     int wrong = judge(side, map);
-    if (wrong)
-        return wrong;
-    return !side.at && (*map)->simple && (*map)->size && side.count ? MPI_ERR_BUFFER : MPI_SUCCESS;
-}
-
-/* The common end of all operations: report, or count and make the request. */
-static int finish(struct form form, struct win *win, MPI_Win handle, enum win_error error,
-                  size_t bytes)
-{
-    (void)win;
-    if (UNLIKELY(error))
-        return report(handle, error);
-    thread_count(thread_self(), form.call, bytes);
-    return form.request ? complete_request(form.request) : MPI_SUCCESS;
+    if (!wrong && !side.at && side.count && (*map)->simple && (*map)->size)
+        return MPI_ERR_BUFFER;
+    return wrong;
 }
 
 /* Request-based operations belong into passive epochs (MPI-4.0, 12.3.5). */
-static bool wrong_epoch(struct form form, struct win *win, int target)
+static bool wrong_epoch(const struct win *win, const struct operation *o)
 {
-    return form.request && (uint32_t)target < win->size && !win_passive(win, (uint32_t)target);
+    return o->request && (uint32_t)o->rank < win->size && !win_passive(win, (uint32_t)o->rank);
+}
+
+/* The common end: count, and make the request. */
+static int done(const struct operation *o, size_t bytes)
+{
+    thread_count(thread_self(), o->call, bytes);
+    return o->request ? complete_request(o->request) : MPI_SUCCESS;
+}
+
+/* ---- windows of the host's ---- */
+
+/* An operation that moves nothing, or moves it to nobody, needs no host either; and some hosts fail
+ * at it. */
+static bool is_nothing(const struct operation *o)
+{
+    struct entry *e = registry_find(&windows, BITS(o->handle));
+    const struct typemap *origin, *there, *result;
+    if (!e || judge(o->origin, &origin) || judge(o->there, &there) ||
+        (o->fetches && judge(o->result, &result)))
+        return false;
+    bool empty = (!origin->size || !o->origin.count) && (!there->size || !o->there.count);
+    bool in_range = o->rank >= 0 && (uint32_t)o->rank < window_unpack(e->detail).ranks;
+    return o->rank == MPI_PROC_NULL || (empty && in_range);
+}
+
+/* False: it is done. */
+static COLD bool host_must(const struct operation *o)
+{
+    if (is_nothing(o))
+        return false;
+    deferred_on(o->call, o->handle);
+    return true;
 }
 
 /* ---- put and get ---- */
 
-static COLD int slow_transfer(struct form form, struct win *win, MPI_Win handle, bool put,
-                              struct side origin, struct place place, struct side there)
+static COLD int slow_transfer(struct win *win, const struct operation *o, bool put)
 {
-    const struct typemap *origin_map, *map;
-    int wrong = judge_origin(origin, &origin_map);
+    const struct typemap *origin, *there;
+    int wrong = judge_own(o->origin, &origin);
     if (!wrong)
-        wrong = judge(there, &map);
+        wrong = judge(o->there, &there);
     if (wrong)
-        return report_class(handle, wrong);
-    struct buffer from = {(char *)origin.at, origin_map, (size_t)origin.count};
-    struct buffer to = {NULL, map, (size_t)there.count};
-    enum win_error error = WIN_OK;
+        return report_class(o->handle, wrong);
+    if (o->rank == MPI_PROC_NULL)
+        return done(o, 0);
+    if (wrong_epoch(win, o))
+        return report(o->handle, WIN_ERR_SYNC);
+    struct buffer here = {(char *)o->origin.at, origin, (size_t)o->origin.count};
+    struct buffer far = {NULL, there, (size_t)o->there.count};
+    enum win_error error =
+        put ? win_put(win, here, o->rank, o->disp, far) : win_get(win, here, o->rank, o->disp, far);
+    if (error)
+        return report(o->handle, error);
     size_t bytes = 0;
-    if (place.rank != MPI_PROC_NULL) {
-        buffer_bytes(put ? from : to, &bytes);
-        error = wrong_epoch(form, win, place.rank) ? WIN_ERR_SYNC
-                : put                              ? win_put(win, from, place.rank, place.disp, to)
-                                                   : win_get(win, from, place.rank, place.disp, to);
-    }
-    return finish(form, win, handle, error, bytes);
+    buffer_bytes(put ? here : far, &bytes);
+    return done(o, bytes);
 }
 
-/* Both sides simple and equally long: their length, the target's address, and true. */
-HOT_INLINE bool simple_transfer(struct win *win, struct side origin, struct place place,
-                                struct side there, size_t *bytes, char **at)
+static COLD int slow_put(struct win *win, const struct operation *o)
 {
-    const struct typemap *origin_map = typemap_of(origin.type);
-    const struct typemap *map = there.type == origin.type ? origin_map : typemap_of(there.type);
-    if (UNLIKELY(!origin_map || !map) || UNLIKELY(!(origin_map->simple & map->simple)) ||
-        UNLIKELY((uint64_t)origin.count > INT_MAX || (uint64_t)there.count > INT_MAX))
-        return false;
-    *bytes = origin_map->size * (size_t)origin.count;
-    if (UNLIKELY(*bytes != map->size * (size_t)there.count) || UNLIKELY(!origin.at))
-        return false;
-    *at = win_at(win, place.rank, place.disp, *bytes);
-    return LIKELY(*at != NULL);
+    return slow_transfer(win, o, true);
 }
 
-HOT_INLINE int put(struct form form, struct win *win, MPI_Win handle, struct side origin,
-                   struct place place, struct side there)
+static COLD int slow_get(struct win *win, const struct operation *o)
+{
+    return slow_transfer(win, o, false);
+}
+
+/* The address of simple data at the target, both sides equally long; NULL: not that simple. */
+HOT_INLINE char *simple_target(struct win *win, struct side origin, struct place place,
+                               struct side there, size_t *bytes)
+{
+    const struct typemap *from = typemap_of(origin.type);
+    const struct typemap *to = there.type == origin.type ? from : typemap_of(there.type);
+    if (UNLIKELY(!from || !to) || UNLIKELY(!(from->simple & to->simple)) ||
+        UNLIKELY((uint64_t)origin.count > INT_MAX || (uint64_t)there.count > INT_MAX))
+        return NULL;
+    *bytes = from->size * (size_t)origin.count;
+    if (UNLIKELY(*bytes != to->size * (size_t)there.count) || UNLIKELY(!origin.at))
+        return NULL;
+    return win_at(win, place.rank, place.disp, *bytes);
+}
+
+/* The fast cases: done, or false and nothing was touched. */
+HOT_INLINE bool put(enum call call, struct win *win, struct side origin, struct place place,
+                    struct side there)
 {
     size_t bytes;
-    char *at;
-    if (UNLIKELY(wrong_epoch(form, win, place.rank)) ||
-        UNLIKELY(!simple_transfer(win, origin, place, there, &bytes, &at)))
-        return slow_transfer(form, win, handle, true, origin, place, there);
+    char *at = simple_target(win, origin, place, there, &bytes);
+    if (UNLIKELY(!at))
+        return false;
     copy_bytes(at, origin.at, bytes);
     win_wrote(win);
-    return finish(form, win, handle, WIN_OK, bytes);
+    thread_count(thread_self(), call, bytes);
+    return true;
 }
 
-HOT_INLINE int get(struct form form, struct win *win, MPI_Win handle, struct side origin,
-                   struct place place, struct side there)
+HOT_INLINE bool get(enum call call, struct win *win, struct side origin, struct place place,
+                    struct side there)
 {
     size_t bytes;
-    char *at;
-    if (UNLIKELY(wrong_epoch(form, win, place.rank)) ||
-        UNLIKELY(!simple_transfer(win, origin, place, there, &bytes, &at)))
-        return slow_transfer(form, win, handle, false, origin, place, there);
+    char *at = simple_target(win, origin, place, there, &bytes);
+    if (UNLIKELY(!at))
+        return false;
     copy_bytes((void *)origin.at, at, bytes);
-    return finish(form, win, handle, WIN_OK, bytes);
+    thread_count(thread_self(), call, bytes);
+    return true;
 }
 
 /* ---- the accumulate family ---- */
@@ -189,148 +227,157 @@ static bool find_combiner(MPI_Op op, const struct typemap *element, struct combi
     return element->base && host_combines(HANDLE_OF(MPI_Datatype, element->base), op);
 }
 
-/* `result` of type MPI_DATATYPE_NULL's kind, that is with a NULL typemap: an accumulate. */
-static COLD int slow_accumulate(struct form form, struct win *win, MPI_Win handle,
-                                struct side origin, const struct side *result, struct place place,
-                                struct side there, MPI_Op op)
+static COLD int slow_accumulate(struct win *win, const struct operation *o)
 {
-    const struct typemap *origin_map = NULL, *result_map = NULL, *map = NULL;
-    bool fetches_only = op_of(op) == OP_NO_OP;
-    int wrong = judge(there, &map);
-    if (!wrong && !fetches_only)
-        wrong = judge_origin(origin, &origin_map);
-    if (!wrong && result)
-        wrong = judge_origin(*result, &result_map);
+    const struct typemap *origin = NULL, *result = NULL, *there = NULL;
+    bool uses_origin = op_of(o->op) != OP_NO_OP;
+    int wrong = judge(o->there, &there);
+    if (!wrong && uses_origin)
+        wrong = judge_own(o->origin, &origin);
+    if (!wrong && o->fetches)
+        wrong = judge_own(o->result, &result);
     if (wrong)
-        return report_class(handle, wrong);
-    const struct typemap *element = predefined_for(map);
+        return report_class(o->handle, wrong);
+    const struct typemap *element = predefined_for(there);
     struct combiner combiner;
-    if (!find_combiner(op, element, &combiner))
-        return report_class(handle, MPI_ERR_OP);
-    if (place.rank == MPI_PROC_NULL)
-        return finish(form, win, handle, WIN_OK, 0);
-    struct buffer from = {(char *)origin.at, origin_map, (size_t)origin.count};
-    struct buffer back = {0};
-    if (result)
-        back = (struct buffer){(char *)result->at, result_map, (size_t)result->count};
-    struct buffer to = {NULL, map, (size_t)there.count};
-    size_t bytes = 0;
-    buffer_bytes(to, &bytes);
+    if (!find_combiner(o->op, element, &combiner))
+        return report_class(o->handle, MPI_ERR_OP);
+    if (o->rank == MPI_PROC_NULL)
+        return done(o, 0);
+    if (wrong_epoch(win, o))
+        return report(o->handle, WIN_ERR_SYNC);
+    struct buffer from = {(char *)o->origin.at, origin, (size_t)o->origin.count};
+    struct buffer back = {(char *)o->result.at, result, (size_t)o->result.count};
+    struct buffer far = {NULL, there, (size_t)o->there.count};
     enum win_error error =
-        wrong_epoch(form, win, place.rank)
-            ? WIN_ERR_SYNC
-            : win_accumulate(win, &combiner, element, from, back, place.rank, place.disp, to);
-    return finish(form, win, handle, error, bytes);
+        win_accumulate(win, &combiner, element, from, back, o->rank, o->disp, far);
+    if (error)
+        return report(o->handle, error);
+    size_t bytes = 0;
+    buffer_bytes(far, &bytes);
+    return done(o, bytes);
 }
 
-/* One element of a prim that we have arithmetic for, in the target's open window: its combiner and
- * address, and true. */
-HOT_INLINE bool simple_element(struct win *win, MPI_Datatype type, MPI_Op op, struct place place,
-                               const struct combiner **combiner, char **at)
+/* One element of a prim that we have arithmetic for. `result.at` NULL: it is not fetched. */
+HOT_INLINE bool accumulate(enum call call, struct win *win, struct side origin, struct side result,
+                           struct place place, struct side there, MPI_Op handle)
 {
-    const struct typemap *map = typemap_of(type);
-    enum op known = op_of(op);
-    if (UNLIKELY(!map) || UNLIKELY(known == OP_COUNT) || UNLIKELY(!map->simple))
+    const struct typemap *map = typemap_of(there.type);
+    enum op op = op_of(handle);
+    bool one = origin.count == 1 && there.count == 1 && origin.type == there.type;
+    one = one && (!result.at || (result.count == 1 && result.type == there.type));
+    if (!one || UNLIKELY(!map) || UNLIKELY(op == OP_COUNT) || UNLIKELY(!map->simple) ||
+        UNLIKELY(!origin.at && op != OP_NO_OP))
         return false;
-    *combiner = &combiners[known][map->prim];
-    if (UNLIKELY(map->size != (*combiner)->element))
+    const struct combiner *combiner = &combiners[op][map->prim];
+    if (UNLIKELY(map->size != combiner->element))
         return false;
-    *at = win_at(win, place.rank, place.disp, map->size);
-    return LIKELY(*at != NULL);
+    char *at = win_at(win, place.rank, place.disp, map->size);
+    if (UNLIKELY(!at))
+        return false;
+    win_fetch_and_op(win, combiner, (uint32_t)place.rank, at, origin.at, (void *)result.at);
+    thread_count(thread_self(), call, map->size);
+    return true;
 }
 
-HOT_INLINE int accumulate(struct form form, struct win *win, MPI_Win handle, struct side origin,
-                          const struct side *result, struct place place, struct side there,
-                          MPI_Op op)
+/* With a result, which must be somewhere. */
+HOT_INLINE bool get_accumulate(enum call call, struct win *win, struct side origin,
+                               struct side result, struct place place, struct side there,
+                               MPI_Op handle)
 {
-    const struct combiner *combiner;
-    char *at;
-    bool one = origin.count == 1 && there.count == 1 && origin.type == there.type && origin.at &&
-               (!result || (result->count == 1 && result->type == there.type && result->at));
-    if (!one || UNLIKELY(wrong_epoch(form, win, place.rank)) ||
-        UNLIKELY(!simple_element(win, there.type, op, place, &combiner, &at)))
-        return slow_accumulate(form, win, handle, origin, result, place, there, op);
-    win_fetch_and_op(win, combiner, (uint32_t)place.rank, at, origin.at,
-                     result ? (void *)result->at : NULL);
-    return finish(form, win, handle, WIN_OK, combiner->element);
-}
-
-static COLD int slow_fetch_and_op(struct win *win, MPI_Win handle, const void *origin, void *result,
-                                  MPI_Datatype type, struct place place, MPI_Op op)
-{
-    struct side from = {origin, 1, type}, back = {result, 1, type}, there = {NULL, 1, type};
-    return slow_accumulate((struct form){CALL_Fetch_and_op, NULL}, win, handle, from, &back, place,
-                           there, op);
+    return LIKELY(result.at != NULL) && accumulate(call, win, origin, result, place, there, handle);
 }
 
 int accel_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int rank, MPI_Aint disp,
                        MPI_Op op, MPI_Win handle)
 {
+    struct side from = {origin, 1, type}, back = {result, 1, type}, there = {NULL, 1, type};
     struct win *win = fast_window(handle);
-    if (UNLIKELY(!win)) {
-        deferred_on(CALL_Fetch_and_op, handle);
-        return host.Fetch_and_op(origin, result, type, rank, disp, op, handle);
-    }
-    struct place place = {rank, disp};
-    const struct combiner *combiner;
-    char *at;
-    if (UNLIKELY(!simple_element(win, type, op, place, &combiner, &at)) || UNLIKELY(!result) ||
-        UNLIKELY(!origin && combiner->op != OP_NO_OP))
-        return slow_fetch_and_op(win, handle, origin, result, type, place, op);
-    win_fetch_and_op(win, combiner, (uint32_t)rank, at, origin, result);
-    thread_count(thread_self(), CALL_Fetch_and_op, combiner->element);
-    return MPI_SUCCESS;
+    if (LIKELY(win && get_accumulate(CALL_Fetch_and_op, win, from, back, (struct place){rank, disp},
+                                     there, op)))
+        return MPI_SUCCESS;
+    struct operation o = {.call = CALL_Fetch_and_op,
+                          .rank = rank,
+                          .disp = disp,
+                          .origin = from,
+                          .there = there,
+                          .result = back,
+                          .fetches = true,
+                          .op = op,
+                          .handle = handle};
+    if (win)
+        return slow_accumulate(win, &o);
+    return host_must(&o) ? host.Fetch_and_op(origin, result, type, rank, disp, op, handle)
+                         : done(&o, 0);
 }
 
-static COLD int slow_compare_and_swap(struct win *win, MPI_Win handle, const void *origin,
-                                      const void *compare, void *result, MPI_Datatype type,
-                                      struct place place)
+/* Integers, logicals and bytes (MPI-4.0, 12.3.4); characters too, as hosts have it. */
+static bool can_compare(const struct typemap *map)
+{
+    uint8_t prim = map->prim;
+    return map->simple && predefined_for(map) == map &&
+           (prim <= PRIM_U64 || (prim >= PRIM_L8 && prim <= PRIM_BYTE) || prim == PRIM_OTHER);
+}
+
+static COLD int slow_compare_and_swap(struct win *win, const struct operation *o,
+                                      const void *compare)
 {
     const struct typemap *map;
-    struct side one = {result, 1, type};
-    int wrong = judge_origin(one, &map);
-    if (!wrong && (!origin || !compare))
+    int wrong = judge_own(o->result, &map);
+    if (!wrong && (!o->origin.at || !compare))
         wrong = MPI_ERR_BUFFER;
-    if (!wrong && !map->simple)
+    if (!wrong && !can_compare(map))
         wrong = MPI_ERR_TYPE;
     if (wrong)
-        return report_class(handle, wrong);
-    enum win_error error = WIN_OK;
+        return report_class(o->handle, wrong);
+    if (o->rank == MPI_PROC_NULL)
+        return done(o, 0);
     char *at;
-    if (place.rank != MPI_PROC_NULL) {
-        error = win_locate(win, place.rank, place.disp, 0, (ptrdiff_t)map->size, &at);
-        if (!error)
-            win_compare_and_swap(win, (uint32_t)place.rank, at, origin, compare, result, map->size);
-    }
-    return finish((struct form){CALL_Compare_and_swap, NULL}, win, handle, error, map->size);
+    enum win_error error = win_locate(win, o->rank, o->disp, 0, (ptrdiff_t)map->size, &at);
+    if (error)
+        return report(o->handle, error);
+    win_compare_and_swap(win, (uint32_t)o->rank, at, o->origin.at, compare, (void *)o->result.at,
+                         map->size);
+    return done(o, map->size);
+}
+
+HOT_INLINE bool compare_and_swap(struct win *win, const void *origin, const void *compare,
+                                 void *result, MPI_Datatype type, struct place place)
+{
+    const struct typemap *map = typemap_of(type);
+    if (UNLIKELY(!map) || UNLIKELY(map->prim > PRIM_U64) || UNLIKELY(map->size != map->element) ||
+        UNLIKELY(!origin || !compare || !result))
+        return false;
+    char *at = win_at(win, place.rank, place.disp, map->size);
+    if (UNLIKELY(!at))
+        return false;
+    win_compare_and_swap(win, (uint32_t)place.rank, at, origin, compare, result, map->size);
+    thread_count(thread_self(), CALL_Compare_and_swap, map->size);
+    return true;
 }
 
 int accel_Compare_and_swap(const void *origin, const void *compare, void *result, MPI_Datatype type,
                            int rank, MPI_Aint disp, MPI_Win handle)
 {
     struct win *win = fast_window(handle);
-    if (UNLIKELY(!win)) {
-        deferred_on(CALL_Compare_and_swap, handle);
-        return host.Compare_and_swap(origin, compare, result, type, rank, disp, handle);
-    }
-    struct place place = {rank, disp};
-    const struct typemap *map = typemap_of(type);
-    char *at;
-    if (UNLIKELY(!map) || UNLIKELY(!map->simple) || UNLIKELY(!origin || !compare || !result) ||
-        UNLIKELY(!(at = win_at(win, rank, disp, map->size))))
-        return slow_compare_and_swap(win, handle, origin, compare, result, type, place);
-    win_compare_and_swap(win, (uint32_t)rank, at, origin, compare, result, map->size);
-    thread_count(thread_self(), CALL_Compare_and_swap, map->size);
-    return MPI_SUCCESS;
+    if (LIKELY(win &&
+               compare_and_swap(win, origin, compare, result, type, (struct place){rank, disp})))
+        return MPI_SUCCESS;
+    struct operation o = {.call = CALL_Compare_and_swap,
+                          .rank = rank,
+                          .disp = disp,
+                          .origin = {origin, 1, type},
+                          .there = {NULL, 1, type},
+                          .result = {result, 1, type},
+                          .fetches = true,
+                          .handle = handle};
+    if (win)
+        return slow_compare_and_swap(win, &o, compare);
+    return host_must(&o) ? host.Compare_and_swap(origin, compare, result, type, rank, disp, handle)
+                         : done(&o, 0);
 }
 
 /* ---- the calls with counts: each for int, and for MPI_Count where the host has it ---- */
-
-#define DEFER(name, ...)                    \
-    do {                                    \
-        deferred_on(NUMBER(name), handle);  \
-        return FUNCTION(name)(__VA_ARGS__); \
-    } while (0)
 
 #define COUNT          int
 #define HANDLER(name)  accel_##name

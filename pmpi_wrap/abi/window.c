@@ -124,8 +124,12 @@ struct request {
     MPI_Comm comm;
 };
 
-static void register_window(MPI_Win win, struct win *fast, struct window_detail detail)
+static void register_window(MPI_Win win, struct win *fast, MPI_Comm comm,
+                            struct window_detail detail)
 {
+    int ranks = 0;
+    host.Comm_size(comm, &ranks);
+    detail.ranks = ranks < UINT16_MAX ? (uint16_t)ranks : UINT16_MAX;
     if (fast)
         fast->handle = BITS(win);
     registry_add(&windows, BITS(win), fast, window_pack(detail));
@@ -133,10 +137,11 @@ static void register_window(MPI_Win win, struct win *fast, struct window_detail 
 }
 
 /* The window is the host's: remember why. */
-static int register_deferred(int result, MPI_Win *win, enum call call, enum reason reason)
+static int register_deferred(int result, MPI_Win *win, MPI_Comm comm, enum call call,
+                             enum reason reason)
 {
     if (result == MPI_SUCCESS) {
-        register_window(*win, NULL, (struct window_detail){.reason = (uint8_t)reason});
+        register_window(*win, NULL, comm, (struct window_detail){.reason = (uint8_t)reason});
         say(2, "%s: a window is left to the host: %s", call_names[call], stats_reasons[reason]);
     }
     return result;
@@ -257,7 +262,7 @@ static enum reason create(const struct request *r, void *baseptr, MPI_Win *win, 
     fast->memory = memory;
     if (r->flavor == MPI_WIN_FLAVOR_ALLOCATE)
         *(void **)baseptr = memory;
-    register_window(*win, fast,
+    register_window(*win, fast, r->comm,
                     (struct window_detail){.reason = REASON_COUNT,
                                            .flavor = (uint8_t)r->flavor,
                                            .stand_in = stand_in});
@@ -272,7 +277,7 @@ int accel_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Com
     enum reason reason = create(&r, NULL, win, &result);
     if (reason == REASON_COUNT)
         return result;
-    return register_deferred(host.Win_create(base, size, unit, info, comm, win), win, r.call,
+    return register_deferred(host.Win_create(base, size, unit, info, comm, win), win, comm, r.call,
                              reason);
 }
 
@@ -284,21 +289,21 @@ int accel_Win_allocate(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, vo
     enum reason reason = create(&r, baseptr, win, &result);
     if (reason == REASON_COUNT)
         return result;
-    return register_deferred(host.Win_allocate(size, unit, info, comm, baseptr, win), win, r.call,
-                             reason);
+    return register_deferred(host.Win_allocate(size, unit, info, comm, baseptr, win), win, comm,
+                             r.call, reason);
 }
 
 int accel_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *baseptr,
                               MPI_Win *win)
 {
     return register_deferred(host.Win_allocate_shared(size, unit, info, comm, baseptr, win), win,
-                             CALL_Win_allocate_shared, REASON_SHARED);
+                             comm, CALL_Win_allocate_shared, REASON_SHARED);
 }
 
 int accel_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
-    return register_deferred(host.Win_create_dynamic(info, comm, win), win, CALL_Win_create_dynamic,
-                             REASON_DYNAMIC);
+    return register_deferred(host.Win_create_dynamic(info, comm, win), win, comm,
+                             CALL_Win_create_dynamic, REASON_DYNAMIC);
 }
 
 #if MPI_VERSION >= 4
@@ -310,8 +315,8 @@ int accel_Win_create_c(void *base, MPI_Aint size, MPI_Aint unit, MPI_Info info, 
     enum reason reason = create(&r, NULL, win, &result);
     if (reason == REASON_COUNT)
         return result;
-    return register_deferred(host.Win_create_c(base, size, unit, info, comm, win), win, r.call,
-                             reason);
+    return register_deferred(host.Win_create_c(base, size, unit, info, comm, win), win, comm,
+                             r.call, reason);
 }
 
 int accel_Win_allocate_c(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void *baseptr,
@@ -322,15 +327,15 @@ int accel_Win_allocate_c(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm c
     enum reason reason = create(&r, baseptr, win, &result);
     if (reason == REASON_COUNT)
         return result;
-    return register_deferred(host.Win_allocate_c(size, unit, info, comm, baseptr, win), win, r.call,
-                             reason);
+    return register_deferred(host.Win_allocate_c(size, unit, info, comm, baseptr, win), win, comm,
+                             r.call, reason);
 }
 
 int accel_Win_allocate_shared_c(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
                                 void *baseptr, MPI_Win *win)
 {
     return register_deferred(host.Win_allocate_shared_c(size, unit, info, comm, baseptr, win), win,
-                             CALL_Win_allocate_shared_c, REASON_SHARED);
+                             comm, CALL_Win_allocate_shared_c, REASON_SHARED);
 }
 #endif
 
