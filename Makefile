@@ -90,6 +90,18 @@ $(JEMALLOC_LIB): build/config.mk
 	objcopy --remove-section=.init_array --remove-section=.rela.init_array \
 	    build/jemalloc/src/lib/libjemalloc_pic.a $@
 
+# ---- benchmark -----------------------------------------------------------------------------------
+
+BENCH_RANKS ?= 2 4
+build/bin/mpiaccel-bench-%: bench/bench.c build/config.mk
+	@mkdir -p $(@D)
+	$(MPICC_$*) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $< -o $@ -ldl -lm
+
+benches: $(ABIS:%=build/bin/mpiaccel-bench-%)
+
+bench: all benches
+	bench/run $(BENCH_RANKS)
+
 # ---- tests ---------------------------------------------------------------------------------------
 
 # Each program of tests/mpi is built for each MPI, by that MPI's compiler, knowing nothing of us.
@@ -121,6 +133,6 @@ clean:
 distclean:
 	rm -rf build
 
-.PHONY: all setup check tests clean distclean
+.PHONY: all setup bench benches check tests clean distclean
 
 -include $(shell find build/obj -name '*.d' 2>/dev/null)
