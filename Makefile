@@ -90,6 +90,20 @@ $(JEMALLOC_LIB): build/config.mk
 	objcopy --remove-section=.init_array --remove-section=.rela.init_array \
 	    build/jemalloc/src/lib/libjemalloc_pic.a $@
 
+# ---- demonstration -------------------------------------------------------------------------------
+
+EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
+define example_rules
+build/examples/$(1)/%: examples/%.c build/config.mk
+	@mkdir -p $$(@D)
+	$$(MPICC_$(1)) -std=gnu11 -O2 -Wall -Wextra $$< -o $$@ -lm
+examples: $$(EXAMPLES:%=build/examples/$(1)/%)
+endef
+$(foreach abi,$(ABIS),$(eval $(call example_rules,$(abi))))
+
+demo: all examples
+	tools/demo
+
 # ---- benchmark -----------------------------------------------------------------------------------
 
 BENCH_RANKS ?= 2 4
@@ -133,6 +147,6 @@ clean:
 distclean:
 	rm -rf build
 
-.PHONY: all setup bench benches check tests clean distclean
+.PHONY: all setup examples demo bench benches check tests clean distclean
 
 -include $(shell find build/obj -name '*.d' 2>/dev/null)

@@ -78,13 +78,13 @@ static int done(const struct operation *o, size_t bytes)
 static bool is_empty(struct side side)
 {
     int size;
-    return side.count == 0 || (side.count > 0 && side.type != MPI_DATATYPE_NULL &&
+    return side.count == 0 || (side.count > 0 && side.type != constants.datatype_null &&
                                host.Type_size(side.type, &size) == MPI_SUCCESS && size == 0);
 }
 
 static bool is_plausible(struct side side)
 {
-    return side.count >= 0 && side.type != MPI_DATATYPE_NULL;
+    return side.count >= 0 && side.type != constants.datatype_null;
 }
 
 /* An operation that moves nothing, or moves it to nobody, needs no host either; and some hosts fail
