@@ -41,7 +41,15 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wun
 COMPILE = $(CC) -std=gnu11 -D_GNU_SOURCE -I. -Ibuild/jemalloc/include $(CFLAGS) $(WARNINGS) \
           -fPIC -fvisibility=hidden -fno-semantic-interposition -pthread -MMD -MP $(TLS_FLAGS)
 
-all: $(LIB)
+COMMAND := build/bin/mpiaccel
+
+all: $(LIB) $(COMMAND)
+
+COMMAND_OBJECTS := $(patsubst %,build/obj/core/%.o,config sync best_kernels $(ISAS:%=kernels_%))
+$(COMMAND): command/mpiaccel.c $(COMMAND_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(CFLAGS) $(WARNINGS) -DMPIACCEL_LIBDIR='"$(LIBDIR)"' \
+	    -DMPIACCEL_ABIS='"$(ABIS)"' $^ -o $@
 
 $(LIB): $(OBJECTS) $(JEMALLOC_LIB) pmpi_wrap/exports.map
 	@mkdir -p $(@D)
@@ -58,7 +66,7 @@ ISA_baseline :=
 ISA_avx2 := -mavx2 -mfma -ffp-contract=off
 build/obj/core/kernels_%.o: core/kernels.c build/config.mk
 	@mkdir -p $(@D)
-	$(COMPILE) -O3 -fwrapv $(ISA_$*) -DKERNELS=kernels_$* -c $< -o $@
+	$(COMPILE) -O3 -fwrapv $(ISA_$*) -DISA=$* -DKERNELS=kernels_$* -c $< -o $@
 
 # Each ABI is one compile of the same files, linked into one object that shows only its table.
 define abi_rules
