@@ -128,18 +128,19 @@ bench: all benches
 
 # Each program of tests/mpi is built for each MPI, by that MPI's compiler, knowing nothing of us.
 TEST_FLAGS := -std=gnu11 -O1 -g -Wall -Wextra $(if $(CI),-Werror)
+TEST_HEADERS := $(wildcard tests/mpi/*.h)
 define test_rules
 TESTS_$(1) := $$(patsubst tests/mpi/%.c,build/test/$(1)/%,$$(wildcard tests/mpi/*.c))
 ifneq ($$(MPIFORT_$(1)),)
 TESTS_$(1) += $$(patsubst tests/mpi/%.f90,build/test/$(1)/%,$$(wildcard tests/mpi/*.f90))
 endif
-build/test/$(1)/%: tests/mpi/%.c tests/mpi/test.h build/config.mk
+build/test/$(1)/%: tests/mpi/%.c $$(TEST_HEADERS) build/config.mk
 	@mkdir -p $$(@D)
 	$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ -lm -pthread
 build/test/$(1)/%: tests/mpi/%.f90 build/config.mk
 	@mkdir -p $$(@D) build/test/$(1)/mod.$$*
 	$$(MPIFORT_$(1)) -O1 -g -J build/test/$(1)/mod.$$* $$< -o $$@
-build/test/$(1)/%.linked: tests/mpi/%.c tests/mpi/test.h $(LIB)
+build/test/$(1)/%.linked: tests/mpi/%.c $$(TEST_HEADERS) $(LIB)
 	@mkdir -p $$(@D)
 	$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ -Lbuild/lib -lmpiaccel -Wl,-rpath,$$(abspath build/lib) -lm -pthread
 tests: $$(TESTS_$(1))

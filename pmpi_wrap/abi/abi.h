@@ -117,10 +117,9 @@ void deferred_on(enum call call, MPI_Win win);
 
 /* What an entry of the window registry has in `detail`. */
 struct window_detail {
-    uint8_t reason : 7;   /* why the window is the host's; REASON_COUNT: it is fast */
-    uint8_t stand_in : 1; /* the host's window below a fast one is not over the program's memory */
-    uint8_t flavor;       /* MPI_WIN_FLAVOR_…, as the program created it */
-    uint16_t ranks;       /* UINT16_MAX: that many or more */
+    uint8_t reason; /* why the window is the host's; REASON_COUNT: it is fast */
+    uint8_t flavor; /* MPI_WIN_FLAVOR_…, as the program created it */
+    uint16_t ranks; /* UINT16_MAX: that many or more */
 };
 
 static inline uint32_t window_pack(struct window_detail d)
