@@ -94,20 +94,36 @@ $(JEMALLOC_LIB): build/config.mk
 
 # Each program of tests/mpi is built for each MPI, by that MPI's compiler, knowing nothing of us.
 TEST_FLAGS := -std=gnu11 -O1 -g -Wall -Wextra $(if $(CI),-Werror)
+LINK_PLUGIN = -Lbuild/lib -Wl,--no-as-needed -lmpiaccel -Wl,-rpath,$(abspath build/lib)
 define test_rules
-TESTS_$(1) := $$(patsubst tests/mpi/%.c,build/test/$(1)/%,$$(wildcard tests/mpi/*.c))
+TESTS_$(1) := $$(patsubst tests/mpi/%.c,build/test/$(1)/%,$$(wildcard tests/mpi/*.c)) \
+    $$(patsubst tests/preload/%.c,build/test/$(1)/%,$$(wildcard tests/preload/*.c))
 ifneq ($$(MPIFORT_$(1)),)
 TESTS_$(1) += $$(patsubst tests/mpi/%.f90,build/test/$(1)/%,$$(wildcard tests/mpi/*.f90))
 endif
 build/test/$(1)/%: tests/mpi/%.c tests/mpi/test.h build/config.mk
 	@mkdir -p $$(@D)
 	$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ -lm -pthread
+build/test/$(1)/plain_%: tests/preload/plain_%.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(TEST_FLAGS) $$< -o $$@ -ldl
+build/test/$(1)/%: tests/preload/%.c tests/mpi/test.h build/config.mk
+	@mkdir -p $$(@D)
+	$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread
 build/test/$(1)/%: tests/mpi/%.f90 build/config.mk
 	@mkdir -p $$(@D) build/test/$(1)/mod.$$*
 	$$(MPIFORT_$(1)) -O1 -g -J build/test/$(1)/mod.$$* $$< -o $$@
+# Linked with the plugin instead of preloaded: before the MPI's library, as -lmpiaccel.
+build/test/$(1)/%.linked: tests/preload/%.c tests/mpi/test.h $(LIB)
+	@mkdir -p $$(@D)
+	$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ $(LINK_PLUGIN) -lm -pthread
 build/test/$(1)/%.linked: tests/mpi/%.c tests/mpi/test.h $(LIB)
 	@mkdir -p $$(@D)
-	$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ -Lbuild/lib -lmpiaccel -Wl,-rpath,$$(abspath build/lib) -lm -pthread
+	$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ $(LINK_PLUGIN) -lm -pthread
+build/test/$(1)/%.linked: tests/mpi/%.f90 $(LIB)
+	@mkdir -p $$(@D) build/test/$(1)/mod.$$*.linked
+	$$(MPIFORT_$(1)) -O1 -g -J build/test/$(1)/mod.$$*.linked $$< -o $$@ $(LINK_PLUGIN)
+TESTS_$(1) += build/test/$(1)/onesided.linked
 tests: $$(TESTS_$(1))
 endef
 $(foreach abi,$(ABIS),$(eval $(call test_rules,$(abi))))
