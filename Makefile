@@ -41,7 +41,15 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wun
 COMPILE = $(CC) -std=gnu11 -D_GNU_SOURCE -I. -Ibuild/jemalloc/include $(CFLAGS) $(WARNINGS) \
           -fPIC -fvisibility=hidden -fno-semantic-interposition -pthread -MMD -MP $(TLS_FLAGS)
 
-all: $(LIB)
+COMMAND := build/bin/mpiaccel
+
+all: $(LIB) $(COMMAND)
+
+COMMAND_OBJECTS := $(patsubst %,build/obj/core/%.o,config sync best_kernels $(ISAS:%=kernels_%))
+$(COMMAND): command/mpiaccel.c $(COMMAND_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(CFLAGS) $(WARNINGS) -DMPIACCEL_LIBDIR='"$(LIBDIR)"' \
+	    -DMPIACCEL_ABIS='"$(ABIS)"' $^ -o $@
 
 $(LIB): $(OBJECTS) $(JEMALLOC_LIB) pmpi_wrap/exports.map
 	@mkdir -p $(@D)
@@ -58,7 +66,7 @@ ISA_baseline :=
 ISA_avx2 := -mavx2 -mfma -ffp-contract=off
 build/obj/core/kernels_%.o: core/kernels.c build/config.mk
 	@mkdir -p $(@D)
-	$(COMPILE) -O3 -fwrapv $(ISA_$*) -DKERNELS=kernels_$* -c $< -o $@
+	$(COMPILE) -O3 -fwrapv $(ISA_$*) -DISA=$* -DKERNELS=kernels_$* -c $< -o $@
 
 # Each ABI is one compile of the same files, linked into one object that shows only its table.
 define abi_rules
@@ -89,6 +97,32 @@ $(JEMALLOC_LIB): build/config.mk
 	rm -rf build/jemalloc/include && cp -r build/jemalloc/src/include build/jemalloc/include
 	objcopy --remove-section=.init_array --remove-section=.rela.init_array \
 	    build/jemalloc/src/lib/libjemalloc_pic.a $@
+
+# ---- demonstration -------------------------------------------------------------------------------
+
+EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
+define example_rules
+build/examples/$(1)/%: examples/%.c build/config.mk
+	@mkdir -p $$(@D)
+	$$(MPICC_$(1)) -std=gnu11 -O2 -Wall -Wextra $$< -o $$@ -lm
+examples: $$(EXAMPLES:%=build/examples/$(1)/%)
+endef
+$(foreach abi,$(ABIS),$(eval $(call example_rules,$(abi))))
+
+demo: all examples
+	tools/demo
+
+# ---- benchmark -----------------------------------------------------------------------------------
+
+BENCH_RANKS ?= 2 4
+build/bin/mpiaccel-bench-%: bench/bench.c build/config.mk
+	@mkdir -p $(@D)
+	$(MPICC_$*) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $< -o $@ -ldl -lm
+
+benches: $(ABIS:%=build/bin/mpiaccel-bench-%)
+
+bench: all benches
+	bench/run $(BENCH_RANKS)
 
 # ---- tests ---------------------------------------------------------------------------------------
 
@@ -137,6 +171,6 @@ clean:
 distclean:
 	rm -rf build
 
-.PHONY: all setup check tests clean distclean
+.PHONY: all setup examples demo bench benches check tests clean distclean
 
 -include $(shell find build/obj -name '*.d' 2>/dev/null)

@@ -101,7 +101,7 @@ extern struct host_functions host;
 /* Handles that fast calls compare with or pass on: looking one up by name takes its time. */
 struct constants {
     MPI_Info info_null;
-    MPI_Datatype byte;
+    MPI_Datatype byte, datatype_null;
 };
 extern struct constants constants;
 

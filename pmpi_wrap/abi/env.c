@@ -88,7 +88,8 @@ static void settle(void)
     host.Query_thread(&level);
     say_set_rank(world_rank);
     thread_concurrent = level == MPI_THREAD_MULTIPLE;
-    constants = (struct constants){.info_null = MPI_INFO_NULL, .byte = MPI_BYTE};
+    constants = (struct constants){
+        .info_null = MPI_INFO_NULL, .byte = MPI_BYTE, .datatype_null = MPI_DATATYPE_NULL};
     node_settle(world_rank, size);
     handles_open();
     combiners_open();
