@@ -14,7 +14,7 @@
 struct stats_host host_identity = {"none", "", "none"};
 
 static struct {
-    void *library; /* dlopen handle of the object that defines PMPI_Init */
+    void *library; /* dlopen handle of the object that defines the MPI functions */
     const struct abi *abi;
 } host;
 
@@ -119,8 +119,9 @@ static void find_host(void)
 {
     typedef int version_fn(char *, int *);
     static char version[8192]; /* the largest MPI_MAX_LIBRARY_VERSION_STRING */
-    void *init;
-    host.library = find_definer("PMPI_Init", &init);
+    void *found;
+    /* Not PMPI_Init: a tool may define that too, as Darshan does. */
+    host.library = find_definer("PMPI_Get_library_version", &found);
     if (!host.library)
         return;
     version_fn *get_version =
