@@ -131,7 +131,7 @@ TEST_FLAGS := -std=gnu11 -O1 -g -Wall -Wextra $(if $(CI),-Werror)
 LINK_PLUGIN = -Lbuild/lib -Wl,--no-as-needed -lmpiaccel -Wl,-rpath,$(abspath build/lib)
 define test_rules
 TESTS_$(1) := $$(patsubst tests/mpi/%.c,build/test/$(1)/%,$$(wildcard tests/mpi/*.c)) \
-    $$(patsubst tests/preload/%.c,build/test/$(1)/%,$$(wildcard tests/preload/*.c))
+    $$(patsubst tests/preload/%.c,build/test/$(1)/%,$$(filter-out %/profiler.c %/observer.c,$$(wildcard tests/preload/*.c)))
 ifneq ($$(MPIFORT_$(1)),)
 TESTS_$(1) += $$(patsubst tests/mpi/%.f90,build/test/$(1)/%,$$(wildcard tests/mpi/*.f90))
 endif
@@ -157,7 +157,13 @@ build/test/$(1)/%.linked: tests/mpi/%.c tests/mpi/test.h $(LIB)
 build/test/$(1)/%.linked: tests/mpi/%.f90 $(LIB)
 	@mkdir -p $$(@D) build/test/$(1)/mod.$$*.linked
 	$$(MPIFORT_$(1)) -O1 -g -J build/test/$(1)/mod.$$*.linked $$< -o $$@ $(LINK_PLUGIN)
-TESTS_$(1) += build/test/$(1)/onesided.linked
+# Tools, to be preloaded or inside a program.
+build/test/$(1)/%.so: tests/preload/%.c
+	@mkdir -p $$(@D)
+	$$(MPICC_$(1)) $$(TEST_FLAGS) -fPIC -shared $$< -o $$@
+build/test/$(1)/onesided.profiled: tests/preload/onesided.c tests/preload/profiler.c tests/mpi/test.h
+	$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi tests/preload/onesided.c tests/preload/profiler.c -o $$@
+TESTS_$(1) += $$(addprefix build/test/$(1)/,onesided.linked onesided.profiled profiler.so observer.so)
 tests: $$(TESTS_$(1))
 endef
 $(foreach abi,$(ABIS),$(eval $(call test_rules,$(abi))))
