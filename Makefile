@@ -63,7 +63,8 @@ build/obj/%.o: %.c build/config.mk | $(JEMALLOC_LIB)
 
 # Each instruction set's kernels are one compile of the same file. Integers wrap as hosts' do.
 ISA_baseline :=
-ISA_avx2 := -mavx2 -mfma -ffp-contract=off
+# No -mfma: GCC 12 fuses the products of complex numbers into vfmaddsub, whatever -ffp-contract says.
+ISA_avx2 := -mavx2 -ffp-contract=off
 build/obj/core/kernels_%.o: core/kernels.c build/config.mk
 	@mkdir -p $(@D)
 	$(COMPILE) -O3 -fwrapv $(ISA_$*) -DISA=$* -DKERNELS=kernels_$* -c $< -o $@
@@ -126,36 +127,17 @@ bench: all benches
 
 # ---- tests ---------------------------------------------------------------------------------------
 
-# Each program of tests/mpi is built for each MPI, by that MPI's compiler, knowing nothing of us.
-TEST_FLAGS := -std=gnu11 -O1 -g -Wall -Wextra $(if $(CI),-Werror)
-TEST_HEADERS := $(wildcard tests/mpi/*.h)
-define test_rules
-TESTS_$(1) := $$(patsubst tests/mpi/%.c,build/test/$(1)/%,$$(wildcard tests/mpi/*.c))
-ifneq ($$(MPIFORT_$(1)),)
-TESTS_$(1) += $$(patsubst tests/mpi/%.f90,build/test/$(1)/%,$$(wildcard tests/mpi/*.f90))
-endif
-build/test/$(1)/%: tests/mpi/%.c $$(TEST_HEADERS) build/config.mk
-	@mkdir -p $$(@D)
-	$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ -lm -pthread
-build/test/$(1)/%: tests/mpi/%.f90 build/config.mk
-	@mkdir -p $$(@D) build/test/$(1)/mod.$$*
-	$$(MPIFORT_$(1)) -O1 -g -J build/test/$(1)/mod.$$* $$< -o $$@
-build/test/$(1)/%.linked: tests/mpi/%.c $$(TEST_HEADERS) $(LIB)
-	@mkdir -p $$(@D)
-	$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ -Lbuild/lib -lmpiaccel -Wl,-rpath,$$(abspath build/lib) -lm -pthread
-tests: $$(TESTS_$(1))
-endef
-$(foreach abi,$(ABIS),$(eval $(call test_rules,$(abi))))
+include $(wildcard tests/*/rules.mk)
 
 check: all tests
 	tests/run
 
 clean:
-	rm -rf build/obj build/lib build/bin build/test
+	rm -rf build/obj build/lib build/bin build/test build/tsan build/asan build/examples
 
 distclean:
 	rm -rf build
 
 .PHONY: all setup examples demo bench benches check tests clean distclean
 
--include $(shell find build/obj -name '*.d' 2>/dev/null)
+-include $(shell find build/obj build/test build/tsan build/asan -name '*.d' 2>/dev/null)

@@ -49,13 +49,13 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #define HOST_HELPERS(X)      \
     X(Allgather)             \
     X(Comm_call_errhandler)  \
-    X(Comm_dup)              \
     X(Comm_free)             \
     X(Comm_get_errhandler)   \
     X(Comm_group)            \
     X(Comm_rank)             \
     X(Comm_set_errhandler)   \
     X(Comm_size)             \
+    X(Comm_split)            \
     X(Comm_test_inter)       \
     X(Errhandler_free)       \
     X(Get_version)           \
