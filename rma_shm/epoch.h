@@ -4,8 +4,9 @@
  * Fence: a barrier (core/barrier.h). Stores of all ranks before it are visible to all after it.
  *
  * Post, start, complete, wait. Target t sets its bit in origin o's row and counts up o's `posts`;
- * the origin, when it first needs t, or at complete, waits for the bit and clears it. One bit is
- * enough: t posts again only after its wait, which needs o's complete, which cleared the bit.
+ * the origin, when it first needs t, or at complete, waits for the bit, and complete clears it: not
+ * who has waited, since several threads may be waiting. One bit is enough: t posts again only after
+ * its wait, which needs o's complete, which cleared the bit.
  * Complete counts up every target's `completions`; wait needs as many as the group has. An origin
  * of a later epoch cannot be counted early, since its complete waits for the later post. A start
  * therefore never blocks, as weak as MPI allows. MPI_MODE_NOCHECK then finds the bit set and needs
