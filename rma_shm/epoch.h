@@ -46,12 +46,6 @@ static inline bool win_passive(const struct win *win, uint32_t target)
     return (win->epochs & WIN_LOCK_ALL) || win->peer[target].lock;
 }
 
-/* The same for a rank that need not be one. */
-static inline bool win_passive_towards(const struct win *win, int target)
-{
-    return (uint32_t)target < win->size && win_passive(win, (uint32_t)target);
-}
-
 static inline bool win_passive_any(const struct win *win)
 {
     return (win->epochs & WIN_LOCK_ALL) || atomic_load_explicit(&win->locked, memory_order_relaxed);
