@@ -104,7 +104,23 @@ static void within_fence(void)
     SYNC(MPI_Win_lock(MPI_LOCK_SHARED, test_rank, 0, win));
     SYNC(MPI_Win_lock_all(0, win));
     SYNC(MPI_Win_start(self, 0, win));
-    FINE(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+    FINE(MPI_Win_fence(0, win));
+    /* A fence's epoch that was not used ends when another begins. */
+    FINE(MPI_Win_lock(MPI_LOCK_SHARED, test_next(), 0, win));
+    FINE(MPI_Win_unlock(test_next(), win));
+    SYNC(put(test_rank));
+    FINE(MPI_Win_fence(0, win));
+    FINE(MPI_Win_lock_all(0, win));
+    FINE(MPI_Win_unlock_all(win));
+    SYNC(put(test_rank));
+    FINE(MPI_Win_fence(0, win));
+    FINE(MPI_Win_start(MPI_GROUP_EMPTY, 0, win));
+    FINE(MPI_Win_complete(win));
+    SYNC(put(test_rank));
+    FINE(MPI_Win_fence(0, win));
+    FINE(MPI_Win_post(MPI_GROUP_EMPTY, 0, win));
+    FINE(MPI_Win_wait(win));
+    SYNC(put(test_rank));
 }
 
 int main(int argc, char **argv)
