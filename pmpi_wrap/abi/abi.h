@@ -48,6 +48,7 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
  * has them. */
 #define HOST_HELPERS(X)      \
     X(Allgather)             \
+    X(Cancel)                \
     X(Comm_call_errhandler)  \
     X(Comm_free)             \
     X(Comm_get_errhandler)   \
@@ -63,15 +64,17 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
     X(Group_size)            \
     X(Group_translate_ranks) \
     X(Info_get)              \
-    X(Iprobe)                \
+    X(Irecv)                 \
     X(Isend)                 \
     X(Query_thread)          \
     X(Reduce_local)          \
+    X(Request_get_status)    \
     X(Send)                  \
     X(Type_get_contents)     \
     X(Type_get_envelope)     \
     X(Type_get_extent)       \
     X(Type_size)             \
+    X(Wait)                  \
     X(Win_call_errhandler)   \
     X(Win_get_group)
 
