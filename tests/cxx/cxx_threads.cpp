@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-constexpr int threads = 20, rounds = 3, times = 200;
+constexpr int threads = 20, rounds = 2, times = 5000, locks = 200;
 
 static MPI_Win window(std::int64_t *&memory, int elements)
 {
@@ -19,12 +19,33 @@ static MPI_Win window(std::int64_t *&memory, int elements)
     return win;
 }
 
+// To element 0 of rank 0, in the epoch that is open.
+static void add_nothing(MPI_Win win)
+{
+    const std::int64_t zero = 0;
+    std::int64_t before;
+    MPI_Fetch_and_op(&zero, &before, MPI_INT64_T, 0, 0, MPI_SUM, win);
+}
+
+// All of them are inside MPI at the same time: none works before the last one has made a call.
 static void in_threads(int count, void (*work)(int thread, MPI_Win win), const MPI_Win *wins,
                        bool one_each)
 {
     std::vector<std::thread> running;
+    std::atomic<int> absent{count};
+    auto begin = [&](int t) {
+        MPI_Win win = wins[one_each ? t : 0];
+        if (one_each)
+            MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+        add_nothing(win);
+        if (one_each)
+            MPI_Win_unlock(0, win);
+        for (absent--; absent;)
+            std::this_thread::yield();
+        work(t, win);
+    };
     for (int t = 0; t < count; t++)
-        running.emplace_back(work, t, wins[one_each ? t : 0]);
+        running.emplace_back(begin, t);
     for (auto &thread : running)
         thread.join();
 }
@@ -50,7 +71,7 @@ static void count_and_put(int thread, MPI_Win win)
 static void lock_and_swap(int, MPI_Win win)
 {
     std::int64_t before, seen = 0;
-    for (int i = 0; i < times; i++) {
+    for (int i = 0; i < locks; i++) {
         MPI_Win_lock(i % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, 0, 0, win);
         do {
             std::int64_t mine = seen + 1;
@@ -98,7 +119,7 @@ static void apart()
     in_threads(windows, lock_and_swap, win, true);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int w = 0; w < windows; w++)
-        check(element(win[w], 0) == std::int64_t(ranks) * times, "sum of one thread of each rank");
+        check(element(win[w], 0) == std::int64_t(ranks) * locks, "sum of one thread of each rank");
     MPI_Barrier(MPI_COMM_WORLD);
     for (int w = 0; w < windows; w++) {
         MPI_Win_free(&win[w]);
