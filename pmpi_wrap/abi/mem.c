@@ -19,11 +19,11 @@ static COLD size_t alignment(MPI_Info info)
 
 static COLD int leave_to_host(MPI_Aint size, MPI_Info info, void *baseptr)
 {
-    enum reason reason = inside_host()   ? REASON_INSIDE
-                         : !config.alloc ? REASON_OFF
-                         : size < 0      ? REASON_ARGUMENTS
-                         : !node.header  ? node.why_not
-                                         : REASON_NO_MEMORY;
+    enum reason reason = inside_host()          ? REASON_INSIDE
+                         : !config.alloc        ? REASON_OFF
+                         : size < 0 || !baseptr ? REASON_ARGUMENTS
+                         : !node.header         ? node.why_not
+                                                : REASON_NO_MEMORY;
     if (reason == REASON_NO_MEMORY)
         say(1,
             "no room for %zd bytes in the shared heap: the host allocates, and windows over this "
@@ -37,7 +37,7 @@ int accel_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 {
     struct thread *thread = thread_self();
     void *at = NULL;
-    if (LIKELY(size >= 0 && config.alloc && node.header && !thread->inside))
+    if (LIKELY(size >= 0 && baseptr && config.alloc && node.header && !thread->inside))
         at = arena_alloc((size_t)size, info == constants.info_null ? ARENA_GRAIN : alignment(info));
     if (UNLIKELY(!at))
         return leave_to_host(size, info, baseptr);
