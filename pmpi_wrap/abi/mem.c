@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 /* The alignment that the info asks for (MPI-4.0, 9.2); other keys and odd values are ignored. */
-static COLD size_t alignment(MPI_Info info)
+COLD size_t alignment_in(MPI_Info info)
 {
     char value[32];
-    int flag;
+    int flag = 0; /* stays so if the info is none */
     host.Info_get(info, "mpi_minimum_memory_alignment", sizeof value - 1, value, &flag);
     size_t align = flag ? strtoul(value, NULL, 10) : 0;
     bool power_of_two = align && !(align & (align - 1));
@@ -38,7 +38,7 @@ int accel_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
     struct thread *thread = thread_self();
     void *at = NULL;
     if (LIKELY(size >= 0 && baseptr && config.alloc && node.header && !thread->inside))
-        at = arena_alloc((size_t)size, info == constants.info_null ? ARENA_GRAIN : alignment(info));
+        at = arena_alloc((size_t)size, alignment_of(info));
     if (UNLIKELY(!at))
         return leave_to_host(size, info, baseptr);
     *(void **)baseptr = at;

@@ -234,7 +234,7 @@ static enum reason create_fast(const struct request *r, void **memory, struct wi
     if (reason == REASON_COUNT) {
         void *base = r->base;
         if (r->flavor == MPI_WIN_FLAVOR_ALLOCATE && r->size >= 0)
-            base = *memory = arena_alloc((size_t)r->size, ARENA_GRAIN);
+            base = *memory = arena_alloc((size_t)r->size, alignment_of(r->info));
         reason = s.size == 1 ? settle_alone(r, base, made) : settle_together(r, &s, base, made);
         if (reason != REASON_COUNT && *memory)
             arena_free(*memory);
