@@ -10,7 +10,9 @@
 COLD size_t alignment_in(MPI_Info info)
 {
     char value[32];
-    int flag = 0; /* stays so if the info is none */
+    int flag = 0;              /* stays so if the info is none */
+    if (info == MPI_INFO_NULL) /* before MPI_Init, when `constants` does not know it */
+        return ARENA_GRAIN;
     host.Info_get(info, "mpi_minimum_memory_alignment", sizeof value - 1, value, &flag);
     size_t align = flag ? strtoul(value, NULL, 10) : 0;
     bool power_of_two = align && !(align & (align - 1));
@@ -30,7 +32,11 @@ static COLD int leave_to_host(MPI_Aint size, MPI_Info info, void *baseptr)
             "memory are the host's; see MPIACCEL_HEAP_SIZE",
             (ssize_t)size);
     deferred(CALL_Alloc_mem, reason);
-    return host.Alloc_mem(size, info, baseptr);
+    int result = host.Alloc_mem(size, info, baseptr);
+    /* MPICH 4.0 takes the NULL of an allocation that failed for memory, and aligns it. */
+    if (result == MPI_SUCCESS && size > 0 && *(uintptr_t *)baseptr <= alignment_of(info))
+        return report_anywhere(MPI_ERR_NO_MEM);
+    return result;
 }
 
 int accel_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
