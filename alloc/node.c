@@ -78,6 +78,14 @@ static size_t address_space_left(void)
     return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
+/* A file may not become longer, and who tries gets a signal that ends the process. */
+static size_t file_limit(void)
+{
+    struct rlimit limit;
+    bool limited = !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY;
+    return limited ? limit.rlim_cur : SIZE_MAX;
+}
+
 static struct greeting own_greeting(void)
 {
     return (struct greeting){.magic = LAYOUT_MAGIC,
@@ -302,7 +310,10 @@ static uint32_t accept_all(int *members, uint32_t most, struct greeting *togethe
 /* Create the file for `size` members and fill its header. */
 static bool create_shared(uint32_t size, const struct greeting *together)
 {
-    size_t most = min_size(together->room / 2, most_in_all) / size;
+    size_t most = min_size(min_size(together->room / 2, most_in_all), file_limit());
+    if (most < layout_header_size(size))
+        return false;
+    most = (most - layout_header_size(size)) / size;
     size_t slice = min_size(round_up(min_size(together->heap, most_in_all), LAYOUT_PAGE) +
                                 min_size(most_control, together->heap / 8) + LAYOUT_GAP,
                             most);
