@@ -314,8 +314,10 @@ static bool create_shared(uint32_t size, const struct greeting *together)
     if (most < layout_header_size(size))
         return false;
     most = (most - layout_header_size(size)) / size;
-    size_t slice = min_size(round_up(min_size(together->heap, most_in_all), LAYOUT_PAGE) +
-                                min_size(most_control, together->heap / 8) + LAYOUT_GAP,
+    /* A small limit on the heap is kept where it is used; a slice also holds what windows share. */
+    size_t heap = together->heap > least_slice ? together->heap : least_slice;
+    size_t slice = min_size(round_up(min_size(heap, most_in_all), LAYOUT_PAGE) +
+                                min_size(most_control, heap / 8) + LAYOUT_GAP,
                             most);
     slice = round_down(slice, LAYOUT_PAGE);
     if (slice < least_slice)
