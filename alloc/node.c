@@ -40,7 +40,8 @@ struct offer {
     uint64_t magic;
     uint32_t me; /* the receiver's place */
     uint32_t size;
-    uint64_t file_size; /* 0: partial, and no descriptor comes with it */
+    uint64_t file_size; /* 0: nothing is shared, and no descriptor comes with it */
+    uint32_t why_not;   /* then: enum reason */
 };
 
 static struct {
@@ -337,14 +338,15 @@ static bool create_shared(uint32_t size, const struct greeting *together)
 }
 
 /* Make the offer to all and collect their answers. */
-static bool offer_to_all(const int *members, uint32_t count, bool shared)
+static bool offer_to_all(const int *members, uint32_t count, bool shared, enum reason why_not)
 {
     bool all = shared;
     for (uint32_t i = 0; i < count; i++) {
         struct offer offer = {.magic = LAYOUT_MAGIC,
                               .me = i + 1,
                               .size = count + 1,
-                              .file_size = shared ? (size_t)(node.end - node.base) : 0};
+                              .file_size = shared ? (size_t)(node.end - node.base) : 0,
+                              .why_not = why_not};
         all &= transmit(members[i], &offer, sizeof offer, shared ? rendezvous.file : -1);
     }
     for (uint32_t i = 0; shared && i < count; i++) {
@@ -370,14 +372,15 @@ static void lead(int world_rank)
     bool shared = complete && create_shared(expected, &together);
     if (shared)
         write_record(world_rank);
-    bool all = offer_to_all(members, count, shared);
+    enum reason why_not = complete ? REASON_NO_SHARING : REASON_NO_PLUGIN;
+    bool all = offer_to_all(members, count, shared, why_not);
     if (shared)
         sync_post(&node.header->verdict, all ? LAYOUT_COMPLETE : LAYOUT_PARTIAL);
     for (uint32_t i = 0; i < count; i++)
         close(members[i]);
     free(members);
     if (!all)
-        unmap_file(complete ? REASON_NO_SHARING : REASON_NO_PLUGIN);
+        unmap_file(why_not);
 }
 
 /* ---- a member ---- */
@@ -396,7 +399,7 @@ static void join(int world_rank)
                  offer.magic == LAYOUT_MAGIC;
     char good = heard && offer.file_size && rendezvous.file >= 0 &&
                 map_file(offer.me, offer.size, offer.file_size) && header_is_good();
-    enum reason why = heard && offer.file_size ? REASON_NO_SHARING : REASON_NO_PLUGIN;
+    enum reason why = heard && offer.why_not < REASON_COUNT ? offer.why_not : REASON_NO_PLUGIN;
     if (good)
         write_record(world_rank);
     if (heard)
