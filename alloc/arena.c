@@ -53,7 +53,8 @@ static void *grow(extent_hooks_t *hooks, void *at, size_t size, size_t alignment
     pthread_mutex_unlock(&r->mutex);
     if (!fits)
         return NULL;
-    *zero = true; /* never touched: a hole of the file */
+    madvise(start, size, MADV_DODUMP); /* the rest stays out of core files */
+    *zero = true;                      /* never touched: a hole of the file */
     *commit = true;
     return start;
 }

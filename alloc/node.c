@@ -241,7 +241,7 @@ static int create_file(size_t size)
     return fd;
 }
 
-/* Map the file. Peers' slices are of no use in a core file or a child. */
+/* Map the file. */
 static bool map_file(uint32_t me, uint32_t size, size_t file_size)
 {
     char *base = mmap(NULL, file_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
@@ -258,13 +258,14 @@ static bool map_file(uint32_t me, uint32_t size, size_t file_size)
     return by_rank.member;
 }
 
+/* Peers' slices are of no use in a child. Nor in a core file, where the kernel would fill each hole
+ * with a page first, as many as the machine has memory; arenas let it dump what they use. */
 static void set_peers_apart(void)
 {
     char *mine = node_slice(node.me), *after = mine + node.slice_size;
     madvise(node.base, (size_t)(mine - node.base), MADV_DONTFORK);
-    madvise(node.base, (size_t)(mine - node.base), MADV_DONTDUMP);
     madvise(after, (size_t)(node.end - after), MADV_DONTFORK);
-    madvise(after, (size_t)(node.end - after), MADV_DONTDUMP);
+    madvise(node.base, (size_t)(node.end - node.base), MADV_DONTDUMP);
 }
 
 static void unmap_file(enum reason why)
@@ -437,6 +438,7 @@ static void in_child(void)
     char *slice = node_slice(node.me);
     mmap(slice, node.slice_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
          rendezvous.file, slice - node.base);
+    madvise(slice, node.slice_size, MADV_DONTDUMP);
 }
 
 /* ---- settling ---- */
