@@ -312,7 +312,8 @@ static uint32_t accept_all(int *members, uint32_t most, struct greeting *togethe
 /* Create the file for `size` members and fill its header. */
 static bool create_shared(uint32_t size, const struct greeting *together)
 {
-    size_t most = min_size(min_size(together->room / 2, most_in_all), file_limit());
+    /* Of limited address space most stays the program's. */
+    size_t most = min_size(min_size(together->room / 8, most_in_all), file_limit());
     if (most < layout_header_size(size))
         return false;
     most = (most - layout_header_size(size)) / size;
