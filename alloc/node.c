@@ -135,7 +135,8 @@ static bool lead_or_join(void)
 {
     struct sockaddr_un address;
     socklen_t length = socket_name(&address);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    /* Not to wait in connect(): anybody on the machine may fill the leader's queue. */
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return true;
     if (!bind(fd, (struct sockaddr *)&address, length)) {
