@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 struct node node = {.why_not = REASON_NOT_INITIALISED};
@@ -181,9 +182,9 @@ void node_enter(const struct job *job)
     prepare_early();
     if (job->local_size < 2)
         return;
-    struct sync_wait wait = SYNC_WAIT;
+    /* Sleeping, not spinning: on a busy machine it may be the leader's turn only after a while. */
     for (int i = 0; i < TRIES && !lead_or_join(); i++)
-        sync_pause(&wait);
+        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 }
 
 /* Receive, waiting if need be. False: the peer is gone or sent something else. */
