@@ -5,6 +5,7 @@
 #ifndef MPIACCEL_ABI_H
 #define MPIACCEL_ABI_H
 
+#include "alloc/arena.h"
 #include "core/kernels.h"
 #include "core/say.h"
 #include "core/stats.h"
@@ -186,6 +187,16 @@ const struct typemap *predefined_other(MPI_Datatype type);
 
 /* Whether the host would combine these: asked where we have no kernel. */
 bool host_combines(MPI_Datatype type, MPI_Op op);
+
+/* ---- memory (mem.c) ---- */
+
+/* The alignment of an allocation with this info, a power of two (MPI-4.0, 9.2 and 12.2.2). */
+size_t alignment_in(MPI_Info info);
+
+HOT_INLINE size_t alignment_of(MPI_Info info)
+{
+    return LIKELY(info == constants.info_null) ? ARENA_GRAIN : alignment_in(info);
+}
 
 /* ---- the process (env.c) ---- */
 
