@@ -114,7 +114,7 @@ static _Atomic uint32_t told, heard;
 /* Who sees the flag that follows a stream sees the stream, though its stores bypass the caches. */
 static void stream_or_look(unsigned me)
 {
-    uint32_t rounds = effort(100000);
+    uint32_t rounds = effort(20000);
     unsigned char data[sizeof streamed];
     for (uint32_t round = 1; round <= rounds; round++) {
         size_t bytes = round % sizeof streamed;
@@ -125,8 +125,9 @@ static void stream_or_look(unsigned me)
             while (atomic_load(&heard) != round)
                 sched_yield();
         } else {
-            while (atomic_load_explicit(&told, memory_order_acquire) != round)
-                ;
+            for (unsigned i = 1; atomic_load_explicit(&told, memory_order_acquire) != round; i++)
+                if (i % 1000 == 0)
+                    sched_yield();
             for (size_t at = bytes; at-- > 0;)
                 EXPECT(streamed[at] == (unsigned char)round, "%zu of %zu", at, bytes);
             atomic_store(&heard, round);
@@ -145,15 +146,19 @@ END_TEST
 static _Alignas(LINE) char polled[8];
 static _Atomic bool over;
 static size_t width;
+static bool blocks;
 
 static void write_or_poll(unsigned me)
 {
     static const unsigned char zeroes[8];
-    unsigned rounds = effort(1000000);
+    unsigned rounds = effort(400000);
     unsigned char ones[8], seen[8];
     memset(ones, 0xff, sizeof ones);
     for (unsigned i = 0; me == 0 && i < rounds; i++) {
-        copy_bytes(polled, i % 2 ? zeroes : ones, width);
+        if (blocks)
+            copy_blocks(polled, 8, (const char *)(i % 2 ? zeroes : ones), 8, width, 1);
+        else
+            copy_bytes(polled, i % 2 ? zeroes : ones, width);
         __asm__ volatile("" ::: "memory");
     }
     if (me == 0)
@@ -167,11 +172,13 @@ static void write_or_poll(unsigned me)
 
 START_TEST(a_polled_element_is_seen_whole)
 {
-    for (width = 1; width <= 8; width *= 2) {
-        atomic_store(&over, false);
-        memset(polled, 0, sizeof polled);
-        as_ranks(2, write_or_poll);
-    }
+    for (width = 1; width <= 8; width *= 2)
+        for (int way = 0; way < 2; way++) {
+            blocks = way;
+            atomic_store(&over, false);
+            memset(polled, 0, sizeof polled);
+            as_ranks(2, write_or_poll);
+        }
 }
 END_TEST
 #define POLLED , a_polled_element_is_seen_whole
