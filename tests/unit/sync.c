@@ -51,10 +51,11 @@ END_TEST
 
 static struct sync_word turn;
 static unsigned rounds;
+static bool sleepy; /* goes to sleep at once, however busy the machine is */
 
 static void await(struct sync_word *word, uint32_t goal)
 {
-    struct sync_wait wait = SYNC_WAIT;
+    struct sync_wait wait = {.rounds = sleepy ? SPIN_CROWDED + YIELD_CROWDED : 0};
     uint32_t seen;
     while ((seen = sync_load(word)) != goal)
         sync_wait(&wait, word, seen);
@@ -72,26 +73,31 @@ static void take_turns(unsigned me)
     }
 }
 
+static void begin(bool is_crowded, void (*host_progress)(void))
+{
+    endless = sleepy = false;
+    sync_configure(is_crowded, host_progress);
+}
+
 START_TEST(a_wake_up_is_never_lost)
 {
-    endless = true;
-    sync_configure(true, NULL);
+    begin(true, NULL);
+    endless = sleepy = true;
     for (unsigned size = 2; size <= 4; size++) {
         turn = (struct sync_word){0};
         futex_waits = 0;
-        rounds = effort(2000);
+        rounds = effort(600);
         as_ranks(size, take_turns);
         ck_assert_uint_eq(turn.value, rounds * size);
         ck_assert_uint_eq(turn.sleepers, 0);
         ck_assert_uint_gt(futex_waits, 0);
     }
-    endless = false;
 }
 END_TEST
 
 START_TEST(nobody_sleeps_where_there_are_enough_processors)
 {
-    sync_configure(false, NULL);
+    begin(false, NULL);
     turn = (struct sync_word){0};
     futex_waits = futex_wakes = 0;
     rounds = effort(200);
@@ -103,7 +109,7 @@ END_TEST
 
 START_TEST(a_waiter_that_was_killed_hurts_nobody)
 {
-    sync_configure(true, NULL);
+    begin(true, NULL);
     turn = (struct sync_word){.sleepers = 3};
     rounds = effort(200);
     as_ranks(2, take_turns);
@@ -136,11 +142,11 @@ START_TEST(a_waiter_gives_the_host_progress)
     for (int crowded_too = 0; crowded_too < 2; crowded_too++) {
         turn = (struct sync_word){0};
         pokes = 0;
-        sync_configure(crowded_too, count_poke);
+        begin(crowded_too, count_poke);
         as_ranks(2, wait_long);
         ck_assert_uint_gt(pokes, 10);
     }
-    sync_configure(true, NULL);
+    begin(true, NULL);
 }
 END_TEST
 
@@ -149,12 +155,12 @@ START_TEST(a_pause_gives_the_host_progress)
     for (int crowded_too = 0; crowded_too < 2; crowded_too++) {
         struct sync_wait wait = SYNC_WAIT;
         pokes = 0;
-        sync_configure(crowded_too, count_poke);
+        begin(crowded_too, count_poke);
         for (int i = 0; i < 1000; i++)
             sync_pause(&wait);
         ck_assert_uint_ge(pokes, 1000 / ROUNDS_PER_POKE);
     }
-    sync_configure(true, NULL);
+    begin(true, NULL);
 }
 END_TEST
 
@@ -205,7 +211,7 @@ START_TEST(one_of_two_fenced_threads_sees_the_other)
 {
     if (!sync_register_fences())
         return;
-    rounds = effort(20000);
+    rounds = effort(8000);
     as_ranks(2, store_then_load);
 }
 END_TEST
