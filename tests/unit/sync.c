@@ -1,36 +1,5 @@
 /* Waiting and waking, and the asymmetric pair of fences. */
-#include "tests/unit/unit.h"
-
-#include <linux/futex.h>
-#include <stdarg.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-/* In front of sync.c's system calls: sleeps that never end by themselves, where a case wants them
- * so, since a lost wake-up would otherwise be hidden by the bound of the sleep. */
-static bool endless;
-static _Atomic unsigned futex_waits, futex_wakes;
-
-static long watched_syscall(long number, ...)
-{
-    long a[6];
-    va_list arguments;
-    va_start(arguments, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(arguments, long);
-    va_end(arguments);
-    if (number == SYS_futex && a[1] == FUTEX_WAIT) {
-        futex_waits++;
-        if (endless)
-            a[3] = 0;
-    } else if (number == SYS_futex)
-        futex_wakes++;
-    return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-}
-
-#define syscall(number, ...) watched_syscall(number, __VA_ARGS__, 0L, 0L, 0L, 0L)
-#include "core/sync.c"
-#undef syscall
+#include "tests/unit/endless.h"
 
 /* ---- counts that wrap ---- */
 
