@@ -106,7 +106,7 @@ static void hand_on_around_a_ring(unsigned me)
         EXPECT(win_complete(view[me]) == WIN_OK);
         bool done = false;
         if (below(&c, 2))
-            while (!done)
+            for (; !done; sched_yield())
                 EXPECT(win_test(view[me], &done) == WIN_OK);
         else
             EXPECT(win_wait(view[me]) == WIN_OK);
