@@ -31,9 +31,9 @@ static struct {
 
 struct greeting {
     uint64_t magic;
-    uint32_t version;
-    uint64_t heap; /* most it will take */
-    uint64_t room; /* address space it has left */
+    uint64_t version; /* no padding, which would hold bytes that nobody set */
+    uint64_t heap;    /* most it will take */
+    uint64_t room;    /* address space it has left */
 };
 
 struct offer {
