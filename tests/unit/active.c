@@ -199,6 +199,18 @@ START_TEST(counts_of_completions_may_wrap)
     }
     as_ranks(3, hand_on_around_a_ring);
     free_window(3);
+    begin(2, true); /* and just where they wrap */
+    bool done = true;
+    atomic_store(&view[0]->peer[1].target->completions.value, UINT32_MAX);
+    view[1]->completions_due = UINT32_MAX;
+    ck_assert_int_eq(win_post(view[1], (int[]){0}, 1), WIN_OK);
+    ck_assert_int_eq(win_test(view[1], &done), WIN_OK);
+    ck_assert(!done);
+    ck_assert_int_eq(win_start(view[0], (int[]){1}, 1), WIN_OK);
+    ck_assert_int_eq(win_complete(view[0]), WIN_OK);
+    ck_assert_int_eq(win_test(view[1], &done), WIN_OK);
+    ck_assert(done);
+    free_window(2);
 }
 END_TEST
 
@@ -282,17 +294,24 @@ END_TEST
 /* Rank 0 gives the shared structure back: not before all have left it. */
 static void leave_late(unsigned me)
 {
-    win_depart(view[me]);
     if (me == 0) {
+        win_depart(view[0]);
         win_free(view[0]);
         atomic_store(&completed, true);
+        return;
     }
+    struct sync_word *departed = &view[me]->shared->departed;
+    barrier_wait(&view[me]->barrier); /* the first half of departing */
+    sleep_us(3000);
+    EXPECT(!completed);
+    atomic_fetch_add(&departed->value, 1);
+    sync_wake(departed);
 }
 
 START_TEST(what_is_shared_outlives_the_last_who_uses_it)
 {
     begin(3, true);
-    view[0]->shared->departed.value = 0;
+    atomic_store(&completed, false);
     as_ranks(3, leave_late);
     ck_assert(completed);
     for (unsigned r = 1; r < 3; r++)

@@ -1,6 +1,11 @@
 /* The accumulate family: atomic for each element, in both modes of a target and while it changes
  * from one to the other (H18). */
+#include "core/sync.h"
+
+static void watched_heavy_fence(void);
+#define sync_heavy_fence watched_heavy_fence
 #include "rma_shm/atomic.c"
+#undef sync_heavy_fence
 
 #include "tests/unit/windows.h"
 
@@ -181,6 +186,37 @@ START_TEST(no_update_is_lost_when_the_mode_changes)
 END_TEST
 
 /* ---- the change of mode, step by step ---- */
+
+/* The processor nearly always hides that this fence is missing or in the wrong place. */
+static struct win_target *changing;
+static unsigned fences;
+
+static void watched_heavy_fence(void)
+{
+    if (changing) {
+        fences++;
+        EXPECT(atomic_load(&changing->bulk), "nobody can see the change yet");
+    }
+    sync_heavy_fence();
+}
+
+START_TEST(one_fence_separates_the_mode_from_the_counts)
+{
+    const struct combiner sum = SUM;
+    int64_t ones[WORDS] = {1};
+    begin(2, WORDS * 8);
+    if (node_asymmetric()) {
+        fences = 0;
+        changing = view[0]->peer[0].target;
+        ck_assert_int_eq(accumulate(0, &sum, ones, WORDS, 0), WIN_OK);
+        ck_assert_int_eq(accumulate(1, &sum, ones, WORDS, 0), WIN_OK);
+        changing = NULL;
+        ck_assert_uint_eq(fences, 1); /* once for good */
+    }
+    end(2);
+    no_failures();
+}
+END_TEST
 
 static _Atomic bool changed, over;
 
@@ -402,6 +438,36 @@ START_TEST(long_operations_between_layouts)
 }
 END_TEST
 
+/* Everybody adds a different array, longer than the mutex is held in one go, and single ones. */
+enum { LONG = 5 * HOLD_BYTES / 16 };
+
+static void add_long_arrays(unsigned me)
+{
+    const struct combiner sum = SUM;
+    int64_t *array = malloc(LONG * 8);
+    for (unsigned i = 0; i < LONG; i++)
+        array[i] = i * (me + 1);
+    for (unsigned i = 0; i < rounds; i++) {
+        EXPECT(accumulate(me, &sum, array, LONG, 0) == WIN_OK);
+        win_fetch_and_op(view[me], &sum, 0, (char *)&words(0)[LONG - 1], &array[1], NULL);
+    }
+    free(array);
+}
+
+START_TEST(long_operations_meet_each_other)
+{
+    rounds = effort(40);
+    begin(3, LONG * 8);
+    as_ranks(3, add_long_arrays);
+    for (unsigned i = 0; i < LONG; i++) {
+        int64_t want = ((int64_t)i + (i == LONG - 1)) * 6 * rounds;
+        INSIST(words(0)[i] == want, "%u: %jd, not %jd", i, (intmax_t)words(0)[i], (intmax_t)want);
+    }
+    ck_assert_uint_eq(view[0]->peer[0].target->combining.value, 0);
+    end(3);
+}
+END_TEST
+
 START_TEST(what_is_refused_changes_nothing)
 {
     const struct combiner sum = SUM, replace = combiner_of(OP_REPLACE, PRIM_I64, 8);
@@ -430,10 +496,12 @@ START_TEST(what_is_refused_changes_nothing)
 END_TEST
 
 UNIT_MAIN(few_elements_are_counted_without_a_lock, few_and_many_elements_meet_on_one_location,
-          no_update_is_lost_when_the_mode_changes, the_changer_waits_for_operations_in_flight,
+          no_update_is_lost_when_the_mode_changes, one_fence_separates_the_mode_from_the_counts,
+          the_changer_waits_for_operations_in_flight,
           a_thread_that_is_never_idle_holds_up_nobody,
           threads_without_a_line_of_their_own_count_too,
           wide_and_unaligned_elements_need_the_mutex, compare_and_swap_of_every_width,
           both_modes_give_what_was_there_and_leave_what_should_be,
           what_has_no_kernel_is_combined_by_the_host_under_the_mutex,
-          long_operations_between_layouts, what_is_refused_changes_nothing)
+          long_operations_between_layouts, long_operations_meet_each_other,
+          what_is_refused_changes_nothing)
