@@ -310,5 +310,5 @@ END_TEST
 UNIT_MAIN(nothing_goes_beyond_a_window, nothing_is_done_outside_an_epoch,
           parts_of_any_size_and_unit_agree_with_a_model,
           a_layout_counts_by_the_bytes_that_it_touches, the_receiving_side_must_have_room,
-          a_window_is_fast_only_over_memory_that_all_can_reach, one_reason_of_one_rank_speaks_for_all,
-          a_window_of_one_takes_any_memory)
+          a_window_is_fast_only_over_memory_that_all_can_reach,
+          one_reason_of_one_rank_speaks_for_all, a_window_of_one_takes_any_memory)

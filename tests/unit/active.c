@@ -29,8 +29,8 @@ static void tell_all_between_fences(unsigned me)
         dawdle(&c);
         EXPECT(win_fence(view[me], false) == WIN_OK);
         for (unsigned r = 0; r < unit_ranks.size; r++)
-            EXPECT(words(me)[r] == round, "%u: %jd of %u in round %jd", me,
-                   (intmax_t)words(me)[r], r, (intmax_t)round);
+            EXPECT(words(me)[r] == round, "%u: %jd of %u in round %jd", me, (intmax_t)words(me)[r],
+                   r, (intmax_t)round);
         dawdle(&c);
         EXPECT(win_fence(view[me], round == rounds) == WIN_OK);
     }

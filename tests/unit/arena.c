@@ -20,7 +20,8 @@ static void open_slice(void)
     thread_concurrent = true;
     file = memfd_create("arena", MFD_CLOEXEC);
     ck_assert_int_eq(ftruncate(file, (off_t)(SLICE_MIB * MIB)), 0);
-    slice = mmap(NULL, SLICE_MIB * MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    slice =
+        mmap(NULL, SLICE_MIB * MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
     ck_assert_ptr_ne(slice, MAP_FAILED);
     ck_assert(arena_open(slice, SLICE_MIB * MIB, CONTROL_MIB * MIB, LIMIT_MIB * MIB));
 }

@@ -356,7 +356,7 @@ START_TEST(both_modes_give_what_was_there_and_leave_what_should_be)
     static const struct {
         enum op op;
         int64_t there;
-    } tries[] = {{OP_SUM, 13}, {OP_PROD, 30},    {OP_MAX, 10},  {OP_MIN, 3},  {OP_BAND, 2},
+    } tries[] = {{OP_SUM, 13}, {OP_PROD, 30},   {OP_MAX, 10},   {OP_MIN, 3},  {OP_BAND, 2},
                  {OP_BOR, 11}, {OP_REPLACE, 3}, {OP_NO_OP, 10}, {OP_BXOR, 9}, {OP_LAND, 1}};
     begin(2, 100 * 8);
     for (unsigned count = 1; count <= 100; count += 99)
@@ -426,7 +426,8 @@ START_TEST(long_operations_between_layouts)
                                     buffer(NULL, gaps, BLOCKS)),
                      WIN_OK);
     for (int64_t i = 0; i < BLOCKS; i++) {
-        INSIST(words(0)[2 * i] == 1000001 * i && words(0)[2 * i + 1] == -1, "block %jd", (intmax_t)i);
+        INSIST(words(0)[2 * i] == 1000001 * i && words(0)[2 * i + 1] == -1, "block %jd",
+               (intmax_t)i);
         INSIST(result[3 * i + 1] == i && result[3 * i] == -2 && result[3 * i + 2] == -2,
                "result %jd", (intmax_t)i);
     }
@@ -487,9 +488,8 @@ START_TEST(what_is_refused_changes_nothing)
     for (int i = 0; i < 4; i++)
         ck_assert(words(0)[i] == 0 && result[i] == 5);
     /* but what is only moved may be seen as other elements */
-    ck_assert_int_eq(win_accumulate(view[0], &replace, I64, two, nowhere, 0, 0,
-                                    buffer(NULL, I32, 4)),
-                     WIN_OK);
+    ck_assert_int_eq(
+        win_accumulate(view[0], &replace, I64, two, nowhere, 0, 0, buffer(NULL, I32, 4)), WIN_OK);
     ck_assert(words(0)[0] == 1 && words(0)[1] == 1 && words(0)[2] == 0);
     end(2);
 }
@@ -497,11 +497,9 @@ END_TEST
 
 UNIT_MAIN(few_elements_are_counted_without_a_lock, few_and_many_elements_meet_on_one_location,
           no_update_is_lost_when_the_mode_changes, one_fence_separates_the_mode_from_the_counts,
-          the_changer_waits_for_operations_in_flight,
-          a_thread_that_is_never_idle_holds_up_nobody,
-          threads_without_a_line_of_their_own_count_too,
-          wide_and_unaligned_elements_need_the_mutex, compare_and_swap_of_every_width,
-          both_modes_give_what_was_there_and_leave_what_should_be,
+          the_changer_waits_for_operations_in_flight, a_thread_that_is_never_idle_holds_up_nobody,
+          threads_without_a_line_of_their_own_count_too, wide_and_unaligned_elements_need_the_mutex,
+          compare_and_swap_of_every_width, both_modes_give_what_was_there_and_leave_what_should_be,
           what_has_no_kernel_is_combined_by_the_host_under_the_mutex,
           long_operations_between_layouts, long_operations_meet_each_other,
           what_is_refused_changes_nothing)

@@ -1,4 +1,5 @@
-/* The settings: each of them from the environment; what is wrong gives one warning and the default. */
+/* The settings: each of them from the environment; what is wrong gives one warning and the default.
+ */
 #include "core/config.h"
 #include "tests/unit/unit.h"
 
@@ -62,8 +63,8 @@ static void check_SWITCH(const char *name, const bool *field)
 
 static void check_NUMBER(const char *name, const unsigned long *field)
 {
-    static const char *const bad[] = {"", "-1", "3k", "x", " 3", "3 ", "+3",
-                                      "99999999999999999999999"};
+    static const char *const bad[] = {"",   "-1", "3k", "x",
+                                      " 3", "3 ", "+3", "99999999999999999999999"};
     char entry[100];
     for (unsigned long value = 0; value < 5; value++) {
         snprintf(entry, sizeof entry, "%s=%lu", name, value);
@@ -91,8 +92,9 @@ static const struct {
              {"1t", (size_t)1 << 40},
              {"16383T", (size_t)16383 << 40},
              {"18446744073709551615", SIZE_MAX}};
-static const char *const no_sizes[] = {"",    "k",   "-1", "1kb", "1 k",  "k1", "1x", "1.5g", "0x10",
-                                       "1m1", "mm", "1,", "1K ", "16777216t", "18446744073709551616"};
+static const char *const no_sizes[] = {"",   "k",  "-1",   "1kb",       "1 k",
+                                       "k1", "1x", "1.5g", "0x10",      "1m1",
+                                       "mm", "1,", "1K ",  "16777216t", "18446744073709551616"};
 
 static void check_SIZE(const char *name, const size_t *field)
 {
@@ -164,8 +166,9 @@ END_TEST
 
 START_TEST(names_of_others_are_none_of_our_business)
 {
-    static const char *const names[] = {"MPIACCELERATOR=x", "MPI=1", "xMPIACCEL=7", "MPIACCEL",
-                                        "MPIACCEL_STATS", "mpiaccel=7", "="};
+    static const char *const names[] = {
+        "MPIACCELERATOR=x", "MPI=1", "xMPIACCEL=7", "MPIACCEL", "MPIACCEL_STATS",
+        "mpiaccel=7",       "="};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         accept(names[i]);
         ck_assert(!memcmp(&config, &defaults, sizeof config));
@@ -175,8 +178,8 @@ END_TEST
 
 START_TEST(every_wrong_entry_has_a_warning_of_its_own_and_good_ones_count)
 {
-    char *environment[] = {"MPIACCEL_RMA=x", "MPIACCEL_VERBOSE=2", "MPIACCEL_NO=1",
-                           "MPIACCEL_HEAP_SIZE=1z", "MPIACCEL=0", NULL};
+    char *environment[] = {"MPIACCEL_RMA=x",        "MPIACCEL_VERBOSE=2", "MPIACCEL_NO=1",
+                           "MPIACCEL_HEAP_SIZE=1z", "MPIACCEL=0",         NULL};
     read_env("X=");
     config_read(environment, warn);
     ck_assert_uint_eq(warnings, 3);
@@ -190,10 +193,10 @@ END_TEST
 START_TEST(the_table_for_users_has_them_all)
 {
     size_t count = 0;
-#define SETTING(field, setting, standard_kind, value, text)       \
-    ck_assert_str_eq(config_settings[count].name, setting);       \
+#define SETTING(field, setting, standard_kind, value, text)        \
+    ck_assert_str_eq(config_settings[count].name, setting);        \
     ck_assert_str_eq(config_settings[count].kind, #standard_kind); \
-    ck_assert(*config_settings[count].help);                      \
+    ck_assert(*config_settings[count].help);                       \
     count++;
 #include "core/settings.def"
 #undef SETTING

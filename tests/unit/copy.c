@@ -108,7 +108,8 @@ START_TEST(blocks_at_any_stride)
         for (size_t b = 0; b < blocks; b++)
             memcpy(expected + middle + (ptrdiff_t)b * to_stride,
                    from + middle + (ptrdiff_t)b * from_stride, bytes);
-        copy_blocks((char *)to + middle, to_stride, (char *)from + middle, from_stride, bytes, blocks);
+        copy_blocks((char *)to + middle, to_stride, (char *)from + middle, from_stride, bytes,
+                    blocks);
         INSIST(!memcmp(to + middle - all, expected + middle - all, 2 * all),
                "%zu blocks of %zu bytes, %td to %td apart", blocks, bytes, from_stride, to_stride);
     }

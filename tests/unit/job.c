@@ -1,4 +1,5 @@
-/* What the launcher says: the key that only this job's ranks of this node have, and their number. */
+/* What the launcher says: the key that only this job's ranks of this node have, and their number.
+ */
 #include "alloc/job.c"
 
 #include "tests/unit/unit.h"
@@ -40,8 +41,8 @@ END_TEST
 START_TEST(who_says_not_how_many_ranks_there_are_leaves_it_unknown)
 {
     ck_assert_uint_eq(JOB("PMIX_NAMESPACE=1", "PMIX_RANK=0").local_size, 0);
-    ck_assert_uint_eq(JOB("PMIX_NAMESPACE=1", "PMIX_RANK=0", "OMPI_COMM_WORLD_LOCAL_SIZE=x").local_size,
-                      0);
+    ck_assert_uint_eq(
+        JOB("PMIX_NAMESPACE=1", "PMIX_RANK=0", "OMPI_COMM_WORLD_LOCAL_SIZE=x").local_size, 0);
 }
 END_TEST
 
@@ -51,13 +52,14 @@ START_TEST(slurm_counts_by_node)
         const char *text;
         unsigned long node;
         uint32_t tasks;
-    } tries[] = {{"4", 0, 4},        {"4", 1, 0},        {"4(x2),3", 0, 4},  {"4(x2),3", 1, 4},
-                 {"4(x2),3", 2, 3},  {"4(x2),3", 3, 0},  {"1,2,3", 1, 2},    {"1,2(x10),3", 10, 2},
-                 {"1,2(x10),3", 11, 3}, {"", 0, 0},      {"x", 0, 0},        {"4(x2", 0, 4},
-                 {"4(x2", 5, 0},     {",", 0, 0},        {"4(", 1, 0},       {"16(x99999)", 99998, 16}};
+    } tries[] = {
+        {"4", 0, 4},           {"4", 1, 0},       {"4(x2),3", 0, 4}, {"4(x2),3", 1, 4},
+        {"4(x2),3", 2, 3},     {"4(x2),3", 3, 0}, {"1,2,3", 1, 2},   {"1,2(x10),3", 10, 2},
+        {"1,2(x10),3", 11, 3}, {"", 0, 0},        {"x", 0, 0},       {"4(x2", 0, 4},
+        {"4(x2", 5, 0},        {",", 0, 0},       {"4(", 1, 0},      {"16(x99999)", 99998, 16}};
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++)
-        ck_assert_msg(job_slurm_tasks(tries[i].text, tries[i].node) == tries[i].tasks, "%s, node %lu",
-                      tries[i].text, tries[i].node);
+        ck_assert_msg(job_slurm_tasks(tries[i].text, tries[i].node) == tries[i].tasks,
+                      "%s, node %lu", tries[i].text, tries[i].node);
     ck_assert_uint_eq(JOB("PMIX_NAMESPACE=slurm.1.0", "PMIX_RANK=0", "SLURM_NODEID=2",
                           "SLURM_STEP_TASKS_PER_NODE=4(x2),3")
                           .local_size,
@@ -113,7 +115,8 @@ END_TEST
 
 START_TEST(a_process_without_a_launcher_is_a_job_of_one)
 {
-    struct job jobs[] = {JOB("HOME=/"), JOB("PMI_RANK=0", "MPI_LOCALNRANKS=2"),
+    struct job jobs[] = {JOB("HOME=/"),
+                         JOB("PMI_RANK=0", "MPI_LOCALNRANKS=2"),
                          JOB("PMI_RANK=0", "PMI_FD=9999", "MPI_LOCALNRANKS=2"),
                          JOB("PMI_RANK=0", "PMI_FD=0x", "MPI_LOCALNRANKS=2"),
                          JOB(proxy_entry(), "MPI_LOCALNRANKS=2"),

@@ -347,6 +347,7 @@ START_TEST(waiting_for_readers_to_leave_leaves_no_claim)
 }
 END_TEST
 
-UNIT_MAIN(a_mutex_excludes, a_writer_excludes_readers_and_writers, readers_share, who_lets_go_wakes_who_sleeps,
-          readers_do_not_starve_a_writer, writers_do_not_starve_each_other,
-          a_reader_passes_a_claim_in_the_end, waiting_for_readers_to_leave_leaves_no_claim)
+UNIT_MAIN(a_mutex_excludes, a_writer_excludes_readers_and_writers, readers_share,
+          who_lets_go_wakes_who_sleeps, readers_do_not_starve_a_writer,
+          writers_do_not_starve_each_other, a_reader_passes_a_claim_in_the_end,
+          waiting_for_readers_to_leave_leaves_no_claim)

@@ -29,8 +29,8 @@ static void find_all(unsigned rank)
     meet(job_size);
     for (unsigned r = 0; r < job_size; r++) {
         int member = node_member_of((int)r + 10);
-        EXPECT(member >= 0 && ((uint64_t *)(node_slice((uint32_t)member) + node.slice_size))[-1] ==
-                                  1000 + r);
+        EXPECT(member >= 0 &&
+               ((uint64_t *)(node_slice((uint32_t)member) + node.slice_size))[-1] == 1000 + r);
     }
     EXPECT(node_member(node.me)->pid == getpid());
     EXPECT(node_shares(mine, 8) && !node_shares(&before, 4));
@@ -260,8 +260,8 @@ START_TEST(a_child_has_a_copy_of_its_own)
 END_TEST
 
 UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_is_shared,
-          a_rank_that_comes_late_finds_nobody, where_the_number_of_ranks_is_unknown_nothing_is_shared,
-          two_jobs_do_not_meet, a_node_may_be_treated_as_several,
-          a_leader_that_is_slow_to_listen_still_leads,
+          a_rank_that_comes_late_finds_nobody,
+          where_the_number_of_ranks_is_unknown_nothing_is_shared, two_jobs_do_not_meet,
+          a_node_may_be_treated_as_several, a_leader_that_is_slow_to_listen_still_leads,
           a_rank_that_dies_on_the_way_leaves_the_others_alone_and_alive,
           a_child_has_a_copy_of_its_own LIMITS)

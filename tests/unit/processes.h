@@ -1,5 +1,5 @@
-/* Ranks that are forked processes and meet as those of a real job do, with the inside of the node at
- * hand. */
+/* Ranks that are forked processes and meet as those of a real job do, with the inside of the node
+ * at hand. */
 #ifndef UNIT_PROCESSES_H
 #define UNIT_PROCESSES_H
 
@@ -14,7 +14,7 @@
 static struct {
     _Atomic unsigned met, entered, step;
     char key[64];
-} *desk;
+} * desk;
 
 static unsigned job_size, job_number;
 typedef void process_fn(unsigned rank);
@@ -91,8 +91,6 @@ static inline socklen_t name_of_the_job(struct sockaddr_un *address)
     snprintf(rendezvous.job.key, sizeof rendezvous.job.key, "%s", desk->key);
     return socket_name(address);
 }
-
-
 
 static inline void expect_nothing(enum reason why)
 {

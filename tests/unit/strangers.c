@@ -140,10 +140,8 @@ static void lead_wrongly(void)
         sleep_us(100);
     EXPECT(recv(peer, &greeting, sizeof greeting, 0) == sizeof greeting);
     EXPECT(create_shared(2, &greeting));
-    struct offer offer = {.magic = LAYOUT_MAGIC,
-                          .me = 1,
-                          .size = 2,
-                          .file_size = (size_t)(node.end - node.base)};
+    struct offer offer = {
+        .magic = LAYOUT_MAGIC, .me = 1, .size = 2, .file_size = (size_t)(node.end - node.base)};
     switch (wrong_in) {
     case 0:
         node.header->version++;

@@ -5,7 +5,8 @@
 
 START_TEST(counts_may_wrap)
 {
-    static const uint32_t near[] = {0, 1, 5, 1000, 0x7ffffff0, 0x80000000, UINT32_MAX - 5, UINT32_MAX};
+    static const uint32_t near[] = {0,         1, 5, 1000, 0x7ffffff0, 0x80000000, UINT32_MAX - 5,
+                                    UINT32_MAX};
     for (size_t i = 0; i < sizeof near / sizeof *near; i++)
         for (uint32_t ahead = 0; ahead < 20; ahead++) {
             ck_assert(sync_reached(near[i] + ahead, near[i]));
