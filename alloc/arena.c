@@ -199,6 +199,20 @@ static COLD void *alloc_aligned(size_t size, size_t align, size_t *usable)
     return at;
 }
 
+static inline char *take(size_t size, size_t align, size_t *usable)
+{
+    *usable = size > ARENA_GRAIN ? class_size(round_up(size, ARENA_GRAIN)) : ARENA_GRAIN;
+    return LIKELY(align <= ARENA_GRAIN) ? je(malloc)(*usable)
+                                        : alloc_aligned(*usable, align, usable);
+}
+
+/* What lies ready of other sizes may be in the way. */
+static COLD char *take_after_all(size_t size, size_t align, size_t *usable)
+{
+    give_back();
+    return take(size, align, usable);
+}
+
 void *arena_alloc(size_t size, size_t align)
 {
     struct thread *thread = thread_self();
@@ -206,10 +220,9 @@ void *arena_alloc(size_t size, size_t align)
         return NULL;
     if (UNLIKELY(!thread->heap_bound) && !bind_thread(thread))
         return NULL;
-    size_t usable = size > ARENA_GRAIN ? class_size(round_up(size, ARENA_GRAIN)) : ARENA_GRAIN;
-    char *at =
-        LIKELY(align <= ARENA_GRAIN) ? je(malloc)(usable) : alloc_aligned(usable, align, &usable);
-    if (UNLIKELY(!at))
+    size_t usable;
+    char *at = take(size, align, &usable);
+    if (UNLIKELY(!at) && !(at = take_after_all(size, align, &usable)))
         return NULL;
     live_at[(at - heap.start) / ARENA_GRAIN] = class_of(usable);
     count_alloc(usable);

@@ -15,7 +15,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 struct node node = {.why_not = REASON_NOT_INITIALISED};
@@ -32,9 +31,9 @@ static struct {
 
 struct greeting {
     uint64_t magic;
-    uint32_t version;
-    uint64_t heap; /* most it will take */
-    uint64_t room; /* address space it has left */
+    uint64_t version; /* no padding, which would hold bytes that nobody set */
+    uint64_t heap;    /* most it will take */
+    uint64_t room;    /* address space it has left */
 };
 
 struct offer {
@@ -131,12 +130,12 @@ static void close_fd(int *fd)
 }
 
 /* Bind and lead, or connect and greet. False: refused, as happens between the leader's bind and
- * its listen, and after it has settled; then the name is free again soon. */
+ * its listen, and after it has settled; then the name is free again soon. Or there was no room in
+ * the queue: only strangers can fill it, and a connect that blocks would wait for them. */
 static bool lead_or_join(void)
 {
     struct sockaddr_un address;
     socklen_t length = socket_name(&address);
-    /* Not to wait in connect(): anybody on the machine may fill the leader's queue. */
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return true;
@@ -177,14 +176,15 @@ static void move_up(int *fd)
 
 void node_enter(const struct job *job)
 {
-    enum { TRIES = 2000 };
+    const uint64_t patience_ns = UINT64_C(2000000000); /* the leader may have lost its processor */
     rendezvous.job = *job;
     prepare_early();
     if (job->local_size < 2)
         return;
-    /* Sleeping, not spinning: on a busy machine it may be the leader's turn only after a while. */
-    for (int i = 0; i < TRIES && !lead_or_join(); i++)
-        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+    struct sync_wait wait = SYNC_WAIT;
+    uint64_t start = sync_now_ns();
+    while (!lead_or_join() && sync_now_ns() - start < patience_ns)
+        sync_pause(&wait);
 }
 
 /* Receive, waiting if need be. False: the peer is gone or sent something else. */
@@ -366,11 +366,8 @@ static void lead(int world_rank)
     int *members = calloc(expected, sizeof *members);
     struct greeting together = own_greeting();
     uint32_t count = 0;
-    if (members && rendezvous.listener >= 0) {
-        int flags = fcntl(rendezvous.listener, F_GETFL);
-        fcntl(rendezvous.listener, F_SETFL, flags | O_NONBLOCK);
+    if (members && rendezvous.listener >= 0)
         count = accept_all(members, expected - 1, &together);
-    }
     close_fd(&rendezvous.listener);
     bool complete = members && count + 1 == expected;
     bool shared = complete && create_shared(expected, &together);
