@@ -444,7 +444,7 @@ void node_settle(int world_rank, int world_size)
         lead(world_rank);
     if (!node.header) {
         close_fd(&rendezvous.reserved);
-        say(1, "nothing is fast: %s", stats_reasons[node.why_not]);
+        say(1, "nothing is fast: %s; %s", stats_reasons[node.why_not], stats_advice[node.why_not]);
         return;
     }
     index_ranks();

@@ -29,6 +29,15 @@ static const char *library(void)
     return MPIACCEL_LIBDIR "/libmpiaccel.so";
 }
 
+/* Without the library the loader would go on without it, and say so once a process. */
+static bool have_library(void)
+{
+    if (!access(library(), R_OK))
+        return true;
+    fprintf(stderr, "mpiaccel: cannot read %s: %m; build or install libmpiaccel again\n", library());
+    return false;
+}
+
 static void print_setting(const struct setting *s)
 {
     const char *value = getenv(s->name);
@@ -108,7 +117,8 @@ static int run(char **arguments)
     memcpy(command + at, arguments + 1, count * sizeof *command);
     setenv("LD_PRELOAD", value, 1);
     execvp(command[0], command);
-    fprintf(stderr, "mpiaccel: cannot start %s: %m\n", command[0]);
+    fprintf(stderr, "mpiaccel: cannot start %s: %m; give a program in PATH, or its path\n",
+            command[0]);
     return 127;
 }
 
@@ -117,11 +127,11 @@ int main(int argc, char **argv)
     if (argc == 2 && !strcmp(argv[1], "info"))
         return info();
     if (argc == 2 && !strcmp(argv[1], "lib"))
-        return puts(library()) == EOF;
+        return !have_library() || puts(library()) == EOF;
     if (argc == 2 && !strcmp(argv[1], "--version"))
         return puts("libmpiaccel " MPIACCEL_VERSION) == EOF;
     if (argc > 2 && !strcmp(argv[1], "run"))
-        return run(argv + 2);
+        return have_library() ? run(argv + 2) : 1;
     bool help = argc == 2 && !strcmp(argv[1], "--help");
     fputs("usage: mpiaccel info            what it is, what it finds here, its settings\n"
           "       mpiaccel lib             where the library is, for LD_PRELOAD\n"
