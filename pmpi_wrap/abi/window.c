@@ -36,7 +36,10 @@ COLD int report(MPI_Win win, enum win_error error)
 COLD void deferred_on(enum call call, MPI_Win win)
 {
     struct entry *e = registry_find(&windows, BITS(win));
-    deferred(call, e ? (enum reason)window_unpack(e->detail).reason : REASON_HOST_WINDOW);
+    enum reason reason = e ? (enum reason)window_unpack(e->detail).reason : REASON_HOST_WINDOW;
+    if (stats_defer(call, reason) == 1)
+        say(2, "%s is left to the host, as its window is: %s", call_names[call],
+            stats_reasons[reason]);
 }
 
 /* ---- who and where ---- */
