@@ -34,13 +34,16 @@ struct greeting {
     uint32_t version;
     uint64_t heap; /* most it will take */
     uint64_t room; /* address space it has left */
+    uint64_t settings;
 };
+enum { SETTINGS_DIFFER = -1 };
 
 struct offer {
     uint64_t magic;
     uint32_t me; /* the receiver's place */
     uint32_t size;
     uint64_t file_size; /* 0: partial, and no descriptor comes with it */
+    uint32_t why_not;   /* then */
 };
 
 static struct {
@@ -78,12 +81,19 @@ static size_t address_space_left(void)
     return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
+/* Which windows may be fast depends on these, so all ranks must have the same (H13). */
+static uint64_t common_settings(void)
+{
+    return (uint64_t)config.node_size << 1 | config.rma;
+}
+
 static struct greeting own_greeting(void)
 {
     return (struct greeting){.magic = LAYOUT_MAGIC,
                              .version = LAYOUT_VERSION,
                              .heap = config.heap_size ? config.heap_size : physical_memory(),
-                             .room = address_space_left()};
+                             .room = address_space_left(),
+                             .settings = common_settings()};
 }
 
 /* FNV-1a: the key may be longer than a socket's name. */
@@ -294,6 +304,8 @@ static uint32_t accept_all(int *members, uint32_t most, struct greeting *togethe
         }
         together->heap = g.heap > together->heap ? g.heap : together->heap;
         together->room = min_size(g.room, together->room);
+        if (g.settings != together->settings)
+            together->settings = (uint64_t)SETTINGS_DIFFER;
         members[count++] = fd;
     }
     return count;
@@ -324,14 +336,15 @@ static bool create_shared(uint32_t size, const struct greeting *together)
 }
 
 /* Make the offer to all and collect their answers. */
-static bool offer_to_all(const int *members, uint32_t count, bool shared)
+static bool offer_to_all(const int *members, uint32_t count, bool shared, enum reason why_not)
 {
     bool all = shared;
     for (uint32_t i = 0; i < count; i++) {
         struct offer offer = {.magic = LAYOUT_MAGIC,
                               .me = i + 1,
                               .size = count + 1,
-                              .file_size = shared ? (size_t)(node.end - node.base) : 0};
+                              .file_size = shared ? (size_t)(node.end - node.base) : 0,
+                              .why_not = why_not};
         all &= transmit(members[i], &offer, sizeof offer, shared ? rendezvous.file : -1);
     }
     for (uint32_t i = 0; shared && i < count; i++) {
@@ -354,17 +367,21 @@ static void lead(int world_rank)
     }
     close_fd(&rendezvous.listener);
     bool complete = members && count + 1 == expected;
-    bool shared = complete && create_shared(expected, &together);
+    bool alike = together.settings != (uint64_t)SETTINGS_DIFFER;
+    enum reason why_not = !complete ? REASON_NO_PLUGIN
+                          : !alike  ? REASON_SETTINGS
+                                    : REASON_NO_SHARING;
+    bool shared = complete && alike && create_shared(expected, &together);
     if (shared)
         write_record(world_rank);
-    bool all = offer_to_all(members, count, shared);
+    bool all = offer_to_all(members, count, shared, why_not);
     if (shared)
         sync_post(&node.header->verdict, all ? LAYOUT_COMPLETE : LAYOUT_PARTIAL);
     for (uint32_t i = 0; i < count; i++)
         close(members[i]);
     free(members);
     if (!all)
-        unmap_file(complete ? REASON_NO_SHARING : REASON_NO_PLUGIN);
+        unmap_file(why_not);
 }
 
 /* ---- a member ---- */
@@ -383,7 +400,8 @@ static void join(int world_rank)
                  offer.magic == LAYOUT_MAGIC;
     char good = heard && offer.file_size && rendezvous.file >= 0 &&
                 map_file(offer.me, offer.size, offer.file_size) && header_is_good();
-    enum reason why = heard && offer.file_size ? REASON_NO_SHARING : REASON_NO_PLUGIN;
+    enum reason why =
+        heard && offer.why_not < REASON_COUNT ? (enum reason)offer.why_not : REASON_NO_PLUGIN;
     if (good)
         write_record(world_rank);
     if (heard)
