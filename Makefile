@@ -3,6 +3,7 @@
 # make check      set up, build, run every test on every MPI found
 # make bench      plugin against host against the machine's floor (BENCH_RANKS="2 4")
 # make lint       set up, formatter, clang-tidy, cppcheck, shellcheck, and whatever else reads code
+# make format     clang-format on all that is committed
 # make install    library, command, header, manual and the rest (PREFIX=, LIBDIR=, DESTDIR=)
 # make uninstall  the contrary
 # make dist       build/libmpiaccel-VERSION.tar.gz of what is committed
@@ -175,7 +176,10 @@ help:
 	@sed -n 's/^# \(make .*\)/\1/p' $(filter-out build/% %.d,$(MAKEFILE_LIST))
 
 lint: all
-	tools/lint
+	$(Q)tools/lint
+
+format:
+	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
 
 # ---- demonstration -------------------------------------------------------------------------------
 
@@ -216,7 +220,7 @@ clean:
 distclean:
 	rm -rf build
 
-.PHONY: all setup install uninstall dist help lint examples demo bench benches check tests clean \
+.PHONY: all setup install uninstall dist help lint format examples demo bench benches check tests clean \
     distclean FORCE
 
 -include $(shell find build/obj build/test build/tsan build/asan -name '*.d' 2>/dev/null)

@@ -395,7 +395,7 @@ static bool header_is_good(void)
 
 static void join(int world_rank)
 {
-    struct offer offer;
+    struct offer offer = {0};
     bool heard = receive(rendezvous.leader, &offer, sizeof offer, &rendezvous.file) &&
                  offer.magic == LAYOUT_MAGIC;
     char good = heard && offer.file_size && rendezvous.file >= 0 &&
@@ -437,8 +437,11 @@ static void in_child(void)
         now.st_dev != file_identity.st_dev)
         return;
     char *slice = node_slice(node.me);
-    mmap(slice, node.slice_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
-         rendezvous.file, slice - node.base);
+    if (mmap(slice, node.slice_size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, rendezvous.file,
+             slice - node.base) == MAP_FAILED)
+        say(1, "a child of fork shares the memory of MPI_Alloc_mem with its parent: %m; set a smaller "
+               "MPIACCEL_HEAP_SIZE");
 }
 
 /* ---- settling ---- */

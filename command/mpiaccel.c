@@ -12,8 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* Beside this program, in the build folder as after `make install`. */
 static const char *library(void)
 {
@@ -93,14 +91,12 @@ static bool is_open_mpi(const char *launcher)
     return strstr(line, "Open MPI") || strstr(line, "OpenRTE") || strstr(line, "PRRTE");
 }
 
-static int run(char **arguments)
+/* `arguments` are `count` and a NULL. */
+static int run(char **arguments, size_t count)
 {
     const char *before = getenv("LD_PRELOAD");
     char value[2 * PATH_MAX];
     snprintf(value, sizeof value, "%s%s%s", library(), before ? ":" : "", before ? before : "");
-    size_t count = 0;
-    while (arguments[count])
-        count++;
     char **command = calloc(count + 3, sizeof *command);
     if (!command)
         return 1;
@@ -119,6 +115,7 @@ static int run(char **arguments)
     execvp(command[0], command);
     fprintf(stderr, "mpiaccel: cannot start %s: %m; give a program in PATH, or its path\n",
             command[0]);
+    free(command);
     return 127;
 }
 
@@ -131,7 +128,7 @@ int main(int argc, char **argv)
     if (argc == 2 && !strcmp(argv[1], "--version"))
         return puts("libmpiaccel " MPIACCEL_VERSION) == EOF;
     if (argc > 2 && !strcmp(argv[1], "run"))
-        return have_library() ? run(argv + 2) : 1;
+        return have_library() ? run(argv + 2, (size_t)argc - 2) : 1;
     bool help = argc == 2 && !strcmp(argv[1], "--help");
     fputs("usage: mpiaccel info            what it is, what it finds here, its settings\n"
           "       mpiaccel lib             where the library is, for LD_PRELOAD\n"

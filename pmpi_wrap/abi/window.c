@@ -270,7 +270,7 @@ static enum reason create(const struct request *r, void *baseptr, MPI_Win *win, 
     fast->self.size = (size_t)r->size;
     fast->self.unit = r->unit;
     fast->self_unit = (int)r->unit;
-    if (r->flavor == MPI_WIN_FLAVOR_ALLOCATE)
+    if (baseptr)
         *(void **)baseptr = memory;
     register_window(*win, fast, r->comm, r->call,
                     (struct window_detail){.reason = REASON_COUNT, .flavor = (uint8_t)r->flavor});

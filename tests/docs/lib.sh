@@ -1,7 +1,6 @@
 # Sourced by the scripts of this folder after preload/lib.sh.
 # shellcheck shell=sh
 root=$(cd "$(dirname "$0")/../.." && pwd)
-documents="$root/README.md $root/LD_PRELOAD.md $root/HACKING.md $root/CHANGELOG.md"
 
 # make, not as a part of the one that may have started the tests.
 remake()
