@@ -42,8 +42,8 @@ struct offer {
     uint64_t magic;
     uint32_t me; /* the receiver's place */
     uint32_t size;
-    uint64_t file_size; /* 0: partial, and no descriptor comes with it */
-    uint32_t why_not;   /* then */
+    uint64_t file_size; /* 0: nothing is shared, and no descriptor comes with it */
+    uint32_t why_not;   /* then: enum reason */
 };
 
 static struct {
@@ -368,12 +368,12 @@ static void lead(int world_rank)
     close_fd(&rendezvous.listener);
     bool complete = members && count + 1 == expected;
     bool alike = together.settings != (uint64_t)SETTINGS_DIFFER;
-    enum reason why_not = !complete ? REASON_NO_PLUGIN
-                          : !alike  ? REASON_SETTINGS
-                                    : REASON_NO_SHARING;
     bool shared = complete && alike && create_shared(expected, &together);
     if (shared)
         write_record(world_rank);
+    enum reason why_not = !complete ? REASON_NO_PLUGIN
+                          : alike   ? REASON_NO_SHARING
+                                    : REASON_SETTINGS;
     bool all = offer_to_all(members, count, shared, why_not);
     if (shared)
         sync_post(&node.header->verdict, all ? LAYOUT_COMPLETE : LAYOUT_PARTIAL);
@@ -400,8 +400,7 @@ static void join(int world_rank)
                  offer.magic == LAYOUT_MAGIC;
     char good = heard && offer.file_size && rendezvous.file >= 0 &&
                 map_file(offer.me, offer.size, offer.file_size) && header_is_good();
-    enum reason why =
-        heard && offer.why_not < REASON_COUNT ? (enum reason)offer.why_not : REASON_NO_PLUGIN;
+    enum reason why = heard && offer.why_not < REASON_COUNT ? offer.why_not : REASON_NO_PLUGIN;
     if (good)
         write_record(world_rank);
     if (heard)
@@ -440,8 +439,9 @@ static void in_child(void)
     if (mmap(slice, node.slice_size, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, rendezvous.file,
              slice - node.base) == MAP_FAILED)
-        say(1, "a child of fork shares the memory of MPI_Alloc_mem with its parent: %m; set a smaller "
-               "MPIACCEL_HEAP_SIZE");
+        say(1,
+            "a child of fork shares the memory of MPI_Alloc_mem with its parent: %m; set a smaller "
+            "MPIACCEL_HEAP_SIZE");
 }
 
 /* ---- settling ---- */

@@ -32,7 +32,8 @@ static bool have_library(void)
 {
     if (!access(library(), R_OK))
         return true;
-    fprintf(stderr, "mpiaccel: cannot read %s: %m; build or install libmpiaccel again\n", library());
+    fprintf(stderr, "mpiaccel: cannot read %s: %m; build or install libmpiaccel again\n",
+            library());
     return false;
 }
 
