@@ -173,7 +173,7 @@ dist:
 	@echo build/libmpiaccel-$(VERSION).tar.gz
 
 help:
-	@sed -n 's/^# \(make .*\)/\1/p' $(filter-out build/% %.d,$(MAKEFILE_LIST))
+	@sed -n 's/^# \(make .*\)/\1/p' $(filter-out build/%,$(MAKEFILE_LIST))
 
 lint: all
 	$(Q)tools/lint

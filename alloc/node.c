@@ -55,6 +55,12 @@ static struct {
     bool asymmetric; /* heavy fences reach this process */
 } rendezvous = {.listener = -1, .leader = -1, .file = -1, .reserved = -1};
 
+/* Which windows may be fast depends on these, so all ranks must have the same (H13). */
+static uint64_t common_settings(void)
+{
+    return (uint64_t)config.node_size << 1 | config.rma;
+}
+
 static size_t physical_memory(void)
 {
     return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
@@ -79,12 +85,6 @@ static size_t address_space_left(void)
         return SIZE_MAX;
     size_t used = used_address_space();
     return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
-}
-
-/* Which windows may be fast depends on these, so all ranks must have the same (H13). */
-static uint64_t common_settings(void)
-{
-    return (uint64_t)config.node_size << 1 | config.rma;
 }
 
 static struct greeting own_greeting(void)
