@@ -30,9 +30,10 @@ SETUP := $(patsubst %,build/conf/setup.%,$(or \
     $(filter demo lint bench,$(MAKECMDGOALS)),$(if $(filter check check-% setup,$(MAKECMDGOALS)),check)))
 
 -include build/config.mk
-build/config.mk: configure tools/debian-source $(SETUP)
-	./configure
-	@touch $@
+# It changes only when what it says does, so that nothing is built again without need.
+build/config.mk: build/conf/configured ;
+build/conf/configured: configure tools/debian-source $(SETUP)
+	@if [ -f build/conf/again ]; then sh build/conf/again; else ./configure; fi
 
 build/conf/setup.%: tools/setup
 	tools/setup $*
