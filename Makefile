@@ -1,23 +1,39 @@
 # make            build (configuring first if need be)
 # make demo       set up, build, run real programs with and without the plugin
 # make check      set up, build, run every test on every MPI found
-# make bench      plugin against host against the machine's floor
-# make lint       formatter, clang-tidy, cppcheck, shellcheck
-# make install    PREFIX=… DESTDIR=…
-# `make help` lists the rest.
+# make bench      plugin against host against the machine's floor (BENCH_RANKS="2 4")
+# make lint       set up, formatter, clang-tidy, cppcheck, shellcheck, and whatever else reads code
+# make format     clang-format on all that is committed
+# make install    library, command, header, manual and the rest (PREFIX=, LIBDIR=, DESTDIR=)
+# make uninstall  the contrary
+# make dist       build/libmpiaccel-VERSION.tar.gz of what is committed
+# make setup      bring the packages that `make check` needs, on Debian as root
+# make examples   build the programs of examples/
+# make benches    build the benchmark
+# make tests      build the tests
+# make clean      remove what was built, but for jemalloc and the configuration
+# make distclean  remove all that was built
+# make help       this list; V=1 shows the commands, CI=1 makes warnings errors
+#
+# ./configure --help says what else can be chosen.
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
+
+# One short line a file; V=1 shows the command.
+show = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)' && )
+Q := $(if $(V),,@)
 
 # The commands of the README bring what is missing before anything is configured.
 SETUP := $(patsubst %,build/conf/setup.%,$(or \
     $(filter demo lint bench,$(MAKECMDGOALS)),$(if $(filter check check-% setup,$(MAKECMDGOALS)),check)))
 
 -include build/config.mk
-build/config.mk: configure tools/debian-source $(SETUP)
-	./configure
-	@touch $@
+# It changes only when what it says does, so that nothing is built again without need.
+build/config.mk: build/conf/configured ;
+build/conf/configured: configure tools/debian-source $(SETUP)
+	@if [ -f build/conf/again ]; then sh build/conf/again; else ./configure; fi
 
 build/conf/setup.%: tools/setup
 	tools/setup $*
@@ -42,24 +58,25 @@ COMPILE = $(CC) -std=gnu11 -D_GNU_SOURCE -I. -Ibuild/jemalloc/include $(CFLAGS) 
           -fPIC -fvisibility=hidden -fno-semantic-interposition -pthread -MMD -MP $(TLS_FLAGS)
 
 COMMAND := build/bin/mpiaccel
+MANUAL := build/man/mpiaccel.1 build/man/mpiaccel.7
 
-all: $(LIB) $(COMMAND)
+all: $(LIB) $(COMMAND) $(MANUAL)
 
 COMMAND_OBJECTS := $(patsubst %,build/obj/core/%.o,config sync best_kernels $(ISAS:%=kernels_%))
-$(COMMAND): command/mpiaccel.c $(COMMAND_OBJECTS)
+$(COMMAND): command/mpiaccel.c $(COMMAND_OBJECTS) build/conf/libdir
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(CFLAGS) $(WARNINGS) -DMPIACCEL_LIBDIR='"$(LIBDIR)"' \
-	    -DMPIACCEL_ABIS='"$(ABIS)"' $^ -o $@
+	$(call show,LINK,$@)$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(CFLAGS) $(WARNINGS) -DMPIACCEL_LIBDIR='"$(LIBDIR)"' \
+	    -DMPIACCEL_ABIS='"$(ABIS)"' $(filter %.c %.o,$^) -o $@
 
 $(LIB): $(OBJECTS) $(JEMALLOC_LIB) pmpi_wrap/exports.map
 	@mkdir -p $(@D)
-	$(CC) -shared -o $@ $(CFLAGS) $(LDFLAGS) -Wl,-soname,libmpiaccel.so -Wl,--no-undefined \
+	$(call show,LINK,$@)$(CC) -shared -o $@ $(CFLAGS) $(LDFLAGS) -Wl,-soname,libmpiaccel.so -Wl,--no-undefined \
 	    -Wl,--version-script=pmpi_wrap/exports.map -Wl,-z,nodelete -Wl,--gc-sections \
 	    $(OBJECTS) $(JEMALLOC_LIB) -pthread -ldl
 
 build/obj/%.o: %.c build/config.mk | $(JEMALLOC_LIB)
 	@mkdir -p $(@D)
-	$(COMPILE) -c $< -o $@
+	$(call show,CC,$<)$(COMPILE) -c $< -o $@
 
 # Each instruction set's kernels are one compile of the same file. Integers wrap as hosts' do.
 ISA_baseline :=
@@ -67,16 +84,16 @@ ISA_baseline :=
 ISA_avx2 := -mavx2 -ffp-contract=off
 build/obj/core/kernels_%.o: core/kernels.c build/config.mk
 	@mkdir -p $(@D)
-	$(COMPILE) -O3 -fwrapv $(ISA_$*) -DISA=$* -DKERNELS=kernels_$* -c $< -o $@
+	$(call show,CC,$< for $*)$(COMPILE) -O3 -fwrapv $(ISA_$*) -DISA=$* -DKERNELS=kernels_$* -c $< -o $@
 
 # Each ABI is one compile of the same files, linked into one object that shows only its table.
 define abi_rules
 build/obj/$(1)/%.o: pmpi_wrap/abi/%.c build/config.mk | $(JEMALLOC_LIB)
 	@mkdir -p $$(@D)
-	$$(COMPILE) $$(patsubst -I%,-isystem %,$$(INCLUDES_$(1))) -DABI_NAME=$(1) -c $$< -o $$@
+	$$(call show,CC,$$< for $(1))$$(COMPILE) $$(patsubst -I%,-isystem %,$$(INCLUDES_$(1))) -DABI_NAME=$(1) -c $$< -o $$@
 build/obj/abi_$(1).o: $$(call ABI_OBJECTS,$(1))
-	$$(CC) -r -nostdlib -o $$@ $$^
-	objcopy --keep-global-symbol=abi_$(1) $$@
+	$$(call show,LINK,$$@)$$(CC) -r -nostdlib -o $$@ $$^
+	@objcopy --keep-global-symbol=abi_$(1) $$@
 endef
 $(foreach abi,$(ABIS),$(eval $(call abi_rules,$(abi))))
 
@@ -84,20 +101,86 @@ $(foreach abi,$(ABIS),$(eval $(call abi_rules,$(abi))))
 # process that is not MPI), thread state that does not need the static block of a late dlopen.
 $(JEMALLOC_LIB): build/config.mk
 	@mkdir -p build/jemalloc
-	@echo "building jemalloc (half a minute)"
-	rm -rf build/jemalloc/src && mkdir -p build/jemalloc/src
-	if [ -d "$(JEMALLOC)" ]; then cp -r "$(JEMALLOC)"/. build/jemalloc/src; \
+	@echo "  building jemalloc (half a minute)"
+	$(Q)rm -rf build/jemalloc/src && mkdir -p build/jemalloc/src
+	$(Q)if [ -d "$(JEMALLOC)" ]; then cp -r "$(JEMALLOC)"/. build/jemalloc/src; \
 	else tar -xf "$(JEMALLOC)" -C build/jemalloc/src --strip-components=1; fi
-	cd build/jemalloc/src && ./configure CC="$(CC)" CFLAGS="-O2 -g -fvisibility=hidden $(TLS_FLAGS)" \
+	$(Q)cd build/jemalloc/src && ./configure CC="$(CC)" \
+	    CFLAGS="-O2 -g -fvisibility=hidden $(TLS_FLAGS)" \
 	    --with-jemalloc-prefix=mpiaccel_je_ --with-private-namespace=mpiaccel_ \
 	    --disable-initial-exec-tls --disable-cache-oblivious --disable-cxx --disable-prof \
 	    --disable-stats --disable-fill --disable-libdl --disable-shared --disable-doc \
-	    >../configure.log 2>&1
-	$(MAKE) -C build/jemalloc/src lib/libjemalloc_pic.a MAKEFLAGS= MAKEOVERRIDES= -j2 \
-	    >build/jemalloc/make.log 2>&1
-	rm -rf build/jemalloc/include && cp -r build/jemalloc/src/include build/jemalloc/include
-	objcopy --remove-section=.init_array --remove-section=.rela.init_array \
+	    >../configure.log 2>&1 || { tail ../configure.log; exit 1; }
+	$(Q)$(MAKE) -C build/jemalloc/src lib/libjemalloc_pic.a MAKEFLAGS= MAKEOVERRIDES= -j2 \
+	    >build/jemalloc/make.log 2>&1 || { tail build/jemalloc/make.log; exit 1; }
+	$(Q)rm -rf build/jemalloc/include && cp -r build/jemalloc/src/include build/jemalloc/include
+	$(Q)objcopy --remove-section=.init_array --remove-section=.rela.init_array \
 	    build/jemalloc/src/lib/libjemalloc_pic.a $@
+
+# ---- installing ----------------------------------------------------------------------------------
+
+VERSION := $(shell sed -n 's/^\#define MPIACCEL_VERSION "\(.*\)"/\1/p' core/config.h)
+
+# The command knows where the library will be, so it is built again when that changes.
+build/conf/libdir: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LIBDIR)' | cmp -s - $@ || echo '$(LIBDIR)' >$@
+FORCE:
+
+# The manual's tables come from the lists that the library is made of.
+build/man/tables: man/tables.c core/settings.def core/reasons.def pmpi_wrap/calls.def core/config.h \
+    core/stats.h
+	@mkdir -p $(@D)
+	$(call show,LINK,$@)$(CC) -std=gnu11 -I. $(WARNINGS) $< -o $@
+build/man/%: man/%.in build/man/tables
+	$(call show,MAN,$@)build/man/tables <$< >$@
+
+MANDIR = $(PREFIX)/share/man
+DOCDIR = $(PREFIX)/share/doc/mpiaccel
+MODULEDIR = $(PREFIX)/share/modulefiles/mpiaccel
+DOCS := README.md LD_PRELOAD.md HACKING.md CHANGELOG.md LICENSE
+EXAMPLE_SOURCES := $(wildcard examples/*.c)
+FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|'
+
+# put,MODE,FILES,FOLDER
+put = install -d "$(DESTDIR)$(3)" && install -m $(1) $(2) "$(DESTDIR)$(3)"
+
+install: all
+	$(Q)$(call put,755,$(COMMAND),$(PREFIX)/bin)
+	$(Q)$(call put,755,$(LIB),$(LIBDIR))
+	$(Q)$(call put,644,include/mpiaccel/mpiaccel.h,$(PREFIX)/include/mpiaccel)
+	$(Q)$(call put,644,build/man/mpiaccel.1,$(MANDIR)/man1)
+	$(Q)$(call put,644,build/man/mpiaccel.7,$(MANDIR)/man7)
+	$(Q)$(call put,644,$(DOCS),$(DOCDIR))
+	$(Q)$(call put,644,$(EXAMPLE_SOURCES),$(DOCDIR)/examples)
+	$(Q)install -d "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(MODULEDIR)"
+	$(Q)$(FILL) tools/mpiaccel.pc.in >"$(DESTDIR)$(LIBDIR)/pkgconfig/mpiaccel.pc"
+	$(Q)$(FILL) tools/modulefile.in >"$(DESTDIR)$(MODULEDIR)/$(VERSION)"
+	@echo "libmpiaccel $(VERSION) is in $(DESTDIR)$(PREFIX); try: $(PREFIX)/bin/mpiaccel info"
+
+# Folders of its own go too, when they are empty.
+uninstall:
+	$(Q)cd "$(DESTDIR)$(PREFIX)" && rm -f bin/mpiaccel include/mpiaccel/mpiaccel.h \
+	    share/man/man1/mpiaccel.1 share/man/man7/mpiaccel.7 \
+	    share/modulefiles/mpiaccel/$(VERSION) \
+	    $(DOCS:%=share/doc/mpiaccel/%) $(EXAMPLE_SOURCES:%=share/doc/mpiaccel/%)
+	$(Q)cd "$(DESTDIR)$(LIBDIR)" && rm -f libmpiaccel.so pkgconfig/mpiaccel.pc
+	$(Q)cd "$(DESTDIR)$(PREFIX)" && rmdir include/mpiaccel share/modulefiles/mpiaccel \
+	    share/doc/mpiaccel/examples share/doc/mpiaccel 2>/dev/null || true
+
+dist:
+	$(Q)mkdir -p build
+	$(Q)git archive --prefix=libmpiaccel-$(VERSION)/ -o build/libmpiaccel-$(VERSION).tar.gz HEAD
+	@echo build/libmpiaccel-$(VERSION).tar.gz
+
+help:
+	@sed -n 's/^# \(make .*\)/\1/p' $(filter-out build/%,$(MAKEFILE_LIST))
+
+lint: all
+	$(Q)tools/lint
+
+format:
+	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
 
 # ---- demonstration -------------------------------------------------------------------------------
 
@@ -105,7 +188,7 @@ EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 define example_rules
 build/examples/$(1)/%: examples/%.c build/config.mk
 	@mkdir -p $$(@D)
-	$$(MPICC_$(1)) -std=gnu11 -O2 -Wall -Wextra $$< -o $$@ -lm
+	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) -std=gnu11 -O2 -Wall -Wextra $$< -o $$@ -lm
 examples: $$(EXAMPLES:%=build/examples/$(1)/%)
 endef
 $(foreach abi,$(ABIS),$(eval $(call example_rules,$(abi))))
@@ -118,7 +201,7 @@ demo: all examples
 BENCH_RANKS ?= 2 4
 build/bin/mpiaccel-bench-%: bench/bench.c build/config.mk
 	@mkdir -p $(@D)
-	$(MPICC_$*) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $< -o $@ -ldl -lm
+	$(call show,MPICC,$< for $*)$(MPICC_$*) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $< -o $@ -ldl -lm
 
 benches: $(ABIS:%=build/bin/mpiaccel-bench-%)
 
@@ -133,11 +216,12 @@ check: all tests
 	tests/run
 
 clean:
-	rm -rf build/obj build/lib build/bin build/test build/tsan build/asan build/examples
+	rm -rf build/obj build/lib build/bin build/man build/test build/tsan build/asan build/examples
 
 distclean:
 	rm -rf build
 
-.PHONY: all setup examples demo bench benches check tests clean distclean
+.PHONY: all setup install uninstall dist help lint format examples demo bench benches check tests clean \
+    distclean FORCE
 
 -include $(shell find build/obj build/test build/tsan build/asan -name '*.d' 2>/dev/null)

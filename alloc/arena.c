@@ -183,7 +183,7 @@ static inline size_t class_size(size_t size)
 
 static inline uint8_t class_of(size_t size)
 {
-    unsigned e = 61 - (unsigned)__builtin_clzl(size);
+    size_t e = 61 - (size_t)__builtin_clzl(size);
     return (uint8_t)(4 * e + (size >> e & 3));
 }
 

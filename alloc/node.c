@@ -34,7 +34,9 @@ struct greeting {
     uint64_t version; /* no padding, which would hold bytes that nobody set */
     uint64_t heap;    /* most it will take */
     uint64_t room;    /* address space it has left */
+    uint64_t settings;
 };
+enum { SETTINGS_DIFFER = -1 };
 
 struct offer {
     uint64_t magic;
@@ -52,6 +54,12 @@ static struct {
     int reserved;    /* where it shall be */
     bool asymmetric; /* heavy fences reach this process */
 } rendezvous = {.listener = -1, .leader = -1, .file = -1, .reserved = -1};
+
+/* Which windows may be fast depends on these, so all ranks must have the same (H13). */
+static uint64_t common_settings(void)
+{
+    return (uint64_t)config.node_size << 1 | config.rma;
+}
 
 static size_t physical_memory(void)
 {
@@ -92,7 +100,8 @@ static struct greeting own_greeting(void)
     return (struct greeting){.magic = LAYOUT_MAGIC,
                              .version = LAYOUT_VERSION,
                              .heap = config.heap_size ? config.heap_size : physical_memory(),
-                             .room = address_space_left()};
+                             .room = address_space_left(),
+                             .settings = common_settings()};
 }
 
 /* FNV-1a: the key may be longer than a socket's name. */
@@ -306,6 +315,8 @@ static uint32_t accept_all(int *members, uint32_t most, struct greeting *togethe
         }
         together->heap = g.heap > together->heap ? g.heap : together->heap;
         together->room = min_size(g.room, together->room);
+        if (g.settings != together->settings)
+            together->settings = (uint64_t)SETTINGS_DIFFER;
         members[count++] = fd;
     }
     return count;
@@ -370,10 +381,13 @@ static void lead(int world_rank)
         count = accept_all(members, expected - 1, &together);
     close_fd(&rendezvous.listener);
     bool complete = members && count + 1 == expected;
-    bool shared = complete && create_shared(expected, &together);
+    bool alike = together.settings != (uint64_t)SETTINGS_DIFFER;
+    bool shared = complete && alike && create_shared(expected, &together);
     if (shared)
         write_record(world_rank);
-    enum reason why_not = complete ? REASON_NO_SHARING : REASON_NO_PLUGIN;
+    enum reason why_not = !complete ? REASON_NO_PLUGIN
+                          : alike   ? REASON_NO_SHARING
+                                    : REASON_SETTINGS;
     bool all = offer_to_all(members, count, shared, why_not);
     if (shared)
         sync_post(&node.header->verdict, all ? LAYOUT_COMPLETE : LAYOUT_PARTIAL);
@@ -395,7 +409,7 @@ static bool header_is_good(void)
 
 static void join(int world_rank)
 {
-    struct offer offer;
+    struct offer offer = {0};
     bool heard = receive(rendezvous.leader, &offer, sizeof offer, &rendezvous.file) &&
                  offer.magic == LAYOUT_MAGIC;
     char good = heard && offer.file_size && rendezvous.file >= 0 &&
@@ -436,8 +450,12 @@ static void in_child(void)
         now.st_dev != file_identity.st_dev)
         return;
     char *slice = node_slice(node.me);
-    mmap(slice, node.slice_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
-         rendezvous.file, slice - node.base);
+    if (mmap(slice, node.slice_size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, rendezvous.file,
+             slice - node.base) == MAP_FAILED)
+        say(1,
+            "a child of fork shares the memory of MPI_Alloc_mem with its parent: %m; set a smaller "
+            "MPIACCEL_HEAP_SIZE");
     madvise(slice, node.slice_size, MADV_DONTDUMP);
 }
 
@@ -462,7 +480,7 @@ void node_settle(int world_rank, int world_size)
         lead(world_rank);
     if (!node.header) {
         close_fd(&rendezvous.reserved);
-        say(1, "nothing is fast: %s", stats_reasons[node.why_not]);
+        say(1, "nothing is fast: %s; %s", stats_reasons[node.why_not], stats_advice[node.why_not]);
         return;
     }
     index_ranks();

@@ -12,8 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* Beside this program, in the build folder as after `make install`. */
 static const char *library(void)
 {
@@ -27,6 +25,16 @@ static const char *library(void)
             return path;
     }
     return MPIACCEL_LIBDIR "/libmpiaccel.so";
+}
+
+/* Without the library the loader would go on without it, and say so once a process. */
+static bool have_library(void)
+{
+    if (!access(library(), R_OK))
+        return true;
+    fprintf(stderr, "mpiaccel: cannot read %s: %m; build or install libmpiaccel again\n",
+            library());
+    return false;
 }
 
 static void print_setting(const struct setting *s)
@@ -84,14 +92,12 @@ static bool is_open_mpi(const char *launcher)
     return strstr(line, "Open MPI") || strstr(line, "OpenRTE") || strstr(line, "PRRTE");
 }
 
-static int run(char **arguments)
+/* `arguments` are `count` and a NULL. */
+static int run(char **arguments, size_t count)
 {
     const char *before = getenv("LD_PRELOAD");
     char value[2 * PATH_MAX];
     snprintf(value, sizeof value, "%s%s%s", library(), before ? ":" : "", before ? before : "");
-    size_t count = 0;
-    while (arguments[count])
-        count++;
     char **command = calloc(count + 3, sizeof *command);
     if (!command)
         return 1;
@@ -108,7 +114,9 @@ static int run(char **arguments)
     memcpy(command + at, arguments + 1, count * sizeof *command);
     setenv("LD_PRELOAD", value, 1);
     execvp(command[0], command);
-    fprintf(stderr, "mpiaccel: cannot start %s: %m\n", command[0]);
+    fprintf(stderr, "mpiaccel: cannot start %s: %m; give a program in PATH, or its path\n",
+            command[0]);
+    free(command);
     return 127;
 }
 
@@ -117,11 +125,11 @@ int main(int argc, char **argv)
     if (argc == 2 && !strcmp(argv[1], "info"))
         return info();
     if (argc == 2 && !strcmp(argv[1], "lib"))
-        return puts(library()) == EOF;
+        return !have_library() || puts(library()) == EOF;
     if (argc == 2 && !strcmp(argv[1], "--version"))
         return puts("libmpiaccel " MPIACCEL_VERSION) == EOF;
     if (argc > 2 && !strcmp(argv[1], "run"))
-        return run(argv + 2);
+        return have_library() ? run(argv + 2, (size_t)argc - 2) : 1;
     bool help = argc == 2 && !strcmp(argv[1], "--help");
     fputs("usage: mpiaccel info            what it is, what it finds here, its settings\n"
           "       mpiaccel lib             where the library is, for LD_PRELOAD\n"

@@ -62,7 +62,7 @@ static inline size_t layout_size(const struct layout_header *h)
 
 _Static_assert(sizeof(struct sync_word) == 8, "a futex and its sleepers");
 _Static_assert(offsetof(struct layout_header, verdict) == LINE, "own line");
-_Static_assert(offsetof(struct layout_header, member) == 2 * LINE, "own line");
+_Static_assert(offsetof(struct layout_header, member) == 2 * (size_t)LINE, "own line");
 _Static_assert(sizeof(struct inflight) == LINE, "one writer a line");
 _Static_assert(sizeof(struct layout_member) % LINE == 0, "members do not share lines");
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "no hidden locks");

@@ -4,10 +4,20 @@
 
 #include "core/base.h"
 
+#include <stdatomic.h>
+
 /* Which rank the lines come from; -1 as long as it is not known. */
 void say_set_rank(int rank);
 
 /* Printed when MPIACCEL_VERBOSE is at least `level`; level 0 always. */
 void say(unsigned level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same for what may happen often: only the first time at each place in the code. */
+#define say_once(...)                                                     \
+    do {                                                                  \
+        static _Atomic bool said;                                         \
+        if (!atomic_exchange_explicit(&said, true, memory_order_relaxed)) \
+            say(__VA_ARGS__);                                             \
+    } while (0)
 
 #endif

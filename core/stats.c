@@ -6,7 +6,13 @@
 #include <string.h>
 
 const char *const stats_reasons[REASON_COUNT] = {
-#define REASON(name, text) [REASON_##name] = text,
+#define REASON(name, text, advice) [REASON_##name] = text,
+#include "core/reasons.def"
+#undef REASON
+};
+
+const char *const stats_advice[REASON_COUNT] = {
+#define REASON(name, text, advice) [REASON_##name] = advice,
 #include "core/reasons.def"
 #undef REASON
 };
@@ -20,10 +26,11 @@ uint64_t stats_defer(unsigned call, enum reason reason)
     return atomic_fetch_add_explicit(&deferred[call][reason], 1, memory_order_relaxed) + 1;
 }
 
-void stats_window(bool is_fast, enum reason reason)
+uint64_t stats_window(bool is_fast, enum reason reason)
 {
-    atomic_fetch_add_explicit(is_fast ? &windows_fast : &windows_deferred[reason], 1,
-                              memory_order_relaxed);
+    return atomic_fetch_add_explicit(is_fast ? &windows_fast : &windows_deferred[reason], 1,
+                                     memory_order_relaxed) +
+           1;
 }
 
 void stats_fold(struct stats_counts *counts)

@@ -13,13 +13,14 @@
 #include <stdio.h>
 
 enum reason {
-#define REASON(name, text) REASON_##name,
+#define REASON(name, text, advice) REASON_##name,
 #include "core/reasons.def"
 #undef REASON
     REASON_COUNT
 };
 
-extern const char *const stats_reasons[REASON_COUNT];
+/* Why, and what to do about it. */
+extern const char *const stats_reasons[REASON_COUNT], *const stats_advice[REASON_COUNT];
 
 enum { STATS_CALLS_MAX = 96 };
 
@@ -38,7 +39,8 @@ struct stats_snapshot {
 
 /* Returns how often this call was deferred for this reason. */
 uint64_t stats_defer(unsigned call, enum reason reason);
-void stats_window(bool fast, enum reason reason);
+/* Returns how many windows were fast, or were deferred for this reason. */
+uint64_t stats_window(bool fast, enum reason reason);
 
 /* Add what an ended thread, or a living one at Finalize, has counted. */
 void stats_fold(struct stats_counts *counts);

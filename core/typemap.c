@@ -28,25 +28,30 @@ static bool continues(const struct run *last, const struct run *next)
            (next->blocks == 1 || step == next->stride);
 }
 
-/* Append a run, merged into the last one where the two are one. */
+/* Where the two are one, merge the next into the last. */
+static bool merge_runs(struct run *last, const struct run *next)
+{
+    if (last->blocks == 1 && next->blocks == 1 && last->at + (ptrdiff_t)last->bytes == next->at) {
+        last->bytes += next->bytes;
+        return true;
+    }
+    if (continues(last, next)) {
+        last->stride = next->at - last->at - (ptrdiff_t)(last->blocks - 1) * last->stride;
+        last->blocks += next->blocks;
+        return true;
+    }
+    return false;
+}
+
 static bool add_run(struct typemap *map, struct run next)
 {
     if (next.blocks > 1 && next.stride == (ptrdiff_t)next.bytes)
         next = (struct run){.at = next.at, .bytes = next.bytes * next.blocks, .blocks = 1};
-    struct run *last = map->run_count ? &map->runs[map->run_count - 1] : NULL;
-    if (last && last->blocks == 1 && next.blocks == 1 &&
-        last->at + (ptrdiff_t)last->bytes == next.at) {
-        last->bytes += next.bytes;
+    if (map->run_count && merge_runs(&map->runs[map->run_count - 1], &next))
         return true;
-    }
-    if (last && continues(last, &next)) {
-        last->stride = next.at - last->at - (ptrdiff_t)(last->blocks - 1) * last->stride;
-        last->blocks += next.blocks;
-        return true;
-    }
     if (map->run_count == map->run_room) {
         size_t room = map->run_room ? 2 * map->run_room : 1;
-        struct run *runs = realloc(map->runs, room * sizeof *runs);
+        struct run *runs = reallocarray(map->runs, room, sizeof *runs);
         if (!runs)
             return false;
         map->runs = runs;
@@ -151,9 +156,10 @@ static bool become_mixed(struct typemap *map)
         struct typemap *cut = cut_holes(map);
         if (!cut)
             return false;
-        free(map->runs);
+        struct typemap whole = *map;
         *map = *cut;
-        free(cut);
+        *cut = whole;
+        typemap_free(cut);
     }
     map->base = 0;
     map->prim = PRIM_MIXED;

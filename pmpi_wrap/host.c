@@ -186,21 +186,27 @@ static void warn(const char *line)
     say(0, "%s", line);
 }
 
-static bool first_rank(void)
+/* -1: no launcher says it. */
+static int launched_rank(void)
 {
     const char *pmix = getenv("PMIX_RANK"), *pmi = getenv("PMI_RANK");
     const char *rank = pmix ? pmix : pmi;
-    return !rank || !strcmp(rank, "0");
+    return rank ? atoi(rank) : -1;
 }
 
 static void open_all(void)
 {
-    config_read(environ, first_rank() ? warn : NULL);
+    int rank = launched_rank();
+    say_set_rank(rank);
+    config_read(environ, rank <= 0 ? warn : NULL);
     find_host();
     bool known = host.abi && host.abi->bind(host.library);
     if (!known)
-        say(1, "passing everything through: %s",
-            host.library ? "this MPI is not one that was there at build time" : "no MPI is loaded");
+        say(1, "nothing is fast: %s",
+            host.library ? "this MPI was not there when libmpiaccel was built; build it again here"
+                         : "no MPI is loaded; load its library before the first call");
+    else if (!config.enabled)
+        say(1, "nothing is fast: MPIACCEL=0 switches everything off");
     for (int call = 0; call < CALL_COUNT; call++)
         set_door((enum call)call, !known || !config.enabled);
 }

@@ -162,7 +162,8 @@ static void breathe(struct bulk *b, size_t bytes)
 static void bulk_block(struct bulk *b, char *at, size_t offset, size_t bytes)
 {
     while (bytes) {
-        size_t part = min_size(bytes, HOLD_BYTES / b->combiner->element * b->combiner->element);
+        size_t part =
+            min_size(bytes, (size_t)HOLD_BYTES / b->combiner->element * b->combiner->element);
         if (b->result)
             memcpy(b->result + offset, at, part);
         if (b->origin)

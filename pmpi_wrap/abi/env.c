@@ -67,7 +67,8 @@ int report_anywhere(int error_class)
 void deferred(enum call call, enum reason reason)
 {
     if (stats_defer(call, reason) == 1)
-        say(2, "%s is left to the host: %s", call_names[call], stats_reasons[reason]);
+        say(2, "%s is left to the host: %s; %s", call_names[call], stats_reasons[reason],
+            stats_advice[reason]);
 }
 
 /* ---- init ---- */
@@ -100,7 +101,8 @@ static void settle(void)
     sync_configure(node_crowded(), progress);
     if (node.header &&
         !arena_open(node_slice(node.me), node.slice_size, node.header->control_size, heap_limit()))
-        say(1, "no memory for the shared heap: MPI_Alloc_mem is left to the host");
+        say(1, "no memory for the shared heap's book-keeping: MPI_Alloc_mem is left to the host; "
+               "lower MPIACCEL_HEAP_SIZE or lift `ulimit -v` or `-d`");
 }
 
 int accel_Init(int *argc, char ***argv)

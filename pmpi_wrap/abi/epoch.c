@@ -49,10 +49,11 @@ static int *window_ranks(MPI_Win handle, MPI_Group group, int *count, int *wrong
     *wrong = MPI_ERR_GROUP;
     if (group == MPI_GROUP_NULL || host.Group_size(group, count))
         return NULL;
-    int n = *count, *ranks = malloc((2 * (size_t)n + 1) * sizeof *ranks), *own = ranks + n;
+    int n = *count, *ranks = malloc((2 * (size_t)n + 1) * sizeof *ranks);
     *wrong = MPI_ERR_NO_MEM;
     if (!ranks)
         return NULL;
+    int *own = ranks + n;
     for (int i = 0; i < n; i++)
         own[i] = i;
     MPI_Group whole;

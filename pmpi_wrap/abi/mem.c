@@ -27,9 +27,10 @@ static COLD int leave_to_host(MPI_Aint size, MPI_Info info, void *baseptr)
                          : !node.header         ? node.why_not
                                                 : REASON_NO_MEMORY;
     if (reason == REASON_NO_MEMORY)
-        say(1,
+        say_once(
+            1,
             "no room for %zd bytes in the shared heap: the host allocates, and windows over this "
-            "memory are the host's; see MPIACCEL_HEAP_SIZE",
+            "memory are the host's; raise or unset MPIACCEL_HEAP_SIZE",
             (ssize_t)size);
     deferred(CALL_Alloc_mem, reason);
     int result = host.Alloc_mem(size, info, baseptr);

@@ -36,7 +36,10 @@ COLD int report(MPI_Win win, enum win_error error)
 COLD void deferred_on(enum call call, MPI_Win win)
 {
     struct entry *e = registry_find(&windows, BITS(win));
-    deferred(call, e ? (enum reason)window_unpack(e->detail).reason : REASON_HOST_WINDOW);
+    enum reason reason = e ? (enum reason)window_unpack(e->detail).reason : REASON_HOST_WINDOW;
+    if (stats_defer(call, reason) == 1)
+        say(2, "%s is left to the host, as its window is: %s", call_names[call],
+            stats_reasons[reason]);
 }
 
 /* ---- who and where ---- */
@@ -126,7 +129,8 @@ struct request {
     MPI_Comm comm;
 };
 
-static void register_window(MPI_Win win, struct win *fast, MPI_Comm comm,
+/* Remember a window; if it is the host's, why. */
+static void register_window(MPI_Win win, struct win *fast, MPI_Comm comm, enum call call,
                             struct window_detail detail)
 {
     int ranks = 0;
@@ -135,17 +139,19 @@ static void register_window(MPI_Win win, struct win *fast, MPI_Comm comm,
     if (fast)
         fast->handle = BITS(win);
     registry_add(&windows, BITS(win), fast, window_pack(detail));
-    stats_window(fast, (enum reason)detail.reason);
+    uint64_t count = stats_window(fast, (enum reason)detail.reason);
+    if (fast)
+        say(3, "%s: a fast window of %d ranks", call_names[call], ranks);
+    else if (count == 1)
+        say(2, "%s: a window is left to the host: %s; %s", call_names[call],
+            stats_reasons[detail.reason], stats_advice[detail.reason]);
 }
 
-/* The window is the host's: remember why. */
 static int register_deferred(int result, MPI_Win *win, MPI_Comm comm, enum call call,
                              enum reason reason)
 {
-    if (result == MPI_SUCCESS) {
-        register_window(*win, NULL, comm, (struct window_detail){.reason = (uint8_t)reason});
-        say(2, "%s: a window is left to the host: %s", call_names[call], stats_reasons[reason]);
-    }
+    if (result == MPI_SUCCESS)
+        register_window(*win, NULL, comm, call, (struct window_detail){.reason = (uint8_t)reason});
     return result;
 }
 
@@ -266,9 +272,9 @@ static enum reason create(const struct request *r, void *baseptr, MPI_Win *win, 
     fast->self.size = (size_t)r->size;
     fast->self.unit = r->unit;
     fast->self_unit = (int)r->unit;
-    if (r->flavor == MPI_WIN_FLAVOR_ALLOCATE)
+    if (baseptr)
         *(void **)baseptr = memory;
-    register_window(*win, fast, r->comm,
+    register_window(*win, fast, r->comm, r->call,
                     (struct window_detail){.reason = REASON_COUNT, .flavor = (uint8_t)r->flavor});
     return REASON_COUNT;
 }

@@ -12,16 +12,16 @@ TESTS_$(1) += $$(patsubst tests/mpi/%.f90,build/test/$(1)/%,$$(wildcard tests/mp
 endif
 build/test/$(1)/%: tests/mpi/%.c $$(TEST_HEADERS) build/config.mk
 	@mkdir -p $$(@D)
-	$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ -lm -pthread
+	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ -lm -pthread
 build/test/$(1)/%.linked: tests/mpi/%.c $$(TEST_HEADERS) $(LIB)
 	@mkdir -p $$(@D)
-	$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ $$(LINK_PLUGIN) -lm -pthread
+	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ $$(LINK_PLUGIN) -lm -pthread
 build/test/$(1)/%: tests/mpi/%.f90 build/config.mk
 	@mkdir -p $$(@D) build/test/$(1)/mod.$$*
-	$$(MPIFORT_$(1)) -O1 -g -J build/test/$(1)/mod.$$* $$< -o $$@
+	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) -O1 -g -J build/test/$(1)/mod.$$* $$< -o $$@
 build/test/$(1)/%.linked: tests/mpi/%.f90 $(LIB)
 	@mkdir -p $$(@D) build/test/$(1)/mod.$$*.linked
-	$$(MPIFORT_$(1)) -O1 -g -J build/test/$(1)/mod.$$*.linked $$< -o $$@ $$(LINK_PLUGIN)
+	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) -O1 -g -J build/test/$(1)/mod.$$*.linked $$< -o $$@ $$(LINK_PLUGIN)
 tests: $$(TESTS_$(1))
 endef
 $(foreach abi,$(ABIS),$(eval $(call mpi_test_rules,$(abi))))

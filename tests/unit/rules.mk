@@ -1,6 +1,8 @@
 # Unit tests know the modules and no MPI. They are built three times: with the modules as they are
 # shipped, and with the modules compiled for a sanitizer (jemalloc stays as it is). The modules come
 # as an archive, so that a test may include a module's source instead, to get at its inside.
+#
+# make check-unit, check-tsan, check-asan, check-valgrind   these alone, built so
 UNITS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
 UNIT_MODULES := $(patsubst %.c,%.o,$(filter core/% alloc/% rma_shm/% %/registry.c,$(MODULES))) \
                 $(ISAS:%=core/kernels_%.o)
@@ -11,19 +13,19 @@ SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=all
 define unit_rules
 build/$(1)/obj/core/kernels_%.o: core/kernels.c build/config.mk
 	@mkdir -p $$(@D)
-	$$(COMPILE) -O1 -fwrapv $$(SANITIZE_$(1)) $$(ISA_$$*) -DISA=$$* -DKERNELS=kernels_$$* -c $$< -o $$@
+	$$(call show,CC,$$< for $$* for $(1))$$(COMPILE) -O1 -fwrapv $$(SANITIZE_$(1)) $$(ISA_$$*) -DISA=$$* -DKERNELS=kernels_$$* -c $$< -o $$@
 build/$(1)/obj/%.o: %.c build/config.mk | $(JEMALLOC_LIB)
 	@mkdir -p $$(@D)
-	$$(COMPILE) -O1 $$(SANITIZE_$(1)) -c $$< -o $$@
+	$$(call show,CC,$$< for $(1))$$(COMPILE) -O1 $$(SANITIZE_$(1)) -c $$< -o $$@
 endef
 $(foreach build,tsan asan,$(eval $(call unit_rules,$(build))))
 
 define unit_programs
 $(2)/modules.a: $(UNIT_MODULES:%=$(1)/%)
 	@mkdir -p $$(@D)
-	rm -f $$@ && $$(AR) rc $$@ $$^
+	$$(call show,AR,$$@)rm -f $$@ && $$(AR) rc $$@ $$^
 $(2)/%: tests/unit/%.c $(2)/modules.a $(JEMALLOC_LIB)
-	$$(COMPILE) -O1 $(3) -o $$@ $$< $(2)/modules.a $(JEMALLOC_LIB) $$(CHECK_FLAGS) -lm -ldl
+	$$(call show,CC,$$< for $(4))$$(COMPILE) -O1 $(3) -o $$@ $$< $(2)/modules.a $(JEMALLOC_LIB) $$(CHECK_FLAGS) -lm -ldl
 tests: units-$(4)
 units-$(4): $(UNITS:%=$(2)/%)
 endef
