@@ -1,4 +1,5 @@
-/* H22: a rank that writes past the ends of its allocations, or where it has freed them, breaks its
+/* H22: a rank that writes past the ends of its allocations, or where it has freed them, or
+ * before them, breaks its
  * own data at most: the allocator works on, in it and in the others, and windows go on working. */
 #include "test.h"
 
@@ -24,12 +25,17 @@ static void free_all(void)
         CHECK_CLASS(MPI_Free_mem(piece[i]), MPI_SUCCESS);
 }
 
-/* All that lies after and between the allocations, while they live and when they are gone. The
- * first page before a piece may be no memory of ours; the pages after it are. */
+/* What lies after and between the allocations, and before the first: memory of this rank, all of
+ * it. */
 static void scribble(void)
 {
-    for (int i = 0; i < PIECES; i++)
+    enum { BEFORE = 4 << 20 };
+    char *first = piece[0];
+    for (int i = 0; i < PIECES; i++) {
         memset(piece[i], 0xff, size_of(i) + PAST);
+        first = piece[i] < first ? piece[i] : first;
+    }
+    memset(first - BEFORE, 0xff, BEFORE);
 }
 
 static void works(void)
