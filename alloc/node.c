@@ -31,9 +31,9 @@ static struct {
 
 struct greeting {
     uint64_t magic;
-    uint32_t version;
-    uint64_t heap; /* most it will take */
-    uint64_t room; /* address space it has left */
+    uint64_t version; /* no padding, which would hold bytes that nobody set */
+    uint64_t heap;    /* most it will take */
+    uint64_t room;    /* address space it has left */
     uint64_t settings;
 };
 enum { SETTINGS_DIFFER = -1 };
@@ -87,6 +87,14 @@ static size_t address_space_left(void)
     return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
+/* A file may not become longer, and who tries gets a signal that ends the process. */
+static size_t file_limit(void)
+{
+    struct rlimit limit;
+    bool limited = !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY;
+    return limited ? limit.rlim_cur : SIZE_MAX;
+}
+
 static struct greeting own_greeting(void)
 {
     return (struct greeting){.magic = LAYOUT_MAGIC,
@@ -131,12 +139,13 @@ static void close_fd(int *fd)
 }
 
 /* Bind and lead, or connect and greet. False: refused, as happens between the leader's bind and
- * its listen, and after it has settled; then the name is free again soon. */
+ * its listen, and after it has settled; then the name is free again soon. Or there was no room in
+ * the queue: only strangers can fill it, and a connect that blocks would wait for them. */
 static bool lead_or_join(void)
 {
     struct sockaddr_un address;
     socklen_t length = socket_name(&address);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return true;
     if (!bind(fd, (struct sockaddr *)&address, length)) {
@@ -176,13 +185,14 @@ static void move_up(int *fd)
 
 void node_enter(const struct job *job)
 {
-    enum { TRIES = 2000 };
+    const uint64_t patience_ns = UINT64_C(2000000000); /* the leader may have lost its processor */
     rendezvous.job = *job;
     prepare_early();
     if (job->local_size < 2)
         return;
     struct sync_wait wait = SYNC_WAIT;
-    for (int i = 0; i < TRIES && !lead_or_join(); i++)
+    uint64_t start = sync_now_ns();
+    while (!lead_or_join() && sync_now_ns() - start < patience_ns)
         sync_pause(&wait);
 }
 
@@ -242,7 +252,7 @@ static int create_file(size_t size)
     return fd;
 }
 
-/* Map the file. Peers' slices are of no use in a core file or a child. */
+/* Map the file. */
 static bool map_file(uint32_t me, uint32_t size, size_t file_size)
 {
     char *base = mmap(NULL, file_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
@@ -259,13 +269,14 @@ static bool map_file(uint32_t me, uint32_t size, size_t file_size)
     return by_rank.member;
 }
 
+/* Peers' slices are of no use in a child. Nor in a core file, where the kernel would fill each hole
+ * with a page first, as many as the machine has memory; arenas let it dump what they use. */
 static void set_peers_apart(void)
 {
     char *mine = node_slice(node.me), *after = mine + node.slice_size;
     madvise(node.base, (size_t)(mine - node.base), MADV_DONTFORK);
-    madvise(node.base, (size_t)(mine - node.base), MADV_DONTDUMP);
     madvise(after, (size_t)(node.end - after), MADV_DONTFORK);
-    madvise(after, (size_t)(node.end - after), MADV_DONTDUMP);
+    madvise(node.base, (size_t)(node.end - node.base), MADV_DONTDUMP);
 }
 
 static void unmap_file(enum reason why)
@@ -314,9 +325,15 @@ static uint32_t accept_all(int *members, uint32_t most, struct greeting *togethe
 /* Create the file for `size` members and fill its header. */
 static bool create_shared(uint32_t size, const struct greeting *together)
 {
-    size_t most = min_size(together->room / 2, most_in_all) / size;
-    size_t slice = min_size(round_up(min_size(together->heap, most_in_all), LAYOUT_PAGE) +
-                                min_size(most_control, together->heap / 8) + LAYOUT_GAP,
+    /* Of limited address space most stays the program's. */
+    size_t most = min_size(min_size(together->room / 8, most_in_all), file_limit());
+    if (most < layout_header_size(size))
+        return false;
+    most = (most - layout_header_size(size)) / size;
+    /* A small limit on the heap is kept where it is used; a slice also holds what windows share. */
+    size_t heap = together->heap > least_slice ? together->heap : least_slice;
+    size_t slice = min_size(round_up(min_size(heap, most_in_all), LAYOUT_PAGE) +
+                                min_size(most_control, heap / 8) + LAYOUT_GAP,
                             most);
     slice = round_down(slice, LAYOUT_PAGE);
     if (slice < least_slice)
@@ -360,11 +377,8 @@ static void lead(int world_rank)
     int *members = calloc(expected, sizeof *members);
     struct greeting together = own_greeting();
     uint32_t count = 0;
-    if (members && rendezvous.listener >= 0) {
-        int flags = fcntl(rendezvous.listener, F_GETFL);
-        fcntl(rendezvous.listener, F_SETFL, flags | O_NONBLOCK);
+    if (members && rendezvous.listener >= 0)
         count = accept_all(members, expected - 1, &together);
-    }
     close_fd(&rendezvous.listener);
     bool complete = members && count + 1 == expected;
     bool alike = together.settings != (uint64_t)SETTINGS_DIFFER;
@@ -442,6 +456,7 @@ static void in_child(void)
         say(1,
             "a child of fork shares the memory of MPI_Alloc_mem with its parent: %m; set a smaller "
             "MPIACCEL_HEAP_SIZE");
+    madvise(slice, node.slice_size, MADV_DONTDUMP);
 }
 
 /* ---- settling ---- */
