@@ -88,7 +88,8 @@ static enum reason look_at(MPI_Comm comm, struct survey *s)
     if (inside_host())
         return REASON_INSIDE;
     if (!node.header && node.why_not == REASON_NOT_INITIALISED)
-        return REASON_NOT_INITIALISED; /* sessions alone: nothing of ours is ready, not even alone */
+        return REASON_NOT_INITIALISED; /* sessions alone: nothing of ours is ready, not even alone
+                                        */
     if (comm == MPI_COMM_NULL || host.Comm_test_inter(comm, &inter))
         return REASON_ARGUMENTS;
     if (inter)
