@@ -94,10 +94,11 @@ enum prim {
     PRIM_COUNT
 };
 
-#define OPS(X)                                                                              \
-    X(MAX)                                                                                  \
-    X(MIN) X(SUM) X(PROD) X(LAND) X(BAND) X(LOR) X(BOR) X(LXOR) X(BXOR) X(MAXLOC) X(MINLOC) \
-        X(REPLACE) X(NO_OP)
+#define OPS(X) \
+    X(MAX)     \
+    X(MIN)     \
+    X(SUM)     \
+    X(PROD) X(LAND) X(BAND) X(LOR) X(BOR) X(LXOR) X(BXOR) X(MAXLOC) X(MINLOC) X(REPLACE) X(NO_OP)
 
 enum op {
 #define X(name) OP_##name,

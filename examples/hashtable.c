@@ -1,5 +1,6 @@
-/* A distributed hash table, as a user would write it: every rank owns a part of the slots; inserting
- * claims a free slot with compare-and-swap, looking up reads. A counter on rank 0 counts insertions.
+/* A distributed hash table, as a user would write it: every rank owns a part of the slots;
+ * inserting claims a free slot with compare-and-swap, looking up reads. A counter on rank 0 counts
+ * insertions.
  *
  * usage: hashtable [keys a rank]
  */

@@ -1,6 +1,6 @@
 /* Sharing out work, as a user would write it: the next task's number is a counter on rank 0, and
- * every rank, rank 0 too, fetches a number and works on that task. Tasks differ in length, and while
- * a rank works it does not call MPI.
+ * every rank, rank 0 too, fetches a number and works on that task. Tasks differ in length, and
+ * while a rank works it does not call MPI.
  *
  * usage: tasks [tasks] [mean length in microseconds]
  */

@@ -7,10 +7,10 @@ define fortran_test_rules
 ifneq ($$(MPIFORT_$(1)),)
 build/test/$(1)/fortran_%: tests/fortran/onesided.F90 build/config.mk
 	@mkdir -p build/test/$(1)/mod.$$*
-	$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J build/test/$(1)/mod.$$* $$< -o $$@
+	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J build/test/$(1)/mod.$$* $$< -o $$@
 build/test/$(1)/fortran_%.linked: tests/fortran/onesided.F90 $(LIB)
 	@mkdir -p build/test/$(1)/mod.$$*.linked
-	$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J build/test/$(1)/mod.$$*.linked $$< -o $$@ $$(LINK_PLUGIN)
+	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J build/test/$(1)/mod.$$*.linked $$< -o $$@ $$(LINK_PLUGIN)
 tests: $$(addprefix build/test/$(1)/fortran_,MPIFH MODULE F08 F08.linked)
 endif
 endef

@@ -6,7 +6,7 @@ MEMORY_PROGRAMS := $(filter-out $(MEMORY_TOOLS),$(patsubst tests/memory/%.c,%,$(
 define memory_test_rules
 build/test/$(1)/%: tests/memory/%.c $$(TEST_HEADERS) build/config.mk
 	@mkdir -p $$(@D)
-	$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread
+	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread
 build/test/$(1)/%.so: tests/memory/%.c build/config.mk
 	@mkdir -p $$(@D)
 	$$(CC) $$(TEST_FLAGS) -fPIC -shared $$< -o $$@
