@@ -15,7 +15,8 @@
  * Locks: `lock` of the target, an rwlock. Lock_all is one increment of `lock_all`, whatever the
  * number of ranks. The two meet like this: who wants target t exclusively takes t's lock, then
  * looks at lock_all; if anyone is in there it lets go and waits for that to end. Who has entered
- * lock_all looks at t's lock at its first operation on t, and waits while it is held exclusively.
+ * lock_all looks at t's lock at its first operation on t, and waits while it is held exclusively;
+ * at that of its own target at once.
  * Both write, then read (sequentially consistent), so they cannot miss each other.
  */
 #ifndef MPIACCEL_EPOCH_H

@@ -82,13 +82,29 @@ enum win_error win_unlock(struct win *win, uint32_t target)
     return WIN_OK;
 }
 
+/* Our own memory is accessed by loads and stores, too, which never come to win_open(): nobody may
+ * hold it exclusively when lock_all returns. Until then it lets go while it waits, so that the
+ * holder can lock other targets too. */
+static void enter_lock_all(struct win *win)
+{
+    struct sync_word *all = &win->shared->lock_all, *own = &win->peer[win->rank].target->lock;
+    for (;;) {
+        rwlock_lock_shared(all, win->rank);
+        uint32_t seen = atomic_load_explicit(&own->value, memory_order_seq_cst);
+        if (LIKELY(!(seen & RWLOCK_EXCLUSIVE)))
+            return;
+        rwlock_unlock_shared(all);
+        await_no_exclusive(own);
+    }
+}
+
 enum win_error win_lock_all(struct win *win, bool no_check)
 {
     if (!win_may_begin(win) || win_passive_any(win))
         return WIN_ERR_SYNC;
     win_end_fence(win);
     if (!no_check)
-        rwlock_lock_shared(&win->shared->lock_all, win->rank);
+        enter_lock_all(win);
     win->epochs |= no_check ? WIN_LOCK_ALL | WIN_UNCHECKED : WIN_LOCK_ALL;
     win_close_all(win);
     return WIN_OK;

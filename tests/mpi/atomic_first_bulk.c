@@ -2,7 +2,7 @@
  * window, since only the first such operation is special: no update is lost (H18). */
 #include "test.h"
 
-enum { COUNT = 32, WINDOWS = 60, ROUNDS = 300 };
+enum { COUNT = 32, WINDOWS = 30, ROUNDS = 300 };
 
 int main(int argc, char **argv)
 {

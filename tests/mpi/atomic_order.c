@@ -2,7 +2,7 @@
  * flush in between, whatever their size (H19). */
 #include "test.h"
 
-enum { COUNT = 40, ROUNDS = 2000 };
+enum { COUNT = 40, ROUNDS = 800 };
 
 int main(int argc, char **argv)
 {

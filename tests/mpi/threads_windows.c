@@ -2,7 +2,7 @@
  * allocates and frees, and datatypes, while the others do the same (H25). */
 #include "threads.h"
 
-enum { THREADS = 4, ROUNDS = 10 };
+enum { THREADS = 3, ROUNDS = 4 };
 
 static MPI_Comm comms[THREADS];
 
