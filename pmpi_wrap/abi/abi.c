@@ -62,6 +62,8 @@ static bool attribute(int fortran_window, int keyval, int64_t *value)
     MPI_Win win = host.Win_f2c(fortran_window);
 #else
     MPI_Win win = fortran_window;
+    /* The predefined keyvals are odd numbers in C; Fortran's are the even ones behind them. */
+    keyval = (keyval - 1) | 1;
 #endif
     MPI_Aint found;
     if (!window_attribute(win, keyval, &found))
