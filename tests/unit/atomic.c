@@ -46,6 +46,12 @@ static bool bulk(unsigned target)
     return view[0]->peer[target].target->bulk;
 }
 
+static void go_to_bulk(unsigned target)
+{
+    bulk_enter(view[0], view[0]->peer[target].target);
+    bulk_leave(view[0]->peer[target].target);
+}
+
 static void begin(unsigned size, size_t bytes)
 {
     create_window(size, bytes, 8);
@@ -218,7 +224,7 @@ START_TEST(one_fence_separates_the_mode_from_the_counts)
 }
 END_TEST
 
-static _Atomic bool changed, over;
+static _Atomic bool changed;
 
 static void hold_up_or_change(unsigned me)
 {
@@ -251,33 +257,6 @@ START_TEST(the_changer_waits_for_operations_in_flight)
         as_ranks(2, hold_up_or_change);
         ck_assert_int_eq(words(0)[0], 1);
     }
-    end(2);
-}
-END_TEST
-
-/* A thread that is always at work is seen to have been outside in between. */
-static void keep_busy_or_change(unsigned me)
-{
-    const struct combiner sum = SUM;
-    int64_t ones[WORDS] = {1};
-    if (me == 0) {
-        all_here();
-        while (!atomic_load(&over))
-            win_fetch_and_op(view[0], &sum, 1, (char *)words(1), ones, NULL);
-    } else {
-        all_here();
-        EXPECT(accumulate(me, &sum, ones, WORDS, 0) == WIN_OK);
-        atomic_store(&over, true);
-    }
-}
-
-START_TEST(a_thread_that_is_never_idle_holds_up_nobody)
-{
-    begin(2, WORDS * 8);
-    atomic_store(&over, false);
-    as_ranks(2, keep_busy_or_change);
-    ck_assert(bulk(0));
-    ck_assert(!node_asymmetric() || !bulk(1));
     end(2);
 }
 END_TEST
@@ -324,9 +303,7 @@ START_TEST(compare_and_swap_of_every_width)
 {
     unsigned char room[3][16], compare[16], origin[16], result[16];
     begin(2, 64);
-    for (int mode = 0; mode < 2; mode++) {
-        if (mode)
-            bulk_enter(view[0], view[0]->peer[0].target), bulk_leave(view[0]->peer[0].target);
+    for (int mode = 0; mode < 2; mode++, go_to_bulk(0))
         for (size_t bytes = 1; bytes <= 16; bytes *= 2) {
             memset(room, 9, sizeof room);
             memcpy(part[0].base, room, 48);
@@ -345,7 +322,6 @@ START_TEST(compare_and_swap_of_every_width)
             memset(room[1], 5, bytes);
             ck_assert_mem_eq(part[0].base, room, 48);
         }
-    }
     end(2);
 }
 END_TEST
@@ -497,9 +473,9 @@ END_TEST
 
 UNIT_MAIN(few_elements_are_counted_without_a_lock, few_and_many_elements_meet_on_one_location,
           no_update_is_lost_when_the_mode_changes, one_fence_separates_the_mode_from_the_counts,
-          the_changer_waits_for_operations_in_flight, a_thread_that_is_never_idle_holds_up_nobody,
-          threads_without_a_line_of_their_own_count_too, wide_and_unaligned_elements_need_the_mutex,
-          compare_and_swap_of_every_width, both_modes_give_what_was_there_and_leave_what_should_be,
+          the_changer_waits_for_operations_in_flight, threads_without_a_line_of_their_own_count_too,
+          wide_and_unaligned_elements_need_the_mutex, compare_and_swap_of_every_width,
+          both_modes_give_what_was_there_and_leave_what_should_be,
           what_has_no_kernel_is_combined_by_the_host_under_the_mutex,
           long_operations_between_layouts, long_operations_meet_each_other,
           what_is_refused_changes_nothing)

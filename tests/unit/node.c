@@ -209,13 +209,14 @@ static void live_in_little_room(unsigned rank)
     enter();
     meet(2);
     node_settle((int)rank, 2);
-    EXPECT((node.header != NULL) == (room > (size_t)100 << 20));
+    EXPECT((node.header != NULL) == (room > (size_t)100 << 20), "%zu MiB: %s", room >> 20,
+           node.header ? "shared" : stats_reasons[node.why_not]);
     EXPECT(!node.header || (size_t)(node.end - node.base) <= room);
 }
 
 START_TEST(little_address_space_of_one_is_a_small_share_for_all_or_none)
 {
-    for (room = (size_t)16 << 20; room <= (size_t)1 << 30; room *= 8) {
+    for (room = (size_t)16 << 20; room <= (size_t)1 << 30; room *= 64) {
         open_desk(2);
         run(live_in_little_room, 0, 1);
     }
