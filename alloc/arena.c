@@ -34,6 +34,7 @@ struct region {
 static struct region heap, control;
 static uint8_t *live_at; /* a byte a grain of the heap: 0, or class_of() the allocation there */
 static _Atomic uint64_t live, peak, allocations, idle;
+static _Atomic uint64_t low_water; /* below so much alive, look again what can be given back */
 
 /* ---- jemalloc's hooks: return values are its own, true is failure ---- */
 
@@ -52,7 +53,8 @@ static void *grow(extent_hooks_t *hooks, void *at, size_t size, size_t alignment
     pthread_mutex_unlock(&r->mutex);
     if (!fits)
         return NULL;
-    *zero = true; /* never touched: a hole of the file */
+    madvise(start, size, MADV_DODUMP); /* the rest stays out of core files */
+    *zero = true;                      /* never touched: a hole of the file */
     *commit = true;
     return start;
 }
@@ -155,9 +157,14 @@ static void count_alloc(size_t size)
         thread_add(&idle, -(uint64_t)size);
 }
 
+/* What is freed in any order empties few pages at first and very many at last, more than it counts
+ * for. So after a purge there is another whenever no more than half is still alive. */
 static COLD void give_back(void)
 {
+    const uint64_t little = 64 << 10;
     size_t mib[3], depth = 3;
+    uint64_t half = atomic_load_explicit(&live, memory_order_relaxed) / 2;
+    atomic_store_explicit(&low_water, half < little ? 0 : half, memory_order_relaxed);
     atomic_store_explicit(&idle, 0, memory_order_relaxed);
     je(mallctl)("thread.tcache.flush", NULL, NULL, NULL, 0);
     if (je(mallctlnametomib)("arena.0.purge", mib, &depth))
@@ -192,6 +199,20 @@ static COLD void *alloc_aligned(size_t size, size_t align, size_t *usable)
     return at;
 }
 
+static inline char *take(size_t size, size_t align, size_t *usable)
+{
+    *usable = size > ARENA_GRAIN ? class_size(round_up(size, ARENA_GRAIN)) : ARENA_GRAIN;
+    return LIKELY(align <= ARENA_GRAIN) ? je(malloc)(*usable)
+                                        : alloc_aligned(*usable, align, usable);
+}
+
+/* What lies ready of other sizes may be in the way. */
+static COLD char *take_after_all(size_t size, size_t align, size_t *usable)
+{
+    give_back();
+    return take(size, align, usable);
+}
+
 void *arena_alloc(size_t size, size_t align)
 {
     struct thread *thread = thread_self();
@@ -199,10 +220,9 @@ void *arena_alloc(size_t size, size_t align)
         return NULL;
     if (UNLIKELY(!thread->heap_bound) && !bind_thread(thread))
         return NULL;
-    size_t usable = size > ARENA_GRAIN ? class_size(round_up(size, ARENA_GRAIN)) : ARENA_GRAIN;
-    char *at =
-        LIKELY(align <= ARENA_GRAIN) ? je(malloc)(usable) : alloc_aligned(usable, align, &usable);
-    if (UNLIKELY(!at))
+    size_t usable;
+    char *at = take(size, align, &usable);
+    if (UNLIKELY(!at) && !(at = take_after_all(size, align, &usable)))
         return NULL;
     live_at[(at - heap.start) / ARENA_GRAIN] = class_of(usable);
     count_alloc(usable);
@@ -224,8 +244,9 @@ enum arena_answer arena_free(void *at)
         bind_thread(thread);
     size_t size = size_of_class(class);
     je(sdallocx)(p, size, 0);
-    thread_add(&live, -(uint64_t)size);
-    if (UNLIKELY(thread_add(&idle, size) > ARENA_KEEP))
+    uint64_t left = thread_add(&live, -(uint64_t)size);
+    if (UNLIKELY(thread_add(&idle, size) > ARENA_KEEP ||
+                 left < atomic_load_explicit(&low_water, memory_order_relaxed)))
         give_back();
     return ARENA_FREED;
 }

@@ -31,16 +31,17 @@ static struct {
 
 struct greeting {
     uint64_t magic;
-    uint32_t version;
-    uint64_t heap; /* most it will take */
-    uint64_t room; /* address space it has left */
+    uint64_t version; /* no padding, which would hold bytes that nobody set */
+    uint64_t heap;    /* most it will take */
+    uint64_t room;    /* address space it has left */
 };
 
 struct offer {
     uint64_t magic;
     uint32_t me; /* the receiver's place */
     uint32_t size;
-    uint64_t file_size; /* 0: partial, and no descriptor comes with it */
+    uint64_t file_size; /* 0: nothing is shared, and no descriptor comes with it */
+    uint32_t why_not;   /* then: enum reason */
 };
 
 static struct {
@@ -76,6 +77,14 @@ static size_t address_space_left(void)
         return SIZE_MAX;
     size_t used = used_address_space();
     return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
+/* A file may not become longer, and who tries gets a signal that ends the process. */
+static size_t file_limit(void)
+{
+    struct rlimit limit;
+    bool limited = !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY;
+    return limited ? limit.rlim_cur : SIZE_MAX;
 }
 
 static struct greeting own_greeting(void)
@@ -121,12 +130,13 @@ static void close_fd(int *fd)
 }
 
 /* Bind and lead, or connect and greet. False: refused, as happens between the leader's bind and
- * its listen, and after it has settled; then the name is free again soon. */
+ * its listen, and after it has settled; then the name is free again soon. Or there was no room in
+ * the queue: only strangers can fill it, and a connect that blocks would wait for them. */
 static bool lead_or_join(void)
 {
     struct sockaddr_un address;
     socklen_t length = socket_name(&address);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return true;
     if (!bind(fd, (struct sockaddr *)&address, length)) {
@@ -166,13 +176,14 @@ static void move_up(int *fd)
 
 void node_enter(const struct job *job)
 {
-    enum { TRIES = 2000 };
+    const uint64_t patience_ns = UINT64_C(2000000000); /* the leader may have lost its processor */
     rendezvous.job = *job;
     prepare_early();
     if (job->local_size < 2)
         return;
     struct sync_wait wait = SYNC_WAIT;
-    for (int i = 0; i < TRIES && !lead_or_join(); i++)
+    uint64_t start = sync_now_ns();
+    while (!lead_or_join() && sync_now_ns() - start < patience_ns)
         sync_pause(&wait);
 }
 
@@ -232,7 +243,7 @@ static int create_file(size_t size)
     return fd;
 }
 
-/* Map the file. Peers' slices are of no use in a core file or a child. */
+/* Map the file. */
 static bool map_file(uint32_t me, uint32_t size, size_t file_size)
 {
     char *base = mmap(NULL, file_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
@@ -249,13 +260,14 @@ static bool map_file(uint32_t me, uint32_t size, size_t file_size)
     return by_rank.member;
 }
 
+/* Peers' slices are of no use in a child. Nor in a core file, where the kernel would fill each hole
+ * with a page first, as many as the machine has memory; arenas let it dump what they use. */
 static void set_peers_apart(void)
 {
     char *mine = node_slice(node.me), *after = mine + node.slice_size;
     madvise(node.base, (size_t)(mine - node.base), MADV_DONTFORK);
-    madvise(node.base, (size_t)(mine - node.base), MADV_DONTDUMP);
     madvise(after, (size_t)(node.end - after), MADV_DONTFORK);
-    madvise(after, (size_t)(node.end - after), MADV_DONTDUMP);
+    madvise(node.base, (size_t)(node.end - node.base), MADV_DONTDUMP);
 }
 
 static void unmap_file(enum reason why)
@@ -302,9 +314,15 @@ static uint32_t accept_all(int *members, uint32_t most, struct greeting *togethe
 /* Create the file for `size` members and fill its header. */
 static bool create_shared(uint32_t size, const struct greeting *together)
 {
-    size_t most = min_size(together->room / 2, most_in_all) / size;
-    size_t slice = min_size(round_up(min_size(together->heap, most_in_all), LAYOUT_PAGE) +
-                                min_size(most_control, together->heap / 8) + LAYOUT_GAP,
+    /* Of limited address space most stays the program's. */
+    size_t most = min_size(min_size(together->room / 8, most_in_all), file_limit());
+    if (most < layout_header_size(size))
+        return false;
+    most = (most - layout_header_size(size)) / size;
+    /* A small limit on the heap is kept where it is used; a slice also holds what windows share. */
+    size_t heap = together->heap > least_slice ? together->heap : least_slice;
+    size_t slice = min_size(round_up(min_size(heap, most_in_all), LAYOUT_PAGE) +
+                                min_size(most_control, heap / 8) + LAYOUT_GAP,
                             most);
     slice = round_down(slice, LAYOUT_PAGE);
     if (slice < least_slice)
@@ -324,14 +342,15 @@ static bool create_shared(uint32_t size, const struct greeting *together)
 }
 
 /* Make the offer to all and collect their answers. */
-static bool offer_to_all(const int *members, uint32_t count, bool shared)
+static bool offer_to_all(const int *members, uint32_t count, bool shared, enum reason why_not)
 {
     bool all = shared;
     for (uint32_t i = 0; i < count; i++) {
         struct offer offer = {.magic = LAYOUT_MAGIC,
                               .me = i + 1,
                               .size = count + 1,
-                              .file_size = shared ? (size_t)(node.end - node.base) : 0};
+                              .file_size = shared ? (size_t)(node.end - node.base) : 0,
+                              .why_not = why_not};
         all &= transmit(members[i], &offer, sizeof offer, shared ? rendezvous.file : -1);
     }
     for (uint32_t i = 0; shared && i < count; i++) {
@@ -347,24 +366,22 @@ static void lead(int world_rank)
     int *members = calloc(expected, sizeof *members);
     struct greeting together = own_greeting();
     uint32_t count = 0;
-    if (members && rendezvous.listener >= 0) {
-        int flags = fcntl(rendezvous.listener, F_GETFL);
-        fcntl(rendezvous.listener, F_SETFL, flags | O_NONBLOCK);
+    if (members && rendezvous.listener >= 0)
         count = accept_all(members, expected - 1, &together);
-    }
     close_fd(&rendezvous.listener);
     bool complete = members && count + 1 == expected;
     bool shared = complete && create_shared(expected, &together);
     if (shared)
         write_record(world_rank);
-    bool all = offer_to_all(members, count, shared);
+    enum reason why_not = complete ? REASON_NO_SHARING : REASON_NO_PLUGIN;
+    bool all = offer_to_all(members, count, shared, why_not);
     if (shared)
         sync_post(&node.header->verdict, all ? LAYOUT_COMPLETE : LAYOUT_PARTIAL);
     for (uint32_t i = 0; i < count; i++)
         close(members[i]);
     free(members);
     if (!all)
-        unmap_file(complete ? REASON_NO_SHARING : REASON_NO_PLUGIN);
+        unmap_file(why_not);
 }
 
 /* ---- a member ---- */
@@ -383,7 +400,7 @@ static void join(int world_rank)
                  offer.magic == LAYOUT_MAGIC;
     char good = heard && offer.file_size && rendezvous.file >= 0 &&
                 map_file(offer.me, offer.size, offer.file_size) && header_is_good();
-    enum reason why = heard && offer.file_size ? REASON_NO_SHARING : REASON_NO_PLUGIN;
+    enum reason why = heard && offer.why_not < REASON_COUNT ? offer.why_not : REASON_NO_PLUGIN;
     if (good)
         write_record(world_rank);
     if (heard)
@@ -421,6 +438,7 @@ static void in_child(void)
     char *slice = node_slice(node.me);
     mmap(slice, node.slice_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
          rendezvous.file, slice - node.base);
+    madvise(slice, node.slice_size, MADV_DONTDUMP);
 }
 
 /* ---- settling ---- */

@@ -19,13 +19,16 @@ void copy_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from
                  size_t bytes, size_t blocks);
 
 /* Elements of 1, 2, 4 and 8 bytes move in one access each: a peer that polls one never sees half of
- * it. The areas are equal or do not overlap. */
+ * it. (memmove() of the C library moves two bytes in two steps.) The areas are equal or do not
+ * overlap. */
 HOT_INLINE void copy_bytes(void *to, const void *from, size_t bytes)
 {
     if (LIKELY(bytes == 8))
         memcpy(to, from, 8);
     else if (bytes == 4)
         memcpy(to, from, 4);
+    else if (bytes == 2)
+        memcpy(to, from, 2);
     else if (LIKELY(bytes < COPY_STREAM_MIN))
         memmove(to, from, bytes);
     else

@@ -333,6 +333,8 @@ static void copy_piece(void *context, char *to, ptrdiff_t to_stride, char *from,
 void typemap_copy(char *to, const struct typemap *to_map, const char *from,
                   const struct typemap *from_map, size_t total)
 {
+    if (!total) /* then an address may be NULL, which memmove() does not allow */
+        return;
     if (to_map->contiguous && from_map->contiguous)
         copy_bytes(to, from, total);
     else

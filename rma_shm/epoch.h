@@ -4,8 +4,9 @@
  * Fence: a barrier (core/barrier.h). Stores of all ranks before it are visible to all after it.
  *
  * Post, start, complete, wait. Target t sets its bit in origin o's row and counts up o's `posts`;
- * the origin, when it first needs t, or at complete, waits for the bit and clears it. One bit is
- * enough: t posts again only after its wait, which needs o's complete, which cleared the bit.
+ * the origin, when it first needs t, or at complete, waits for the bit, and complete clears it: not
+ * who has waited, since several threads may be waiting. One bit is enough: t posts again only after
+ * its wait, which needs o's complete, which cleared the bit.
  * Complete counts up every target's `completions`; wait needs as many as the group has. An origin
  * of a later epoch cannot be counted early, since its complete waits for the later post. A start
  * therefore never blocks, as weak as MPI allows. MPI_MODE_NOCHECK then finds the bit set and needs
@@ -43,12 +44,6 @@ enum win_error win_unlock_all(struct win *win);
 static inline bool win_passive(const struct win *win, uint32_t target)
 {
     return (win->epochs & WIN_LOCK_ALL) || win->peer[target].lock;
-}
-
-/* The same for a rank that need not be one. */
-static inline bool win_passive_towards(const struct win *win, int target)
-{
-    return (uint32_t)target < win->size && win_passive(win, (uint32_t)target);
 }
 
 static inline bool win_passive_any(const struct win *win)

@@ -58,8 +58,13 @@ void win_await_post(struct win *win, uint32_t target)
             break;
         sync_wait(&wait, posts, seen);
     }
-    atomic_fetch_and_explicit(word, ~bit, memory_order_relaxed);
     win->peer[target].stamp = win->stamp;
+}
+
+static void clear_post(struct win *win, uint32_t target)
+{
+    _Atomic uint32_t *word = &win_posts_of(win, win->rank)[target / 32];
+    atomic_fetch_and_explicit(word, ~(1u << target % 32), memory_order_relaxed);
 }
 
 enum win_error win_complete(struct win *win)
@@ -70,6 +75,7 @@ enum win_error win_complete(struct win *win)
         if (win->peer[win->group[i]].stamp != win->stamp)
             win_await_post(win, win->group[i]);
     for (uint32_t i = 0; i < win->group_size; i++) {
+        clear_post(win, win->group[i]);
         /* Full fence: our operations are visible to who counts us. */
         struct sync_word *completions = &win->peer[win->group[i]].target->completions;
         atomic_fetch_add_explicit(&completions->value, 1, memory_order_seq_cst);

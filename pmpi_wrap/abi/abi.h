@@ -5,6 +5,7 @@
 #ifndef MPIACCEL_ABI_H
 #define MPIACCEL_ABI_H
 
+#include "alloc/arena.h"
 #include "core/kernels.h"
 #include "core/say.h"
 #include "core/stats.h"
@@ -48,6 +49,7 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
  * has them. */
 #define HOST_HELPERS(X)      \
     X(Allgather)             \
+    X(Cancel)                \
     X(Comm_call_errhandler)  \
     X(Comm_free)             \
     X(Comm_get_errhandler)   \
@@ -63,15 +65,17 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
     X(Group_size)            \
     X(Group_translate_ranks) \
     X(Info_get)              \
-    X(Iprobe)                \
+    X(Irecv)                 \
     X(Isend)                 \
     X(Query_thread)          \
     X(Reduce_local)          \
+    X(Request_get_status)    \
     X(Send)                  \
     X(Type_get_contents)     \
     X(Type_get_envelope)     \
     X(Type_get_extent)       \
     X(Type_size)             \
+    X(Wait)                  \
     X(Win_call_errhandler)   \
     X(Win_get_group)
 
@@ -183,6 +187,16 @@ const struct typemap *predefined_other(MPI_Datatype type);
 
 /* Whether the host would combine these: asked where we have no kernel. */
 bool host_combines(MPI_Datatype type, MPI_Op op);
+
+/* ---- memory (mem.c) ---- */
+
+/* The alignment of an allocation with this info, a power of two (MPI-4.0, 9.2 and 12.2.2). */
+size_t alignment_in(MPI_Info info);
+
+HOT_INLINE size_t alignment_of(MPI_Info info)
+{
+    return LIKELY(info == constants.info_null) ? ARENA_GRAIN : alignment_in(info);
+}
 
 /* ---- the process (env.c) ---- */
 

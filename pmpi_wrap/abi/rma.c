@@ -59,12 +59,6 @@ static int judge_own(struct side side, const struct typemap **map)
     return wrong;
 }
 
-/* Request-based operations belong into passive epochs (MPI-4.0, 12.3.5). */
-static bool wrong_epoch(const struct win *win, const struct operation *o)
-{
-    return o->request && (uint32_t)o->rank < win->size && !win_passive(win, (uint32_t)o->rank);
-}
-
 /* The common end: count, and make the request. */
 static int done(const struct operation *o, size_t bytes)
 {
@@ -121,8 +115,6 @@ static COLD int slow_transfer(struct win *win, const struct operation *o, bool p
         return report_class(o->handle, wrong);
     if (o->rank == MPI_PROC_NULL)
         return done(o, 0);
-    if (wrong_epoch(win, o))
-        return report(o->handle, WIN_ERR_SYNC);
     struct buffer here = {(char *)o->origin.at, origin, (size_t)o->origin.count};
     struct buffer far = {NULL, there, (size_t)o->there.count};
     enum win_error error =
@@ -256,8 +248,6 @@ static COLD int slow_accumulate(struct win *win, const struct operation *o)
         return report_class(o->handle, MPI_ERR_OP);
     if (o->rank == MPI_PROC_NULL)
         return done(o, 0);
-    if (wrong_epoch(win, o))
-        return report(o->handle, WIN_ERR_SYNC);
     struct buffer from = {(char *)o->origin.at, origin, (size_t)o->origin.count};
     struct buffer back = {(char *)o->result.at, result, (size_t)o->result.count};
     struct buffer far = {NULL, there, (size_t)o->there.count};

@@ -84,6 +84,8 @@ static enum reason look_at(MPI_Comm comm, struct survey *s)
         return REASON_OFF;
     if (inside_host())
         return REASON_INSIDE;
+    if (!node.header && node.why_not == REASON_NOT_INITIALISED)
+        return REASON_NOT_INITIALISED; /* sessions alone: nothing of ours is ready, not even alone */
     if (comm == MPI_COMM_NULL || host.Comm_test_inter(comm, &inter))
         return REASON_ARGUMENTS;
     if (inter)
@@ -234,7 +236,7 @@ static enum reason create_fast(const struct request *r, void **memory, struct wi
     if (reason == REASON_COUNT) {
         void *base = r->base;
         if (r->flavor == MPI_WIN_FLAVOR_ALLOCATE && r->size >= 0)
-            base = *memory = arena_alloc((size_t)r->size, ARENA_GRAIN);
+            base = *memory = arena_alloc((size_t)r->size, alignment_of(r->info));
         reason = s.size == 1 ? settle_alone(r, base, made) : settle_together(r, &s, base, made);
         if (reason != REASON_COUNT && *memory)
             arena_free(*memory);

@@ -65,7 +65,8 @@ static void be_late(unsigned me)
     if (me == 0) {
         /* what it does before it looks at the others */
         sync_post(&flags[0].entered, 1);
-        while (atomic_load(&flags[1].entered.value) != 2 || atomic_load(&flags[2].entered.value) != 2)
+        while (atomic_load(&flags[1].entered.value) != 2 ||
+               atomic_load(&flags[2].entered.value) != 2)
             sleep_us(100);
         sleep_us(2000);
         EXPECT(!atomic_load(&left));

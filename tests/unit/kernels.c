@@ -62,78 +62,78 @@ static __int128 of_integers(enum op op, __int128 a, __int128 b)
 typedef void fill_fn(struct chance *c, enum op op, void *to);
 typedef void define_fn(enum op op, void *at, const void *from);
 
-#define FILL(name, type, statement)                                                                \
-    static void fill_##name(struct chance *c, enum op op, void *to)                                \
-    {                                                                                              \
-        type v;                                                                                    \
-        (void)op;                                                                                  \
-        statement;                                                                                 \
-        memcpy(to, &v, sizeof v);                                                                  \
+#define FILL(name, type, statement)                                 \
+    static void fill_##name(struct chance *c, enum op op, void *to) \
+    {                                                               \
+        type v;                                                     \
+        (void)op;                                                   \
+        statement;                                                  \
+        memcpy(to, &v, sizeof v);                                   \
     }
-#define DEFINE(name, type, expression)                                                             \
-    static void define_##name(enum op op, void *at, const void *from)                              \
-    {                                                                                              \
-        type a, b;                                                                                 \
-        memcpy(&a, at, sizeof a);                                                                  \
-        memcpy(&b, from, sizeof b);                                                                \
-        a = (type)(expression);                                                                    \
-        memcpy(at, &a, sizeof a);                                                                  \
+#define DEFINE(name, type, expression)                                \
+    static void define_##name(enum op op, void *at, const void *from) \
+    {                                                                 \
+        type a, b;                                                    \
+        memcpy(&a, at, sizeof a);                                     \
+        memcpy(&b, from, sizeof b);                                   \
+        a = (type)(expression);                                       \
+        memcpy(at, &a, sizeof a);                                     \
     }
 
-#define X(name, type)                                                                              \
-    FILL(name, type, v = (type)any_bits(c))                                                        \
+#define X(name, type)                       \
+    FILL(name, type, v = (type)any_bits(c)) \
     DEFINE(name, type, of_integers(op, a, b))
 PRIMS_INTEGER(X)
 PRIMS_LOGICAL(X)
 PRIMS_BYTE(X)
 #undef X
 
-#define X(name, type)                                                                              \
-    FILL(name, type, v = (type)any_real(c, op))                                                    \
-    DEFINE(name, type,                                                                             \
-           op == OP_MAX   ? (a < b ? b : a)                                                        \
-           : op == OP_MIN ? (a > b ? b : a)                                                        \
-           : op == OP_SUM ? a + b                                                                  \
+#define X(name, type)                           \
+    FILL(name, type, v = (type)any_real(c, op)) \
+    DEFINE(name, type,                          \
+           op == OP_MAX   ? (a < b ? b : a)     \
+           : op == OP_MIN ? (a > b ? b : a)     \
+           : op == OP_SUM ? a + b               \
                           : a * b)
 PRIMS_REAL(X)
 #undef X
 
-#define X(name, type)                                                                              \
-    FILL(name, type, __real__ v = any_real(c, op); __imag__ v = any_real(c, op))                   \
+#define X(name, type)                                                            \
+    FILL(name, type, __real__ v = any_real(c, op); __imag__ v = any_real(c, op)) \
     DEFINE(name, type, op == OP_SUM ? a + b : a * b)
 PRIMS_COMPLEX(X)
 #undef X
 
 /* Through the members, so that the holes stay. Few values, so that many are equal. */
-#define X(name, type)                                                                              \
-    static void fill_##name(struct chance *c, enum op op, void *to)                                \
-    {                                                                                              \
-        type *pair = to;                                                                           \
-        (void)op;                                                                                  \
-        pair->value = (__typeof__(pair->value))below(c, 3) - 1;                                    \
-        pair->index = (__typeof__(pair->index))below(c, 5) - 2;                                    \
-    }                                                                                              \
-    static void define_##name(enum op op, void *at, const void *from)                              \
-    {                                                                                              \
-        type *a = at;                                                                              \
-        const type *b = from;                                                                      \
-        bool better = op == OP_MAXLOC ? b->value > a->value : b->value < a->value;                 \
-        if (better || (a->value == b->value && b->index < a->index)) {                             \
-            a->value = b->value;                                                                   \
-            a->index = b->index;                                                                   \
-        }                                                                                          \
+#define X(name, type)                                                              \
+    static void fill_##name(struct chance *c, enum op op, void *to)                \
+    {                                                                              \
+        type *pair = to;                                                           \
+        (void)op;                                                                  \
+        pair->value = (__typeof__(pair->value))below(c, 3) - 1;                    \
+        pair->index = (__typeof__(pair->index))below(c, 5) - 2;                    \
+    }                                                                              \
+    static void define_##name(enum op op, void *at, const void *from)              \
+    {                                                                              \
+        type *a = at;                                                              \
+        const type *b = from;                                                      \
+        bool better = op == OP_MAXLOC ? b->value > a->value : b->value < a->value; \
+        if (better || (a->value == b->value && b->index < a->index)) {             \
+            a->value = b->value;                                                   \
+            a->index = b->index;                                                   \
+        }                                                                          \
     }
 PRIMS_PAIR(X)
 #undef X
 
 /* ---- what MPI defines (MPI-4.0, 6.9.2 and 6.9.4) ---- */
 
-#define BIT(op)   (1u << OP_##op)
-#define ORDER     (BIT(MAX) | BIT(MIN))
+#define BIT(op)    (1u << OP_##op)
+#define ORDER      (BIT(MAX) | BIT(MIN))
 #define ARITHMETIC (BIT(SUM) | BIT(PROD))
-#define LOGIC     (BIT(LAND) | BIT(LOR) | BIT(LXOR))
-#define BITWISE   (BIT(BAND) | BIT(BOR) | BIT(BXOR))
-#define LOCATION  (BIT(MAXLOC) | BIT(MINLOC))
+#define LOGIC      (BIT(LAND) | BIT(LOR) | BIT(LXOR))
+#define BITWISE    (BIT(BAND) | BIT(BOR) | BIT(BXOR))
+#define LOCATION   (BIT(MAXLOC) | BIT(MINLOC))
 
 static const struct prim_facts {
     const char *name;
@@ -142,8 +142,9 @@ static const struct prim_facts {
     fill_fn *fill;
     define_fn *define;
 } facts[PRIM_COUNT] = {
-#define FACTS(name, type, ops) [PRIM_##name] = {#name, sizeof(type), ops, fill_##name, define_##name},
-#define X(name, type)          FACTS(name, type, ORDER | ARITHMETIC | LOGIC | BITWISE)
+#define FACTS(name, type, ops) \
+    [PRIM_##name] = {#name, sizeof(type), ops, fill_##name, define_##name},
+#define X(name, type) FACTS(name, type, ORDER | ARITHMETIC | LOGIC | BITWISE)
     PRIMS_INTEGER(X)
 #undef X
 #define X(name, type) FACTS(name, type, ORDER | ARITHMETIC)
@@ -189,8 +190,8 @@ static bool idle(enum prim prim, size_t byte)
     }
 }
 
-static void check(const struct kernels *table, const char *set, enum op op, enum prim prim, size_t n,
-                  size_t inout_shift, size_t in_shift, struct chance *c)
+static void check(const struct kernels *table, const char *set, enum op op, enum prim prim,
+                  size_t n, size_t inout_shift, size_t in_shift, struct chance *c)
 {
     static _Alignas(64) unsigned char inout[ROOM], in[ROOM], in_before[ROOM], a[ROOM], b[ROOM];
     const struct prim_facts *f = &facts[prim];

@@ -1,6 +1,6 @@
 /* The locks in shared memory: who excludes whom, and that nobody starves. */
 #include "core/lock.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/endless.h"
 
 #include <string.h>
 
@@ -12,9 +12,9 @@ static struct {
     uint64_t a, b;
 } guarded;
 
-static void begin(bool crowded)
+static void begin(bool busy)
 {
-    sync_configure(crowded, NULL);
+    sync_configure(busy, NULL);
     word = (struct sync_word){0};
     guarded.a = guarded.b = 0;
 }
@@ -45,8 +45,8 @@ START_TEST(a_mutex_excludes)
 {
     rounds = effort(2000);
     for (unsigned size = 2; size <= 8; size *= 2)
-        for (int crowded = 0; crowded < 2; crowded++) {
-            begin(crowded);
+        for (int busy = 0; busy < 2; busy++) {
+            begin(busy);
             as_ranks(size, count_under_mutex);
             ck_assert_uint_eq(guarded.a, (uint64_t)size * rounds);
             ck_assert_uint_eq(word.value, 0);
@@ -82,8 +82,8 @@ START_TEST(a_writer_excludes_readers_and_writers)
 {
     rounds = effort(2000);
     for (unsigned size = 2; size <= 8; size *= 2)
-        for (int crowded = 0; crowded < 2; crowded++) {
-            begin(crowded);
+        for (int busy = 0; busy < 2; busy++) {
+            begin(busy);
             as_ranks(size, read_or_write);
             ck_assert_uint_eq(guarded.a, guarded.b);
             ck_assert_uint_eq(word.value, 0);
@@ -104,6 +104,94 @@ START_TEST(readers_share)
     rwlock_lock_exclusive(&word, 0);
     rwlock_unlock_exclusive(&word);
     ck_assert_uint_eq(word.value, 0);
+}
+END_TEST
+
+/* ---- who lets go wakes who sleeps ---- */
+
+typedef void lock_fn(unsigned me);
+
+static void take_mutex(unsigned me)
+{
+    (void)me;
+    mutex_lock(&word);
+}
+
+static void drop_mutex(unsigned me)
+{
+    (void)me;
+    mutex_unlock(&word);
+}
+
+static void take_exclusive(unsigned me)
+{
+    rwlock_lock_exclusive(&word, me);
+}
+
+static void drop_exclusive(unsigned me)
+{
+    (void)me;
+    rwlock_unlock_exclusive(&word);
+}
+
+static void take_shared(unsigned me)
+{
+    rwlock_lock_shared(&word, me);
+}
+
+static void drop_shared(unsigned me)
+{
+    (void)me;
+    rwlock_unlock_shared(&word);
+}
+
+static void await_no_readers(unsigned me)
+{
+    rwlock_await_no_readers(&word, me);
+}
+
+static void nothing(unsigned me)
+{
+    (void)me;
+}
+
+static lock_fn *first_takes, *first_drops, *then_takes, *then_drops;
+
+static void one_after_the_other(unsigned me)
+{
+    if (me == 0) {
+        first_takes(me);
+        all_here();
+        await_sleeper(&word);
+        first_drops(me);
+    } else {
+        all_here();
+        then_takes(me);
+        then_drops(me);
+    }
+}
+
+START_TEST(who_lets_go_wakes_who_sleeps)
+{
+    static const struct {
+        lock_fn *take, *drop, *then, *end;
+    } pairs[] = {{take_mutex, drop_mutex, take_mutex, drop_mutex},
+                 {take_exclusive, drop_exclusive, take_exclusive, drop_exclusive},
+                 {take_exclusive, drop_exclusive, take_shared, drop_shared},
+                 {take_shared, drop_shared, take_exclusive, drop_exclusive},
+                 {take_shared, drop_shared, await_no_readers, nothing}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        for (int round = 0; round < 5; round++) {
+            begin(true);
+            endless = true;
+            first_takes = pairs[i].take;
+            first_drops = pairs[i].drop;
+            then_takes = pairs[i].then;
+            then_drops = pairs[i].end;
+            as_ranks(2, one_after_the_other);
+            ck_assert_uint_eq(word.value, 0);
+        }
+    endless = false;
 }
 END_TEST
 
@@ -144,8 +232,8 @@ START_TEST(readers_do_not_starve_a_writer)
 {
     rounds = effort(20);
     hold_us = 300;
-    for (int crowded = 0; crowded < 2; crowded++) {
-        begin(crowded);
+    for (int busy = 0; busy < 2; busy++) {
+        begin(busy);
         longest_ns = 0;
         start_ns = sync_now_ns();
         atomic_store(&over, false);
@@ -173,8 +261,8 @@ static void greedy_writer(unsigned me)
 START_TEST(writers_do_not_starve_each_other)
 {
     rounds = 600;
-    for (int crowded = 0; crowded < 2; crowded++) {
-        begin(crowded);
+    for (int busy = 0; busy < 2; busy++) {
+        begin(busy);
         memset(turns, 0, sizeof turns);
         atomic_store(&all_turns, 0);
         as_ranks(4, greedy_writer);
@@ -220,8 +308,8 @@ static void need_a_second_reader(unsigned me)
 
 START_TEST(a_reader_passes_a_claim_in_the_end)
 {
-    for (int crowded = 0; crowded < 2; crowded++) {
-        begin(crowded);
+    for (int busy = 0; busy < 2; busy++) {
+        begin(busy);
         atomic_store(&over, false);
         as_ranks(3, need_a_second_reader);
         ck_assert_uint_eq(word.value, 0);
@@ -248,9 +336,9 @@ static void leave_one_by_one(unsigned me)
 
 START_TEST(waiting_for_readers_to_leave_leaves_no_claim)
 {
-    for (int crowded = 0; crowded < 2; crowded++)
+    for (int busy = 0; busy < 2; busy++)
         for (unsigned round = 0; round < effort(20); round++) {
-            begin(crowded);
+            begin(busy);
             atomic_store(&all_turns, 0);
             as_ranks(5, leave_one_by_one);
             ck_assert_uint_eq(word.value, 0);
@@ -260,5 +348,6 @@ START_TEST(waiting_for_readers_to_leave_leaves_no_claim)
 END_TEST
 
 UNIT_MAIN(a_mutex_excludes, a_writer_excludes_readers_and_writers, readers_share,
-          readers_do_not_starve_a_writer, writers_do_not_starve_each_other,
-          a_reader_passes_a_claim_in_the_end, waiting_for_readers_to_leave_leaves_no_claim)
+          who_lets_go_wakes_who_sleeps, readers_do_not_starve_a_writer,
+          writers_do_not_starve_each_other, a_reader_passes_a_claim_in_the_end,
+          waiting_for_readers_to_leave_leaves_no_claim)

@@ -1,5 +1,5 @@
-/* What the unit tests share. A unit test is one Check program that knows the modules and no MPI; its
- * ranks are threads, so that ThreadSanitizer sees the protocols, or forked processes.
+/* What the unit tests share. A unit test is one Check program that knows the modules and no MPI;
+ * its ranks are threads, so that ThreadSanitizer sees the protocols, or forked processes.
  *
  * Check's assertions jump out of the case, so they are for the main thread. Threads and children
  * say EXPECT, which counts; no_failures() then ends the case. */
@@ -16,13 +16,13 @@
 
 static _Atomic int unit_failures;
 
-#define EXPECT(condition, ...)                                                                     \
-    do {                                                                                           \
-        if (!(condition) && atomic_fetch_add(&unit_failures, 1) < 10) {                            \
-            fprintf(stderr, "%s:%d: %s:", __FILE__, __LINE__, #condition);                        \
-            fprintf(stderr, " " __VA_ARGS__);                                                       \
-            fputc('\n', stderr);                                                                   \
-        }                                                                                          \
+#define EXPECT(condition, ...)                                             \
+    do {                                                                   \
+        if (!(condition) && atomic_fetch_add(&unit_failures, 1) < 10) {    \
+            fprintf(stderr, "%s:%d: %s:", __FILE__, __LINE__, #condition); \
+            fprintf(stderr, " " __VA_ARGS__);                              \
+            fputc('\n', stderr);                                           \
+        }                                                                  \
     } while (0)
 
 static inline void no_failures(void)
@@ -32,10 +32,10 @@ static inline void no_failures(void)
 }
 
 /* An assertion of the main thread for loops: Check's own make a system call each. */
-#define INSIST(condition, ...)                                                                     \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            ck_abort_msg(__VA_ARGS__);                                                             \
+#define INSIST(condition, ...)         \
+    do {                               \
+        if (!(condition))              \
+            ck_abort_msg(__VA_ARGS__); \
     } while (0)
 
 /* How often to try what may go wrong: `rounds`, as a rule; UNIT_EFFORT is in percent. */
@@ -164,12 +164,12 @@ static inline int unit_main(const char *name, const TTest *const cases[], size_t
 }
 
 /* One case each; CK_RUN_CASE=name runs only that one. */
-#define UNIT_MAIN(...)                                                                             \
-    int main(int argc, char **argv)                                                                \
-    {                                                                                              \
-        (void)argc;                                                                                \
-        const TTest *const cases[] = {__VA_ARGS__};                                                \
-        return unit_main(argv[0], cases, sizeof cases / sizeof *cases);                            \
+#define UNIT_MAIN(...)                                                  \
+    int main(int argc, char **argv)                                     \
+    {                                                                   \
+        (void)argc;                                                     \
+        const TTest *const cases[] = {__VA_ARGS__};                     \
+        return unit_main(argv[0], cases, sizeof cases / sizeof *cases); \
     }
 
 #endif

@@ -1,0 +1,102 @@
+/* Sizes and addresses that are wrong give the class that the standard names, through one error
+ * handler, and harm nothing. It is that of MPI_COMM_WORLD, since MPI-4 that of MPI_COMM_SELF; hosts
+ * do not agree.
+ *
+ *   alloc_errors          of MPI_Alloc_mem: any host's answers
+ *   alloc_errors free     of MPI_Free_mem: what hosts alone leave undefined
+ */
+#include "test.h"
+
+static int calls, last_class;
+
+static void note(MPI_Comm *comm, int *error, ...)
+{
+    (void)comm;
+    calls++;
+    MPI_Error_class(*error, &last_class);
+}
+
+/* The call fails, in one call of the handler. */
+#define CHECK_ERROR(call, expected)                                                            \
+    do {                                                                                       \
+        calls = 0;                                                                             \
+        CHECK_CLASS(call, expected);                                                           \
+        CHECK(calls == 1 && last_class == (expected), "%s: handler called %d times, class %d", \
+              #call, calls, last_class);                                                       \
+    } while (0)
+
+static void of_sizes(void)
+{
+    void *at, *untouched = &at;
+    at = untouched;
+    CHECK_ERROR(MPI_Alloc_mem(-1, MPI_INFO_NULL, &at), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Alloc_mem(INTPTR_MIN, MPI_INFO_NULL, &at), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Alloc_mem(INTPTR_MAX, MPI_INFO_NULL, &at), MPI_ERR_NO_MEM);
+    CHECK_ERROR(MPI_Alloc_mem((MPI_Aint)1 << 50, MPI_INFO_NULL, &at), MPI_ERR_NO_MEM);
+    CHECK_ERROR(MPI_Alloc_mem(8, MPI_INFO_NULL, NULL), MPI_ERR_ARG);
+}
+
+static void of_addresses(void)
+{
+    char *small, *large, *live;
+    MPI_Alloc_mem(1000, MPI_INFO_NULL, &live);
+    memset(live, 7, 1000);
+    MPI_Alloc_mem(1000, MPI_INFO_NULL, &small);
+    MPI_Alloc_mem(50 << 20, MPI_INFO_NULL, &large);
+    memset(small, 1, 1000);
+    memset(large, 2, 50 << 20);
+    static const size_t interior[] = {1, 8, 63, 64, 128, 512, 999};
+    for (size_t i = 0; i < sizeof interior / sizeof *interior; i++) {
+        CHECK_ERROR(MPI_Free_mem(small + interior[i]), MPI_ERR_BASE);
+        CHECK_ERROR(MPI_Free_mem(large + interior[i]), MPI_ERR_BASE);
+    }
+    CHECK_ERROR(MPI_Free_mem(large + (25 << 20)), MPI_ERR_BASE);
+    for (int i = 0; i < 1000; i++)
+        CHECK(small[i] == 1, "byte %d: %d", i, small[i]);
+    for (int i = 0; i < 50 << 20; i += 4000)
+        CHECK(large[i] == 2, "byte %d: %d", i, large[i]);
+    CHECK_CLASS(MPI_Free_mem(small), MPI_SUCCESS);
+    CHECK_CLASS(MPI_Free_mem(large), MPI_SUCCESS);
+    CHECK_ERROR(MPI_Free_mem(small), MPI_ERR_BASE);
+    CHECK_ERROR(MPI_Free_mem(large), MPI_ERR_BASE);
+    CHECK_ERROR(MPI_Free_mem(small), MPI_ERR_BASE);
+    for (int i = 0; i < 1000; i++)
+        CHECK(live[i] == 7, "byte %d: %d", i, live[i]);
+    CHECK_CLASS(MPI_Free_mem(live), MPI_SUCCESS);
+}
+
+/* What was freed twice is not given out twice. */
+static void allocator_is_well(void)
+{
+    enum { PIECES = 300 };
+    static char *at[PIECES];
+    static const size_t sizes[] = {1000, 64, 4096, 50000};
+    for (int i = 0; i < PIECES; i++) {
+        MPI_Alloc_mem((MPI_Aint)sizes[i % 4], MPI_INFO_NULL, &at[i]);
+        memset(at[i], i, sizes[i % 4]);
+    }
+    for (int i = 0; i < PIECES; i++) {
+        for (size_t p = 0; p < sizes[i % 4]; p++)
+            if (at[i][p] != (char)i) {
+                CHECK(false, "piece %d, byte %zu: %d", i, p, at[i][p]);
+                break;
+            }
+        CHECK_CLASS(MPI_Free_mem(at[i]), MPI_SUCCESS);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv);
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(note, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    if (argc > 1 && !strcmp(argv[1], "free"))
+        of_addresses();
+    else
+        of_sizes();
+    allocator_is_well();
+    MPI_Errhandler_free(&handler);
+    return test_end();
+}

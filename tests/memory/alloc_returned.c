@@ -1,0 +1,90 @@
+/* Memory that was freed goes back to the system: half a gibibyte in one piece, and less in many and
+ * small ones freed in any order, by one thread and by another than allocated it. What
+ * is in memory of this process tells. */
+#include "test.h"
+
+#include <pthread.h>
+
+enum { MIB = 1 << 20 };
+
+/* KiB of shared memory present in this process; what others have touched is not here. */
+static long present_kib(void)
+{
+    static const char *const keys[] = {"RssShmem:", "RssAnon:"};
+    char line[256];
+    long sum = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status))
+        for (int k = 0; k < 2; k++)
+            if (!strncmp(line, keys[k], strlen(keys[k])))
+                sum += atol(line + strlen(keys[k]));
+    fclose(status);
+    return sum;
+}
+
+static size_t piece_size, pieces;
+static char **piece;
+
+static void *allocate(void *unused)
+{
+    for (size_t i = 0; i < pieces; i++) {
+        MPI_Alloc_mem((MPI_Aint)piece_size, MPI_INFO_NULL, &piece[i]);
+        memset(piece[i], 1, piece_size);
+    }
+    return unused;
+}
+
+static void *release(void *unused)
+{
+    /* A stride that visits all: the numbers of pieces are powers of two. */
+    for (size_t i = 0; i < pieces; i++)
+        MPI_Free_mem(piece[i * 7 % pieces]);
+    return unused;
+}
+
+static void in_thread(void *work(void *))
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, NULL);
+    pthread_join(thread, NULL);
+}
+
+static void goes_back(size_t size, size_t total, bool threads)
+{
+    piece_size = size;
+    pieces = total / size;
+    piece = malloc(pieces * sizeof *piece);
+    memset(piece, 0, pieces * sizeof *piece);
+    long before = present_kib();
+    if (threads)
+        in_thread(allocate);
+    else
+        allocate(NULL);
+    long touched = present_kib() - before, all = (long)(total >> 10);
+    CHECK(touched > all - 40 * 1024, "pieces of %zu: %ld KiB touched", size, touched);
+    if (threads)
+        in_thread(release);
+    else
+        release(NULL);
+    long kept = present_kib() - before;
+    /* What may stay ready, and what jemalloc keeps besides. */
+    CHECK(kept < 40 * 1024, "pieces of %zu: %ld of %ld KiB still there", size, kept, all);
+    free(piece);
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &test_rank);
+    if (test_rank == 0) {
+        goes_back((size_t)512 * MIB, (size_t)512 * MIB, false);
+        goes_back(8 * MIB, (size_t)128 * MIB, false);
+        goes_back(64 << 10, (size_t)128 * MIB, false);
+        goes_back(1 << 10, (size_t)128 * MIB, false);
+        goes_back(2 * MIB, (size_t)128 * MIB, true);
+        goes_back(16 << 10, (size_t)128 * MIB, true);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    return test_end();
+}

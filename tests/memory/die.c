@@ -1,0 +1,75 @@
+/* Ways to die, for the scripts of this folder. Writes its process id into the file DIE_PIDS, then
+ * rank 1 (or the one there is) does what the argument says, while the others wait for it.
+ *
+ *   die abort             of abort(), with memory touched
+ *   die mpi_abort         calls MPI_Abort
+ *   die epoch             of SIGKILL between two fences; the others wait in the second
+ *   die lock              of SIGKILL holding the lock that the others want
+ *   die start             of SIGKILL before it posts; the others wait in MPI_Win_start or complete
+ *   die leave STATUS      exits without MPI_Finalize; the others wait in a fence
+ */
+#include "test.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+static void note_pid(void)
+{
+    const char *path = getenv("DIE_PIDS");
+    int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT, 0600) : -1;
+    if (fd >= 0) {
+        dprintf(fd, "%d\n", getpid());
+        close(fd);
+    }
+}
+
+static void die(void)
+{
+    kill(getpid(), SIGKILL);
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv);
+    const char *how = argc > 1 ? argv[1] : "abort";
+    int victim = test_size > 1 ? 1 : 0;
+    long *memory = window_memory(1 << 20), value = 1;
+    MPI_Win win = window_over(memory, 1 << 20, 8);
+    MPI_Group world, other;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    note_pid();
+    MPI_Win_fence(0, win);
+    MPI_Put(&value, 1, MPI_LONG, test_next(), 0, 1, MPI_LONG, win);
+    if (test_rank == victim) {
+        if (!strcmp(how, "abort"))
+            abort();
+        if (!strcmp(how, "mpi_abort"))
+            MPI_Abort(MPI_COMM_WORLD, 3);
+        if (!strcmp(how, "epoch"))
+            die();
+        if (!strcmp(how, "leave"))
+            exit(atoi(argv[2]));
+    }
+    MPI_Win_fence(0, win);
+    if (!strcmp(how, "lock")) {
+        if (test_rank == victim)
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (test_rank == victim)
+            die();
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    }
+    if (!strcmp(how, "start")) {
+        MPI_Group_incl(world, 1, &victim, &other);
+        if (test_rank == victim) {
+            usleep(100000);
+            die();
+        }
+        MPI_Win_start(other, 0, win);
+        MPI_Put(&value, 1, MPI_LONG, victim, 1, 1, MPI_LONG, win);
+        MPI_Win_complete(win);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    return 0;
+}

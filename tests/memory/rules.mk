@@ -1,0 +1,15 @@
+# Programs of memory, life and death: some are tests of their own, some are run by the scripts here.
+
+MEMORY_TOOLS := no_memfd
+MEMORY_PROGRAMS := $(filter-out $(MEMORY_TOOLS),$(patsubst tests/memory/%.c,%,$(wildcard tests/memory/*.c)))
+
+define memory_test_rules
+build/test/$(1)/%: tests/memory/%.c $$(TEST_HEADERS) build/config.mk
+	@mkdir -p $$(@D)
+	$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread
+build/test/$(1)/%.so: tests/memory/%.c build/config.mk
+	@mkdir -p $$(@D)
+	$$(CC) $$(TEST_FLAGS) -fPIC -shared $$< -o $$@
+tests: $$(addprefix build/test/$(1)/,$$(MEMORY_PROGRAMS) $$(MEMORY_TOOLS:%=%.so))
+endef
+$(foreach abi,$(ABIS),$(eval $(call memory_test_rules,$(abi))))

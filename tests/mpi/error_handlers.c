@@ -1,0 +1,112 @@
+/* Errors of fast calls go through the window's own error handler: one that returns, or a function
+ * of the program, which is called once, with the window and the class; it can be changed, and that
+ * of the communicator is not asked. Errors of creating a window are the communicator's. */
+#include "test.h"
+
+static MPI_Win win, called_with;
+static int called, last_class, comm_called;
+
+static void on_window(MPI_Win *w, int *code, ...)
+{
+    called++;
+    called_with = *w;
+    last_class = class_of(*code);
+}
+
+static void on_comm(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    comm_called++;
+    last_class = class_of(*code);
+}
+
+static int memory_value, *memory;
+
+static void expect(int times, int error_class, const char *what)
+{
+    CHECK(called == times, "%s: the handler was called %d times", what, called);
+    CHECK(last_class == error_class, "%s: class %d", what, last_class);
+    CHECK(called_with == win, "%s: the handler was given another window", what);
+    called = 0;
+    last_class = MPI_SUCCESS;
+}
+
+static void through_function(void)
+{
+    int value = 1;
+    CHECK_CLASS(MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win), MPI_ERR_RMA_SYNC);
+    expect(1, MPI_ERR_RMA_SYNC, "put outside an epoch");
+    CHECK_CLASS(MPI_Win_unlock(0, win), MPI_ERR_RMA_SYNC);
+    expect(1, MPI_ERR_RMA_SYNC, "unlock");
+    CHECK_CLASS(MPI_Win_flush(0, win), MPI_ERR_RMA_SYNC);
+    expect(1, MPI_ERR_RMA_SYNC, "flush");
+    CHECK_CLASS(MPI_Win_complete(win), MPI_ERR_RMA_SYNC);
+    expect(1, MPI_ERR_RMA_SYNC, "complete");
+    CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, test_size, 0, win), MPI_ERR_RANK);
+    expect(1, MPI_ERR_RANK, "lock");
+    CHECK_CLASS(MPI_Win_lock(99, 0, 0, win), MPI_ERR_LOCKTYPE);
+    expect(1, MPI_ERR_LOCKTYPE, "lock of no type");
+    CHECK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win) == MPI_SUCCESS);
+    CHECK_CLASS(MPI_Put(&value, 1, MPI_INT, 0, 1, 1, MPI_INT, win), MPI_ERR_RMA_RANGE);
+    expect(1, MPI_ERR_RMA_RANGE, "put beyond the window");
+    CHECK_CLASS(MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_OP_NULL, win), MPI_ERR_OP);
+    expect(1, MPI_ERR_OP, "accumulate");
+    CHECK_CLASS(MPI_Put(&value, -1, MPI_INT, 0, 0, 1, MPI_INT, win), MPI_ERR_COUNT);
+    expect(1, MPI_ERR_COUNT, "put of a negative count");
+    CHECK_CLASS(MPI_Win_free(&win), MPI_ERR_RMA_SYNC);
+    expect(1, MPI_ERR_RMA_SYNC, "free");
+    CHECK(win != MPI_WIN_NULL);
+    CHECK(MPI_Win_unlock(0, win) == MPI_SUCCESS);
+    CHECK(!called && !comm_called);
+}
+
+static void of_creation(void)
+{
+    MPI_Win none = MPI_WIN_NULL;
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(on_comm, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    comm_called = 0;
+    CHECK(MPI_Win_create(memory, -5, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &none) != MPI_SUCCESS);
+    CHECK(comm_called == 1 && last_class == MPI_ERR_SIZE, "%d, %d", comm_called, last_class);
+    CHECK(MPI_Win_create(memory, 4, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &none) != MPI_SUCCESS);
+    CHECK(comm_called == 2 && last_class == MPI_ERR_DISP, "%d, %d", comm_called, last_class);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Errhandler_free(&handler);
+    called = 0;
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv);
+    bool fatal = argc > 1 && !strcmp(argv[1], "fatal");
+    memory = window_memory(sizeof *memory);
+    MPI_Errhandler handler, before;
+    MPI_Win_create(memory, sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_get_errhandler(win, &before);
+    CHECK(before == MPI_ERRORS_ARE_FATAL);
+    if (fatal) {
+        /* The status of the job tells whether this ends it. */
+        if (test_rank == 0)
+            MPI_Put(&memory_value, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+        MPI_Barrier(MPI_COMM_WORLD);
+        return test_end();
+    }
+    MPI_Win_create_errhandler(on_window, &handler);
+    MPI_Win_set_errhandler(win, handler);
+    through_function();
+    through_function();
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    CHECK_CLASS(MPI_Win_unlock(0, win), MPI_ERR_RMA_SYNC);
+    CHECK(!called, "the handler was called after it had been replaced");
+    MPI_Win_set_errhandler(win, handler);
+    MPI_Errhandler_free(&handler); /* lives on in the window */
+    through_function();
+    if (argc > 1 && !strcmp(argv[1], "creation"))
+        of_creation();
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(*memory == 0);
+    CHECK(MPI_Win_free(&win) == MPI_SUCCESS);
+    MPI_Free_mem(memory);
+    return test_end();
+}

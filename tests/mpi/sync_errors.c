@@ -1,0 +1,152 @@
+/* Synchronisation out of place is MPI_ERR_RMA_SYNC, and changes nothing: the epoch that was open is
+ * open still, and the next correct call succeeds (H21). Every rank makes the same mistakes, so that
+ * nobody waits for somebody whose call has failed. */
+#include "test.h"
+
+static MPI_Win win;
+static MPI_Group self;
+static int *memory, one = 1, flag;
+
+#define SYNC(call) CHECK_CLASS(call, MPI_ERR_RMA_SYNC)
+#define FINE(call) CHECK_CLASS(call, MPI_SUCCESS)
+
+static int put(int target)
+{
+    return MPI_Put(&one, 1, MPI_INT, target, 0, 1, MPI_INT, win);
+}
+
+static void everything_ends_nothing(void)
+{
+    SYNC(MPI_Win_complete(win));
+    SYNC(MPI_Win_wait(win));
+    SYNC(MPI_Win_test(win, &flag));
+    SYNC(MPI_Win_unlock(test_rank, win));
+    SYNC(MPI_Win_unlock_all(win));
+    SYNC(MPI_Win_flush(test_rank, win));
+    SYNC(MPI_Win_flush_local(test_rank, win));
+    SYNC(MPI_Win_flush_all(win));
+    SYNC(MPI_Win_flush_local_all(win));
+    SYNC(put(test_rank));
+}
+
+static void within_lock(void)
+{
+    int other = test_next();
+    FINE(MPI_Win_lock(MPI_LOCK_SHARED, other, 0, win));
+    SYNC(MPI_Win_lock(MPI_LOCK_SHARED, other, 0, win));
+    SYNC(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other, 0, win));
+    SYNC(MPI_Win_lock(MPI_LOCK_SHARED, other, MPI_MODE_NOCHECK, win));
+    SYNC(MPI_Win_lock_all(0, win));
+    SYNC(MPI_Win_unlock_all(win));
+    SYNC(MPI_Win_start(self, 0, win));
+    SYNC(MPI_Win_complete(win));
+    SYNC(MPI_Win_fence(0, win));
+    SYNC(MPI_Win_free(&win));
+    if (other != test_rank) {
+        SYNC(MPI_Win_unlock(test_rank, win));
+        SYNC(MPI_Win_flush(test_rank, win));
+        SYNC(put(test_rank));
+    }
+    FINE(put(other));
+    FINE(MPI_Win_flush(other, win));
+    FINE(MPI_Win_unlock(other, win));
+    SYNC(MPI_Win_unlock(other, win));
+}
+
+static void within_lock_all(void)
+{
+    FINE(MPI_Win_lock_all(0, win));
+    SYNC(MPI_Win_lock_all(0, win));
+    SYNC(MPI_Win_lock(MPI_LOCK_SHARED, test_next(), 0, win));
+    SYNC(MPI_Win_unlock(test_next(), win));
+    SYNC(MPI_Win_start(self, 0, win));
+    SYNC(MPI_Win_fence(0, win));
+    SYNC(MPI_Win_free(&win));
+    FINE(put(test_next()));
+    FINE(MPI_Win_flush_all(win));
+    FINE(MPI_Win_unlock_all(win));
+    SYNC(MPI_Win_unlock_all(win));
+}
+
+static void within_start_and_post(void)
+{
+    FINE(MPI_Win_post(self, 0, win));
+    SYNC(MPI_Win_post(self, 0, win));
+    SYNC(MPI_Win_fence(0, win));
+    SYNC(MPI_Win_free(&win));
+    FINE(MPI_Win_start(self, 0, win));
+    SYNC(MPI_Win_start(self, 0, win));
+    SYNC(MPI_Win_lock(MPI_LOCK_SHARED, test_rank, 0, win));
+    SYNC(MPI_Win_lock_all(0, win));
+    SYNC(MPI_Win_flush(test_rank, win));
+    SYNC(MPI_Win_fence(0, win));
+    SYNC(MPI_Win_free(&win));
+    if (test_size > 1)
+        SYNC(put(test_next())); /* not in the group */
+    FINE(MPI_Win_test(win, &flag));
+    CHECK(!flag);
+    FINE(put(test_rank));
+    FINE(MPI_Win_complete(win));
+    SYNC(MPI_Win_complete(win));
+    FINE(MPI_Win_wait(win));
+    SYNC(MPI_Win_wait(win));
+}
+
+static void within_fence(void)
+{
+    FINE(MPI_Win_fence(0, win));
+    SYNC(MPI_Win_flush(test_rank, win));
+    SYNC(MPI_Win_unlock(test_rank, win));
+    SYNC(MPI_Win_complete(win));
+    SYNC(MPI_Win_wait(win));
+    FINE(put(test_next()));
+    /* The fence that ends this epoch is missing. */
+    SYNC(MPI_Win_lock(MPI_LOCK_SHARED, test_rank, 0, win));
+    SYNC(MPI_Win_lock_all(0, win));
+    SYNC(MPI_Win_start(self, 0, win));
+    FINE(MPI_Win_fence(0, win));
+    /* A fence's epoch that was not used ends when another begins. */
+    FINE(MPI_Win_lock(MPI_LOCK_SHARED, test_next(), 0, win));
+    FINE(MPI_Win_unlock(test_next(), win));
+    SYNC(put(test_rank));
+    FINE(MPI_Win_fence(0, win));
+    FINE(MPI_Win_lock_all(0, win));
+    FINE(MPI_Win_unlock_all(win));
+    SYNC(put(test_rank));
+    FINE(MPI_Win_fence(0, win));
+    FINE(MPI_Win_start(MPI_GROUP_EMPTY, 0, win));
+    FINE(MPI_Win_complete(win));
+    SYNC(put(test_rank));
+    FINE(MPI_Win_fence(0, win));
+    FINE(MPI_Win_post(MPI_GROUP_EMPTY, 0, win));
+    FINE(MPI_Win_wait(win));
+    SYNC(put(test_rank));
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv);
+    memory = window_memory(sizeof *memory);
+    win = window_over(memory, sizeof *memory, sizeof *memory);
+    MPI_Group world;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &test_rank, &self);
+    void (*const cases[])(void) = {everything_ends_nothing, within_lock, within_lock_all,
+                                   within_start_and_post, within_fence};
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            cases[i]();
+            MPI_Barrier(MPI_COMM_WORLD);
+            int expected = i > 0;
+            CHECK(*memory == expected, "case %d left %d", (int)i, *memory);
+            *memory = 0;
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+    everything_ends_nothing();
+    MPI_Group_free(&self);
+    MPI_Group_free(&world);
+    FINE(MPI_Win_free(&win));
+    CHECK(win == MPI_WIN_NULL);
+    MPI_Free_mem(memory);
+    return test_end();
+}

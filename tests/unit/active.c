@@ -1,0 +1,383 @@
+/* Fence, and post/start/complete/wait: what one rank stored another finds, ranks that run ahead
+ * meet the right epoch, and what is out of order is refused. */
+#include "tests/unit/endless.h"
+#include "tests/unit/windows.h"
+
+static unsigned rounds;
+
+static void begin(unsigned size, bool busy)
+{
+    sync_configure(busy, NULL);
+    create_window(size, 1024, 8);
+}
+
+static int64_t *words(unsigned rank)
+{
+    return (int64_t *)part[rank].base;
+}
+
+/* ---- fence ---- */
+
+/* Everybody tells everybody the round; plain accesses, for ThreadSanitizer. */
+static void tell_all_between_fences(unsigned me)
+{
+    struct chance c = {me};
+    EXPECT(win_fence(view[me], false) == WIN_OK);
+    for (int64_t round = 1; round <= rounds; round++) {
+        for (unsigned r = 0; r < unit_ranks.size; r++)
+            EXPECT(put_words(me, &round, (int)r, me, 1) == WIN_OK);
+        dawdle(&c);
+        EXPECT(win_fence(view[me], false) == WIN_OK);
+        for (unsigned r = 0; r < unit_ranks.size; r++)
+            EXPECT(words(me)[r] == round, "%u: %jd of %u in round %jd", me, (intmax_t)words(me)[r],
+                   r, (intmax_t)round);
+        dawdle(&c);
+        EXPECT(win_fence(view[me], round == rounds) == WIN_OK);
+    }
+}
+
+START_TEST(what_all_stored_before_a_fence_all_find_after_it)
+{
+    rounds = effort(200);
+    for (unsigned size = 2; size <= 10; size += 4) {
+        begin(size, size > 2);
+        as_ranks(size, tell_all_between_fences);
+        free_window(size);
+    }
+}
+END_TEST
+
+static void fence_nosucceed(unsigned me)
+{
+    EXPECT(win_fence(view[me], true) == WIN_OK);
+}
+
+static void fence(unsigned me)
+{
+    EXPECT(win_fence(view[me], false) == WIN_OK);
+}
+
+/* An unused fence epoch gives way to any other; a used one does not. */
+START_TEST(a_fence_epoch_gives_way_while_it_is_unused)
+{
+    int64_t word = 1;
+    begin(2, false);
+    as_ranks(2, fence_nosucceed);
+    ck_assert_int_eq(put_words(0, &word, 1, 0, 1), WIN_ERR_SYNC);
+    as_ranks(2, fence);
+    ck_assert(win_idle(view[0]));
+    ck_assert_int_eq(put_words(0, &word, 1, 0, 1), WIN_OK);
+    ck_assert_int_eq(win_lock(view[0], WIN_SHARED, 1), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_lock_all(view[0], false), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_start(view[0], (int[]){1}, 1), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_post(view[0], (int[]){1}, 1), WIN_ERR_SYNC);
+    ck_assert_int_eq(put_words(0, &word, 1, 1, 1), WIN_OK);
+    ck_assert_int_eq(win_lock(view[1], WIN_SHARED, 0), WIN_OK);
+    ck_assert_int_eq(put_words(1, &word, 1, 2, 1), WIN_ERR_SYNC); /* the fence epoch is over */
+    ck_assert_int_eq(win_unlock(view[1], 0), WIN_OK);
+    ck_assert_int_eq(put_words(1, &word, 0, 2, 1), WIN_ERR_SYNC);
+    as_ranks(2, fence);
+    ck_assert_int_eq(win_lock_all(view[0], false), WIN_OK);
+    ck_assert_int_eq(win_unlock_all(view[0]), WIN_OK);
+    ck_assert_int_eq(win_start(view[1], NULL, 0), WIN_OK);
+    ck_assert_int_eq(put_words(1, &word, 0, 2, 1), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_complete(view[1]), WIN_OK);
+    free_window(2);
+}
+END_TEST
+
+/* ---- post, start, complete, wait ---- */
+
+/* A ring in which each is origin of its right neighbour and target of its left one. Nothing but the
+ * epochs keeps the ranks in step, so some run ahead. */
+static void hand_on_around_a_ring(unsigned me)
+{
+    struct chance c = {me};
+    unsigned size = unit_ranks.size;
+    int right = (int)((me + 1) % size), left = (int)((me + size - 1) % size);
+    for (int64_t round = 1; round <= rounds; round++) {
+        EXPECT(win_post(view[me], &left, 1) == WIN_OK);
+        dawdle(&c);
+        EXPECT(win_start(view[me], &right, 1) == WIN_OK);
+        if (below(&c, 2)) /* or the epoch waits for its post when it ends */
+            EXPECT(put_words(me, &round, right, 1, 1) == WIN_OK);
+        EXPECT(put_words(me, &round, right, 0, 1) == WIN_OK);
+        dawdle(&c);
+        EXPECT(win_complete(view[me]) == WIN_OK);
+        bool done = false;
+        if (below(&c, 2))
+            for (; !done; sched_yield())
+                EXPECT(win_test(view[me], &done) == WIN_OK);
+        else
+            EXPECT(win_wait(view[me]) == WIN_OK);
+        EXPECT(words(me)[0] == round, "%u: %jd in round %jd", me, (intmax_t)words(me)[0],
+               (intmax_t)round);
+        dawdle(&c);
+    }
+}
+
+START_TEST(neighbours_hand_on_what_they_stored)
+{
+    rounds = effort(600);
+    for (unsigned size = 2; size <= 5; size++) {
+        begin(size, size > 2);
+        as_ranks(size, hand_on_around_a_ring);
+        free_window(size);
+    }
+}
+END_TEST
+
+/* In round n, who is target of whom: the same for all who ask. */
+static bool picks(int64_t round, unsigned origin, unsigned target)
+{
+    struct chance c = {(uint64_t)round * 10007 + origin * 101 + target};
+    return any(&c) % 5 < 2;
+}
+
+static uint32_t group_of(unsigned me, bool as_target, int64_t round, int *ranks)
+{
+    uint32_t count = 0;
+    for (unsigned r = 0; r < unit_ranks.size; r++)
+        if (as_target ? picks(round, r, me) : picks(round, me, r))
+            ranks[count++] = (int)r;
+    return count;
+}
+
+/* Any groups, oneself too, and nobody; a rank that has nothing to do in a round is in the next at
+ * once. */
+static void be_in_any_groups(unsigned me)
+{
+    int ranks[UNIT_RANKS_MAX];
+    struct chance c = {me};
+    for (int64_t round = 1; round <= rounds; round++) {
+        uint32_t count = group_of(me, true, round, ranks);
+        bool exposed = count || below(&c, 2);
+        if (exposed)
+            EXPECT(win_post(view[me], ranks, count) == WIN_OK);
+        uint32_t targets = group_of(me, false, round, ranks);
+        EXPECT(win_start(view[me], ranks, targets) == WIN_OK);
+        for (uint32_t i = 0; i < targets; i++)
+            if (below(&c, 4))
+                EXPECT(put_words(me, &round, ranks[i], me, 1) == WIN_OK);
+            else {
+                int64_t old;
+                EXPECT(get_words(me, &old, ranks[i], me, 1) == WIN_OK);
+                EXPECT(old < round);
+                EXPECT(put_words(me, &round, ranks[i], me, 1) == WIN_OK);
+            }
+        dawdle(&c);
+        EXPECT(win_complete(view[me]) == WIN_OK);
+        if (exposed)
+            EXPECT(win_wait(view[me]) == WIN_OK);
+        for (unsigned r = 0; r < unit_ranks.size; r++)
+            EXPECT(!picks(round, r, me) || words(me)[r] == round, "%u: %jd of %u in round %jd", me,
+                   (intmax_t)words(me)[r], r, (intmax_t)round);
+        dawdle(&c);
+    }
+}
+
+START_TEST(any_groups_meet_however_far_ahead_some_are)
+{
+    static const unsigned sizes[] = {2, 3, 4, 7, 40}; /* more than one word of bits too */
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        rounds = effort(sizes[i] > 8 ? 24 : 300);
+        begin(sizes[i], true);
+        as_ranks(sizes[i], be_in_any_groups);
+        free_window(sizes[i]);
+    }
+}
+END_TEST
+
+START_TEST(counts_of_completions_may_wrap)
+{
+    rounds = effort(200);
+    begin(3, true);
+    for (unsigned r = 0; r < 3; r++) {
+        atomic_store(&view[0]->peer[r].target->completions.value, UINT32_MAX - 20);
+        atomic_store(&view[0]->peer[r].target->posts.value, UINT32_MAX - 20);
+        view[r]->completions_due = UINT32_MAX - 20;
+    }
+    as_ranks(3, hand_on_around_a_ring);
+    free_window(3);
+    begin(2, true); /* and just where they wrap */
+    bool done = true;
+    atomic_store(&view[0]->peer[1].target->completions.value, UINT32_MAX);
+    view[1]->completions_due = UINT32_MAX;
+    ck_assert_int_eq(win_post(view[1], (int[]){0}, 1), WIN_OK);
+    ck_assert_int_eq(win_test(view[1], &done), WIN_OK);
+    ck_assert(!done);
+    ck_assert_int_eq(win_start(view[0], (int[]){1}, 1), WIN_OK);
+    ck_assert_int_eq(win_complete(view[0]), WIN_OK);
+    ck_assert_int_eq(win_test(view[1], &done), WIN_OK);
+    ck_assert(done);
+    free_window(2);
+}
+END_TEST
+
+/* ---- who waits for whom ---- */
+
+static _Atomic bool posted, completed;
+
+static void start_early(unsigned me)
+{
+    int64_t word = 5;
+    if (me == 0) {
+        EXPECT(win_start(view[0], (int[]){1, 2}, 2) == WIN_OK); /* before anybody posts */
+        all_here();
+        EXPECT(put_words(0, &word, 2, 0, 1) == WIN_OK); /* rank 1 need not have posted */
+        EXPECT(!posted);
+        all_here();
+        EXPECT(win_complete(view[0]) == WIN_OK);
+        EXPECT(posted);
+    } else if (me == 1) {
+        all_here();
+        all_here();
+        sleep_us(3000);
+        atomic_store(&posted, true);
+        EXPECT(win_post(view[1], (int[]){0}, 1) == WIN_OK);
+        EXPECT(win_wait(view[1]) == WIN_OK);
+    } else {
+        bool done;
+        all_here();
+        EXPECT(win_post(view[2], (int[]){0}, 1) == WIN_OK);
+        EXPECT(win_test(view[2], &done) == WIN_OK && !done);
+        all_here();
+        EXPECT(win_wait(view[2]) == WIN_OK);
+        EXPECT(posted && words(2)[0] == 5);
+    }
+}
+
+START_TEST(an_origin_waits_for_each_post_when_it_needs_it)
+{
+    for (int busy = 0; busy < 2; busy++) {
+        begin(3, busy);
+        atomic_store(&posted, false);
+        as_ranks(3, start_early);
+        free_window(3);
+    }
+}
+END_TEST
+
+/* ---- who sleeps is woken ---- */
+
+static void be_late_with_post_and_complete(unsigned me)
+{
+    struct win_target *origin = view[0]->peer[0].target, *target = view[0]->peer[1].target;
+    int64_t word = 9;
+    if (me == 0) {
+        EXPECT(win_start(view[0], (int[]){1}, 1) == WIN_OK);
+        EXPECT(put_words(0, &word, 1, 0, 1) == WIN_OK);
+        await_sleeper(&target->completions);
+        EXPECT(win_complete(view[0]) == WIN_OK);
+    } else {
+        await_sleeper(&origin->posts);
+        EXPECT(win_post(view[1], (int[]){0}, 1) == WIN_OK);
+        EXPECT(win_wait(view[1]) == WIN_OK);
+        EXPECT(words(1)[0] == 9);
+    }
+}
+
+START_TEST(who_is_late_wakes_who_sleeps)
+{
+    for (int round = 0; round < 5; round++) {
+        begin(2, true);
+        endless = true;
+        as_ranks(2, be_late_with_post_and_complete);
+        endless = false;
+        free_window(2);
+    }
+}
+END_TEST
+
+/* ---- freeing ---- */
+
+/* Rank 0 gives the shared structure back: not before all have left it. */
+static void leave_late(unsigned me)
+{
+    if (me == 0) {
+        win_depart(view[0]);
+        win_free(view[0]);
+        atomic_store(&completed, true);
+        return;
+    }
+    struct sync_word *departed = &view[me]->shared->departed;
+    barrier_wait(&view[me]->barrier); /* the first half of departing */
+    sleep_us(3000);
+    EXPECT(!completed);
+    atomic_fetch_add(&departed->value, 1);
+    sync_wake(departed);
+}
+
+START_TEST(what_is_shared_outlives_the_last_who_uses_it)
+{
+    begin(3, true);
+    atomic_store(&completed, false);
+    as_ranks(3, leave_late);
+    ck_assert(completed);
+    for (unsigned r = 1; r < 3; r++)
+        win_free(view[r]);
+    for (unsigned r = 0; r < 3; r++)
+        ck_assert_int_eq(arena_free(part[r].base), ARENA_FREED);
+}
+END_TEST
+
+/* ---- what is out of order ---- */
+
+START_TEST(what_is_out_of_order_is_refused)
+{
+    int64_t word = 1;
+    int one = 1, zero = 0;
+    bool done;
+    begin(2, false);
+    ck_assert_int_eq(win_complete(view[0]), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_wait(view[0]), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_test(view[0], &done), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_post(view[1], &zero, 1), WIN_OK);
+    ck_assert_int_eq(win_post(view[1], &zero, 1), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_fence(view[1], false), WIN_ERR_SYNC);
+    ck_assert_int_eq(put_words(1, &word, 0, 0, 1), WIN_ERR_SYNC); /* exposure is no access */
+    ck_assert(!win_idle(view[1]));
+    ck_assert_int_eq(win_start(view[0], &one, 1), WIN_OK);
+    ck_assert_int_eq(win_start(view[0], &one, 1), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_fence(view[0], false), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_lock(view[0], WIN_SHARED, 1), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_lock_all(view[0], false), WIN_ERR_SYNC);
+    ck_assert_int_eq(put_words(0, &word, 0, 0, 1), WIN_ERR_SYNC); /* not in the group */
+    ck_assert_int_eq(put_words(0, &word, 1, 0, 1), WIN_OK);
+    ck_assert(!win_idle(view[0]));
+    ck_assert_int_eq(win_test(view[1], &done), WIN_OK);
+    ck_assert(!done);
+    ck_assert_int_eq(win_complete(view[0]), WIN_OK);
+    ck_assert_int_eq(put_words(0, &word, 1, 0, 1), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_test(view[1], &done), WIN_OK);
+    ck_assert(done);
+    ck_assert_int_eq(win_wait(view[1]), WIN_ERR_SYNC);
+    ck_assert_int_eq(words(1)[0], 1);
+    free_window(2);
+}
+END_TEST
+
+/* Stamps tell epochs apart, and there are only so many of them. */
+START_TEST(a_peer_of_an_old_epoch_is_not_open_when_stamps_wrap)
+{
+    int64_t word = 1;
+    begin(2, false);
+    ck_assert_int_eq(win_lock_all(view[0], false), WIN_OK);
+    ck_assert_int_eq(put_words(0, &word, 1, 0, 1), WIN_OK);
+    ck_assert_uint_eq(view[0]->peer[1].stamp, 2);
+    view[0]->stamp = UINT32_MAX;
+    ck_assert_int_eq(win_unlock_all(view[0]), WIN_OK);
+    for (uint32_t stamp = 0; stamp < 5; stamp++) {
+        ck_assert_int_eq(put_words(0, &word, 1, 0, 1), WIN_ERR_SYNC);
+        win_close_all(view[0]);
+    }
+    free_window(2);
+}
+END_TEST
+
+UNIT_MAIN(what_all_stored_before_a_fence_all_find_after_it,
+          a_fence_epoch_gives_way_while_it_is_unused, neighbours_hand_on_what_they_stored,
+          any_groups_meet_however_far_ahead_some_are, counts_of_completions_may_wrap,
+          an_origin_waits_for_each_post_when_it_needs_it, who_is_late_wakes_who_sleeps,
+          what_is_shared_outlives_the_last_who_uses_it, what_is_out_of_order_is_refused,
+          a_peer_of_an_old_epoch_is_not_open_when_stamps_wrap)

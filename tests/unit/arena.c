@@ -1,0 +1,345 @@
+/* The heap: every allocation is its owner's alone, what is freed goes back to the system, and a
+ * pointer that may not be freed is refused with nothing corrupted (H22, H26 to H29). */
+#include "alloc/arena.c"
+
+#include "tests/unit/unit.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1 << 20)
+enum { SLICE_MIB = 1024, CONTROL_MIB = 16, LIMIT_MIB = 512 };
+
+static char *slice;
+static int file;
+
+static void open_slice(void)
+{
+    if (slice)
+        return;
+    thread_concurrent = true;
+    file = memfd_create("arena", MFD_CLOEXEC);
+    ck_assert_int_eq(ftruncate(file, (off_t)(SLICE_MIB * MIB)), 0);
+    slice =
+        mmap(NULL, SLICE_MIB * MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    ck_assert_ptr_ne(slice, MAP_FAILED);
+    ck_assert(arena_open(slice, SLICE_MIB * MIB, CONTROL_MIB * MIB, LIMIT_MIB * MIB));
+}
+
+static size_t resident(void)
+{
+    struct stat status;
+    fstat(file, &status);
+    return (size_t)status.st_blocks * 512;
+}
+
+/* ---- what is allocated ---- */
+
+struct piece {
+    unsigned char *at;
+    size_t size;
+    unsigned char mark;
+};
+
+static void write_piece(struct piece *p, unsigned char mark)
+{
+    p->mark = mark;
+    memset(p->at, mark, p->size);
+}
+
+static bool is_whole(const struct piece *p)
+{
+    return !p->size || (p->at[0] == p->mark && !memcmp(p->at, p->at + 1, p->size - 1));
+}
+
+static size_t any_size(struct chance *c)
+{
+    switch (below(c, 16)) {
+    case 0:
+        return 0;
+    case 1:
+        return below(c, 600 * 1024);
+    case 2:
+        return (size_t)1 << below(c, 18);
+    default:
+        return below(c, 3000);
+    }
+}
+
+static struct piece get_piece(struct chance *c)
+{
+    size_t align = below(c, 4) ? ARENA_GRAIN : (size_t)1 << below(c, 17);
+    struct piece p = {.size = any_size(c)};
+    p.at = arena_alloc(p.size, align);
+    EXPECT(p.at, "no %zu bytes", p.size);
+    EXPECT((uintptr_t)p.at % align == 0 && (uintptr_t)p.at % ARENA_GRAIN == 0);
+    EXPECT((char *)p.at >= slice + CONTROL_MIB * MIB &&
+           (char *)p.at + p.size <= slice + SLICE_MIB * MIB - LAYOUT_GAP);
+    write_piece(&p, (unsigned char)any(c));
+    return p;
+}
+
+enum { PIECES = 200 };
+
+/* Pieces change hands between threads through the table: freed by another one than allocated. */
+static struct piece table[PIECES];
+static pthread_mutex_t table_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static struct piece swap_piece(unsigned at, struct piece with)
+{
+    pthread_mutex_lock(&table_mutex);
+    struct piece old = table[at];
+    table[at] = with;
+    pthread_mutex_unlock(&table_mutex);
+    return old;
+}
+
+static void give_back_piece(struct piece old)
+{
+    if (!old.at)
+        return;
+    EXPECT(is_whole(&old), "somebody wrote into %zu bytes at %p", old.size, (void *)old.at);
+    EXPECT(arena_free(old.at) == ARENA_FREED);
+}
+
+static void allocate_and_free(unsigned me)
+{
+    struct chance c = {me};
+    unsigned rounds = effort(4000);
+    for (unsigned i = 0; i < rounds; i++)
+        give_back_piece(swap_piece(below(&c, PIECES), get_piece(&c)));
+    all_here();
+    for (unsigned i = me; i < PIECES; i += unit_ranks.size)
+        give_back_piece(swap_piece(i, (struct piece){0}));
+}
+
+START_TEST(allocations_never_overlap)
+{
+    open_slice();
+    for (unsigned size = 1; size <= 4; size += 3) {
+        as_ranks(size, allocate_and_free);
+        ck_assert_uint_eq(arena_use().live, 0);
+    }
+}
+END_TEST
+
+START_TEST(every_size_class_is_as_we_compute_it)
+{
+    open_slice();
+    struct chance c = {1};
+    for (unsigned i = 0; i < 3000; i++) {
+        size_t size = i < 500 ? i * 64 : (size_t)1 + any(&c) % ((size_t)1 << (6 + below(&c, 20)));
+        void *at = arena_alloc(size, ARENA_GRAIN);
+        ck_assert_ptr_nonnull(at);
+        size_t usable = mpiaccel_je_malloc_usable_size(at);
+        INSIST(usable >= size && usable == size_of_class(class_of(usable)) &&
+                   live_at[((char *)at - heap.start) / ARENA_GRAIN] == class_of(usable),
+               "%zu bytes are in the class of %zu", size, usable);
+        ck_assert_int_eq(arena_free(at), ARENA_FREED);
+    }
+}
+END_TEST
+
+START_TEST(any_alignment_is_honoured)
+{
+    open_slice();
+    for (size_t align = 1; align <= 64 * MIB; align *= 2)
+        for (size_t size = 0; size < 3 * MIB; size = size * 7 + 1) {
+            char *at = arena_alloc(size, align);
+            INSIST(at && (uintptr_t)at % align == 0, "%zu bytes at a multiple of %zu", size, align);
+            memset(at, 1, size);
+            ck_assert_int_eq(arena_free(at), ARENA_FREED);
+        }
+    ck_assert_uint_eq(arena_use().live, 0);
+}
+END_TEST
+
+START_TEST(nothing_asked_for_is_something_to_free)
+{
+    open_slice();
+    void *a = arena_alloc(0, 1), *b = arena_alloc(0, 1);
+    ck_assert(a && b && a != b);
+    ck_assert_int_eq(arena_free(a), ARENA_FREED);
+    ck_assert_int_eq(arena_free(b), ARENA_FREED);
+    ck_assert_int_eq(arena_free(b), ARENA_BAD);
+}
+END_TEST
+
+/* ---- what may not be freed ---- */
+
+START_TEST(what_is_not_live_is_refused_and_nothing_is_corrupted)
+{
+    static const size_t sizes[] = {0, 1, 64, 65, 4096, 100000, 3 << 20, 20 << 20};
+    open_slice();
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        size_t size = sizes[s];
+        struct piece kept = {.at = arena_alloc(size, ARENA_GRAIN), .size = size};
+        char *at = arena_alloc(size, ARENA_GRAIN);
+        write_piece(&kept, 7);
+        for (size_t inside = 1; inside < size; inside = inside * 2 + (s % 2))
+            INSIST(arena_free(at + inside) == ARENA_BAD, "%zu into %zu bytes", inside, size);
+        ck_assert_int_eq(arena_free(at), ARENA_FREED);
+        for (int again = 0; again < 3; again++)
+            ck_assert_int_eq(arena_free(at), ARENA_BAD);
+        ck_assert_int_eq(arena_free(kept.at + 1), ARENA_BAD);
+        struct piece next = {.at = arena_alloc(size, ARENA_GRAIN), .size = size};
+        struct piece last = {.at = arena_alloc(size, ARENA_GRAIN), .size = size};
+        write_piece(&next, 8);
+        write_piece(&last, 9);
+        ck_assert(is_whole(&kept) && is_whole(&next) && is_whole(&last));
+        ck_assert_int_eq(arena_free(kept.at), ARENA_FREED);
+        ck_assert_int_eq(arena_free(next.at), ARENA_FREED);
+        ck_assert_int_eq(arena_free(last.at), ARENA_FREED);
+    }
+    ck_assert_uint_eq(arena_use().live, 0);
+}
+END_TEST
+
+START_TEST(what_was_never_ours_is_foreign)
+{
+    int here;
+    open_slice();
+    void *mallocs = malloc(100), *controls = arena_control_alloc(100);
+    ck_assert_int_eq(arena_free(&here), ARENA_FOREIGN);
+    ck_assert_int_eq(arena_free(mallocs), ARENA_FOREIGN);
+    ck_assert_int_eq(arena_free(NULL), ARENA_FOREIGN);
+    ck_assert_int_eq(arena_free(controls), ARENA_FOREIGN);
+    ck_assert_int_eq(arena_free(heap.start - 1), ARENA_FOREIGN);
+    ck_assert_int_eq(arena_free(heap.end), ARENA_FOREIGN);
+    ck_assert_int_eq(arena_free(heap.end - 1), ARENA_BAD);
+    arena_control_free(controls);
+    free(mallocs);
+}
+END_TEST
+
+/* ---- room ---- */
+
+/* Freed pieces that lie ready, each where a large alignment wants to be. */
+START_TEST(what_lies_ready_does_not_stand_in_the_way)
+{
+    open_slice();
+    for (size_t size = 64; size < 60 * ARENA_GRAIN * 1024; size += size / 4 / 64 * 64 + 64)
+        for (int i = 0; i < 2; i++) {
+            char *at = arena_alloc(size, 32 * MIB);
+            INSIST(at, "%zu bytes", size);
+            ck_assert_int_eq(arena_free(at), ARENA_FREED);
+        }
+}
+END_TEST
+
+START_TEST(a_full_heap_says_so_and_recovers)
+{
+    enum { STEP_MIB = 24 };
+    void *held[LIMIT_MIB / STEP_MIB + 1];
+    open_slice();
+    ck_assert_ptr_null(arena_alloc((LIMIT_MIB + 1) * MIB, ARENA_GRAIN));
+    ck_assert_ptr_null(arena_alloc(SIZE_MAX, ARENA_GRAIN));
+    ck_assert_ptr_null(arena_alloc(SIZE_MAX - 100, ARENA_GRAIN));
+    ck_assert_ptr_null(arena_alloc((size_t)1 << 62, 4096));
+    unsigned first = 0;
+    for (int round = 0; round < 4; round++) {
+        unsigned count = 0;
+        while (count < sizeof held / sizeof *held &&
+               (held[count] = arena_alloc(STEP_MIB * MIB, ARENA_GRAIN)))
+            count++;
+        ck_assert_uint_gt(count, LIMIT_MIB / STEP_MIB / 2);
+        first = first ? first : count;
+        ck_assert_uint_ge(count, first); /* nothing got lost */
+        for (unsigned i = 0; i < count; i++)
+            ck_assert_int_eq(arena_free(held[i]), ARENA_FREED);
+    }
+}
+END_TEST
+
+START_TEST(the_counts_are_right)
+{
+    open_slice();
+    struct arena_use before = arena_use();
+    void *a = arena_alloc(1000, ARENA_GRAIN), *b = arena_alloc(5 * MIB, ARENA_GRAIN);
+    struct arena_use with = arena_use();
+    ck_assert_uint_eq(with.allocations, before.allocations + 2);
+    ck_assert_uint_ge(with.live, before.live + 1000 + 5 * MIB);
+    ck_assert_uint_le(with.live, before.live + 1250 + 5 * MIB * 5 / 4);
+    ck_assert_uint_ge(with.peak, with.live);
+    arena_free(a);
+    arena_free(b);
+    arena_free(b);
+    ck_assert_uint_eq(arena_use().live, before.live);
+    ck_assert_uint_eq(arena_use().peak, with.peak);
+}
+END_TEST
+
+/* ---- giving back ---- */
+
+static void settle_down(void)
+{
+    void *big = arena_alloc(ARENA_KEEP + MIB, ARENA_GRAIN);
+    arena_free(big);
+}
+
+START_TEST(freed_memory_goes_back_to_the_system)
+{
+    static const size_t sizes[] = {1000, 100000, MIB, 7 * MIB, 100 * MIB};
+    open_slice();
+    settle_down();
+    size_t before = resident();
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        size_t count = 100 * MIB / sizes[s], size = sizes[s];
+        char **held = malloc(count * sizeof *held);
+        for (size_t i = 0; i < count; i++) {
+            held[i] = arena_alloc(size, ARENA_GRAIN);
+            ck_assert_ptr_nonnull(held[i]);
+            memset(held[i], 1, size);
+        }
+        ck_assert_uint_ge(resident(), before + 95 * MIB);
+        for (size_t i = 0; i < count; i++)
+            arena_free(held[i]);
+        free(held);
+        INSIST(resident() <= before + ARENA_KEEP + 2 * MIB, "%zu MiB stay of blocks of %zu",
+               (resident() - before) / MIB, size);
+    }
+}
+END_TEST
+
+/* Some of it stays ready: what is allocated and freed in turn costs no system call each time. */
+START_TEST(a_little_stays_ready)
+{
+    open_slice();
+    settle_down();
+    char *at = arena_alloc(4 * MIB, ARENA_GRAIN);
+    memset(at, 1, 4 * MIB);
+    size_t with = resident();
+    for (int i = 0; i < 5; i++) {
+        arena_free(at);
+        ck_assert_uint_ge(resident() + MIB, with);
+        ck_assert_ptr_nonnull(at = arena_alloc(4 * MIB, ARENA_GRAIN));
+    }
+    arena_free(at);
+}
+END_TEST
+
+/* ---- the control part ---- */
+
+START_TEST(control_memory_is_zero_whoever_had_it_before)
+{
+    open_slice();
+    struct chance c = {1};
+    for (unsigned i = 0; i < 3000; i++) {
+        size_t size = 1 + below(&c, below(&c, 10) ? 3000 : 300000);
+        unsigned char *at = arena_control_alloc(size);
+        INSIST(at && (uintptr_t)at % LINE == 0, "%zu bytes of control", size);
+        INSIST((char *)at >= slice && (char *)at + size <= slice + CONTROL_MIB * MIB, "outside");
+        INSIST(at[0] == 0 && !memcmp(at, at + 1, size - 1), "%zu bytes are not zero", size);
+        memset(at, 0xee, size);
+        arena_control_free(at);
+    }
+    ck_assert_ptr_null(arena_control_alloc((CONTROL_MIB + 1) * MIB));
+}
+END_TEST
+
+UNIT_MAIN(allocations_never_overlap, every_size_class_is_as_we_compute_it,
+          nothing_asked_for_is_something_to_free,
+          what_is_not_live_is_refused_and_nothing_is_corrupted, what_was_never_ours_is_foreign,
+          the_counts_are_right, freed_memory_goes_back_to_the_system, a_little_stays_ready,
+          a_full_heap_says_so_and_recovers, what_lies_ready_does_not_stand_in_the_way,
+          any_alignment_is_honoured, control_memory_is_zero_whoever_had_it_before)

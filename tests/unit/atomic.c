@@ -1,0 +1,505 @@
+/* The accumulate family: atomic for each element, in both modes of a target and while it changes
+ * from one to the other (H18). */
+#include "core/sync.h"
+
+static void watched_heavy_fence(void);
+#define sync_heavy_fence watched_heavy_fence
+#include "rma_shm/atomic.c"
+#undef sync_heavy_fence
+
+#include "tests/unit/windows.h"
+
+static unsigned rounds;
+
+static struct combiner combiner_of(enum op op, enum prim prim, uint32_t element)
+{
+    return (struct combiner){.op = op,
+                             .integer = prim <= PRIM_U64,
+                             .element = element,
+                             .kernel = kernels_best()->combine[op][prim]};
+}
+#define SUM combiner_of(OP_SUM, PRIM_I64, 8)
+
+static const struct buffer nowhere;
+
+static enum win_error accumulate(unsigned me, const struct combiner *c, const void *origin,
+                                 size_t count, int64_t disp)
+{
+    return win_accumulate(view[me], c, I64, buffer(origin, I64, count), nowhere, 0, disp,
+                          buffer(NULL, I64, count));
+}
+
+static enum win_error fetch(unsigned me, const struct combiner *c, const void *origin, void *result,
+                            size_t count, int64_t disp)
+{
+    return win_accumulate(view[me], c, I64, buffer(origin, I64, count), buffer(result, I64, count),
+                          0, disp, buffer(NULL, I64, count));
+}
+
+static int64_t *words(unsigned rank)
+{
+    return (int64_t *)part[rank].base;
+}
+
+static bool bulk(unsigned target)
+{
+    return view[0]->peer[target].target->bulk;
+}
+
+static void begin(unsigned size, size_t bytes)
+{
+    create_window(size, bytes, 8);
+    for (unsigned r = 0; r < size; r++)
+        ck_assert_int_eq(win_lock_all(view[r], true), WIN_OK);
+}
+
+static void end(unsigned size)
+{
+    for (unsigned r = 0; r < size; r++)
+        ck_assert_int_eq(win_unlock_all(view[r]), WIN_OK);
+    free_window(size);
+}
+
+/* ---- many ranks on one location ---- */
+
+enum { WORDS = 64 };
+static _Atomic int64_t added[WORDS];
+
+static void add_one(unsigned me, unsigned at)
+{
+    const struct combiner sum = SUM;
+    int64_t one = 1, old;
+    win_fetch_and_op(view[me], &sum, 0, (char *)&words(0)[at], &one, &old);
+    added[at]++;
+}
+
+static void add_some(unsigned me, unsigned at, unsigned count, bool fetches)
+{
+    const struct combiner sum = SUM;
+    int64_t ones[WORDS], old[WORDS];
+    for (unsigned i = 0; i < count; i++)
+        ones[i] = 1;
+    EXPECT((fetches ? fetch(me, &sum, ones, old, count, at)
+                    : accumulate(me, &sum, ones, count, at)) == WIN_OK);
+    for (unsigned i = 0; i < count; i++)
+        added[at + i]++;
+}
+
+static void swap_in_one_more(unsigned me, unsigned at)
+{
+    int64_t seen = 0, compare, more;
+    do {
+        compare = seen;
+        more = compare + 1;
+        win_compare_and_swap(view[me], 0, (char *)&words(0)[at], &more, &compare, &seen, 8);
+    } while (seen != compare);
+    added[at]++;
+}
+
+/* Every operation, on the same few words. */
+static void count_in_every_way(unsigned me, struct chance *c, unsigned most)
+{
+    unsigned count = 1 + below(c, most), at = below(c, WORDS - count + 1);
+    switch (below(c, 4)) {
+    case 0:
+        add_one(me, at % 4);
+        break;
+    case 1:
+        swap_in_one_more(me, at % 4);
+        break;
+    default:
+        add_some(me, at, count, below(c, 2));
+    }
+}
+
+static void expect_counts(void)
+{
+    for (unsigned i = 0; i < WORDS; i++) {
+        INSIST(words(0)[i] == added[i], "word %u is %jd, not %jd", i, (intmax_t)words(0)[i],
+               (intmax_t)added[i]);
+        added[i] = 0;
+    }
+}
+
+static unsigned most;
+
+static void count_a_lot(unsigned me)
+{
+    struct chance c = {me};
+    for (unsigned i = 0; i < rounds; i++)
+        count_in_every_way(me, &c, most);
+}
+
+START_TEST(few_elements_are_counted_without_a_lock)
+{
+    rounds = effort(20000);
+    most = ATOMIC_FEW;
+    for (unsigned size = 2; size <= 4; size++) {
+        begin(size, WORDS * 8);
+        as_ranks(size, count_a_lot);
+        expect_counts();
+        ck_assert(!node_asymmetric() || !bulk(0));
+        end(size);
+    }
+}
+END_TEST
+
+START_TEST(few_and_many_elements_meet_on_one_location)
+{
+    rounds = effort(5000);
+    most = WORDS;
+    for (unsigned size = 2; size <= 4; size++) {
+        begin(size, WORDS * 8);
+        as_ranks(size, count_a_lot);
+        expect_counts();
+        ck_assert(bulk(0));
+        ck_assert(!node_asymmetric() || !bulk(1)); /* each target has a mode of its own */
+        end(size);
+    }
+}
+END_TEST
+
+/* One rank needs bulk mode for the first time while the others are at work natively. */
+static void count_until_the_mode_changes(unsigned me)
+{
+    struct chance c = {any(&(struct chance){rounds * 64 + me})};
+    unsigned changer = rounds % unit_ranks.size, late = below(&c, 30);
+    for (unsigned i = 0; i < 40; i++) {
+        count_in_every_way(me, &c, 2);
+        if (me == changer && i == late)
+            add_some(me, 0, WORDS, false);
+    }
+}
+
+START_TEST(no_update_is_lost_when_the_mode_changes)
+{
+    unsigned last = effort(400);
+    for (rounds = 1; rounds <= last; rounds++) {
+        unsigned size = 2 + rounds % 3;
+        begin(size, WORDS * 8);
+        as_ranks(size, count_until_the_mode_changes);
+        expect_counts();
+        ck_assert(bulk(0));
+        end(size);
+    }
+}
+END_TEST
+
+/* ---- the change of mode, step by step ---- */
+
+/* The processor nearly always hides that this fence is missing or in the wrong place. */
+static struct win_target *changing;
+static unsigned fences;
+
+static void watched_heavy_fence(void)
+{
+    if (changing) {
+        fences++;
+        EXPECT(atomic_load(&changing->bulk), "nobody can see the change yet");
+    }
+    sync_heavy_fence();
+}
+
+START_TEST(one_fence_separates_the_mode_from_the_counts)
+{
+    const struct combiner sum = SUM;
+    int64_t ones[WORDS] = {1};
+    begin(2, WORDS * 8);
+    if (node_asymmetric()) {
+        fences = 0;
+        changing = view[0]->peer[0].target;
+        ck_assert_int_eq(accumulate(0, &sum, ones, WORDS, 0), WIN_OK);
+        ck_assert_int_eq(accumulate(1, &sum, ones, WORDS, 0), WIN_OK);
+        changing = NULL;
+        ck_assert_uint_eq(fences, 1); /* once for good */
+    }
+    end(2);
+    no_failures();
+}
+END_TEST
+
+static _Atomic bool changed, over;
+
+static void hold_up_or_change(unsigned me)
+{
+    const struct combiner sum = SUM;
+    int64_t ones[WORDS] = {1};
+    struct win_target *target = view[0]->peer[0].target;
+    if (me == 0) {
+        struct thread *thread = ready_thread();
+        EXPECT(native_enter(thread, target));
+        all_here();
+        while (!atomic_load(&target->bulk))
+            sleep_us(100);
+        sleep_us(3000);
+        EXPECT(!changed && words(0)[0] == 0, "nobody waited for an operation in flight");
+        native_leave(view[0], thread);
+        EXPECT(!native_enter(thread, target), "this operation must use the mutex");
+        EXPECT(thread->inflight->count % 2 == 0);
+    } else {
+        all_here();
+        EXPECT(accumulate(me, &sum, ones, WORDS, 0) == WIN_OK);
+        changed = true;
+    }
+}
+
+START_TEST(the_changer_waits_for_operations_in_flight)
+{
+    begin(2, WORDS * 8);
+    if (node_asymmetric()) {
+        changed = false;
+        as_ranks(2, hold_up_or_change);
+        ck_assert_int_eq(words(0)[0], 1);
+    }
+    end(2);
+}
+END_TEST
+
+/* A thread that is always at work is seen to have been outside in between. */
+static void keep_busy_or_change(unsigned me)
+{
+    const struct combiner sum = SUM;
+    int64_t ones[WORDS] = {1};
+    if (me == 0) {
+        all_here();
+        while (!atomic_load(&over))
+            win_fetch_and_op(view[0], &sum, 1, (char *)words(1), ones, NULL);
+    } else {
+        all_here();
+        EXPECT(accumulate(me, &sum, ones, WORDS, 0) == WIN_OK);
+        atomic_store(&over, true);
+    }
+}
+
+START_TEST(a_thread_that_is_never_idle_holds_up_nobody)
+{
+    begin(2, WORDS * 8);
+    atomic_store(&over, false);
+    as_ranks(2, keep_busy_or_change);
+    ck_assert(bulk(0));
+    ck_assert(!node_asymmetric() || !bulk(1));
+    end(2);
+}
+END_TEST
+
+START_TEST(threads_without_a_line_of_their_own_count_too)
+{
+    enum { MANY = INFLIGHT_SLOTS + 6 };
+    rounds = effort(800);
+    most = 2;
+    begin(MANY, WORDS * 8);
+    as_ranks(MANY, count_a_lot);
+    expect_counts();
+    end(MANY);
+}
+END_TEST
+
+/* ---- what goes to bulk mode at once ---- */
+
+START_TEST(wide_and_unaligned_elements_need_the_mutex)
+{
+    const struct combiner replace = {.op = OP_REPLACE, .element = 16}, sum = SUM;
+    int64_t one = 1, wide[2] = {3, 4}, old[2];
+    begin(3, 64);
+    win_fetch_and_op(view[0], &replace, 0, (char *)words(0), wide, old);
+    ck_assert(bulk(0));
+    ck_assert(old[0] == 0 && old[1] == 0 && words(0)[0] == 3 && words(0)[1] == 4);
+    int64_t compare[2] = {3, 5}, more[2] = {6, 7};
+    win_compare_and_swap(view[0], 0, (char *)words(0), more, compare, old, 16);
+    ck_assert(old[1] == 4 && words(0)[0] == 3);
+    win_compare_and_swap(view[0], 0, (char *)words(0), more, old, compare, 16);
+    ck_assert(compare[1] == 4 && words(0)[0] == 6 && words(0)[1] == 7);
+    win_fetch_and_op(view[0], &sum, 1, (char *)words(1) + 4, &one, NULL);
+    ck_assert(bulk(1));
+    memcpy(old, (char *)words(1) + 4, 8);
+    ck_assert_int_eq(old[0], 1);
+    ck_assert(!node_asymmetric() || !bulk(2));
+    end(3);
+}
+END_TEST
+
+/* ---- results ---- */
+
+START_TEST(compare_and_swap_of_every_width)
+{
+    unsigned char room[3][16], compare[16], origin[16], result[16];
+    begin(2, 64);
+    for (int mode = 0; mode < 2; mode++) {
+        if (mode)
+            bulk_enter(view[0], view[0]->peer[0].target), bulk_leave(view[0]->peer[0].target);
+        for (size_t bytes = 1; bytes <= 16; bytes *= 2) {
+            memset(room, 9, sizeof room);
+            memcpy(part[0].base, room, 48);
+            memset(compare, 9, 16);
+            compare[bytes - 1] = 8;
+            memset(origin, 5, 16);
+            memset(result, 0, 16);
+            win_compare_and_swap(view[0], 0, part[0].base + 16, origin, compare, result, bytes);
+            ck_assert_mem_eq(part[0].base, room, 48);
+            ck_assert_mem_eq(result, room, bytes);
+            compare[bytes - 1] = 9;
+            memset(result, 0, 16);
+            win_compare_and_swap(view[0], 0, part[0].base + 16, origin, compare, result, bytes);
+            ck_assert_mem_eq(result, room, bytes);
+            ck_assert(bytes == 16 || result[bytes] == 0);
+            memset(room[1], 5, bytes);
+            ck_assert_mem_eq(part[0].base, room, 48);
+        }
+    }
+    end(2);
+}
+END_TEST
+
+/* Each operation with a result, before and after the change of mode. */
+START_TEST(both_modes_give_what_was_there_and_leave_what_should_be)
+{
+    static const struct {
+        enum op op;
+        int64_t there;
+    } tries[] = {{OP_SUM, 13}, {OP_PROD, 30},   {OP_MAX, 10},   {OP_MIN, 3},  {OP_BAND, 2},
+                 {OP_BOR, 11}, {OP_REPLACE, 3}, {OP_NO_OP, 10}, {OP_BXOR, 9}, {OP_LAND, 1}};
+    begin(2, 100 * 8);
+    for (unsigned count = 1; count <= 100; count += 99)
+        for (size_t t = 0; t < sizeof tries / sizeof *tries; t++) {
+            const struct combiner c = combiner_of(tries[t].op, PRIM_I64, 8);
+            int64_t origin[100], result[100];
+            for (unsigned i = 0; i < count; i++) {
+                words(0)[i] = 10;
+                origin[i] = 3;
+            }
+            ck_assert_int_eq(fetch(1, &c, origin, result, count, 0), WIN_OK);
+            for (unsigned i = 0; i < count; i++) {
+                INSIST(words(0)[i] == tries[t].there, "op %d left %jd", tries[t].op,
+                       (intmax_t)words(0)[i]);
+                INSIST(result[i] == 10, "op %d gave %jd", tries[t].op, (intmax_t)result[i]);
+            }
+        }
+    end(2);
+}
+END_TEST
+
+static unsigned host_calls;
+
+static void host_adds(const struct combiner *c, void *inout, const void *in, size_t n)
+{
+    int64_t *to = inout;
+    const int64_t *from = in;
+    host_calls++;
+    ck_assert_uint_eq(c->host_op, 77);
+    for (size_t i = 0; i < n; i++)
+        to[i] += from[i];
+}
+
+START_TEST(what_has_no_kernel_is_combined_by_the_host_under_the_mutex)
+{
+    const struct combiner c = {.op = OP_SUM, .element = 8, .host = host_adds, .host_op = 77};
+    int64_t seven = 7;
+    begin(2, 64);
+    host_calls = 0;
+    ck_assert_int_eq(accumulate(0, &c, &seven, 1, 3), WIN_OK);
+    ck_assert_uint_eq(host_calls, 1);
+    ck_assert(bulk(0));
+    ck_assert_int_eq(words(0)[3], 7);
+    end(2);
+}
+END_TEST
+
+/* Longer than the mutex is held in one go, from and to layouts with gaps. */
+START_TEST(long_operations_between_layouts)
+{
+    enum { BLOCKS = 3 * HOLD_BYTES / 8 };
+    const struct combiner sum = SUM;
+    struct typemap *gaps = typemap_derived();
+    ck_assert(typemap_append(gaps, I64, 0, 1) && typemap_end(gaps, 16));
+    int64_t *origin = malloc(BLOCKS * 16), *result = malloc(BLOCKS * 24);
+    struct typemap *wider = typemap_derived();
+    ck_assert(typemap_append(wider, I64, 8, 1) && typemap_end(wider, 24));
+    begin(2, BLOCKS * 16);
+    for (int64_t i = 0; i < BLOCKS; i++) {
+        words(0)[2 * i] = i;
+        words(0)[2 * i + 1] = -1;
+        origin[2 * i] = 1000000 * i;
+        result[3 * i] = result[3 * i + 2] = -2;
+    }
+    ck_assert_int_eq(win_accumulate(view[1], &sum, I64, buffer(origin, gaps, BLOCKS),
+                                    buffer(result, wider, BLOCKS), 0, 0,
+                                    buffer(NULL, gaps, BLOCKS)),
+                     WIN_OK);
+    for (int64_t i = 0; i < BLOCKS; i++) {
+        INSIST(words(0)[2 * i] == 1000001 * i && words(0)[2 * i + 1] == -1, "block %jd",
+               (intmax_t)i);
+        INSIST(result[3 * i + 1] == i && result[3 * i] == -2 && result[3 * i + 2] == -2,
+               "result %jd", (intmax_t)i);
+    }
+    end(2);
+    free(origin);
+    free(result);
+    typemap_free(gaps);
+    typemap_free(wider);
+}
+END_TEST
+
+/* Everybody adds a different array, longer than the mutex is held in one go, and single ones. */
+enum { LONG = 5 * HOLD_BYTES / 16 };
+
+static void add_long_arrays(unsigned me)
+{
+    const struct combiner sum = SUM;
+    int64_t *array = malloc(LONG * 8);
+    for (unsigned i = 0; i < LONG; i++)
+        array[i] = i * (me + 1);
+    for (unsigned i = 0; i < rounds; i++) {
+        EXPECT(accumulate(me, &sum, array, LONG, 0) == WIN_OK);
+        win_fetch_and_op(view[me], &sum, 0, (char *)&words(0)[LONG - 1], &array[1], NULL);
+    }
+    free(array);
+}
+
+START_TEST(long_operations_meet_each_other)
+{
+    rounds = effort(40);
+    begin(3, LONG * 8);
+    as_ranks(3, add_long_arrays);
+    for (unsigned i = 0; i < LONG; i++) {
+        int64_t want = ((int64_t)i + (i == LONG - 1)) * 6 * rounds;
+        INSIST(words(0)[i] == want, "%u: %jd, not %jd", i, (intmax_t)words(0)[i], (intmax_t)want);
+    }
+    ck_assert_uint_eq(view[0]->peer[0].target->combining.value, 0);
+    end(3);
+}
+END_TEST
+
+START_TEST(what_is_refused_changes_nothing)
+{
+    const struct combiner sum = SUM, replace = combiner_of(OP_REPLACE, PRIM_I64, 8);
+    int64_t data[4] = {1, 1, 1, 1}, result[4] = {5, 5, 5, 5};
+    struct buffer two = buffer(data, I64, 2), three = buffer(data, I64, 3);
+    begin(2, 4 * 8);
+    ck_assert_int_eq(fetch(0, &sum, data, result, 2, 3), WIN_ERR_RANGE);
+    ck_assert_int_eq(fetch(0, &sum, data, result, 1, -1), WIN_ERR_DISP);
+    ck_assert_int_eq(win_accumulate(view[0], &sum, I64, two, nowhere, 2, 0, two), WIN_ERR_RANK);
+    ck_assert_int_eq(win_accumulate(view[0], &sum, I64, three, nowhere, 0, 0, two), WIN_ERR_LENGTH);
+    ck_assert_int_eq(win_accumulate(view[0], &sum, I64, two, buffer(result, I64, 1), 0, 0, two),
+                     WIN_ERR_LENGTH);
+    ck_assert_int_eq(win_accumulate(view[0], &sum, I64, buffer(data, I32, 2), nowhere, 0, 0, two),
+                     WIN_ERR_TYPE);
+    ck_assert_int_eq(win_accumulate(view[0], &sum, I64, two, nowhere, 0, 0, buffer(NULL, I32, 2)),
+                     WIN_ERR_TYPE);
+    for (int i = 0; i < 4; i++)
+        ck_assert(words(0)[i] == 0 && result[i] == 5);
+    /* but what is only moved may be seen as other elements */
+    ck_assert_int_eq(
+        win_accumulate(view[0], &replace, I64, two, nowhere, 0, 0, buffer(NULL, I32, 4)), WIN_OK);
+    ck_assert(words(0)[0] == 1 && words(0)[1] == 1 && words(0)[2] == 0);
+    end(2);
+}
+END_TEST
+
+UNIT_MAIN(few_elements_are_counted_without_a_lock, few_and_many_elements_meet_on_one_location,
+          no_update_is_lost_when_the_mode_changes, one_fence_separates_the_mode_from_the_counts,
+          the_changer_waits_for_operations_in_flight, a_thread_that_is_never_idle_holds_up_nobody,
+          threads_without_a_line_of_their_own_count_too, wide_and_unaligned_elements_need_the_mutex,
+          compare_and_swap_of_every_width, both_modes_give_what_was_there_and_leave_what_should_be,
+          what_has_no_kernel_is_combined_by_the_host_under_the_mutex,
+          long_operations_between_layouts, long_operations_meet_each_other,
+          what_is_refused_changes_nothing)

@@ -1,0 +1,267 @@
+/* How the ranks of a job find each other: all of them, or some of them, or while some die. Whatever
+ * happens, nobody hangs and all ranks of a job come to one answer. */
+#include "tests/unit/processes.h"
+
+static unsigned open_files(void)
+{
+    unsigned count = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+/* ---- all of them ---- */
+
+static void find_all(unsigned rank)
+{
+    unsigned before = open_files();
+    enter();
+    meet(job_size);
+    node_settle((int)rank + 10, (int)job_size + 20);
+    EXPECT(node.header && node.size == job_size && node.me < job_size);
+    EXPECT(open_files() == before + 1, "%u files open, not %u", open_files(), before + 1);
+    EXPECT(node_member_of((int)rank + 10) == (int)node.me);
+    EXPECT(node_member_of(9) == -1 && node_member_of((int)job_size + 10) == -1 &&
+           node_member_of(-1) == -1 && node_member_of(1000000) == -1);
+    uint64_t *mine = (uint64_t *)(node_slice(node.me) + node.slice_size) - 1;
+    EXPECT(*mine == 0);
+    *mine = 1000 + rank;
+    meet(job_size);
+    for (unsigned r = 0; r < job_size; r++) {
+        int member = node_member_of((int)r + 10);
+        EXPECT(member >= 0 &&
+               ((uint64_t *)(node_slice((uint32_t)member) + node.slice_size))[-1] == 1000 + r);
+    }
+    EXPECT(node_member(node.me)->pid == getpid());
+    EXPECT(node_shares(mine, 8) && !node_shares(&before, 4));
+    meet(job_size);
+}
+
+START_TEST(all_ranks_of_a_job_share_memory)
+{
+    for (unsigned size = 1; size <= 9; size += size > 3 ? 5 : 1) {
+        open_desk(size);
+        run(find_all, 0, size - 1);
+    }
+}
+END_TEST
+
+/* ---- not all of them ---- */
+
+static unsigned present;
+
+static void miss_some(unsigned rank)
+{
+    unsigned before = open_files();
+    enter();
+    meet(present);
+    node_settle((int)rank, (int)job_size);
+    expect_nothing(REASON_NO_PLUGIN);
+    EXPECT(open_files() == before, "%u files open, not %u", open_files(), before);
+}
+
+START_TEST(where_some_ranks_are_missing_nothing_is_shared)
+{
+    for (unsigned missing = 1; missing < 4; missing++) {
+        open_desk(4);
+        present = 4 - missing;
+        run(miss_some, missing, 3);
+    }
+}
+END_TEST
+
+static void come_late(unsigned rank)
+{
+    if (rank == 2)
+        await_count(&desk->step, 2);
+    enter();
+    if (rank < 2)
+        meet(2);
+    node_settle((int)rank, (int)job_size);
+    atomic_fetch_add(&desk->step, 1);
+    expect_nothing(REASON_NO_PLUGIN);
+}
+
+START_TEST(a_rank_that_comes_late_finds_nobody)
+{
+    open_desk(3);
+    run(come_late, 0, 2);
+}
+END_TEST
+
+static void expect_unknown(unsigned rank)
+{
+    enter();
+    node_settle((int)rank, 2);
+    expect_nothing(REASON_UNKNOWN_NODE);
+}
+
+START_TEST(where_the_number_of_ranks_is_unknown_nothing_is_shared)
+{
+    open_desk(0);
+    run(expect_unknown, 0, 1);
+}
+END_TEST
+
+static void find_only_own_job(unsigned rank)
+{
+    struct job job = {.local_size = 2};
+    snprintf(job.key, sizeof job.key, "%s %u", desk->key, rank % 2);
+    node_enter(&job);
+    meet(4);
+    node_settle((int)rank / 2, 2);
+    EXPECT(node.header && node.size == 2);
+    uint64_t *word = (uint64_t *)node_slice(0);
+    if (node.me == 0)
+        *word = 5 + rank % 2;
+    meet(4);
+    EXPECT(*word == 5 + rank % 2);
+    meet(4);
+}
+
+START_TEST(two_jobs_do_not_meet)
+{
+    open_desk(2);
+    run(find_only_own_job, 0, 3);
+}
+END_TEST
+
+static void be_on_two_nodes(unsigned rank)
+{
+    config.node_size = 2;
+    enter();
+    meet(4);
+    node_settle((int)rank, 4);
+    EXPECT(node.header != NULL);
+    for (unsigned r = 0; r < 4; r++)
+        EXPECT((node_member_of((int)r) >= 0) == (r / 2 == rank / 2));
+}
+
+START_TEST(a_node_may_be_treated_as_several)
+{
+    open_desk(4);
+    run(be_on_two_nodes, 0, 3);
+}
+END_TEST
+
+/* ---- who is slow ---- */
+
+static void listen_late_or_join(unsigned rank)
+{
+    if (rank == 0) {
+        struct sockaddr_un address;
+        socklen_t length = name_of_the_job(&address);
+        rendezvous.job.local_size = 2;
+        rendezvous.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        EXPECT(!bind(rendezvous.listener, (struct sockaddr *)&address, length));
+        atomic_fetch_add(&desk->entered, 1);
+        sleep_us(50 * 1000);
+        listen(rendezvous.listener, 2);
+    } else
+        enter_in_order(rank);
+    meet(2);
+    node_settle((int)rank, 2);
+    EXPECT(node.header && node.size == 2);
+}
+
+START_TEST(a_leader_that_is_slow_to_listen_still_leads)
+{
+    open_desk(2);
+    run(listen_late_or_join, 0, 1);
+}
+END_TEST
+
+/* ---- who dies ---- */
+
+static unsigned victim;
+
+static void die_before_settling(unsigned rank)
+{
+    enter_in_order(rank);
+    meet(job_size);
+    if (rank == victim)
+        _exit(0);
+    sleep_us(3000);
+    node_settle((int)rank, (int)job_size);
+    EXPECT(!node.header);
+}
+
+START_TEST(a_rank_that_dies_on_the_way_leaves_the_others_alone_and_alive)
+{
+    for (victim = 0; victim < 3; victim++) { /* rank 0 leads */
+        open_desk(3);
+        run(die_before_settling, 0, 2);
+    }
+}
+END_TEST
+
+/* ---- limits ---- */
+
+#if !defined(__SANITIZE_ADDRESS__) /* its shadow needs more address space than any limit */
+static size_t room;
+
+static void live_in_little_room(unsigned rank)
+{
+    if (rank == 0) {
+        struct rlimit limit = {used_address_space() + room, RLIM_INFINITY};
+        EXPECT(!setrlimit(RLIMIT_AS, &limit));
+    }
+    enter();
+    meet(2);
+    node_settle((int)rank, 2);
+    EXPECT((node.header != NULL) == (room > (size_t)100 << 20));
+    EXPECT(!node.header || (size_t)(node.end - node.base) <= room);
+}
+
+START_TEST(little_address_space_of_one_is_a_small_share_for_all_or_none)
+{
+    for (room = (size_t)16 << 20; room <= (size_t)1 << 30; room *= 8) {
+        open_desk(2);
+        run(live_in_little_room, 0, 1);
+    }
+}
+END_TEST
+#define LIMITS , little_address_space_of_one_is_a_small_share_for_all_or_none
+#else
+#define LIMITS
+#endif
+
+/* ---- children ---- */
+
+static void have_a_child(unsigned rank)
+{
+    enter();
+    meet(2);
+    node_settle((int)rank, 2);
+    uint64_t *mine = (uint64_t *)node_slice(node.me), *kept = mine;
+    *mine = 1;
+    meet(2);
+    pid_t pid = fork();
+    if (!pid) {
+        bool good = !node.header && node.forked && node.why_not == REASON_FORKED && *kept == 1 &&
+                    node_member_of(0) == -1 && !node_shares(kept, 8);
+        *kept = 2;
+        _exit(!(good && *kept == 2));
+    }
+    int status;
+    EXPECT(waitpid(pid, &status, 0) == pid && status == 0);
+    meet(2);
+    for (uint32_t m = 0; m < 2; m++)
+        EXPECT(*(uint64_t *)node_slice(m) == 1, "a child wrote into what its parent shares");
+    EXPECT(node.header && !node.forked);
+    meet(2);
+}
+
+START_TEST(a_child_has_a_copy_of_its_own)
+{
+    open_desk(2);
+    run(have_a_child, 0, 1);
+}
+END_TEST
+
+UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_is_shared,
+          a_rank_that_comes_late_finds_nobody,
+          where_the_number_of_ranks_is_unknown_nothing_is_shared, two_jobs_do_not_meet,
+          a_node_may_be_treated_as_several, a_leader_that_is_slow_to_listen_still_leads,
+          a_rank_that_dies_on_the_way_leaves_the_others_alone_and_alive,
+          a_child_has_a_copy_of_its_own LIMITS)

@@ -1,0 +1,101 @@
+/* Ranks that are forked processes and meet as those of a real job do, with the inside of the node
+ * at hand. */
+#ifndef UNIT_PROCESSES_H
+#define UNIT_PROCESSES_H
+
+#include "alloc/node.c"
+
+#include "tests/unit/unit.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+/* What the processes of a case share apart from what is tested. */
+static struct {
+    _Atomic unsigned met, entered, step;
+    char key[64];
+} * desk;
+
+static unsigned job_size, job_number;
+typedef void process_fn(unsigned rank);
+
+static inline void expect_exit(pid_t pid)
+{
+    int status;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a rank ended with %#x", status);
+}
+
+static inline pid_t start(process_fn *function, unsigned rank)
+{
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid)
+        return pid;
+    signal(SIGALRM, SIG_DFL); /* Check's handler would end all of us */
+    alarm(20);                /* a rank that hangs is a failure too */
+    function(rank);
+    _exit(atomic_load(&unit_failures) != 0);
+}
+
+static inline void open_desk(unsigned size)
+{
+    if (!desk)
+        desk = mmap(NULL, sizeof *desk, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    job_size = size;
+    memset(desk, 0, sizeof *desk);
+    snprintf(desk->key, sizeof desk->key, "unit %d %u", getpid(), job_number++);
+    config.heap_size = (size_t)64 << 20;
+}
+
+/* Processes `first` to `last`, all of the same function. */
+static inline void run(process_fn *function, unsigned first, unsigned last)
+{
+    pid_t pids[UNIT_RANKS_MAX];
+    for (unsigned r = first; r <= last; r++)
+        pids[r] = start(function, r);
+    for (unsigned r = first; r <= last; r++)
+        expect_exit(pids[r]);
+}
+
+static inline void await_count(_Atomic unsigned *count, unsigned goal)
+{
+    while (atomic_load(count) < goal)
+        sleep_us(200);
+}
+
+/* As the host's MPI_Init does: all that live are in before anybody is out. */
+static inline void meet(unsigned count)
+{
+    unsigned before = atomic_fetch_add(&desk->met, 1);
+    await_count(&desk->met, before / count * count + count);
+}
+
+static inline void enter(void)
+{
+    struct job job = {.local_size = job_size};
+    snprintf(job.key, sizeof job.key, "%s", desk->key);
+    node_enter(&job);
+    atomic_fetch_add(&desk->entered, 1);
+}
+
+/* Rank 0 first, so that it leads. */
+static inline void enter_in_order(unsigned rank)
+{
+    await_count(&desk->entered, rank);
+    enter();
+}
+
+static inline socklen_t name_of_the_job(struct sockaddr_un *address)
+{
+    snprintf(rendezvous.job.key, sizeof rendezvous.job.key, "%s", desk->key);
+    return socket_name(address);
+}
+
+static inline void expect_nothing(enum reason why)
+{
+    EXPECT(!node.header && node.why_not == why, "why not: %s", stats_reasons[node.why_not]);
+    EXPECT(node_member_of(0) == -1 && !node_shares(desk, 1));
+}
+
+#endif

@@ -1,0 +1,247 @@
+/* The statistics: what threads count is all there, once, and the JSON is JSON whatever a host calls
+ * itself. */
+#include "core/stats.h"
+#include "core/config.h"
+#include "core/thread.h"
+#include "tests/unit/unit.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const char *const calls[] = {"MPI_Put", "MPI_Get", "MPI_Win_lock", NULL};
+
+/* ---- a reader of JSON that accepts nothing else ---- */
+
+static const char *at; /* what is left to read; NULL: it was not JSON */
+static const char *wanted;
+static char path[400], found[400];
+
+static void expect(char c)
+{
+    at = at && *at == c ? at + 1 : NULL;
+}
+
+static void read_string(char *to, size_t room)
+{
+    size_t n = 0;
+    expect('"');
+    while (at && *at != '"') {
+        unsigned char c = (unsigned char)*at++;
+        if (c < 0x20) {
+            at = NULL;
+            return;
+        }
+        if (c == '\\') {
+            unsigned code;
+            c = (unsigned char)*at++;
+            if (c == 'u' && sscanf(at, "%4x", &code) == 1 && code < 0x80) {
+                c = (unsigned char)code;
+                at += 4;
+            } else if (c != '"' && c != '\\') {
+                at = NULL;
+                return;
+            }
+        }
+        if (n < room - 1)
+            to[n++] = (char)c;
+    }
+    to[n] = 0;
+    expect('"');
+}
+
+static void read_value(void);
+
+static void read_object(void)
+{
+    size_t length = strlen(path);
+    char key[100];
+    expect('{');
+    while (at && *at != '}') {
+        read_string(key, sizeof key);
+        expect(':');
+        snprintf(path + length, sizeof path - length, "/%s", key);
+        read_value();
+        path[length] = 0;
+        if (at && *at == ',' && at[1] == '"')
+            at++;
+        else if (at && *at != '}')
+            at = NULL;
+    }
+    expect('}');
+}
+
+static void read_value(void)
+{
+    char value[400] = "";
+    if (at && *at == '{')
+        read_object();
+    else if (at && *at == '"')
+        read_string(value, sizeof value);
+    else if (at && isdigit((unsigned char)*at))
+        for (size_t n = 0; isdigit((unsigned char)*at); at++)
+            value[n++] = *at;
+    else
+        at = NULL;
+    if (*value && !strcmp(path, wanted))
+        strcpy(found, value);
+}
+
+/* What the JSON says at a path, "" if nothing. Fails if it is not JSON. */
+static const char *look_up(const char *json, const char *where)
+{
+    at = json;
+    wanted = where;
+    *path = *found = 0;
+    read_object();
+    ck_assert_msg(at && !strcmp(at, "\n"), "not JSON: %s", json);
+    return found;
+}
+
+static char *json_of(const struct stats_snapshot *sum, const struct stats_host *host)
+{
+    char *text;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    stats_print_json(out, sum, host, calls);
+    fclose(out);
+    return text;
+}
+
+#define SAYS(json, where, what) ck_assert_str_eq(look_up(json, where), what)
+
+/* ---- printing ---- */
+
+static const struct stats_host plain_host = {"Open MPI", "4.1.4", "ompi"};
+
+START_TEST(an_empty_job_is_json_too)
+{
+    static const struct stats_snapshot none;
+    char *json = json_of(&none, &plain_host);
+    SAYS(json, "/mpiaccel", MPIACCEL_VERSION);
+    SAYS(json, "/host/name", "Open MPI");
+    SAYS(json, "/host/version", "4.1.4");
+    SAYS(json, "/host/abi", "ompi");
+    SAYS(json, "/ranks", "0");
+    SAYS(json, "/windows/fast", "0");
+    SAYS(json, "/heap/live_bytes", "0");
+    SAYS(json, "/calls/MPI_Put/fast", "");
+    free(json);
+}
+END_TEST
+
+START_TEST(every_number_is_where_it_belongs)
+{
+    static struct stats_snapshot sum;
+    sum = (struct stats_snapshot){.ranks = 4,
+                                  .windows_fast = 5,
+                                  .heap_peak = UINT64_MAX,
+                                  .heap_live = 7,
+                                  .heap_allocations = 8};
+    sum.counts.fast[0] = 10;
+    sum.counts.bytes[0] = 11;
+    for (unsigned r = 0; r < REASON_COUNT; r++)
+        sum.deferred[1][r] = r;
+    sum.windows_deferred[REASON_DYNAMIC] = 3;
+    sum.windows_deferred[REASON_SHARED] = 4;
+    char *json = json_of(&sum, &plain_host), number[32], where[300];
+    SAYS(json, "/ranks", "4");
+    SAYS(json, "/calls/MPI_Put/fast", "10");
+    SAYS(json, "/calls/MPI_Put/bytes", "11");
+    SAYS(json, "/calls/MPI_Put/deferred", "0");
+    SAYS(json, "/calls/MPI_Get/fast", "0");
+    snprintf(number, sizeof number, "%d", REASON_COUNT * (REASON_COUNT - 1) / 2);
+    SAYS(json, "/calls/MPI_Get/deferred", number);
+    for (unsigned r = 1; r < REASON_COUNT; r++) {
+        snprintf(number, sizeof number, "%u", r);
+        snprintf(where, sizeof where, "/calls/MPI_Get/reasons/%s", stats_reasons[r]);
+        SAYS(json, where, number);
+    }
+    SAYS(json, "/calls/MPI_Win_lock/fast", "");
+    SAYS(json, "/windows/fast", "5");
+    SAYS(json, "/windows/deferred", "7");
+    snprintf(where, sizeof where, "/windows/reasons/%s", stats_reasons[REASON_SHARED]);
+    SAYS(json, where, "4");
+    SAYS(json, "/heap/peak_bytes", "18446744073709551615");
+    SAYS(json, "/heap/live_bytes", "7");
+    SAYS(json, "/heap/allocations", "8");
+    free(json);
+}
+END_TEST
+
+START_TEST(a_host_may_call_itself_anything)
+{
+    static const struct stats_snapshot none;
+    static const char odd[] = "a \"b\" \\c\\ \n\t\r\x01\x1f {}[],: \xc3\xa9 \\u0041";
+    struct stats_host host = {odd, odd, "mpich"};
+    char *json = json_of(&none, &host);
+    SAYS(json, "/host/name", odd);
+    SAYS(json, "/host/version", odd);
+    free(json);
+}
+END_TEST
+
+/* ---- counting ---- */
+
+static unsigned rounds;
+
+static void count_apart(unsigned me)
+{
+    for (unsigned i = 0; i < rounds; i++) {
+        thread_count(thread_self(), me % 2, 3);
+        if (i % 100 == 0) {
+            stats_defer(2, REASON_GPU);
+            stats_window(i % 200 == 0, REASON_SHARED);
+        }
+    }
+}
+
+START_TEST(threads_that_have_ended_are_counted)
+{
+    static struct stats_snapshot before, after;
+    rounds = effort(20000) / 200 * 200;
+    stats_take(&before);
+    as_ranks(6, count_apart);
+    thread_count(thread_self(), 0, 5); /* this one lives */
+    thread_fold_all();
+    thread_fold_all();
+    stats_take(&after);
+    ck_assert_uint_eq(after.counts.fast[0] - before.counts.fast[0], 3 * rounds + 1);
+    ck_assert_uint_eq(after.counts.fast[1] - before.counts.fast[1], 3 * rounds);
+    ck_assert_uint_eq(after.counts.bytes[0] - before.counts.bytes[0], 9 * rounds + 5);
+    ck_assert_uint_eq(after.deferred[2][REASON_GPU] - before.deferred[2][REASON_GPU],
+                      6 * rounds / 100);
+    ck_assert_uint_eq(after.windows_fast - before.windows_fast, 6 * rounds / 200);
+    ck_assert_uint_eq(after.windows_deferred[REASON_SHARED] -
+                          before.windows_deferred[REASON_SHARED],
+                      6 * rounds / 200);
+}
+END_TEST
+
+START_TEST(ranks_add_up)
+{
+    static struct stats_snapshot sum, one;
+    memset(&one, 0, sizeof one);
+    one.ranks = 1;
+    one.windows_fast = one.heap_peak = one.heap_live = one.heap_allocations = 2;
+    for (unsigned c = 0; c < STATS_CALLS_MAX; c++) {
+        one.counts.fast[c] = c;
+        one.counts.bytes[c] = 2 * c;
+        for (unsigned r = 0; r < REASON_COUNT; r++)
+            one.deferred[c][r] = c + r;
+    }
+    memset(&sum, 0, sizeof sum);
+    for (int rank = 0; rank < 3; rank++)
+        stats_add(&sum, &one);
+    ck_assert_uint_eq(sum.ranks, 3);
+    ck_assert(sum.windows_fast == 6 && sum.heap_peak == 6 && sum.heap_live == 6 &&
+              sum.heap_allocations == 6);
+    for (unsigned c = 0; c < STATS_CALLS_MAX; c++) {
+        ck_assert(sum.counts.fast[c] == 3 * c && sum.counts.bytes[c] == 6 * c);
+        for (unsigned r = 0; r < REASON_COUNT; r++)
+            INSIST(sum.deferred[c][r] == 3 * (c + r), "call %u, reason %u", c, r);
+    }
+}
+END_TEST
+
+UNIT_MAIN(an_empty_job_is_json_too, every_number_is_where_it_belongs,
+          a_host_may_call_itself_anything, threads_that_have_ended_are_counted, ranks_add_up)
