@@ -25,7 +25,8 @@ static void use(MPI::Win win, long *memory)
     check(back[0] == 2 * mine[0], "get");
 
     const int before[] = {previous()}, after[] = {next()};
-    MPI::Group whole = win.Get_group(), origin = whole.Incl(1, before), target = whole.Incl(1, after);
+    MPI::Group whole = win.Get_group(), origin = whole.Incl(1, before),
+               target = whole.Incl(1, after);
     win.Post(origin, 0);
     win.Start(target, 0);
     win.Put(mine, 1, MPI::LONG, next(), 1, 1, MPI::LONG);
@@ -60,7 +61,9 @@ static void exceptions(MPI::Win win)
     check(caught == MPI_ERR_RMA_SYNC, "an exception for a put outside of epochs");
 }
 #else
-static void exceptions(MPI::Win) {}
+static void exceptions(MPI::Win)
+{
+}
 #endif
 
 int main(int argc, char **argv)

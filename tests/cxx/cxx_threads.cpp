@@ -102,7 +102,8 @@ static void together()
         in_threads(threads, count_and_put, &win, false);
     MPI_Win_unlock_all(win);
     MPI_Barrier(MPI_COMM_WORLD);
-    check(element(win, 0) == std::int64_t(2) * ranks * threads * rounds * times, "sum of all threads");
+    check(element(win, 0) == std::int64_t(2) * ranks * threads * rounds * times,
+          "sum of all threads");
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_free(&win);
     MPI_Free_mem(memory);

@@ -4,8 +4,14 @@
 
 static int rank, ranks, failures;
 
-inline int next() { return (rank + 1) % ranks; }
-inline int previous() { return (rank + ranks - 1) % ranks; }
+inline int next()
+{
+    return (rank + 1) % ranks;
+}
+inline int previous()
+{
+    return (rank + ranks - 1) % ranks;
+}
 
 inline void check(bool good, const char *what)
 {
