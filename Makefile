@@ -41,7 +41,15 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wun
 COMPILE = $(CC) -std=gnu11 -D_GNU_SOURCE -I. -Ibuild/jemalloc/include $(CFLAGS) $(WARNINGS) \
           -fPIC -fvisibility=hidden -fno-semantic-interposition -pthread -MMD -MP $(TLS_FLAGS)
 
-all: $(LIB)
+COMMAND := build/bin/mpiaccel
+
+all: $(LIB) $(COMMAND)
+
+COMMAND_OBJECTS := $(patsubst %,build/obj/core/%.o,config sync best_kernels $(ISAS:%=kernels_%))
+$(COMMAND): command/mpiaccel.c $(COMMAND_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(CFLAGS) $(WARNINGS) -DMPIACCEL_LIBDIR='"$(LIBDIR)"' \
+	    -DMPIACCEL_ABIS='"$(ABIS)"' $^ -o $@
 
 $(LIB): $(OBJECTS) $(JEMALLOC_LIB) pmpi_wrap/exports.map
 	@mkdir -p $(@D)
@@ -55,10 +63,11 @@ build/obj/%.o: %.c build/config.mk | $(JEMALLOC_LIB)
 
 # Each instruction set's kernels are one compile of the same file. Integers wrap as hosts' do.
 ISA_baseline :=
-ISA_avx2 := -mavx2 -mfma -ffp-contract=off
+# No -mfma: GCC 12 fuses the products of complex numbers into vfmaddsub, whatever -ffp-contract says.
+ISA_avx2 := -mavx2 -ffp-contract=off
 build/obj/core/kernels_%.o: core/kernels.c build/config.mk
 	@mkdir -p $(@D)
-	$(COMPILE) -O3 -fwrapv $(ISA_$*) -DKERNELS=kernels_$* -c $< -o $@
+	$(COMPILE) -O3 -fwrapv $(ISA_$*) -DISA=$* -DKERNELS=kernels_$* -c $< -o $@
 
 # Each ABI is one compile of the same files, linked into one object that shows only its table.
 define abi_rules
@@ -90,37 +99,45 @@ $(JEMALLOC_LIB): build/config.mk
 	objcopy --remove-section=.init_array --remove-section=.rela.init_array \
 	    build/jemalloc/src/lib/libjemalloc_pic.a $@
 
+# ---- demonstration -------------------------------------------------------------------------------
+
+EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
+define example_rules
+build/examples/$(1)/%: examples/%.c build/config.mk
+	@mkdir -p $$(@D)
+	$$(MPICC_$(1)) -std=gnu11 -O2 -Wall -Wextra $$< -o $$@ -lm
+examples: $$(EXAMPLES:%=build/examples/$(1)/%)
+endef
+$(foreach abi,$(ABIS),$(eval $(call example_rules,$(abi))))
+
+demo: all examples
+	tools/demo
+
+# ---- benchmark -----------------------------------------------------------------------------------
+
+BENCH_RANKS ?= 2 4
+build/bin/mpiaccel-bench-%: bench/bench.c build/config.mk
+	@mkdir -p $(@D)
+	$(MPICC_$*) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $< -o $@ -ldl -lm
+
+benches: $(ABIS:%=build/bin/mpiaccel-bench-%)
+
+bench: all benches
+	bench/run $(BENCH_RANKS)
+
 # ---- tests ---------------------------------------------------------------------------------------
 
-# Each program of tests/mpi is built for each MPI, by that MPI's compiler, knowing nothing of us.
-TEST_FLAGS := -std=gnu11 -O1 -g -Wall -Wextra $(if $(CI),-Werror)
-define test_rules
-TESTS_$(1) := $$(patsubst tests/mpi/%.c,build/test/$(1)/%,$$(wildcard tests/mpi/*.c))
-ifneq ($$(MPIFORT_$(1)),)
-TESTS_$(1) += $$(patsubst tests/mpi/%.f90,build/test/$(1)/%,$$(wildcard tests/mpi/*.f90))
-endif
-build/test/$(1)/%: tests/mpi/%.c tests/mpi/test.h build/config.mk
-	@mkdir -p $$(@D)
-	$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ -lm -pthread
-build/test/$(1)/%: tests/mpi/%.f90 build/config.mk
-	@mkdir -p $$(@D) build/test/$(1)/mod.$$*
-	$$(MPIFORT_$(1)) -O1 -g -J build/test/$(1)/mod.$$* $$< -o $$@
-build/test/$(1)/%.linked: tests/mpi/%.c tests/mpi/test.h $(LIB)
-	@mkdir -p $$(@D)
-	$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ -Lbuild/lib -lmpiaccel -Wl,-rpath,$$(abspath build/lib) -lm -pthread
-tests: $$(TESTS_$(1))
-endef
-$(foreach abi,$(ABIS),$(eval $(call test_rules,$(abi))))
+include $(wildcard tests/*/rules.mk)
 
 check: all tests
 	tests/run
 
 clean:
-	rm -rf build/obj build/lib build/bin build/test
+	rm -rf build/obj build/lib build/bin build/test build/tsan build/asan build/examples
 
 distclean:
 	rm -rf build
 
-.PHONY: all setup check tests clean distclean
+.PHONY: all setup examples demo bench benches check tests clean distclean
 
--include $(shell find build/obj -name '*.d' 2>/dev/null)
+-include $(shell find build/obj build/test build/tsan build/asan -name '*.d' 2>/dev/null)

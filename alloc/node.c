@@ -45,10 +45,12 @@ struct offer {
 
 static struct {
     struct job job;
-    int listener; /* the leader's */
-    int leader;   /* a member's connection to it */
-    int file;     /* kept for fork */
-} rendezvous = {.listener = -1, .leader = -1, .file = -1};
+    int listener;    /* the leader's */
+    int leader;      /* a member's connection to it */
+    int file;        /* kept for fork */
+    int reserved;    /* where it shall be */
+    bool asymmetric; /* heavy fences reach this process */
+} rendezvous = {.listener = -1, .leader = -1, .file = -1, .reserved = -1};
 
 static size_t physical_memory(void)
 {
@@ -143,10 +145,30 @@ static bool lead_or_join(void)
     return !refused;
 }
 
+/* What the kernel does at once while the process has one thread, and in tens of milliseconds later:
+ * registering for fences, and making room for a descriptor that is out of the way of programs that
+ * count theirs. */
+static void prepare_early(void)
+{
+    rendezvous.asymmetric = sync_register_fences();
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    rendezvous.reserved = fcntl(fd, F_DUPFD_CLOEXEC, 500);
+    close(fd);
+}
+
+static void move_up(int *fd)
+{
+    if (rendezvous.reserved >= 0 && dup3(*fd, rendezvous.reserved, O_CLOEXEC) >= 0) {
+        close(*fd);
+        *fd = rendezvous.reserved;
+    }
+}
+
 void node_enter(const struct job *job)
 {
     enum { TRIES = 2000 };
     rendezvous.job = *job;
+    prepare_early();
     if (job->local_size < 2)
         return;
     struct sync_wait wait = SYNC_WAIT;
@@ -195,16 +217,6 @@ static bool transmit(int connection, const void *from, size_t size, int file)
         memcpy(CMSG_DATA(part), &file, sizeof file);
     }
     return sendmsg(connection, &message, MSG_NOSIGNAL) == (ssize_t)size;
-}
-
-/* A descriptor out of the way of programs that count theirs. */
-static int move_up(int fd)
-{
-    int up = fcntl(fd, F_DUPFD_CLOEXEC, 500);
-    if (up < 0)
-        return fd;
-    close(fd);
-    return up;
 }
 
 static int create_file(size_t size)
@@ -261,7 +273,7 @@ static void write_record(int world_rank)
     struct layout_member *me = node_member(node.me);
     me->world_rank = world_rank;
     me->pid = getpid();
-    me->asymmetric = sync_register_fences();
+    me->asymmetric = rendezvous.asymmetric;
     sched_getaffinity(0, sizeof me->cpus, (cpu_set_t *)me->cpus);
 }
 
@@ -431,12 +443,13 @@ void node_settle(int world_rank, int world_size)
     else
         lead(world_rank);
     if (!node.header) {
+        close_fd(&rendezvous.reserved);
         say(1, "nothing is fast: %s", stats_reasons[node.why_not]);
         return;
     }
     index_ranks();
     set_peers_apart();
-    rendezvous.file = move_up(rendezvous.file);
+    move_up(&rendezvous.file);
     fstat(rendezvous.file, &file_identity);
     pthread_atfork(NULL, NULL, in_child);
     thread_offer_inflight(node_member(node.me)->inflight);

@@ -9,7 +9,7 @@ const struct kernels *kernels_best(void)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (__builtin_cpu_supports("avx2"))
         return &kernels_avx2;
 #endif
     return &kernels_baseline;

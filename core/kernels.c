@@ -1,4 +1,5 @@
-/* Compiled once per instruction set with -DKERNELS=<name of the table>; see kernels_best(). */
+/* Compiled once per instruction set with -DISA=<its name> and
+ * -DKERNELS=<name of the table>; see kernels_best(). */
 #include "core/kernels.h"
 
 /* Elements are accessed through a type that may lie anywhere and alias anything: the data is the
@@ -85,9 +86,11 @@ PRIMS_BYTE(X)
 PRIMS_PAIR(X)
 #undef X
 
+#define TEXT_(name) #name
+#define TEXT(name)  TEXT_(name)
 extern const struct kernels KERNELS;
 #define ENTRY(op, name) .combine[OP_##op][PRIM_##name] = op##_##name,
-const struct kernels KERNELS = {
+const struct kernels KERNELS = {.name = TEXT(ISA),
 #define X(name, type) \
     ENTRY(MAX, name)  \
     ENTRY(MIN, name)  \
@@ -99,21 +102,21 @@ const struct kernels KERNELS = {
     ENTRY(BAND, name) \
     ENTRY(BOR, name)  \
     ENTRY(BXOR, name)
-    PRIMS_INTEGER(X)
+                                PRIMS_INTEGER(X)
 #undef X
 #define X(name, type) ENTRY(MAX, name) ENTRY(MIN, name) ENTRY(SUM, name) ENTRY(PROD, name)
-        PRIMS_REAL(X)
+                                    PRIMS_REAL(X)
 #undef X
 #define X(name, type) ENTRY(SUM, name) ENTRY(PROD, name)
-            PRIMS_COMPLEX(X)
+                                        PRIMS_COMPLEX(X)
 #undef X
 #define X(name, type) ENTRY(LAND, name) ENTRY(LOR, name) ENTRY(LXOR, name)
-                PRIMS_LOGICAL(X)
+                                            PRIMS_LOGICAL(X)
 #undef X
 #define X(name, type) ENTRY(BAND, name) ENTRY(BOR, name) ENTRY(BXOR, name)
-                    PRIMS_BYTE(X)
+                                                PRIMS_BYTE(X)
 #undef X
 #define X(name, type) ENTRY(MAXLOC, name) ENTRY(MINLOC, name)
-                        PRIMS_PAIR(X)
+                                                    PRIMS_PAIR(X)
 #undef X
 };

@@ -10,6 +10,7 @@
 typedef void combine_fn(void *inout, const void *in, size_t n);
 
 struct kernels {
+    const char *name; /* of the instruction set */
     combine_fn *combine[OP_COUNT][PRIM_COUNT]; /* NULL: MPI does not define this operation */
 };
 

@@ -14,7 +14,7 @@
 struct stats_host host_identity = {"none", "", "none"};
 
 static struct {
-    void *library; /* dlopen handle of the object that defines PMPI_Init */
+    void *library; /* dlopen handle of the object that defines the MPI functions */
     const struct abi *abi;
 } host;
 
@@ -119,8 +119,9 @@ static void find_host(void)
 {
     typedef int version_fn(char *, int *);
     static char version[8192]; /* the largest MPI_MAX_LIBRARY_VERSION_STRING */
-    void *init;
-    host.library = find_definer("PMPI_Init", &init);
+    void *found;
+    /* Not PMPI_Init: a tool may define that too, as Darshan does. */
+    host.library = find_definer("PMPI_Get_library_version", &found);
     if (!host.library)
         return;
     version_fn *get_version =
@@ -135,24 +136,42 @@ static void find_host(void)
         name_host(version);
 }
 
-/* A tool that wraps MPI_X and stands behind us would be skipped by our jump; so MPI_X goes to the
- * tool, and comes back to us as PMPI_X: we are below every tool, wherever it was loaded (H5). */
-static door_fn *tool_behind_us(const char *name)
+static void *next_after_us(const char *prefix, const char *name)
 {
     char symbol[64];
-    Dl_info next_in, host_in;
-    snprintf(symbol, sizeof symbol, "MPI_%s", name);
-    void *next = dlsym(RTLD_NEXT, symbol), *hosts = dlsym(host.library, symbol);
-    bool other = next && hosts && next != hosts && dladdr(next, &next_in) &&
-                 dladdr(hosts, &host_in) && next_in.dli_fbase != host_in.dli_fbase;
+    snprintf(symbol, sizeof symbol, "%s%s", prefix, name);
+    return dlsym(RTLD_NEXT, symbol);
+}
+
+static bool same_object(const void *address, const void *other)
+{
+    Dl_info a, b;
+    return address && other && dladdr(address, &a) && dladdr(other, &b) &&
+           a.dli_fbase == b.dli_fbase;
+}
+
+/* A tool that wraps MPI_X and stands behind us would be skipped by our jump; so MPI_X goes to the
+ * tool, and comes back to us as PMPI_X: we are below every tool, wherever it was loaded (H5).
+ * Not if the tool defines PMPI_X too, as Darshan does: then it goes on to the host, not to us. */
+static door_fn *tool_behind_us(const char *name)
+{
+    void *next = next_after_us("MPI_", name);
+    bool other = next && !same_object(next, (void *)host_function(host.library, "MPI_", name)) &&
+                 !same_object(next, next_after_us("PMPI_", name));
     return other ? (door_fn *)next : NULL;
+}
+
+door_fn *host_onward(void *library, const char *name)
+{
+    void *next = next_after_us("PMPI_", name);
+    return next ? (door_fn *)next : host_function(library, "PMPI_", name);
 }
 
 static void set_door(enum call call, bool inert)
 {
     const char *name = call_names[call] + 4;
     door_fn *handler = inert ? NULL : host.abi->handlers[call];
-    door_fn *pass = host.library ? host_function(host.library, "PMPI_", name) : NULL;
+    door_fn *pass = host.library ? host_onward(host.library, name) : NULL;
     if (!pass)
         pass = (door_fn *)no_host;
     if (!handler)

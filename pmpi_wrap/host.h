@@ -27,6 +27,10 @@ extern struct stats_host host_identity;
  * before it. NULL: it has none. */
 door_fn *host_function(void *library, const char *prefix, const char *name);
 
+/* The same for calls that pass us exactly as often as the program makes them: first to a tool that
+ * stands between us and the host and would otherwise miss them. */
+door_fn *host_onward(void *library, const char *name);
+
 /* The next definition of a symbol after our own, wherever it is loaded. */
 void *host_next(const char *symbol);
 

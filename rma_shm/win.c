@@ -102,7 +102,6 @@ bool win_settle_alone(struct win *win, void *base, size_t bytes, int64_t unit)
     memset(win->shared, 0, size);
     atomic_init(&win->shared->target[0].bulk, 1);
     win->self = (struct peer){.base = base, .size = bytes, .unit = unit};
-    win->self_unit = (int)unit;
     connect_peers(win);
     return true;
 }

@@ -81,7 +81,7 @@ struct win {
     struct win_shared *shared;
     struct peer *peer;
     void *memory;     /* of MPI_Win_allocate: freed with the window */
-    struct peer self; /* peer[] of a window of one */
+    struct peer self; /* our part as the program gave it; also peer[] of a window of one */
     int self_unit;    /* its unit, where an attribute can point */
 };
 

@@ -49,6 +49,10 @@ static bool bind(void *here)
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
+#define ONWARD(name) host.name = (__typeof__(host.name))host_onward(here, #name);
+    ONWARD(Init)
+    ONWARD(Init_thread)
+    ONWARD(Finalize)
     return all;
 }
 

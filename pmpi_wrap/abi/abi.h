@@ -49,13 +49,13 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #define HOST_HELPERS(X)      \
     X(Allgather)             \
     X(Comm_call_errhandler)  \
-    X(Comm_dup)              \
     X(Comm_free)             \
     X(Comm_get_errhandler)   \
     X(Comm_group)            \
     X(Comm_rank)             \
     X(Comm_set_errhandler)   \
     X(Comm_size)             \
+    X(Comm_split)            \
     X(Comm_test_inter)       \
     X(Errhandler_free)       \
     X(Get_version)           \
@@ -101,7 +101,7 @@ extern struct host_functions host;
 /* Handles that fast calls compare with or pass on: looking one up by name takes its time. */
 struct constants {
     MPI_Info info_null;
-    MPI_Datatype byte;
+    MPI_Datatype byte, datatype_null;
 };
 extern struct constants constants;
 
@@ -117,10 +117,9 @@ void deferred_on(enum call call, MPI_Win win);
 
 /* What an entry of the window registry has in `detail`. */
 struct window_detail {
-    uint8_t reason : 7;   /* why the window is the host's; REASON_COUNT: it is fast */
-    uint8_t stand_in : 1; /* the host's window below a fast one is not over the program's memory */
-    uint8_t flavor;       /* MPI_WIN_FLAVOR_…, as the program created it */
-    uint16_t ranks;       /* UINT16_MAX: that many or more */
+    uint8_t reason; /* why the window is the host's; REASON_COUNT: it is fast */
+    uint8_t flavor; /* MPI_WIN_FLAVOR_…, as the program created it */
+    uint16_t ranks; /* UINT16_MAX: that many or more */
 };
 
 static inline uint32_t window_pack(struct window_detail d)

@@ -44,6 +44,20 @@ bool is_predefined(MPI_Datatype type)
     return get_envelope(type, &raw, &combiner) && combiner == MPI_COMBINER_NAMED;
 }
 
+bool is_f90(int combiner)
+{
+    return combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
+           combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+bool is_lasting(MPI_Datatype type)
+{
+    struct raw raw;
+    int combiner;
+    return get_envelope(type, &raw, &combiner) &&
+           (combiner == MPI_COMBINER_NAMED || is_f90(combiner));
+}
+
 /* How many of the large counts are what the int constructor lists as integers; the rest are its
  * addresses. */
 static MPI_Count integers_among(int combiner, const struct raw *raw)

@@ -10,7 +10,7 @@ struct contents {
     int64_t *integers;
     int64_t *addresses;
     int type_count;
-    MPI_Datatype *types; /* to be freed by who takes them, unless predefined */
+    MPI_Datatype *types; /* to be freed by who takes them, unless lasting */
 };
 
 /* False: no memory, or the host refuses. Ended by contents_free() either way. */
@@ -18,5 +18,11 @@ bool contents_get(MPI_Datatype type, struct contents *contents);
 void contents_free(struct contents *contents);
 
 bool is_predefined(MPI_Datatype type);
+
+/* Made by MPI_Type_create_f90_real or its like: predefined, but without a name. */
+bool is_f90(int combiner);
+
+/* Of either kind: never freed. */
+bool is_lasting(MPI_Datatype type);
 
 #endif

@@ -141,22 +141,24 @@ static bool decode_with(struct typemap *map, const struct contents *c, const str
 
 /* ---- all ---- */
 
-/* The types that contents_get gave are taken over here, also after a failure. */
+/* The types that contents_get gave are taken over here, also after a failure. Those that live for
+ * ever, with a name or of the Fortran 90 kind, must not be freed (MPI-4.0, 19.1.5): Open MPI calls
+ * that an error. */
 static bool decode_contents(struct typemap *map, const struct contents *c)
 {
     bool good = true;
     for (int t = 0; t < c->type_count; t++) {
         MPI_Datatype type = c->types[t];
-        bool predefined = is_predefined(type);
-        struct typemap *made = predefined ? NULL : decode(type);
-        const struct typemap *in = predefined ? find_or_decode(type) : made;
+        bool lasting = is_lasting(type);
+        struct typemap *made = lasting ? NULL : decode(type);
+        const struct typemap *in = lasting ? find_or_decode(type) : made;
         good = good && in;
         if (good && c->combiner == MPI_COMBINER_STRUCT)
             good = typemap_append(map, in, c->addresses[t], (size_t)c->integers[1 + t]);
         else if (good)
             good = decode_with(map, c, in);
         typemap_free(made);
-        if (!predefined)
+        if (!lasting)
             host.Type_free(&type);
     }
     return good;
@@ -181,8 +183,7 @@ static struct typemap *decode(MPI_Datatype type)
     struct typemap *map = NULL;
     MPI_Aint lb, extent;
     bool good = contents_get(type, &c) && !host.Type_get_extent(type, &lb, &extent);
-    if (good && (c.combiner == MPI_COMBINER_F90_REAL || c.combiner == MPI_COMBINER_F90_COMPLEX ||
-                 c.combiner == MPI_COMBINER_F90_INTEGER))
+    if (good && is_f90(c.combiner))
         map = decode_f90(type, c.combiner);
     else if (good && (map = typemap_derived()) &&
              !(decode_contents(map, &c) && typemap_end(map, extent))) {

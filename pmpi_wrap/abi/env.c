@@ -22,7 +22,8 @@ static void make_private_comm(void)
     pthread_mutex_lock(&mutex);
     if (!atomic_load(&have_private_comm)) {
         enter_host();
-        host.Comm_dup(MPI_COMM_SELF, &private_comm);
+        /* Not a duplicate: that would copy, and later delete, the program's attributes. */
+        host.Comm_split(MPI_COMM_SELF, 0, 0, &private_comm);
         host.Comm_set_errhandler(private_comm, MPI_ERRORS_RETURN);
         leave_host();
         atomic_store_explicit(&have_private_comm, true, memory_order_release);
@@ -88,7 +89,8 @@ static void settle(void)
     host.Query_thread(&level);
     say_set_rank(world_rank);
     thread_concurrent = level == MPI_THREAD_MULTIPLE;
-    constants = (struct constants){.info_null = MPI_INFO_NULL, .byte = MPI_BYTE};
+    constants = (struct constants){
+        .info_null = MPI_INFO_NULL, .byte = MPI_BYTE, .datatype_null = MPI_DATATYPE_NULL};
     node_settle(world_rank, size);
     handles_open();
     combiners_open();

@@ -74,18 +74,30 @@ static int done(const struct operation *o, size_t bytes)
 
 /* ---- windows of the host's ---- */
 
+/* A side without data. False also for what only the host can judge. */
+static bool is_empty(struct side side)
+{
+    int size;
+    return side.count == 0 || (side.count > 0 && side.type != constants.datatype_null &&
+                               host.Type_size(side.type, &size) == MPI_SUCCESS && size == 0);
+}
+
+static bool is_plausible(struct side side)
+{
+    return side.count >= 0 && side.type != constants.datatype_null;
+}
+
 /* An operation that moves nothing, or moves it to nobody, needs no host either; and some hosts fail
  * at it. */
 static bool is_nothing(const struct operation *o)
 {
     struct entry *e = registry_find(&windows, BITS(o->handle));
-    const struct typemap *origin, *there, *result;
-    if (!e || judge(o->origin, &origin) || judge(o->there, &there) ||
-        (o->fetches && judge(o->result, &result)))
+    if (!e || !is_plausible(o->origin) || !is_plausible(o->there))
         return false;
-    bool empty = (!origin->size || !o->origin.count) && (!there->size || !o->there.count);
-    bool in_range = o->rank >= 0 && (uint32_t)o->rank < window_unpack(e->detail).ranks;
-    return o->rank == MPI_PROC_NULL || (empty && in_range);
+    if (o->rank == MPI_PROC_NULL)
+        return true;
+    return o->rank >= 0 && (uint32_t)o->rank < window_unpack(e->detail).ranks &&
+           is_empty(o->there) && is_empty(o->origin);
 }
 
 /* False: it is done. */

@@ -161,15 +161,15 @@ static bool host_refuses_alone(void)
 }
 
 /* The host's window below a fast one: attributes, group, name, info, error handler. */
-static int create_below(const struct request *r, void *base, bool *stand_in, MPI_Win *win)
+static int create_below(const struct request *r, void *base, MPI_Win *win)
 {
     int size;
     void *unused;
     host.Comm_size(r->comm, &size);
     enter_host();
-    *stand_in = size == 1 && host_refuses_alone();
-    int result = *stand_in ? host.Win_allocate(0, 1, r->info, r->comm, &unused, win)
-                           : host.Win_create(base, r->size, (int)r->unit, r->info, r->comm, win);
+    bool stand_in = size == 1 && host_refuses_alone();
+    int result = stand_in ? host.Win_allocate(0, 1, r->info, r->comm, &unused, win)
+                          : host.Win_create(base, r->size, (int)r->unit, r->info, r->comm, win);
     leave_host();
     return result;
 }
@@ -248,11 +248,11 @@ static enum reason create(const struct request *r, void *baseptr, MPI_Win *win, 
 {
     struct win *fast = NULL;
     void *memory = NULL;
-    bool stand_in;
     enum reason reason = create_fast(r, &memory, &fast);
     if (reason != REASON_COUNT)
         return reason;
-    *result = create_below(r, memory ? memory : r->base, &stand_in, win);
+    void *base = memory ? memory : r->base;
+    *result = create_below(r, base, win);
     if (*result != MPI_SUCCESS) {
         win_disown(fast);
         if (memory)
@@ -260,12 +260,14 @@ static enum reason create(const struct request *r, void *baseptr, MPI_Win *win, 
         return REASON_COUNT;
     }
     fast->memory = memory;
+    fast->self.base = base;
+    fast->self.size = (size_t)r->size;
+    fast->self.unit = r->unit;
+    fast->self_unit = (int)r->unit;
     if (r->flavor == MPI_WIN_FLAVOR_ALLOCATE)
         *(void **)baseptr = memory;
     register_window(*win, fast, r->comm,
-                    (struct window_detail){.reason = REASON_COUNT,
-                                           .flavor = (uint8_t)r->flavor,
-                                           .stand_in = stand_in});
+                    (struct window_detail){.reason = REASON_COUNT, .flavor = (uint8_t)r->flavor});
     return REASON_COUNT;
 }
 
@@ -367,17 +369,16 @@ int accel_Win_free(MPI_Win *win)
 
 /* ---- attributes ---- */
 
+/* Base, size and unit are answered from here: the host's window below may have others. It may be a
+ * stand-in, and MPICH 4.0 with UCX rounds the base down to where UCX registered the memory. */
 bool window_attribute(MPI_Win win, int keyval, MPI_Aint *value)
 {
     struct entry *e = registry_find(&windows, BITS(win));
     struct win *fast = e ? e->object : NULL;
     if (!fast)
         return false;
-    struct window_detail detail = window_unpack(e->detail);
     if (keyval == MPI_WIN_CREATE_FLAVOR)
-        *value = detail.flavor;
-    else if (!detail.stand_in)
-        return false;
+        *value = window_unpack(e->detail).flavor;
     else if (keyval == MPI_WIN_BASE)
         *value = (MPI_Aint)fast->self.base;
     else if (keyval == MPI_WIN_SIZE)

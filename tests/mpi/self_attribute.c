@@ -1,0 +1,55 @@
+/* What a program hangs on MPI_COMM_SELF is its own: copied when the program duplicates, deleted
+ * once, at MPI_Finalize (MPI-4.0, 11.2.4), however many communicators the plugin makes for itself.
+ */
+#include "test.h"
+
+static int copied, deleted;
+
+static int copy(MPI_Comm comm, int key, void *state, void *in, void *out, int *flag)
+{
+    (void)comm, (void)key, (void)state;
+    copied++;
+    *(void **)out = in;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+static int delete (MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)comm, (void)key, (void)state;
+    CHECK(value == &deleted, "another value");
+    deleted++;
+    return MPI_SUCCESS;
+}
+
+/* Epochs, requests and waits: whatever makes the plugin need a communicator. */
+static void work(void)
+{
+    int one = 1, *memory = window_memory(sizeof *memory);
+    MPI_Win win;
+    MPI_Request request;
+    MPI_Win_create(memory, sizeof *memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_lock_all(0, win);
+    for (int i = 0; i < 1000; i++)
+        MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win);
+    MPI_Rput(&one, 1, MPI_INT, test_rank, 0, 1, MPI_INT, win, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    MPI_Free_mem(memory);
+}
+
+int main(int argc, char **argv)
+{
+    int key;
+    test_begin(&argc, &argv);
+    MPI_Comm_create_keyval(copy, delete, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, &deleted);
+    work();
+    CHECK(copied == 0, "copied %d times", copied);
+    CHECK(deleted == 0, "deleted %d times too early", deleted);
+    MPI_Finalize();
+    CHECK(copied == 0, "copied %d times", copied);
+    CHECK(deleted == 1, "deleted %d times", deleted);
+    return test_failures ? 1 : 0;
+}

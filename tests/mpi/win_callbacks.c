@@ -1,0 +1,50 @@
+/* Attributes that the program attaches to a window, and the functions called when it goes, which
+ * may call MPI themselves. */
+#include "test.h"
+
+static int deleted, handle_was_right, value = 42;
+static MPI_Win win;
+static MPI_Win other;
+
+static int delete_function(MPI_Win from, int keyval, void *attribute, void *extra)
+{
+    (void)keyval;
+    deleted++;
+    handle_was_right = from == win && attribute == &value && extra == &deleted;
+    void *memory;
+    MPI_Alloc_mem(100, MPI_INFO_NULL, &memory);
+    memset(memory, 1, 100);
+    MPI_Free_mem(memory);
+    int one = 1;
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, test_next(), 0, other);
+    MPI_Accumulate(&one, 1, MPI_INT, test_next(), 0, 1, MPI_INT, MPI_SUM, other);
+    MPI_Win_unlock(test_next(), other);
+    return MPI_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv);
+    int keyval, flag, *count = window_memory(sizeof *count),
+                      *memory = window_memory(sizeof *memory);
+    void *found = NULL;
+    other = window_over(count, sizeof *count, sizeof *count);
+    win = window_over(memory, sizeof *memory, sizeof *memory);
+    MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, delete_function, &keyval, &deleted);
+    MPI_Win_get_attr(win, keyval, &found, &flag);
+    CHECK(!flag);
+    MPI_Win_set_attr(win, keyval, &value);
+    MPI_Win_get_attr(win, keyval, &found, &flag);
+    CHECK(flag && found == &value);
+    MPI_Win_delete_attr(win, keyval);
+    CHECK(deleted == 1 && handle_was_right, "%d", deleted);
+    MPI_Win_set_attr(win, keyval, &value);
+    MPI_Win_free(&win);
+    CHECK(deleted == 2, "%d", deleted);
+    MPI_Win_free_keyval(&keyval);
+    MPI_Win_free(&other);
+    CHECK(*count == 2, "callbacks combined %d times", *count);
+    MPI_Free_mem(count);
+    MPI_Free_mem(memory);
+    return test_end();
+}

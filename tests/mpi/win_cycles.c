@@ -1,0 +1,75 @@
+/* Windows are made, used and freed, as often as the argument says, and nothing grows: not the
+ * process's memory, not its descriptors, not the files behind them. */
+#include "test.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct use {
+    long address_space, resident, descriptors, file_kib;
+};
+
+static struct use measure(void)
+{
+    struct use use = {0};
+    FILE *statm = fopen("/proc/self/statm", "r");
+    CHECK(statm && fscanf(statm, "%ld %ld", &use.address_space, &use.resident) == 2);
+    fclose(statm);
+    use.address_space *= sysconf(_SC_PAGESIZE) / 1024;
+    use.resident *= sysconf(_SC_PAGESIZE) / 1024;
+    DIR *dir = opendir("/proc/self/fd");
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        struct stat file;
+        use.descriptors++;
+        if (!fstat(atoi(entry->d_name), &file) && S_ISREG(file.st_mode))
+            use.file_kib += file.st_blocks / 2;
+    }
+    closedir(dir);
+    return use;
+}
+
+static void cycle(int i)
+{
+    static char *kept;
+    char *memory;
+    MPI_Win win;
+    if (!kept)
+        kept = window_memory(4096);
+    if (i % 4 == 3) {
+        MPI_Win_allocate(1000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    } else {
+        memory = i % 2 ? window_memory(5000) : kept;
+        win = window_over(memory, 1000, 1);
+    }
+    MPI_Win_lock(MPI_LOCK_SHARED, test_next(), 0, win);
+    MPI_Put(&i, 1, MPI_INT, test_next(), 8, 1, MPI_INT, win);
+    MPI_Win_unlock(test_next(), win);
+    MPI_Win_free(&win);
+    if (i % 4 == 1)
+        MPI_Free_mem(memory);
+}
+
+int main(int argc, char **argv)
+{
+    enum { WARM = 300 };
+    test_begin(&argc, &argv);
+    int cycles = argc > 1 ? atoi(argv[1]) : 1000;
+    for (int i = 0; i < WARM; i++)
+        cycle(i);
+    struct use before = measure();
+    for (int i = 0; i < cycles; i++)
+        cycle(i);
+    struct use after = measure();
+    /* Half a cache line a cycle would show over 100 000, a window's structures over 1000. */
+    long allowed = 512 + cycles / 32;
+    CHECK(after.resident - before.resident < allowed, "resident: %ld KiB, then %ld",
+          before.resident, after.resident);
+    CHECK(after.address_space - before.address_space < 8192 + allowed,
+          "address space: %ld KiB, then %ld", before.address_space, after.address_space);
+    CHECK(after.file_kib - before.file_kib < allowed, "files: %ld KiB, then %ld", before.file_kib,
+          after.file_kib);
+    CHECK(after.descriptors == before.descriptors, "descriptors: %ld, then %ld", before.descriptors,
+          after.descriptors);
+    return test_end();
+}

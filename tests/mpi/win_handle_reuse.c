@@ -1,0 +1,41 @@
+/* A host gives the handle of a freed window to the next one, which may lie elsewhere, have another
+ * unit, or be of another kind: nothing of the old one is left (H24). */
+#include "test.h"
+
+enum { COUNT = 64 };
+
+static int *ours[2], *foreign;
+
+static void use(int *memory, int unit, int round)
+{
+    MPI_Win win;
+    memset(memory, 0, COUNT * sizeof *memory);
+    win = window_over(memory, COUNT * sizeof *memory, unit);
+    MPI_Win_fence(0, win);
+    MPI_Put(&round, 1, MPI_INT, test_next(), 32 / unit, 1, MPI_INT, win);
+    MPI_Win_fence(0, win);
+    for (int i = 0; i < COUNT; i++)
+        CHECK(memory[i] == (i == 8 ? round : 0), "round %d: element %d is %d", round, i, memory[i]);
+    MPI_Win_free(&win);
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv);
+    ours[0] = window_memory(COUNT * sizeof(int));
+    ours[1] = window_memory(COUNT * sizeof(int));
+    foreign = calloc(COUNT, sizeof(int));
+    for (int round = 1; round < 60; round++) {
+        use(ours[round % 2], 1 << round % 4, round);
+        if (round % 3 == 0)
+            use(foreign, 4, round);
+        if (round % 5 == 0) { /* the address comes back for something else */
+            MPI_Free_mem(ours[0]);
+            ours[0] = window_memory(COUNT * sizeof(int));
+        }
+    }
+    MPI_Free_mem(ours[0]);
+    MPI_Free_mem(ours[1]);
+    free(foreign);
+    return test_end();
+}

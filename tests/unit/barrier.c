@@ -1,0 +1,89 @@
+/* The barrier: what any rank wrote before it every rank sees after it. */
+#include "core/barrier.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+static struct barrier_flag flags[UNIT_RANKS_MAX];
+static uint32_t first_round, rounds;
+
+/* What the ranks write: plain memory. Two rows, since a rank may be one barrier ahead. */
+static uint32_t wrote[2][UNIT_RANKS_MAX];
+
+static void write_and_look(unsigned me)
+{
+    struct barrier barrier = {
+        .flags = flags, .rank = me, .size = unit_ranks.size, .rounds = first_round};
+    struct chance chance = {me};
+    for (uint32_t round = 1; round <= rounds; round++) {
+        uint32_t *row = wrote[round % 2];
+        row[me] = round;
+        dawdle(&chance);
+        barrier_wait(&barrier);
+        for (unsigned r = 0; r < unit_ranks.size; r++)
+            EXPECT(row[r] == round, "%u of %u saw %u of rank %u in round %u", me, unit_ranks.size,
+                   row[r], r, round);
+    }
+}
+
+static void run(unsigned size, uint32_t first)
+{
+    first_round = first;
+    for (unsigned r = 0; r < size; r++)
+        flags[r].entered = (struct sync_word){.value = first};
+    memset(wrote, 0, sizeof wrote);
+    as_ranks(size, write_and_look);
+}
+
+START_TEST(all_see_what_all_wrote)
+{
+    rounds = effort(60);
+    for (unsigned size = 1; size <= UNIT_RANKS_MAX; size++) {
+        sync_configure(size > 2 || size % 2, NULL);
+        run(size, 0);
+    }
+}
+END_TEST
+
+START_TEST(rounds_may_wrap)
+{
+    rounds = 40;
+    sync_configure(true, NULL);
+    for (unsigned size = 2; size <= 20; size += 3)
+        run(size, UINT32_MAX - 30);
+}
+END_TEST
+
+/* ---- a rank that is ahead ---- */
+
+static _Atomic bool left;
+
+/* Rank 0 is held up in the middle of a barrier that the others have left, and enter again. */
+static void be_late(unsigned me)
+{
+    struct barrier barrier = {.flags = flags, .rank = me, .size = 3};
+    if (me == 0) {
+        /* what it does before it looks at the others */
+        sync_post(&flags[0].entered, 1);
+        while (atomic_load(&flags[1].entered.value) != 2 || atomic_load(&flags[2].entered.value) != 2)
+            sleep_us(100);
+        sleep_us(2000);
+        EXPECT(!atomic_load(&left));
+        barrier_wait(&barrier);
+        barrier_wait(&barrier);
+        return;
+    }
+    barrier_wait(&barrier);
+    barrier_wait(&barrier);
+    atomic_store(&left, true);
+}
+
+START_TEST(a_rank_may_be_a_barrier_ahead)
+{
+    memset(flags, 0, sizeof flags);
+    atomic_store(&left, false);
+    as_ranks(3, be_late);
+}
+END_TEST
+
+UNIT_MAIN(all_see_what_all_wrote, rounds_may_wrap, a_rank_may_be_a_barrier_ahead)

@@ -1,0 +1,264 @@
+/* The locks in shared memory: who excludes whom, and that nobody starves. */
+#include "core/lock.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+static struct sync_word word;
+static unsigned rounds;
+
+/* What the locks protect: plain memory, so that ThreadSanitizer watches too. */
+static struct {
+    uint64_t a, b;
+} guarded;
+
+static void begin(bool crowded)
+{
+    sync_configure(crowded, NULL);
+    word = (struct sync_word){0};
+    guarded.a = guarded.b = 0;
+}
+
+static void count_up(struct chance *chance)
+{
+    uint64_t value = guarded.a;
+    guarded.a = value + 1;
+    dawdle(chance);
+    EXPECT(guarded.b == value);
+    guarded.b = value + 1;
+}
+
+/* ---- mutex ---- */
+
+static void count_under_mutex(unsigned me)
+{
+    struct chance chance = {me};
+    for (unsigned i = 0; i < rounds; i++) {
+        mutex_lock(&word);
+        count_up(&chance);
+        mutex_unlock(&word);
+        dawdle(&chance);
+    }
+}
+
+START_TEST(a_mutex_excludes)
+{
+    rounds = effort(2000);
+    for (unsigned size = 2; size <= 8; size *= 2)
+        for (int crowded = 0; crowded < 2; crowded++) {
+            begin(crowded);
+            as_ranks(size, count_under_mutex);
+            ck_assert_uint_eq(guarded.a, (uint64_t)size * rounds);
+            ck_assert_uint_eq(word.value, 0);
+            ck_assert_uint_eq(word.sleepers, 0);
+        }
+}
+END_TEST
+
+/* ---- rwlock ---- */
+
+static void read_or_write(unsigned me)
+{
+    struct chance chance = {me};
+    for (unsigned i = 0; i < rounds; i++) {
+        if (below(&chance, 3) == 0) {
+            rwlock_lock_exclusive(&word, me);
+            EXPECT(rwlock_valid(word.value) && word.value & RWLOCK_EXCLUSIVE);
+            count_up(&chance);
+            rwlock_unlock_exclusive(&word);
+        } else {
+            rwlock_lock_shared(&word, me);
+            EXPECT(rwlock_valid(word.value) && word.value & RWLOCK_READERS);
+            uint64_t a = guarded.a;
+            dawdle(&chance);
+            EXPECT(guarded.b == a);
+            rwlock_unlock_shared(&word);
+        }
+        dawdle(&chance);
+    }
+}
+
+START_TEST(a_writer_excludes_readers_and_writers)
+{
+    rounds = effort(2000);
+    for (unsigned size = 2; size <= 8; size *= 2)
+        for (int crowded = 0; crowded < 2; crowded++) {
+            begin(crowded);
+            as_ranks(size, read_or_write);
+            ck_assert_uint_eq(guarded.a, guarded.b);
+            ck_assert_uint_eq(word.value, 0);
+            ck_assert_uint_eq(word.sleepers, 0);
+        }
+}
+END_TEST
+
+START_TEST(readers_share)
+{
+    begin(false);
+    for (unsigned rank = 0; rank < 5; rank++)
+        rwlock_lock_shared(&word, rank);
+    ck_assert_uint_eq(word.value, 5);
+    for (unsigned rank = 0; rank < 5; rank++)
+        rwlock_unlock_shared(&word);
+    ck_assert_uint_eq(word.value, 0);
+    rwlock_lock_exclusive(&word, 0);
+    rwlock_unlock_exclusive(&word);
+    ck_assert_uint_eq(word.value, 0);
+}
+END_TEST
+
+/* ---- nobody starves ---- */
+
+static _Atomic bool over;
+static uint64_t start_ns, longest_ns;
+static unsigned hold_us;
+
+static bool too_long(void)
+{
+    return sync_now_ns() - start_ns > UINT64_C(15000000000);
+}
+
+/* The last rank wants to write now and then; the others read one after the other without a gap. */
+static void stream_of_readers(unsigned me)
+{
+    if (me < unit_ranks.size - 1) {
+        while (!atomic_load(&over) && !too_long()) {
+            rwlock_lock_shared(&word, me);
+            sleep_us(hold_us);
+            rwlock_unlock_shared(&word);
+        }
+        return;
+    }
+    for (unsigned i = 0; i < rounds; i++) {
+        uint64_t start = sync_now_ns();
+        rwlock_lock_exclusive(&word, me);
+        uint64_t waited = sync_now_ns() - start;
+        longest_ns = waited > longest_ns ? waited : longest_ns;
+        rwlock_unlock_exclusive(&word);
+        sleep_us(1000);
+    }
+    atomic_store(&over, true);
+}
+
+START_TEST(readers_do_not_starve_a_writer)
+{
+    rounds = effort(20);
+    hold_us = 300;
+    for (int crowded = 0; crowded < 2; crowded++) {
+        begin(crowded);
+        longest_ns = 0;
+        start_ns = sync_now_ns();
+        atomic_store(&over, false);
+        as_ranks(8, stream_of_readers);
+        ck_assert_uint_lt(longest_ns, 5000000000);
+    }
+}
+END_TEST
+
+static unsigned turns[4];
+static _Atomic unsigned all_turns;
+
+/* Each takes the lock again as soon as it has let go of it. */
+static void greedy_writer(unsigned me)
+{
+    while (atomic_load(&all_turns) < rounds) {
+        rwlock_lock_exclusive(&word, me);
+        spin_ns(200 * 1000);
+        turns[me]++;
+        all_turns++;
+        rwlock_unlock_exclusive(&word);
+    }
+}
+
+START_TEST(writers_do_not_starve_each_other)
+{
+    rounds = 600;
+    for (int crowded = 0; crowded < 2; crowded++) {
+        begin(crowded);
+        memset(turns, 0, sizeof turns);
+        atomic_store(&all_turns, 0);
+        as_ranks(4, greedy_writer);
+        for (int r = 0; r < 4; r++) /* a fair share would be a quarter */
+            ck_assert_uint_gt(turns[r], rounds / 40);
+    }
+}
+END_TEST
+
+/* ---- but nobody waits for ever either ---- */
+
+static void await_value(uint32_t mask, uint32_t value)
+{
+    while ((atomic_load(&word.value) & mask) != value)
+        sleep_us(100);
+}
+
+/* The program of these ranks needs the second reader to proceed before the first lets go. */
+static void need_a_second_reader(unsigned me)
+{
+    if (me == 0) {
+        rwlock_lock_shared(&word, me);
+        all_here();
+        while (!atomic_load(&over))
+            sleep_us(100);
+        rwlock_unlock_shared(&word);
+        return;
+    }
+    all_here();
+    if (me == 1) {
+        rwlock_lock_exclusive(&word, me);
+        guarded.a++;
+        rwlock_unlock_exclusive(&word);
+    } else {
+        await_value(RWLOCK_CLAIM, 2u << 16);
+        rwlock_lock_shared(&word, me);
+        EXPECT(guarded.a == 0);
+        EXPECT((word.value & RWLOCK_READERS) == 2);
+        atomic_store(&over, true);
+        rwlock_unlock_shared(&word);
+    }
+}
+
+START_TEST(a_reader_passes_a_claim_in_the_end)
+{
+    for (int crowded = 0; crowded < 2; crowded++) {
+        begin(crowded);
+        atomic_store(&over, false);
+        as_ranks(3, need_a_second_reader);
+        ck_assert_uint_eq(word.value, 0);
+        ck_assert_uint_eq(guarded.a, 1);
+    }
+}
+END_TEST
+
+/* Rank 0 waits until no reader is left, without wanting the lock itself. */
+static void leave_one_by_one(unsigned me)
+{
+    if (me > 0)
+        rwlock_lock_shared(&word, me);
+    all_here();
+    if (me > 0) {
+        sleep_us(me * 1000);
+        atomic_fetch_add(&all_turns, 1);
+        rwlock_unlock_shared(&word);
+    } else {
+        rwlock_await_no_readers(&word, me);
+        EXPECT(atomic_load(&all_turns) == unit_ranks.size - 1);
+    }
+}
+
+START_TEST(waiting_for_readers_to_leave_leaves_no_claim)
+{
+    for (int crowded = 0; crowded < 2; crowded++)
+        for (unsigned round = 0; round < effort(20); round++) {
+            begin(crowded);
+            atomic_store(&all_turns, 0);
+            as_ranks(5, leave_one_by_one);
+            ck_assert_uint_eq(word.value, 0);
+            ck_assert_uint_eq(word.sleepers, 0);
+        }
+}
+END_TEST
+
+UNIT_MAIN(a_mutex_excludes, a_writer_excludes_readers_and_writers, readers_share,
+          readers_do_not_starve_a_writer, writers_do_not_starve_each_other,
+          a_reader_passes_a_claim_in_the_end, waiting_for_readers_to_leave_leaves_no_claim)

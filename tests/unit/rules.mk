@@ -1,0 +1,43 @@
+# Unit tests know the modules and no MPI. They are built three times: with the modules as they are
+# shipped, and with the modules compiled for a sanitizer (jemalloc stays as it is). The modules come
+# as an archive, so that a test may include a module's source instead, to get at its inside.
+UNITS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
+UNIT_MODULES := $(patsubst %.c,%.o,$(filter core/% alloc/% rma_shm/% %/registry.c,$(MODULES))) \
+                $(ISAS:%=core/kernels_%.o)
+CHECK_FLAGS = $(shell pkg-config --cflags --libs check)
+
+SANITIZE_tsan := -fsanitize=thread -Wno-tsan
+SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=all
+define unit_rules
+build/$(1)/obj/core/kernels_%.o: core/kernels.c build/config.mk
+	@mkdir -p $$(@D)
+	$$(COMPILE) -O1 -fwrapv $$(SANITIZE_$(1)) $$(ISA_$$*) -DISA=$$* -DKERNELS=kernels_$$* -c $$< -o $$@
+build/$(1)/obj/%.o: %.c build/config.mk | $(JEMALLOC_LIB)
+	@mkdir -p $$(@D)
+	$$(COMPILE) -O1 $$(SANITIZE_$(1)) -c $$< -o $$@
+endef
+$(foreach build,tsan asan,$(eval $(call unit_rules,$(build))))
+
+define unit_programs
+$(2)/modules.a: $(UNIT_MODULES:%=$(1)/%)
+	@mkdir -p $$(@D)
+	rm -f $$@ && $$(AR) rc $$@ $$^
+$(2)/%: tests/unit/%.c $(2)/modules.a $(JEMALLOC_LIB)
+	$$(COMPILE) -O1 $(3) -o $$@ $$< $(2)/modules.a $(JEMALLOC_LIB) $$(CHECK_FLAGS) -lm -ldl
+tests: units-$(4)
+units-$(4): $(UNITS:%=$(2)/%)
+endef
+$(eval $(call unit_programs,build/obj,build/test/unit,,plain))
+$(foreach build,tsan asan,\
+    $(eval $(call unit_programs,build/$(build)/obj,build/$(build),$(SANITIZE_$(build)),$(build))))
+
+check-unit: units-plain
+	tests/run --kind unit --build plain
+check-tsan: units-tsan
+	tests/run --kind unit --build tsan
+check-asan: units-asan
+	tests/run --kind unit --build asan
+check-valgrind: units-plain
+	tests/run --kind unit --build valgrind
+
+.PHONY: units-plain units-tsan units-asan check-unit check-tsan check-asan check-valgrind

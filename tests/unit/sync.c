@@ -1,0 +1,215 @@
+/* Waiting and waking, and the asymmetric pair of fences. */
+#include "tests/unit/unit.h"
+
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* In front of sync.c's system calls: sleeps that never end by themselves, where a case wants them
+ * so, since a lost wake-up would otherwise be hidden by the bound of the sleep. */
+static bool endless;
+static _Atomic unsigned futex_waits, futex_wakes;
+
+static long watched_syscall(long number, ...)
+{
+    long a[6];
+    va_list arguments;
+    va_start(arguments, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(arguments, long);
+    va_end(arguments);
+    if (number == SYS_futex && a[1] == FUTEX_WAIT) {
+        futex_waits++;
+        if (endless)
+            a[3] = 0;
+    } else if (number == SYS_futex)
+        futex_wakes++;
+    return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+#define syscall(number, ...) watched_syscall(number, __VA_ARGS__, 0L, 0L, 0L, 0L)
+#include "core/sync.c"
+#undef syscall
+
+/* ---- counts that wrap ---- */
+
+START_TEST(counts_may_wrap)
+{
+    static const uint32_t near[] = {0, 1, 5, 1000, 0x7ffffff0, 0x80000000, UINT32_MAX - 5, UINT32_MAX};
+    for (size_t i = 0; i < sizeof near / sizeof *near; i++)
+        for (uint32_t ahead = 0; ahead < 20; ahead++) {
+            ck_assert(sync_reached(near[i] + ahead, near[i]));
+            ck_assert(ahead == 0 || !sync_reached(near[i], near[i] + ahead));
+        }
+    ck_assert(sync_reached(0x7fffffff, 0));
+    ck_assert(!sync_reached(0, 0x7fffffff));
+}
+END_TEST
+
+/* ---- wake-ups ---- */
+
+static struct sync_word turn;
+static unsigned rounds;
+
+static void await(struct sync_word *word, uint32_t goal)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    uint32_t seen;
+    while ((seen = sync_load(word)) != goal)
+        sync_wait(&wait, word, seen);
+}
+
+/* Each rank in turn counts up, at the most awkward moments: just when the next falls asleep. */
+static void take_turns(unsigned me)
+{
+    struct chance chance = {me};
+    for (uint32_t round = 0; round < rounds; round++) {
+        await(&turn, round * unit_ranks.size + me);
+        if (!below(&chance, 4))
+            spin_ns(below(&chance, 100000));
+        sync_post(&turn, round * unit_ranks.size + me + 1);
+    }
+}
+
+START_TEST(a_wake_up_is_never_lost)
+{
+    endless = true;
+    sync_configure(true, NULL);
+    for (unsigned size = 2; size <= 4; size++) {
+        turn = (struct sync_word){0};
+        futex_waits = 0;
+        rounds = effort(2000);
+        as_ranks(size, take_turns);
+        ck_assert_uint_eq(turn.value, rounds * size);
+        ck_assert_uint_eq(turn.sleepers, 0);
+        ck_assert_uint_gt(futex_waits, 0);
+    }
+    endless = false;
+}
+END_TEST
+
+START_TEST(nobody_sleeps_where_there_are_enough_processors)
+{
+    sync_configure(false, NULL);
+    turn = (struct sync_word){0};
+    futex_waits = futex_wakes = 0;
+    rounds = effort(200);
+    as_ranks(2, take_turns);
+    ck_assert_uint_eq(futex_waits, 0);
+    ck_assert_uint_eq(futex_wakes, 0);
+}
+END_TEST
+
+START_TEST(a_waiter_that_was_killed_hurts_nobody)
+{
+    sync_configure(true, NULL);
+    turn = (struct sync_word){.sleepers = 3};
+    rounds = effort(200);
+    as_ranks(2, take_turns);
+    ck_assert_uint_eq(turn.value, rounds * 2);
+    ck_assert_uint_eq(turn.sleepers, 3);
+}
+END_TEST
+
+/* ---- progress of the host ---- */
+
+static _Atomic unsigned pokes;
+
+static void count_poke(void)
+{
+    pokes++;
+}
+
+static void wait_long(unsigned me)
+{
+    if (me) {
+        sleep_us(100 * 1000);
+        sync_post(&turn, 1);
+    } else
+        await(&turn, 1);
+}
+
+/* Also while it sleeps and nobody wakes it. */
+START_TEST(a_waiter_gives_the_host_progress)
+{
+    for (int crowded_too = 0; crowded_too < 2; crowded_too++) {
+        turn = (struct sync_word){0};
+        pokes = 0;
+        sync_configure(crowded_too, count_poke);
+        as_ranks(2, wait_long);
+        ck_assert_uint_gt(pokes, 10);
+    }
+    sync_configure(true, NULL);
+}
+END_TEST
+
+START_TEST(a_pause_gives_the_host_progress)
+{
+    for (int crowded_too = 0; crowded_too < 2; crowded_too++) {
+        struct sync_wait wait = SYNC_WAIT;
+        pokes = 0;
+        sync_configure(crowded_too, count_poke);
+        for (int i = 0; i < 1000; i++)
+            sync_pause(&wait);
+        ck_assert_uint_ge(pokes, 1000 / ROUNDS_PER_POKE);
+    }
+    sync_configure(true, NULL);
+}
+END_TEST
+
+/* ---- fences ---- */
+
+static struct {
+    _Alignas(LINE) _Atomic uint32_t light;
+    _Alignas(LINE) _Atomic uint32_t heavy;
+    _Alignas(LINE) _Atomic uint32_t met;
+    _Alignas(LINE) uint32_t seen[2];
+} pair;
+
+/* Both leave as close to each other as can be. */
+static void meet(uint32_t *times)
+{
+    uint32_t goal = 2 * ++*times;
+    atomic_fetch_add(&pair.met, 1);
+    for (unsigned i = 0; atomic_load(&pair.met) < goal; i++)
+        if (i > 1000)
+            sched_yield();
+}
+
+static void store_then_load(unsigned me)
+{
+    struct chance chance = {me};
+    uint32_t times = 0;
+    for (uint32_t round = 1; round <= rounds; round++) {
+        unsigned delay = below(&chance, 64);
+        meet(&times);
+        while (delay--)
+            __asm__ volatile("");
+        if (me == 0) {
+            atomic_store_explicit(&pair.light, round, memory_order_relaxed);
+            sync_light_fence();
+            pair.seen[0] = atomic_load_explicit(&pair.heavy, memory_order_acquire);
+        } else {
+            atomic_store_explicit(&pair.heavy, round, memory_order_seq_cst);
+            sync_heavy_fence();
+            pair.seen[1] = atomic_load_explicit(&pair.light, memory_order_acquire);
+        }
+        meet(&times);
+        EXPECT(pair.seen[0] == round || pair.seen[1] == round, "round %u: %u %u", round,
+               pair.seen[0], pair.seen[1]);
+    }
+}
+
+START_TEST(one_of_two_fenced_threads_sees_the_other)
+{
+    if (!sync_register_fences())
+        return;
+    rounds = effort(20000);
+    as_ranks(2, store_then_load);
+}
+END_TEST
+
+UNIT_MAIN(counts_may_wrap, a_wake_up_is_never_lost, nobody_sleeps_where_there_are_enough_processors,
+          a_waiter_that_was_killed_hurts_nobody, a_waiter_gives_the_host_progress,
+          a_pause_gives_the_host_progress, one_of_two_fenced_threads_sees_the_other)

@@ -1,0 +1,430 @@
+/* Typemaps against the plain meaning of a type map: a list of elements, each at its offset. */
+#include "core/typemap.h"
+#include "tests/unit/unit.h"
+
+/* ---- the plain meaning ---- */
+
+struct element {
+    uint32_t kind; /* of predefined datatype */
+    ptrdiff_t at;
+};
+
+struct list {
+    ptrdiff_t extent;
+    size_t count;
+    struct element *element;
+};
+
+/* Predefined datatypes: sizes as the hosts have them; `parts` of data in them. */
+static const struct kind {
+    uintptr_t base;
+    enum prim prim;
+    uint8_t size, extent; /* extent also of an element with its holes */
+    struct {
+        uint8_t at, bytes;
+    } part[2];
+} kinds[] = {
+    {1, PRIM_BYTE, 1, 1, {{0, 1}}},
+    {2, PRIM_I16, 2, 2, {{0, 2}}},
+    {3, PRIM_I32, 4, 4, {{0, 4}}},
+    {4, PRIM_F64, 8, 8, {{0, 8}}},
+    {5, PRIM_I64, 8, 8, {{0, 8}}},
+    {6, PRIM_F128, 16, 16, {{0, 16}}},
+    {7, PRIM_OTHER, 1, 1, {{0, 1}}},
+    {8, PRIM_OTHER, 4, 4, {{0, 4}}},
+    {9, PRIM_FLOAT_INT, 8, 8, {{0, 8}}},
+    {10, PRIM_DOUBLE_INT, 12, 16, {{0, 8}, {8, 4}}},
+    {11, PRIM_SHORT_INT, 6, 8, {{0, 2}, {4, 4}}},
+    {12, PRIM_LONG_INT, 12, 16, {{0, 8}, {8, 4}}},
+    {13, PRIM_FLONG_INT, 20, 32, {{0, 16}, {16, 4}}},
+    {14, PRIM_I64, 8, 8, {{0, 8}}}, /* another name for 5 */
+};
+enum { KINDS = sizeof kinds / sizeof *kinds, MOST_ELEMENTS = 400 };
+
+static bool holes(const struct kind *k)
+{
+    return k->size != k->extent;
+}
+
+/* Whether elements of both kinds in one datatype still allow arithmetic. */
+static bool same_prim(const struct kind *a, const struct kind *b)
+{
+    return a->prim == b->prim && (a->prim != PRIM_OTHER || a->base == b->base);
+}
+
+static bool mixed(const struct list *list)
+{
+    for (size_t i = 1; i < list->count; i++)
+        if (!same_prim(&kinds[list->element[0].kind], &kinds[list->element[i].kind]))
+            return true;
+    return false;
+}
+
+static void append(struct list *list, const struct list *child, ptrdiff_t at, size_t count)
+{
+    size_t more = child->count * count;
+    list->element = realloc(list->element, (list->count + more + 1) * sizeof *list->element);
+    for (size_t i = 0; i < count; i++, at += child->extent)
+        for (size_t e = 0; e < child->count; e++) {
+            struct element element = child->element[e];
+            element.at += at;
+            list->element[list->count++] = element;
+        }
+}
+
+/* The offsets of all bytes of `count` copies in order: as they are moved, or combined with the
+ * holes of their elements. Returns how many. */
+static size_t expand(const struct list *list, size_t count, bool combined, ptrdiff_t **offsets)
+{
+    size_t bytes = 0, room = 0;
+    for (size_t e = 0; e < list->count; e++)
+        room += kinds[list->element[e].kind].extent * count;
+    *offsets = malloc(room * sizeof **offsets + 1);
+    combined = combined && !mixed(list);
+    for (size_t i = 0; i < count; i++)
+        for (size_t e = 0; e < list->count; e++) {
+            const struct kind *k = &kinds[list->element[e].kind];
+            ptrdiff_t at = list->element[e].at + (ptrdiff_t)i * list->extent;
+            for (int b = 0; combined && b < k->extent; b++)
+                (*offsets)[bytes++] = at + b;
+            for (int p = 0; !combined && p < 2; p++)
+                for (int b = 0; b < k->part[p].bytes; b++)
+                    (*offsets)[bytes++] = at + k->part[p].at + b;
+        }
+    return bytes;
+}
+
+/* ---- datatypes by chance: the same twice, as a list and as a typemap ---- */
+
+struct both {
+    struct list list;
+    struct typemap *map;
+};
+
+static void drop(struct both *type)
+{
+    free(type->list.element);
+    typemap_free(type->map);
+}
+
+static struct both predefined(struct chance *c)
+{
+    uint32_t kind = below(c, KINDS);
+    const struct kind *k = &kinds[kind];
+    struct both type = {.list = {.extent = k->extent, .count = 1}};
+    type.list.element = malloc(sizeof *type.list.element);
+    type.list.element[0] = (struct element){kind, 0};
+    type.map = typemap_predefined(k->base, k->prim, k->size, k->extent);
+    ck_assert(type.map);
+    return type;
+}
+
+static struct both any_type(struct chance *c, unsigned depth);
+
+static void add(struct both *type, const struct both *child, ptrdiff_t at, size_t count)
+{
+    if (type->list.count + child->list.count * count > MOST_ELEMENTS)
+        return;
+    append(&type->list, &child->list, at, count);
+    ck_assert(typemap_append(type->map, child->map, at, count));
+}
+
+static ptrdiff_t some_displacement(struct chance *c)
+{
+    return (ptrdiff_t)below(c, 200) - 100;
+}
+
+/* As MPI_Type_contiguous, _vector, _indexed, _create_struct and _create_resized make them. */
+static struct both derived(struct chance *c, unsigned depth)
+{
+    struct both type = {.map = typemap_derived()}, child = any_type(c, depth - 1);
+    ptrdiff_t at = below(c, 2) ? 0 : some_displacement(c);
+    size_t blocks = below(c, 5), block = below(c, 4);
+    ptrdiff_t stride = below(c, 3) ? (ptrdiff_t)below(c, 7) * child.list.extent : some_displacement(c);
+    if (below(c, 8) == 0)
+        stride = -stride;
+    switch (below(c, 4)) {
+    case 0:
+        add(&type, &child, at, blocks);
+        break;
+    case 1:
+        for (size_t i = 0; i < blocks; i++, at += stride)
+            add(&type, &child, at, block);
+        break;
+    case 2:
+        for (size_t i = 0; i < blocks; i++)
+            add(&type, &child, some_displacement(c), below(c, 4));
+        break;
+    default:
+        for (size_t i = 0; i < blocks; i++) {
+            struct both member = any_type(c, depth - 1);
+            add(&type, &member, at, below(c, 3));
+            at += below(c, 2) ? member.list.extent : some_displacement(c);
+            drop(&member);
+        }
+    }
+    type.list.extent = (ptrdiff_t)(blocks * block) * child.list.extent;
+    if (below(c, 3) == 0)
+        type.list.extent = some_displacement(c);
+    ck_assert(typemap_end(type.map, type.list.extent));
+    drop(&child);
+    return type;
+}
+
+static struct both any_type(struct chance *c, unsigned depth)
+{
+    return depth == 0 || below(c, 4) == 0 ? predefined(c) : derived(c, depth);
+}
+
+/* ---- checks ---- */
+
+static uint64_t seed;
+
+#define SAME(got, expected)                                                                        \
+    do {                                                                                           \
+        long long got_ = (long long)(got), expected_ = (long long)(expected);                      \
+        INSIST(got_ == expected_, "seed %llu: %s is %lld, not %lld", (unsigned long long)seed,     \
+               #got, got_, expected_);                                                             \
+    } while (0)
+
+static void check_span(const struct typemap *map, size_t count, const ptrdiff_t *offsets,
+                       size_t bytes)
+{
+    ptrdiff_t low = 0, high = 0, got_low, got_high;
+    for (size_t i = 0; i < bytes; i++) {
+        low = i == 0 || offsets[i] < low ? offsets[i] : low;
+        high = i == 0 || offsets[i] + 1 > high ? offsets[i] + 1 : high;
+    }
+    SAME(typemap_span(map, count, &got_low, &got_high), true);
+    SAME(got_low, low);
+    SAME(got_high, high);
+}
+
+static void check_facts(const struct both *type, size_t count)
+{
+    const struct typemap *map = type->map, *moved = typemap_to_move(map);
+    const struct list *list = &type->list;
+    ptrdiff_t *offsets;
+    size_t bytes = expand(list, count, true, &offsets);
+    const struct kind *k = list->count ? &kinds[list->element[0].kind] : NULL;
+    SAME(map->size * count, bytes);
+    SAME(map->extent, list->extent);
+    check_span(map, count, offsets, bytes);
+    bool in_order = true;
+    for (size_t i = 0; i < bytes; i++)
+        in_order &= offsets[i] == (ptrdiff_t)i;
+    SAME(!map->contiguous || in_order, true);
+    SAME(!map->simple || (map->contiguous && !map->without_holes), true);
+    free(offsets);
+    bytes = expand(list, count, false, &offsets);
+    SAME(moved->size * count, bytes);
+    check_span(moved, count, offsets, bytes);
+    free(offsets);
+    if (!k)
+        return;
+    bool is_mixed = mixed(list);
+    SAME(map->prim, is_mixed ? PRIM_MIXED : k->prim);
+    SAME(map->element, is_mixed ? 1 : k->extent);
+    SAME(map->without_holes != NULL, !is_mixed && holes(k));
+    SAME(map->prim != PRIM_OTHER || map->base == k->base, true);
+}
+
+/* Two sides of a walk, expanded, and how far it has come. */
+struct steps {
+    const ptrdiff_t *a, *b;
+    size_t done;
+    size_t element; /* no piece may cut one */
+};
+
+static char *const a_base = (char *)(uintptr_t)0x10000000, *const b_base = (char *)(uintptr_t)0x20000000;
+
+static void check_piece(void *context, char *a, ptrdiff_t a_stride, char *b, ptrdiff_t b_stride,
+                        size_t bytes, size_t blocks)
+{
+    struct steps *s = context;
+    SAME(bytes * blocks > 0, true);
+    SAME(bytes % s->element, 0);
+    for (size_t block = 0; block < blocks; block++, a += a_stride, b += b_stride)
+        for (size_t i = 0; i < bytes; i++, s->done++) {
+            SAME(a + i - a_base, s->a[s->done]);
+            SAME(b + i - b_base, s->b[s->done]);
+        }
+}
+
+/* A walk of the first `total` bytes visits these bytes in this order. */
+static void check_walk(const struct typemap *a, const ptrdiff_t *a_offsets, const struct typemap *b,
+                       const ptrdiff_t *b_offsets, size_t total, size_t element)
+{
+    struct steps steps = {.a = a_offsets, .b = b_offsets, .element = element};
+    typemap_walk(a_base, a, b_base, b, total, check_piece, &steps);
+    SAME(steps.done, total);
+}
+
+/* Combining: the target's elements with their holes, against contiguous ones. */
+static void check_combining_walk(const struct both *type, size_t count, struct chance *c)
+{
+    ptrdiff_t *offsets;
+    size_t bytes = expand(&type->list, count, true, &offsets);
+    size_t element = type->map->element;
+    if (bytes && type->map->prim != PRIM_MIXED) {
+        struct run run;
+        struct typemap plain = typemap_of_bytes(&run, bytes);
+        ptrdiff_t *straight = malloc(bytes * sizeof *straight);
+        for (size_t i = 0; i < bytes; i++)
+            straight[i] = (ptrdiff_t)i;
+        size_t part = (1 + any(c) % (bytes / element)) * element;
+        check_walk(type->map, offsets, &plain, straight, bytes, element);
+        check_walk(type->map, offsets, &plain, straight, part, element);
+        free(straight);
+    }
+    free(offsets);
+}
+
+static bool overlaps(const ptrdiff_t *offsets, size_t bytes)
+{
+    enum { REACH = 1 << 17 };
+    static uint8_t seen[2 * REACH];
+    bool twice = false;
+    for (size_t i = 0; i < bytes; i++)
+        twice |= offsets[i] < -REACH || offsets[i] >= REACH || seen[REACH + offsets[i]]++;
+    for (size_t i = 0; i < bytes; i++)
+        if (offsets[i] >= -REACH && offsets[i] < REACH)
+            seen[REACH + offsets[i]] = 0;
+    return twice;
+}
+
+static void check_copy(const struct both *to, const ptrdiff_t *to_offsets, const struct both *from,
+                       const ptrdiff_t *from_offsets, size_t total, struct chance *c)
+{
+    ptrdiff_t low = 0, high = 0, from_low = 0, from_high = 0;
+    for (size_t i = 0; i < total; i++) {
+        low = to_offsets[i] < low ? to_offsets[i] : low;
+        high = to_offsets[i] >= high ? to_offsets[i] + 1 : high;
+        from_low = from_offsets[i] < from_low ? from_offsets[i] : from_low;
+        from_high = from_offsets[i] >= from_high ? from_offsets[i] + 1 : from_high;
+    }
+    size_t room = (size_t)(high - low), from_room = (size_t)(from_high - from_low);
+    /* exactly as much as may be touched, for AddressSanitizer */
+    unsigned char *got = malloc(room + 1), *want = malloc(room + 1), *source = malloc(from_room + 1);
+    for (size_t i = 0; i < from_room; i++)
+        source[i] = (unsigned char)any(c);
+    for (size_t i = 0; i < room; i++)
+        got[i] = want[i] = (unsigned char)any(c);
+    for (size_t i = 0; i < total; i++)
+        want[to_offsets[i] - low] = source[from_offsets[i] - from_low];
+    typemap_copy((char *)got - low, typemap_to_move(to->map), (char *)source - from_low,
+                 typemap_to_move(from->map), total);
+    SAME(memcmp(got, want, room), 0);
+    free(got);
+    free(want);
+    free(source);
+}
+
+static void check_seed(void)
+{
+    struct chance c = {seed * 7919};
+    struct both a = any_type(&c, 3), b = any_type(&c, 3);
+    size_t a_count = below(&c, 5), b_count = below(&c, 5);
+    check_facts(&a, a_count);
+    check_facts(&b, b_count);
+    check_combining_walk(&a, a_count, &c);
+    ptrdiff_t *a_offsets, *b_offsets;
+    size_t a_bytes = expand(&a.list, a_count, false, &a_offsets);
+    size_t b_bytes = expand(&b.list, b_count, false, &b_offsets);
+    size_t total = min_size(a_bytes, b_bytes);
+    const struct typemap *a_map = typemap_to_move(a.map), *b_map = typemap_to_move(b.map);
+    check_walk(a_map, a_offsets, b_map, b_offsets, total, 1);
+    if (total)
+        total = 1 + any(&c) % total;
+    check_walk(a_map, a_offsets, b_map, b_offsets, total, 1);
+    if (!overlaps(a_offsets, total))
+        check_copy(&a, a_offsets, &b, b_offsets, total, &c);
+    free(a_offsets);
+    free(b_offsets);
+    drop(&a);
+    drop(&b);
+}
+
+/* UNIT_SEED=n tries only that one. */
+START_TEST(agrees_with_a_list_of_elements)
+{
+    const char *one = getenv("UNIT_SEED");
+    uint64_t last = one ? strtoull(one, NULL, 10) : effort(150000);
+    for (seed = one ? last : 1; seed <= last; seed++)
+        check_seed();
+}
+END_TEST
+
+/* ---- what makes them cheap ---- */
+
+static struct typemap *doubles(size_t blocks, size_t block, ptrdiff_t stride)
+{
+    struct typemap *element = typemap_predefined(4, PRIM_F64, 8, 8), *map = typemap_derived();
+    for (size_t i = 0; i < blocks; i++)
+        ck_assert(typemap_append(map, element, (ptrdiff_t)i * stride, block));
+    ck_assert(typemap_end(map, (ptrdiff_t)(blocks - 1) * stride + (ptrdiff_t)block * 8));
+    typemap_free(element);
+    return map;
+}
+
+START_TEST(a_vector_is_one_run)
+{
+    struct typemap *map = doubles(50, 3, 80);
+    ck_assert_uint_eq(map->run_count, 1);
+    ck_assert_uint_eq(map->runs[0].blocks, 50);
+    ck_assert_int_eq(map->runs[0].stride, 80);
+    ck_assert(!map->contiguous);
+    typemap_free(map);
+    map = doubles(50, 3, -80);
+    ck_assert_uint_eq(map->run_count, 1);
+    typemap_free(map);
+}
+END_TEST
+
+START_TEST(a_subarray_is_one_run_a_plane)
+{
+    struct typemap *plane = doubles(5, 3, 80), *map = typemap_derived();
+    ck_assert(typemap_append(map, plane, 0, 1));
+    ck_assert(typemap_append(map, plane, 8000, 1));
+    ck_assert(typemap_append(map, plane, 16000, 1));
+    ck_assert(typemap_end(map, 80000));
+    ck_assert_uint_eq(map->run_count, 3);
+    typemap_free(plane);
+    typemap_free(map);
+}
+END_TEST
+
+START_TEST(what_lies_together_is_simple)
+{
+    struct typemap *map = doubles(50, 3, 24);
+    ck_assert(map->contiguous && map->simple);
+    ck_assert_uint_eq(map->size, 50 * 24);
+    ck_assert_uint_eq(map->prim, PRIM_F64);
+    typemap_free(map);
+}
+END_TEST
+
+START_TEST(a_span_that_leaves_the_address_space_is_refused)
+{
+    ptrdiff_t low, high;
+    struct typemap *map = doubles(2, 1, 64);
+    map->extent = PTRDIFF_MAX / 4;
+    ck_assert(typemap_span(map, 4, &low, &high));
+    ck_assert_int_eq(high, PTRDIFF_MAX / 4 * 3 + 72);
+    ck_assert(!typemap_span(map, 6, &low, &high));
+    ck_assert(!typemap_span(map, SIZE_MAX, &low, &high));
+    map->extent = PTRDIFF_MIN / 4;
+    ck_assert(typemap_span(map, 5, &low, &high));
+    ck_assert_int_eq(low, PTRDIFF_MIN);
+    ck_assert(!typemap_span(map, 6, &low, &high));
+    map->extent = PTRDIFF_MAX / 4;
+    ck_assert(!typemap_span(map, (size_t)PTRDIFF_MAX, &low, &high));
+    ck_assert(typemap_span(map, 0, &low, &high));
+    ck_assert_int_eq(low, 0);
+    ck_assert_int_eq(high, 0);
+    typemap_free(map);
+}
+END_TEST
+
+UNIT_MAIN(agrees_with_a_list_of_elements, a_vector_is_one_run, a_subarray_is_one_run_a_plane,
+          what_lies_together_is_simple, a_span_that_leaves_the_address_space_is_refused)
