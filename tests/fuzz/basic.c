@@ -3,83 +3,100 @@
 #include <float.h>
 #include <wchar.h>
 
-#define USED(type) (__builtin_types_compatible_p(type, long double) && LDBL_MANT_DIG == 64 ? 10 : (int)sizeof(type))
-#define SCALAR(kind, type) {kind, sizeof(type), USED(type)}
+#define USED(type)                                                               \
+    (__builtin_types_compatible_p(type, long double) && LDBL_MANT_DIG == 64 ? 10 \
+                                                                            : (int)sizeof(type))
+#define SCALAR(kind, type)             \
+    {                                  \
+        kind, sizeof(type), USED(type) \
+    }
 /* Of the C type that has the size and the alignment. */
-#define PLAIN(kind_, type_)                                                                        \
+#define PLAIN(kind_, type_) \
     .kind = kind_, .value = SCALAR(kind_, type_), .extent = sizeof(type_), .align = _Alignof(type_)
-#define CPLX(type_)                                                                                \
-    .kind = COMPLEX, .value = SCALAR(REAL, type_), .extent = 2 * sizeof(type_),                    \
+#define CPLX(type_)                                                             \
+    .kind = COMPLEX, .value = SCALAR(REAL, type_), .extent = 2 * sizeof(type_), \
     .align = _Alignof(type_)
-#define TWO(value_kind, value_type, index_kind, index_type)                                        \
-    .kind = PAIR, .value = SCALAR(value_kind, value_type), .index = SCALAR(index_kind, index_type),\
-    .index_at = offsetof(struct { value_type v; index_type i; }, i),                               \
-    .extent = sizeof(struct { value_type v; index_type i; }),                                      \
-    .align = _Alignof(struct { value_type v; index_type i; })
+#define TWO(value_kind, value_type, index_kind, index_type) \
+    .kind = PAIR, .value = SCALAR(value_kind, value_type),  \
+    .index = SCALAR(index_kind, index_type),                \
+    .index_at = offsetof(                                   \
+        struct {                                            \
+            value_type v;                                   \
+            index_type i;                                   \
+        },                                                  \
+        i),                                                 \
+    .extent = sizeof(struct {                               \
+        value_type v;                                       \
+        index_type i;                                       \
+    }),                                                     \
+    .align = _Alignof(struct {                              \
+        value_type v;                                       \
+        index_type i;                                       \
+    })
 
 /* X(name, what it is). The order is part of what a seed means. */
-#define BASICS(X)                                                                                  \
-    X(MPI_INT, PLAIN(SIGNED, int))                                                                 \
-    X(MPI_DOUBLE, PLAIN(REAL, double))                                                             \
-    X(MPI_LONG, PLAIN(SIGNED, long))                                                               \
-    X(MPI_FLOAT, PLAIN(REAL, float))                                                               \
-    X(MPI_SIGNED_CHAR, PLAIN(SIGNED, signed char))                                                 \
-    X(MPI_UNSIGNED_CHAR, PLAIN(UNSIGNED, unsigned char))                                           \
-    X(MPI_SHORT, PLAIN(SIGNED, short))                                                             \
-    X(MPI_UNSIGNED_SHORT, PLAIN(UNSIGNED, unsigned short))                                         \
-    X(MPI_UNSIGNED, PLAIN(UNSIGNED, unsigned))                                                     \
-    X(MPI_UNSIGNED_LONG, PLAIN(UNSIGNED, unsigned long))                                           \
-    X(MPI_LONG_LONG, PLAIN(SIGNED, long long))                                                     \
-    X(MPI_UNSIGNED_LONG_LONG, PLAIN(UNSIGNED, unsigned long long))                                 \
-    X(MPI_LONG_DOUBLE, PLAIN(REAL, long double))                                                   \
-    X(MPI_INT8_T, PLAIN(SIGNED, int8_t))                                                           \
-    X(MPI_INT16_T, PLAIN(SIGNED, int16_t))                                                         \
-    X(MPI_INT32_T, PLAIN(SIGNED, int32_t))                                                         \
-    X(MPI_INT64_T, PLAIN(SIGNED, int64_t))                                                         \
-    X(MPI_UINT8_T, PLAIN(UNSIGNED, uint8_t))                                                       \
-    X(MPI_UINT16_T, PLAIN(UNSIGNED, uint16_t))                                                     \
-    X(MPI_UINT32_T, PLAIN(UNSIGNED, uint32_t))                                                     \
-    X(MPI_UINT64_T, PLAIN(UNSIGNED, uint64_t))                                                     \
-    X(MPI_AINT, PLAIN(SIGNED, MPI_Aint))                                                           \
-    X(MPI_OFFSET, PLAIN(SIGNED, MPI_Offset))                                                       \
-    X(MPI_COUNT, PLAIN(SIGNED, MPI_Count))                                                         \
-    X(MPI_C_BOOL, PLAIN(LOGICAL, bool))                                                            \
-    X(MPI_C_FLOAT_COMPLEX, CPLX(float))                                                            \
-    X(MPI_C_DOUBLE_COMPLEX, CPLX(double))                                                          \
-    X(MPI_C_LONG_DOUBLE_COMPLEX, CPLX(long double))                                                \
-    X(MPI_CXX_BOOL, PLAIN(LOGICAL, bool))                                                          \
-    X(MPI_CXX_FLOAT_COMPLEX, CPLX(float))                                                          \
-    X(MPI_CXX_DOUBLE_COMPLEX, CPLX(double))                                                        \
-    X(MPI_CXX_LONG_DOUBLE_COMPLEX, CPLX(long double))                                              \
-    X(MPI_BYTE, PLAIN(BYTES, char))                                                                \
-    X(MPI_CHAR, PLAIN(OPAQUE, char))                                                               \
-    X(MPI_WCHAR, PLAIN(OPAQUE, wchar_t))                                                           \
-    X(MPI_PACKED, PLAIN(OPAQUE, char), .packed = true)                                             \
-    X(MPI_CHARACTER, PLAIN(OPAQUE, char))                                                          \
-    X(MPI_LOGICAL, PLAIN(LOGICAL, int))                                                            \
-    X(MPI_INTEGER, PLAIN(SIGNED, int))                                                             \
-    X(MPI_INTEGER1, PLAIN(SIGNED, int8_t))                                                         \
-    X(MPI_INTEGER2, PLAIN(SIGNED, int16_t))                                                        \
-    X(MPI_INTEGER4, PLAIN(SIGNED, int32_t))                                                        \
-    X(MPI_INTEGER8, PLAIN(SIGNED, int64_t))                                                        \
-    X(MPI_REAL, PLAIN(REAL, float))                                                                \
-    X(MPI_DOUBLE_PRECISION, PLAIN(REAL, double))                                                   \
-    X(MPI_REAL4, PLAIN(REAL, float))                                                               \
-    X(MPI_REAL8, PLAIN(REAL, double))                                                              \
-    X(MPI_REAL16, PLAIN(REAL, __float128))                                                         \
-    X(MPI_COMPLEX, CPLX(float))                                                                    \
-    X(MPI_DOUBLE_COMPLEX, CPLX(double))                                                            \
-    X(MPI_COMPLEX8, CPLX(float))                                                                   \
-    X(MPI_COMPLEX16, CPLX(double))                                                                 \
-    X(MPI_COMPLEX32, CPLX(__float128))                                                             \
-    X(MPI_FLOAT_INT, TWO(REAL, float, SIGNED, int))                                                \
-    X(MPI_DOUBLE_INT, TWO(REAL, double, SIGNED, int))                                              \
-    X(MPI_LONG_INT, TWO(SIGNED, long, SIGNED, int))                                                \
-    X(MPI_2INT, TWO(SIGNED, int, SIGNED, int))                                                     \
-    X(MPI_SHORT_INT, TWO(SIGNED, short, SIGNED, int))                                              \
-    X(MPI_LONG_DOUBLE_INT, TWO(REAL, long double, SIGNED, int))                                    \
-    X(MPI_2INTEGER, TWO(SIGNED, int, SIGNED, int))                                                 \
-    X(MPI_2REAL, TWO(REAL, float, REAL, float))                                                    \
+#define BASICS(X)                                                  \
+    X(MPI_INT, PLAIN(SIGNED, int))                                 \
+    X(MPI_DOUBLE, PLAIN(REAL, double))                             \
+    X(MPI_LONG, PLAIN(SIGNED, long))                               \
+    X(MPI_FLOAT, PLAIN(REAL, float))                               \
+    X(MPI_SIGNED_CHAR, PLAIN(SIGNED, signed char))                 \
+    X(MPI_UNSIGNED_CHAR, PLAIN(UNSIGNED, unsigned char))           \
+    X(MPI_SHORT, PLAIN(SIGNED, short))                             \
+    X(MPI_UNSIGNED_SHORT, PLAIN(UNSIGNED, unsigned short))         \
+    X(MPI_UNSIGNED, PLAIN(UNSIGNED, unsigned))                     \
+    X(MPI_UNSIGNED_LONG, PLAIN(UNSIGNED, unsigned long))           \
+    X(MPI_LONG_LONG, PLAIN(SIGNED, long long))                     \
+    X(MPI_UNSIGNED_LONG_LONG, PLAIN(UNSIGNED, unsigned long long)) \
+    X(MPI_LONG_DOUBLE, PLAIN(REAL, long double))                   \
+    X(MPI_INT8_T, PLAIN(SIGNED, int8_t))                           \
+    X(MPI_INT16_T, PLAIN(SIGNED, int16_t))                         \
+    X(MPI_INT32_T, PLAIN(SIGNED, int32_t))                         \
+    X(MPI_INT64_T, PLAIN(SIGNED, int64_t))                         \
+    X(MPI_UINT8_T, PLAIN(UNSIGNED, uint8_t))                       \
+    X(MPI_UINT16_T, PLAIN(UNSIGNED, uint16_t))                     \
+    X(MPI_UINT32_T, PLAIN(UNSIGNED, uint32_t))                     \
+    X(MPI_UINT64_T, PLAIN(UNSIGNED, uint64_t))                     \
+    X(MPI_AINT, PLAIN(SIGNED, MPI_Aint))                           \
+    X(MPI_OFFSET, PLAIN(SIGNED, MPI_Offset))                       \
+    X(MPI_COUNT, PLAIN(SIGNED, MPI_Count))                         \
+    X(MPI_C_BOOL, PLAIN(LOGICAL, bool))                            \
+    X(MPI_C_FLOAT_COMPLEX, CPLX(float))                            \
+    X(MPI_C_DOUBLE_COMPLEX, CPLX(double))                          \
+    X(MPI_C_LONG_DOUBLE_COMPLEX, CPLX(long double))                \
+    X(MPI_CXX_BOOL, PLAIN(LOGICAL, bool))                          \
+    X(MPI_CXX_FLOAT_COMPLEX, CPLX(float))                          \
+    X(MPI_CXX_DOUBLE_COMPLEX, CPLX(double))                        \
+    X(MPI_CXX_LONG_DOUBLE_COMPLEX, CPLX(long double))              \
+    X(MPI_BYTE, PLAIN(BYTES, char))                                \
+    X(MPI_CHAR, PLAIN(OPAQUE, char))                               \
+    X(MPI_WCHAR, PLAIN(OPAQUE, wchar_t))                           \
+    X(MPI_PACKED, PLAIN(OPAQUE, char), .packed = true)             \
+    X(MPI_CHARACTER, PLAIN(OPAQUE, char))                          \
+    X(MPI_LOGICAL, PLAIN(LOGICAL, int))                            \
+    X(MPI_INTEGER, PLAIN(SIGNED, int))                             \
+    X(MPI_INTEGER1, PLAIN(SIGNED, int8_t))                         \
+    X(MPI_INTEGER2, PLAIN(SIGNED, int16_t))                        \
+    X(MPI_INTEGER4, PLAIN(SIGNED, int32_t))                        \
+    X(MPI_INTEGER8, PLAIN(SIGNED, int64_t))                        \
+    X(MPI_REAL, PLAIN(REAL, float))                                \
+    X(MPI_DOUBLE_PRECISION, PLAIN(REAL, double))                   \
+    X(MPI_REAL4, PLAIN(REAL, float))                               \
+    X(MPI_REAL8, PLAIN(REAL, double))                              \
+    X(MPI_REAL16, PLAIN(REAL, __float128))                         \
+    X(MPI_COMPLEX, CPLX(float))                                    \
+    X(MPI_DOUBLE_COMPLEX, CPLX(double))                            \
+    X(MPI_COMPLEX8, CPLX(float))                                   \
+    X(MPI_COMPLEX16, CPLX(double))                                 \
+    X(MPI_COMPLEX32, CPLX(__float128))                             \
+    X(MPI_FLOAT_INT, TWO(REAL, float, SIGNED, int))                \
+    X(MPI_DOUBLE_INT, TWO(REAL, double, SIGNED, int))              \
+    X(MPI_LONG_INT, TWO(SIGNED, long, SIGNED, int))                \
+    X(MPI_2INT, TWO(SIGNED, int, SIGNED, int))                     \
+    X(MPI_SHORT_INT, TWO(SIGNED, short, SIGNED, int))              \
+    X(MPI_LONG_DOUBLE_INT, TWO(REAL, long double, SIGNED, int))    \
+    X(MPI_2INTEGER, TWO(SIGNED, int, SIGNED, int))                 \
+    X(MPI_2REAL, TWO(REAL, float, REAL, float))                    \
     X(MPI_2DOUBLE_PRECISION, TWO(REAL, double, REAL, double))
 
 struct basic basics[] = {
@@ -97,9 +114,9 @@ struct basic basics[] = {
 };
 int basic_count = sizeof basics / sizeof *basics;
 
-const char *const op_names[OP_COUNT] = {"MAX",  "MIN",  "SUM",    "PROD",   "LAND",    "BAND", "LOR",
-                                        "BOR",  "LXOR", "BXOR",   "MAXLOC", "MINLOC",  "REPLACE",
-                                        "NO_OP"};
+const char *const op_names[OP_COUNT] = {"MAX",    "MIN",    "SUM",     "PROD", "LAND",
+                                        "BAND",   "LOR",    "BOR",     "LXOR", "BXOR",
+                                        "MAXLOC", "MINLOC", "REPLACE", "NO_OP"};
 
 MPI_Op op_handle(int op)
 {
@@ -236,41 +253,44 @@ static bool is_integer(const struct scalar *s)
 
 static void combine_integer(const struct scalar *s, int op, void *inout, const void *in)
 {
-    uint64_t result = integer_op(op, s->kind == SIGNED, load_integer(s, inout), load_integer(s, in));
+    uint64_t result =
+        integer_op(op, s->kind == SIGNED, load_integer(s, inout), load_integer(s, in));
     memcpy(inout, &result, (size_t)s->size);
 }
 
 /* The same text for each format of real numbers. */
-#define REAL_OPS(name, type)                                                                       \
-    static void real_##name(int op, void *inout, const void *in)                                   \
-    {                                                                                              \
-        type a, b;                                                                                 \
-        memcpy(&a, inout, sizeof a);                                                               \
-        memcpy(&b, in, sizeof b);                                                                  \
-        a = op == OP_MAX ? (b > a ? b : a) : op == OP_MIN ? (b < a ? b : a)                        \
-            : op == OP_SUM ? a + b : a * b;                                                        \
-        memcpy(inout, &a, sizeof a);                                                               \
-    }                                                                                              \
-    static void complex_##name(int op, void *inout, const void *in)                                \
-    {                                                                                              \
-        type a[2], b[2];                                                                           \
-        memcpy(a, inout, sizeof a);                                                                \
-        memcpy(b, in, sizeof b);                                                                   \
-        type sum[2] = {a[0] + b[0], a[1] + b[1]};                                                  \
-        type product[2] = {a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]};                  \
-        memcpy(inout, op == OP_SUM ? sum : product, sizeof a);                                     \
-    }                                                                                              \
-    static int compare_##name(const void *x, const void *y)                                        \
-    {                                                                                              \
-        type a, b;                                                                                 \
-        memcpy(&a, x, sizeof a);                                                                   \
-        memcpy(&b, y, sizeof b);                                                                   \
-        return (a > b) - (a < b);                                                                  \
-    }                                                                                              \
-    static void set_##name(void *at, double value)                                                 \
-    {                                                                                              \
-        type a = (type)value;                                                                      \
-        memcpy(at, &a, sizeof a);                                                                  \
+#define REAL_OPS(name, type)                                                      \
+    static void real_##name(int op, void *inout, const void *in)                  \
+    {                                                                             \
+        type a, b;                                                                \
+        memcpy(&a, inout, sizeof a);                                              \
+        memcpy(&b, in, sizeof b);                                                 \
+        a = op == OP_MAX   ? (b > a ? b : a)                                      \
+            : op == OP_MIN ? (b < a ? b : a)                                      \
+            : op == OP_SUM ? a + b                                                \
+                           : a * b;                                               \
+        memcpy(inout, &a, sizeof a);                                              \
+    }                                                                             \
+    static void complex_##name(int op, void *inout, const void *in)               \
+    {                                                                             \
+        type a[2], b[2];                                                          \
+        memcpy(a, inout, sizeof a);                                               \
+        memcpy(b, in, sizeof b);                                                  \
+        type sum[2] = {a[0] + b[0], a[1] + b[1]};                                 \
+        type product[2] = {a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]}; \
+        memcpy(inout, op == OP_SUM ? sum : product, sizeof a);                    \
+    }                                                                             \
+    static int compare_##name(const void *x, const void *y)                       \
+    {                                                                             \
+        type a, b;                                                                \
+        memcpy(&a, x, sizeof a);                                                  \
+        memcpy(&b, y, sizeof b);                                                  \
+        return (a > b) - (a < b);                                                 \
+    }                                                                             \
+    static void set_##name(void *at, double value)                                \
+    {                                                                             \
+        type a = (type)value;                                                     \
+        memcpy(at, &a, (size_t)USED(type)); /* the rest of `a` is anything */     \
     }
 REAL_OPS(float, float)
 REAL_OPS(double, double)
@@ -286,7 +306,10 @@ struct real_format {
 
 static const struct real_format *format_of(const struct scalar *s)
 {
-#define FORMAT(name) {real_##name, complex_##name, compare_##name, set_##name}
+#define FORMAT(name)                                            \
+    {                                                           \
+        real_##name, complex_##name, compare_##name, set_##name \
+    }
     static const struct real_format float_ = FORMAT(float), double_ = FORMAT(double),
                                     long_double = FORMAT(long_double), quad = FORMAT(float128);
     return s->size == 4 ? &float_ : s->size == 8 ? &double_ : s->used == 10 ? &long_double : &quad;
@@ -373,7 +396,8 @@ static void fill_integer(struct rng *r, const struct scalar *s, enum purpose pur
     memcpy(at, &bits, (size_t)s->size);
 }
 
-static void fill_scalar(struct rng *r, const struct scalar *s, enum purpose purpose, int op, void *at)
+static void fill_scalar(struct rng *r, const struct scalar *s, enum purpose purpose, int op,
+                        void *at)
 {
     uint64_t bits = s->kind == LOGICAL ? (uint64_t)below(r, 2) : rng_next(r);
     if (s->kind == REAL)

@@ -123,7 +123,8 @@ static void put_value(struct rng *r, const struct basic *b, enum purpose purpose
 static void settle_unknown(uint64_t seed, char *data, char *unknown, long n)
 {
     struct rng r = rng_for(seed, 77);
-    for (char *u; (u = memchr(unknown, 1, (size_t)n)) != NULL; *u = 0)
+    char *end = unknown + n;
+    for (char *u = unknown; (u = memchr(u, 1, (size_t)(end - u))) != NULL; *u = 0)
         data[u - unknown] = (char)rng_next(&r);
 }
 

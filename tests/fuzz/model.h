@@ -9,9 +9,9 @@
 #include "program.h"
 
 struct image {
-    char *memory, *buffer;                /* as in struct program */
+    char *memory, *buffer;                 /* as in struct program */
     char *memory_unknown, *buffer_unknown; /* 1: unknown */
-    char *before;                         /* of memory, when the phase began */
+    char *before;                          /* of memory, when the phase began */
 };
 
 void images_open(const struct program *p, struct image images[]);

@@ -108,7 +108,7 @@ static bool place_here(struct scene *s, struct side *side, bool may_overlap)
     if (side->at + side->pieces.low < s->used || end > s->program->buffer)
         return false;
     s->used = end;
-    side->bottom = chance(&s->rng, 8);
+    side->bottom = chance(&s->rng, 8) && !s->program->profile.tame;
     return true;
 }
 
@@ -138,7 +138,9 @@ static bool place_there(struct scene *s, struct side *side, const struct region 
         last--;
     if (first > last)
         return false;
-    long k = chance(&s->rng, 25) ? first : chance(&s->rng, 25) ? last : between(&s->rng, first, last);
+    long k = chance(&s->rng, 25)   ? first
+             : chance(&s->rng, 25) ? last
+                                   : between(&s->rng, first, last);
     side->at = g->at + k * step;
     return true;
 }
@@ -195,8 +197,8 @@ static long pick_count(struct scene *s, long unit, long room)
 
 static enum call pick_call(struct scene *s, const struct region *g)
 {
-    static const enum call all[] = {PUT, PUT, GET, GET, ACCUMULATE, ACCUMULATE, GET_ACCUMULATE,
-                                    FETCH_AND_OP, COMPARE_AND_SWAP};
+    static const enum call all[] = {
+        PUT, PUT, GET, GET, ACCUMULATE, ACCUMULATE, GET_ACCUMULATE, FETCH_AND_OP, COMPARE_AND_SWAP};
     static const enum call looking[] = {GET, GET, GET_ACCUMULATE, FETCH_AND_OP};
     static const enum call combining[] = {ACCUMULATE, GET_ACCUMULATE, FETCH_AND_OP};
     struct rng *r = &s->rng;
@@ -209,7 +211,8 @@ static enum call pick_call(struct scene *s, const struct region *g)
     if (g->role == READ)
         return looking[below(r, 4)];
     enum call call = all[below(r, 9)];
-    if (call == COMPARE_AND_SWAP && (!can_compare_and_swap(&basics[g->basic]) || g->commuting))
+    bool swappable = can_compare_and_swap(&basics[g->basic]) && !g->commuting;
+    if (call == COMPARE_AND_SWAP && (!swappable || s->program->profile.tame))
         return PUT;
     return call;
 }
@@ -225,7 +228,7 @@ static int pick_accumulate(struct scene *s, const struct region *g, enum call ca
     if (chance(r, 20) || g->commuting)
         return OP_REPLACE;
     int op = (int)below(r, OP_REPLACE);
-    while (!op_defined(&basics[g->basic], op))
+    while (!op_usable(&s->program->profile, &basics[g->basic], op))
         op = (op + 1) % OP_COUNT;
     return op == OP_NO_OP ? OP_REPLACE : op;
 }
@@ -350,7 +353,8 @@ static void operate_on_nothing(struct scene *s)
     static const enum call calls[] = {PUT, GET, ACCUMULATE, GET_ACCUMULATE};
     op->call = calls[below(r, 4)];
     op->op = op->call == GET_ACCUMULATE && chance(r, 50) ? OP_NO_OP : OP_REPLACE;
-    op->basic = pick_region(s) && pick_region(s)->basic > 0 ? pick_region(s)->basic : 0;
+    struct region *g = pick_region(s);
+    op->basic = g && g->basic > 0 ? g->basic : 0;
     op->target = nobody ? MPI_PROC_NULL : target;
     op->purpose = RAW_PATTERN;
     op->request = s->passive && chance(r, s->program->profile.requests);

@@ -24,7 +24,7 @@ struct player {
 
 /* ---- complaints ---- */
 
-static void check(const char *what, int error)
+void must_succeed(const char *what, int error)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length, class = 0;
@@ -35,8 +35,6 @@ static void check(const char *what, int error)
     text[strcspn(text, "\n")] = 0;
     fail("%s returned class %d: %s", what, class, text);
 }
-
-#define DO(name, ...) check(#name, MPI_##name(__VA_ARGS__))
 
 void barrier(MPI_Comm comm)
 {
@@ -214,8 +212,8 @@ static void wait_for_requests(struct player *pl, int how)
 }
 
 #if MPI_VERSION >= 4
-#define CALL(name, ...)                                                                            \
-    (op->large ? check("MPI_" #name "_c", MPI_##name##_c(__VA_ARGS__)) : DO(name, __VA_ARGS__))
+#define CALL(name, ...) \
+    (op->large ? must_succeed(#name "_c", MPI_##name##_c(__VA_ARGS__)) : DO(name, __VA_ARGS__))
 #else
 #define CALL(name, ...) DO(name, __VA_ARGS__)
 #endif
@@ -323,9 +321,9 @@ static void play_operation(struct player *pl, const struct action *a)
 
 static void play_action(struct player *pl, const struct action *a)
 {
-    static const char *const names[] = {"", "lock", "unlock", "lock_all", "unlock_all", "flush",
-                                        "flush_all", "flush_local", "flush_local_all", "sync",
-                                        "wait", "scribble"};
+    static const char *const names[] = {
+        "",          "lock",        "unlock",          "lock_all", "unlock_all", "flush",
+        "flush_all", "flush_local", "flush_local_all", "sync",     "wait",       "scribble"};
     if (pl->options->print && a->act != OPERATE) {
         printf("  rank %d: %s %d how %d assertion %d\n", pl->rank, names[a->act], a->target, a->how,
                a->assertion);
@@ -509,7 +507,8 @@ static void leave_out(struct player *pl)
         for (int i = 0; i < pl->round->phase->actions[rank].count; i++) {
             struct op *op = pl->round->phase->actions[rank].list[i].op;
             if (op)
-                op->ignored = (o->ops >= 0 && op->id >= o->ops) || (o->only && !listed(o->only, op->id));
+                op->ignored =
+                    (o->ops >= 0 && op->id >= o->ops) || (o->only && !listed(o->only, op->id));
         }
 }
 
@@ -548,7 +547,7 @@ static char *get_memory(long bytes, bool from_mpi)
     if (from_mpi)
         DO(Alloc_mem, bytes, MPI_INFO_NULL, &memory);
     else
-        memory = malloc((size_t)bytes + 1);
+        memory = aligned_alloc(64, (size_t)round_up_to(bytes + 1, 64));
     return memory;
 }
 
@@ -578,9 +577,23 @@ static bool make_windows(struct player *pl)
                                    &pl->windows[w]);
         if (error && p->size == 1)
             return false; /* Open MPI 4.1 refuses */
-        check("Win_create", error);
+        must_succeed("Win_create", error);
     }
     return !failures;
+}
+
+/* Open MPI 4.1 names the files of its windows by the number of the communicator alone, which groups
+ * without a common member may share. */
+static bool make_windows_in_turn(struct player *pl)
+{
+    bool made = false;
+    for (int turn = 0; turn < pl->options->turns; turn++) {
+        if (turn == pl->options->turn)
+            made = make_windows(pl);
+        if (pl->options->turns > 1)
+            barrier(MPI_COMM_WORLD);
+    }
+    return made;
 }
 
 bool play(uint64_t seed, MPI_Comm comm, const struct options *options)
@@ -593,8 +606,8 @@ bool play(uint64_t seed, MPI_Comm comm, const struct options *options)
     pl->phases_left = options->epochs < 0 ? 1000 : options->epochs;
     MPI_Comm_size(comm, &size);
     MPI_Comm_rank(comm, &pl->rank);
-    program_invent(&program, seed, size);
-    bool made = make_windows(pl);
+    program_invent(&program, seed, size, options->tame);
+    bool made = make_windows_in_turn(pl);
     if (!made && !failures) {
         free_memory(pl->memory, !from_malloc(&program, pl->rank));
         return false;
@@ -622,9 +635,11 @@ bool play(uint64_t seed, MPI_Comm comm, const struct options *options)
     if (program.memory != FROM_WIN_ALLOCATE)
         free_memory(pl->memory, !from_malloc(&program, pl->rank));
     images_close(&program, pl->images);
-    if (options->digest)
-        printf("digest seed %llu rank %d: %016llx\n", (unsigned long long)seed, pl->rank,
+    if (options->digest) {
+        MPI_Comm_rank(MPI_COMM_WORLD, &pl->rank);
+        printf("digest seed %lld rank %d: %016llx\n", (long long)progress->seed, pl->rank,
                (unsigned long long)pl->digest);
+    }
     if (options->print && pl->rank == 0)
         printf("%d operations\n", ops);
     release();

@@ -126,7 +126,7 @@ enum { PHASES_MAX = 3 };
 
 struct phase {
     struct actions actions[RANKS_MAX];
-    bool refill[RANKS_MAX]; /* the target stores into its regions first */
+    bool refill[RANKS_MAX];                /* the target stores into its regions first */
     int open[RANKS_MAX], close[RANKS_MAX]; /* assertions of the fences */
     bool access[RANKS_MAX][RANKS_MAX];     /* POST_START: origin, target */
     bool no_check;
@@ -145,11 +145,15 @@ struct round {
     struct phase *phase; /* the present one */
 };
 
-void program_invent(struct program *p, uint64_t seed, int size);
+/* tame: only what hosts do right. */
+void program_invent(struct program *p, uint64_t seed, int size, bool tame);
 void round_invent(const struct program *p, int number, int first_op, struct round *round);
 
 /* The next phase, with the actions of all ranks. */
 void phase_invent(const struct program *p, struct round *round, int number);
+
+/* Is the operation defined for the datatype, and does the profile have it? */
+bool op_usable(const struct profile *p, const struct basic *b, int op);
 
 /* One more operation for a rank's list, if one is found that is allowed; operate.c. */
 struct scene {
@@ -159,9 +163,9 @@ struct scene {
     struct rng rng;
     int origin;
     bool passive;
-    bool may[RANKS_MAX];       /* targets that are open */
-    bool exclusive[RANKS_MAX]; /* … that nobody else has open */
-    long used;                 /* of the origin's buffer */
+    bool may[RANKS_MAX];             /* targets that are open */
+    bool exclusive[RANKS_MAX];       /* … that nobody else has open */
+    long used;                       /* of the origin's buffer */
     unsigned char *state[RANKS_MAX]; /* what the owners have done to each byte, unordered */
 };
 void operate(struct scene *s);
