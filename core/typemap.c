@@ -188,13 +188,15 @@ bool typemap_append(struct typemap *map, const struct typemap *child, ptrdiff_t 
 bool typemap_end(struct typemap *map, ptrdiff_t extent)
 {
     struct run parts[2];
+    if (map->prim == PRIM_COUNT) /* it is empty */
+        map->prim = PRIM_MIXED;
     map->extent = extent;
     find_bounds(map);
     map->contiguous =
         !map->run_count || (map->run_count == 1 && map->runs[0].at == 0 &&
                             map->runs[0].blocks == 1 && (ptrdiff_t)map->size == extent);
     bool holes = map->run_count && pair_parts(map->prim, parts);
-    map->simple = map->contiguous && !holes && map->size <= UINT32_MAX;
+    map->simple = map->contiguous && !holes && map->size && map->size <= UINT32_MAX;
     if (holes)
         map->without_holes = cut_holes(map);
     return !holes || map->without_holes;

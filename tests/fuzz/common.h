@@ -1,0 +1,80 @@
+/* What all files of the fuzzer use: random numbers that are the same on every rank, and memory that
+ * lives as long as a program. */
+#ifndef FUZZ_COMMON_H
+#define FUZZ_COMMON_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANKS_MAX = 16 };
+
+struct rng {
+    uint64_t state;
+};
+
+/* splitmix64's finaliser. */
+static inline uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/* A stream of its own for each thing that has a number. */
+static inline struct rng rng_for(uint64_t seed, uint64_t number)
+{
+    return (struct rng){mix(seed * 0x9e3779b97f4a7c15u + mix(number + 1))};
+}
+
+static inline uint64_t rng_next(struct rng *r)
+{
+    return mix(r->state += 0x9e3779b97f4a7c15u);
+}
+
+/* 0 … n - 1; 0 for n < 1. */
+static inline long below(struct rng *r, long n)
+{
+    uint64_t x = rng_next(r);
+    return n > 0 ? (long)(x % (uint64_t)n) : 0;
+}
+
+/* low … high, both included. */
+static inline long between(struct rng *r, long low, long high)
+{
+    return low + below(r, high - low + 1);
+}
+
+static inline bool chance(struct rng *r, int percent)
+{
+    return below(r, 100) < percent;
+}
+
+static inline long round_up_to(long n, long step)
+{
+    long rest = n % step;
+    return rest > 0 ? n + step - rest : n - rest;
+}
+
+static inline long gcd(long a, long b)
+{
+    while (b) {
+        long rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Zeroed memory that release() gives back, all at once. */
+void *keep(size_t bytes);
+void release(void);
+
+/* Print "fuzz: …" and end the job: something that is not a matter of right and wrong results. */
+void give_up(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,211 @@
+/* rma_fuzz: random one-sided programs, each determined by a seed, that check themselves.
+ *
+ *   rma_fuzz [--seed S] [--seeds N]       N programs from seed S on
+ *   rma_fuzz --stress …                   fights for the same elements instead
+ *
+ *   --epochs N    only the first N epochs of each program
+ *   --ops N       only its first N operations
+ *   --only LIST   only these operations: 3,7-9
+ *   --print       what each rank does
+ *   --tame        only what every host is known to do right
+ *   --digest      of what each rank has seen, to compare runs by
+ *   --progress F  keep in this file where each rank is
+ *
+ * Prints a line `FAIL seed …` for whatever is wrong, and at the end how many programs ran. The exit
+ * status is 1 when a program has failed. */
+#include "play.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int failures;
+static struct progress own_progress;
+struct progress *progress = &own_progress;
+static int world_rank, world_size;
+
+enum { LINES_A_SEED = 12 };
+
+void fail(const char *format, ...)
+{
+    va_list arguments;
+    char text[6000];
+    if (failures++ >= LINES_A_SEED)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    printf("FAIL seed %lld np %d rank %d round %lld phase %lld op %lld: %s\n",
+           (long long)progress->seed, world_size, world_rank, (long long)progress->round,
+           (long long)progress->phase, (long long)progress->op, text);
+    fflush(stdout);
+}
+
+void give_up(const char *format, ...)
+{
+    va_list arguments;
+    char text[6000];
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fail("gives up: %s", text);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+    exit(3);
+}
+
+/* ---- memory of a program ---- */
+
+struct kept {
+    struct kept *next;
+    size_t used, room;
+    _Alignas(16) char memory[];
+};
+static struct kept *kept;
+
+void *keep(size_t bytes)
+{
+    bytes = (bytes + 15) & ~(size_t)15;
+    if (!kept || kept->room - kept->used < bytes) {
+        size_t room = bytes > 65536 ? bytes : 65536;
+        struct kept *more = malloc(sizeof *more + room);
+        if (!more)
+            give_up("no memory");
+        *more = (struct kept){.next = kept, .room = room};
+        kept = more;
+    }
+    void *at = kept->memory + kept->used;
+    kept->used += bytes;
+    return memset(at, 0, bytes);
+}
+
+void release(void)
+{
+    while (kept) {
+        struct kept *next = kept->next;
+        free(kept);
+        kept = next;
+    }
+}
+
+/* ---- which ranks ---- */
+
+enum { WORLD, SAME, REVERSED, HALVES, ALONE, COMM_COUNT };
+static MPI_Comm comms[COMM_COUNT];
+
+static void make_comms(void)
+{
+    comms[WORLD] = MPI_COMM_WORLD;
+    comms[ALONE] = MPI_COMM_SELF;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[SAME]);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank, &comms[REVERSED]);
+    MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, world_rank, &comms[HALVES]);
+    for (int i = 0; i < COMM_COUNT; i++)
+        MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
+}
+
+static int pick_comm(uint64_t seed)
+{
+    static const int share[] = {WORLD, WORLD, WORLD,    WORLD,    WORLD,  SAME,
+                                SAME,  SAME,  REVERSED, REVERSED, HALVES, ALONE};
+    struct rng r = rng_for(seed, 999);
+    return share[below(&r, 12)];
+}
+
+/* ---- the run ---- */
+
+static void open_progress(const char *name)
+{
+    size_t bytes = (size_t)world_size * sizeof own_progress;
+    int file = open(name, O_RDWR | O_CREAT, 0600);
+    if (file < 0 || ftruncate(file, (off_t)bytes))
+        give_up("%s cannot be written", name);
+    struct progress *all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (all == MAP_FAILED)
+        give_up("%s cannot be mapped", name);
+    close(file);
+    progress = &all[world_rank];
+}
+
+struct run {
+    struct options options;
+    uint64_t seed;
+    long seeds;
+    bool stress;
+    const char *progress;
+};
+
+static struct run parse(int argc, char **argv)
+{
+    struct run run = {.options = {.epochs = -1, .ops = -1}, .seed = 1, .seeds = 1};
+    for (int i = 1; i < argc; i++) {
+        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
+        if (!strcmp(name, "--print"))
+            run.options.print = true;
+        else if (!strcmp(name, "--digest"))
+            run.options.digest = true;
+        else if (!strcmp(name, "--tame"))
+            run.options.tame = true;
+        else if (!strcmp(name, "--stress"))
+            run.stress = true;
+        else if (++i && !strcmp(name, "--seed"))
+            run.seed = strtoull(value, NULL, 10);
+        else if (!strcmp(name, "--seeds"))
+            run.seeds = atol(value);
+        else if (!strcmp(name, "--epochs"))
+            run.options.epochs = atoi(value);
+        else if (!strcmp(name, "--ops"))
+            run.options.ops = atoi(value);
+        else if (!strcmp(name, "--only"))
+            run.options.only = value;
+        else if (!strcmp(name, "--progress"))
+            run.progress = value;
+        else
+            give_up("%s is not known", name);
+    }
+    return run;
+}
+
+int main(int argc, char **argv)
+{
+    long counts[3] = {0}, sums[3]; /* programs, failed here, not possible on this host */
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+    struct run run = parse(argc, argv);
+    if (world_size > RANKS_MAX)
+        give_up("too many ranks");
+    if (run.progress)
+        open_progress(run.progress);
+    basics_open();
+    make_comms();
+    for (uint64_t seed = run.seed; seed < run.seed + (uint64_t)run.seeds; seed++) {
+        int comm = run.stress ? WORLD : pick_comm(seed);
+        failures = 0;
+        *progress = (struct progress){.seed = (int64_t)seed, .op = -1};
+        /* Groups that run side by side have programs of their own. */
+        uint64_t own = comm == HALVES  ? seed + (uint64_t)(world_rank % 2) * 1000003
+                       : comm == ALONE ? seed + (uint64_t)world_rank * 1000003
+                                       : seed;
+        run.options.turns = comm == ALONE ? world_size : comm == HALVES ? 2 : 1;
+        run.options.turn = world_rank % run.options.turns;
+        bool done = true;
+        if (run.stress)
+            stress(own, comms[comm]);
+        else
+            done = play(own, comms[comm], &run.options);
+        counts[0]++;
+        counts[1] += failures != 0;
+        counts[2] += !done;
+    }
+    MPI_Reduce(counts, sums, 3, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (world_rank == 0)
+        printf("ran %ld programs, at most %ld failed on a rank, %ld not possible here\n", sums[0],
+               sums[1], sums[2]);
+    MPI_Bcast(sums, 3, MPI_LONG, 0, MPI_COMM_WORLD);
+    MPI_Comm_free(&comms[SAME]);
+    MPI_Comm_free(&comms[REVERSED]);
+    MPI_Comm_free(&comms[HALVES]);
+    MPI_Finalize();
+    return sums[1] ? 1 : 0;
+}
