@@ -1,5 +1,6 @@
 #include "alloc/arena.h"
 
+#include "alloc/ranges.h"
 #include "core/layout.h"
 
 #include <errno.h>
@@ -12,9 +13,11 @@
 
 /* narenas: its own default arena serves book-keeping only. lg_tcache_max: up to 8 MiB come from the
  * thread's cache. tcache_gc_incr_bytes: the cache is looked through after a gibibyte, not after
- * every 64 KiB; what it holds is bounded by ARENA_KEEP. muzzy: what is purged is gone at once. */
+ * every 64 KiB; what it holds is bounded by ARENA_KEEP. muzzy: what is purged is gone at once.
+ * retain: addresses come back to us, where neighbours are joined; jemalloc would never join what it
+ * was given at different times. */
 const char *je(malloc_conf) = "narenas:1,lg_tcache_max:23,tcache_gc_incr_bytes:1073741824,"
-                              "muzzy_decay_ms:0,dirty_decay_ms:10000";
+                              "muzzy_decay_ms:0,dirty_decay_ms:10000,retain:false";
 
 /* As "experimental.arenas_create_ext" of jemalloc 5.3 takes it; its headers do not declare it. */
 struct arena_config {
@@ -22,21 +25,43 @@ struct arena_config {
     bool metadata_use_hooks;
 };
 
-/* A part of the slice that one arena grows into, from its start. Under its own mutex: jemalloc may
- * call the hooks from several threads. */
+/* A part of the slice that one arena takes from: what came back, or else from `next` on. Under its
+ * own mutex: jemalloc may call the hooks from several threads. */
 struct region {
     extent_hooks_t hooks;
     pthread_mutex_t mutex;
+    struct ranges unused; /* below next; holes of the file */
     char *start, *next, *end;
+    char *dumped; /* before it, a core file holds what there is */
     unsigned arena;
 };
 
 static struct region heap, control;
 static uint8_t *live_at; /* a byte a grain of the heap: 0, or class_of() the allocation there */
 static _Atomic uint64_t live, peak, allocations, idle;
+static bool in_child; /* of fork: holes in the file would be the parent's too (H6) */
 static _Atomic uint64_t low_water; /* below so much alive, look again what can be given back */
 
 /* ---- jemalloc's hooks: return values are its own, true is failure ---- */
+
+/* Of addresses that were never handed out. Core files hold them from now on. */
+static char *take_new(struct region *r, size_t size, size_t alignment)
+{
+    const size_t step = (size_t)1 << 20; /* one call for many small pieces */
+    char *start = (char *)round_up((uintptr_t)r->next, alignment);
+    if (start > r->end || size > (size_t)(r->end - start))
+        return NULL;
+    if (start > r->next && !ranges_give(&r->unused, r->next, (size_t)(start - r->next)))
+        return NULL;
+    r->next = start + size;
+    if (r->next > r->dumped) {
+        size_t more = min_size(round_up((size_t)(r->next - r->dumped), step),
+                               (size_t)(r->end - r->dumped));
+        madvise(r->dumped, more, MADV_DODUMP);
+        r->dumped += more;
+    }
+    return start;
+}
 
 static void *grow(extent_hooks_t *hooks, void *at, size_t size, size_t alignment, bool *zero,
                   bool *commit, unsigned arena)
@@ -46,24 +71,13 @@ static void *grow(extent_hooks_t *hooks, void *at, size_t size, size_t alignment
     if (at) /* growing in place by choice of address: not here */
         return NULL;
     pthread_mutex_lock(&r->mutex);
-    char *start = (char *)round_up((uintptr_t)r->next, alignment);
-    bool fits = start <= r->end && size <= (size_t)(r->end - start);
-    if (fits)
-        r->next = start + size;
+    char *start = ranges_take(&r->unused, size, alignment);
+    if (!start)
+        start = take_new(r, size, alignment);
     pthread_mutex_unlock(&r->mutex);
-    if (!fits)
-        return NULL;
-    madvise(start, size, MADV_DODUMP); /* the rest stays out of core files */
-    *zero = true;                      /* never touched: a hole of the file */
+    *zero = true; /* a hole of the file */
     *commit = true;
     return start;
-}
-
-/* Addresses are never given back, pages are. */
-static bool keep(extent_hooks_t *hooks, void *at, size_t size, bool committed, unsigned arena)
-{
-    (void)hooks, (void)at, (void)size, (void)committed, (void)arena;
-    return true;
 }
 
 /* MADV_DONTNEED would drop our mapping of the pages and leave the pages; this frees them. Also the
@@ -72,7 +86,20 @@ static bool purge(extent_hooks_t *hooks, void *at, size_t size, size_t offset, s
                   unsigned arena)
 {
     (void)hooks, (void)size, (void)arena;
-    return madvise((char *)at + offset, length, MADV_REMOVE) != 0;
+    return in_child || madvise((char *)at + offset, length, MADV_REMOVE) != 0;
+}
+
+/* Pages go back to the system, addresses to us. */
+static bool give(extent_hooks_t *hooks, void *at, size_t size, bool committed, unsigned arena)
+{
+    (void)committed;
+    struct region *r = (struct region *)hooks;
+    if (purge(hooks, at, size, 0, size, arena))
+        return true;
+    pthread_mutex_lock(&r->mutex);
+    bool given = ranges_give(&r->unused, at, size);
+    pthread_mutex_unlock(&r->mutex);
+    return !given;
 }
 
 static bool split(extent_hooks_t *hooks, void *at, size_t size, size_t a, size_t b, bool committed,
@@ -90,7 +117,7 @@ static bool merge(extent_hooks_t *hooks, void *a, size_t a_size, void *b, size_t
 }
 
 static const extent_hooks_t region_hooks = {
-    .alloc = grow, .dalloc = keep, .purge_forced = purge, .split = split, .merge = merge};
+    .alloc = grow, .dalloc = give, .purge_forced = purge, .split = split, .merge = merge};
 
 /* ---- opening ---- */
 
@@ -103,18 +130,26 @@ static bool set_arena(const char *what, unsigned arena, size_t value)
     return je(mallctlbymib)(mib, depth, NULL, NULL, &value, sizeof value) == 0;
 }
 
-/* An arena that asks for pieces of `step` bytes, not for ever larger ones. */
-static bool create_arena(struct region *r, char *start, size_t size, size_t step)
+/* Another thread may have been in the midst of a change: what it left is let be. */
+static void forked(void)
+{
+    in_child = true;
+    heap.unused = (struct ranges){0};
+    control.unused = (struct ranges){0};
+    pthread_mutex_init(&heap.mutex, NULL);
+    pthread_mutex_init(&control.mutex, NULL);
+}
+
+static bool create_arena(struct region *r, char *start, size_t size)
 {
     r->hooks = region_hooks;
-    r->start = r->next = start;
+    r->start = r->next = r->dumped = start;
     r->end = start + size;
     pthread_mutex_init(&r->mutex, NULL);
     struct arena_config wanted = {.extent_hooks = &r->hooks, .metadata_use_hooks = false};
     size_t length = sizeof r->arena;
     return !je(mallctl)("experimental.arenas_create_ext", &r->arena, &length, &wanted,
                         sizeof wanted) &&
-           set_arena("arena.0.retain_grow_limit", r->arena, step) &&
            set_arena("arena.0.oversize_threshold", r->arena, ARENA_KEEP);
 }
 
@@ -127,13 +162,23 @@ bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED)
         return false;
-    if (!create_arena(&control, slice, control_size, (size_t)1 << 20) ||
-        !create_arena(&heap, start, room, (size_t)64 << 20)) {
+    if (!create_arena(&control, slice, control_size) || !create_arena(&heap, start, room)) {
         munmap(map, room / ARENA_GRAIN);
         return false;
     }
     live_at = map;
+    pthread_atfork(NULL, NULL, forked);
     return true;
+}
+
+/* What lies ready goes back to the system, and its addresses to us. */
+static void purge_all(unsigned arena)
+{
+    size_t mib[3], depth = 3;
+    if (je(mallctlnametomib)("arena.0.purge", mib, &depth))
+        return;
+    mib[1] = arena;
+    je(mallctlbymib)(mib, depth, NULL, NULL, NULL, 0);
 }
 
 /* ---- the heap ---- */
@@ -162,15 +207,11 @@ static void count_alloc(size_t size)
 static COLD void give_back(void)
 {
     const uint64_t little = 64 << 10;
-    size_t mib[3], depth = 3;
     uint64_t half = atomic_load_explicit(&live, memory_order_relaxed) / 2;
     atomic_store_explicit(&low_water, half < little ? 0 : half, memory_order_relaxed);
     atomic_store_explicit(&idle, 0, memory_order_relaxed);
     je(mallctl)("thread.tcache.flush", NULL, NULL, NULL, 0);
-    if (je(mallctlnametomib)("arena.0.purge", mib, &depth))
-        return;
-    mib[1] = heap.arena;
-    je(mallctlbymib)(mib, depth, NULL, NULL, NULL, 0);
+    purge_all(heap.arena);
 }
 
 /* jemalloc's size classes, four to a doubling, are (4 + m) << e. Knowing them saves asking it.
@@ -262,8 +303,13 @@ void *arena_control_alloc(size_t size)
 {
     if (!live_at)
         return NULL;
-    return je(mallocx)(size, MALLOCX_ARENA(control.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ZERO |
-                                 MALLOCX_ALIGN(LINE));
+    int flags = MALLOCX_ARENA(control.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ZERO |
+                MALLOCX_ALIGN(LINE);
+    void *at = je(mallocx)(size, flags);
+    if (at)
+        return at;
+    purge_all(control.arena);
+    return je(mallocx)(size, flags);
 }
 
 void arena_control_free(void *at)

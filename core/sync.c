@@ -18,6 +18,7 @@ enum {
     ROUNDS_PER_POKE = 64,
     SLEEP_NS_MIN = 50 * 1000,
     SLEEP_NS_MAX = 1000 * 1000,
+    TICKS_PER_POKE = 1 << 13, /* some 3 us */
 };
 
 static bool crowded;
@@ -33,6 +34,31 @@ void sync_poke(void)
 {
     if (progress)
         progress();
+}
+
+static inline uint64_t ticks(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    return sync_now_ns();
+#endif
+}
+
+void sync_poke_in_time(uint64_t *next)
+{
+    uint64_t now = ticks();
+    if (now < *next)
+        return;
+    *next = now + TICKS_PER_POKE;
+    sync_poke();
+}
+
+void sync_polled(void)
+{
+    sync_poke();
+    if (crowded)
+        sched_yield();
 }
 
 uint64_t sync_now_ns(void)

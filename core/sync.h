@@ -104,7 +104,14 @@ bool sync_register_fences(void);
  * of the host MPI, NULL for none. */
 void sync_configure(bool crowded, void (*progress)(void));
 
-/* One step of the host, for calls that never wait (H10). */
+/* One step of the host. */
 void sync_poke(void);
+
+/* The same if it is time for one: for calls that never wait, however often or seldom they come
+ * (H10). `next` is the calling thread's, 0 at first. */
+void sync_poke_in_time(uint64_t *next);
+
+/* The program polls: it has nothing else to do. A step of the host, and way for a rank that has. */
+void sync_polled(void);
 
 #endif

@@ -15,6 +15,7 @@ enum { INFLIGHT_SLOTS = 16 }; /* a process; threads beyond that take the locked 
 struct thread {
     struct stats_counts stats;
     struct inflight *inflight; /* NULL: none was free, or the process has none yet */
+    uint64_t next_poke;        /* see sync_poke_in_time() */
     uint32_t inside;           /* depth of our own calls into the host (H4) */
     bool heap_bound;           /* its allocations come from the shared heap */
 };
@@ -42,15 +43,16 @@ void thread_take_inflight(struct thread *thread);
 /* Fold the counts of all living threads; for Finalize. */
 void thread_fold_all(void);
 
-/* Every so many fast calls the host gets a step (H10). */
-enum { CALLS_PER_POKE = 256 };
+/* Every so many fast calls of a kind we look at the clock: whether it is time for a step of the
+ * host (H10). */
+enum { CALLS_PER_LOOK = 16 };
 
 /* Count a fast call. */
 HOT_INLINE void thread_count(struct thread *thread, unsigned call, size_t bytes)
 {
     thread->stats.bytes[call] += bytes;
-    if (UNLIKELY(++thread->stats.fast[call] % CALLS_PER_POKE == 0))
-        sync_poke();
+    if (UNLIKELY(++thread->stats.fast[call] % CALLS_PER_LOOK == 0))
+        sync_poke_in_time(&thread->next_poke);
 }
 
 /* Whether several threads may be inside MPI at once (MPI_THREAD_MULTIPLE). Set before the second

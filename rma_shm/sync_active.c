@@ -114,6 +114,6 @@ enum win_error win_test(struct win *win, bool *done)
     if (*done)
         win->epochs &= (uint8_t)~WIN_EXPOSED;
     else
-        sync_poke();
+        sync_polled();
     return WIN_OK;
 }

@@ -320,6 +320,24 @@ END_TEST
 
 /* ---- the control part ---- */
 
+/* Not so if jemalloc kept what it was given in pieces: it never joins them. */
+START_TEST(addresses_freed_in_pieces_serve_a_large_one)
+{
+    enum { LARGE_ONES = 60 };
+    void *piece[LARGE_ONES];
+    open_slice();
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < LARGE_ONES; i++)
+            ck_assert_ptr_ne(piece[i] = arena_alloc(5 * MIB, ARENA_GRAIN), NULL);
+        for (int i = 0; i < LARGE_ONES; i++)
+            ck_assert_int_eq(arena_free(piece[(i * 7) % LARGE_ONES]), ARENA_FREED);
+        void *large = arena_alloc(400 * MIB, ARENA_GRAIN);
+        ck_assert_ptr_ne(large, NULL);
+        ck_assert_int_eq(arena_free(large), ARENA_FREED);
+    }
+}
+END_TEST
+
 START_TEST(control_memory_is_zero_whoever_had_it_before)
 {
     open_slice();
@@ -342,4 +360,5 @@ UNIT_MAIN(allocations_never_overlap, every_size_class_is_as_we_compute_it,
           what_is_not_live_is_refused_and_nothing_is_corrupted, what_was_never_ours_is_foreign,
           the_counts_are_right, freed_memory_goes_back_to_the_system, a_little_stays_ready,
           a_full_heap_says_so_and_recovers, what_lies_ready_does_not_stand_in_the_way,
-          any_alignment_is_honoured, control_memory_is_zero_whoever_had_it_before)
+          any_alignment_is_honoured, addresses_freed_in_pieces_serve_a_large_one,
+          control_memory_is_zero_whoever_had_it_before)

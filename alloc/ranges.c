@@ -1,0 +1,86 @@
+#include "alloc/ranges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool make_room(struct ranges *r)
+{
+    if (r->count < r->room)
+        return true;
+    size_t room = r->room ? 2 * r->room : 64;
+    struct range *list = reallocarray(r->list, room, sizeof *list);
+    if (!list)
+        return false;
+    r->list = list;
+    r->room = room;
+    return true;
+}
+
+static void insert(struct ranges *r, size_t i, struct range range)
+{
+    memmove(r->list + i + 1, r->list + i, (r->count++ - i) * sizeof *r->list);
+    r->list[i] = range;
+}
+
+static void drop(struct ranges *r, size_t i)
+{
+    memmove(r->list + i, r->list + i + 1, (--r->count - i) * sizeof *r->list);
+}
+
+/* How many lie before an address. */
+static size_t before(const struct ranges *r, const char *at)
+{
+    size_t low = 0, high = r->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (r->list[middle].at < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool ranges_give(struct ranges *r, char *at, size_t size)
+{
+    size_t i = before(r, at);
+    struct range *last = i ? &r->list[i - 1] : NULL;
+    bool joins_last = last && last->at + last->size == at;
+    bool joins_next = i < r->count && at + size == r->list[i].at;
+    if (joins_last) {
+        last->size += size;
+        if (joins_next) {
+            last->size += r->list[i].size;
+            drop(r, i);
+        }
+    } else if (joins_next) {
+        r->list[i].at = at;
+        r->list[i].size += size;
+    } else {
+        if (!make_room(r))
+            return false;
+        insert(r, i, (struct range){at, size});
+    }
+    return true;
+}
+
+char *ranges_take(struct ranges *r, size_t size, size_t align)
+{
+    if (!make_room(r)) /* the rest may be in two pieces */
+        return NULL;
+    for (size_t i = 0; i < r->count; i++) {
+        struct range *range = &r->list[i];
+        char *start = (char *)round_up((uintptr_t)range->at, align);
+        size_t head = (size_t)(start - range->at);
+        if (head > range->size || range->size - head < size)
+            continue;
+        size_t tail = range->size - head - size;
+        range->size = head;
+        if (tail)
+            insert(r, i + 1, (struct range){start + size, tail});
+        if (!head)
+            drop(r, i);
+        return start;
+    }
+    return NULL;
+}
