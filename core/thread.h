@@ -45,7 +45,7 @@ void thread_fold_all(void);
 
 /* Every so many fast calls of a kind we look at the clock: whether it is time for a step of the
  * host (H10). */
-enum { CALLS_PER_LOOK = 16 };
+enum { CALLS_PER_LOOK = 64 };
 
 /* Count a fast call. */
 HOT_INLINE void thread_count(struct thread *thread, unsigned call, size_t bytes)
