@@ -1,0 +1,14 @@
+# The MPICH test suite under the plugin, compared with what passes without it. MPICH_SUITE is a program
+# that runs the suite of Debian's source package against a host; BASELINES the folder of its results
+# without the plugin, mpich-suite.<openmpi|mpich>.baseline.tsv.
+MPICH_SUITE ?= mpich-suite
+BASELINES ?= .
+check-suite: all
+	@command -v $(MPICH_SUITE) >/dev/null || { \
+	    echo "check-suite: $(MPICH_SUITE) is not here; make check-suite MPICH_SUITE=program BASELINES=folder" >&2; exit 1; }
+	for host in $(patsubst ompi,openmpi,$(ABIS)); do \
+	    $(MPICH_SUITE) $$host -j 2 --quick --retry 1 --preload $(abspath $(LIB)) \
+	        --compare $(BASELINES)/mpich-suite.$$host.baseline.tsv || exit 1; \
+	done
+
+.PHONY: check-suite
