@@ -1,5 +1,5 @@
-/* A rank polls by each fast call that never waits, until another tells it to stop, which that one
- * can do only when the host has made progress here. */
+/* A rank polls by each fast call that never waits, until all others have told it to stop, which not
+ * all can do before the host has made progress here. */
 #include "progress.h"
 
 static MPI_Win win;
@@ -78,14 +78,14 @@ int main(int argc, char **argv)
             progress_begin(1, requests);
             double end = MPI_Wtime() + 5;
             /* The flag is at home: looking at it needs no call. */
-            while (*(volatile int *)memory <= i && MPI_Wtime() < end)
+            while (*(volatile int *)memory < (i + 1) * (test_size - 1) && MPI_Wtime() < end)
                 cases[i].poll();
             CHECK(MPI_Wtime() < end, "%s: no progress", cases[i].name);
             progress_end(requests);
         } else {
             progress_complete(0, 1);
-            int stop = i + 1;
-            MPI_Accumulate(&stop, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_REPLACE, win);
+            int one = 1;
+            MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win);
             MPI_Win_flush(0, win);
         }
         MPI_Barrier(MPI_COMM_WORLD);
@@ -98,10 +98,10 @@ int main(int argc, char **argv)
     if (test_rank == 0) {
         progress_begin(1, requests);
         double end = MPI_Wtime() + 5;
-        for (int seen = -1; seen != 77 && MPI_Wtime() < end;) {
-            MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
-            MPI_Get(&seen, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
-            MPI_Win_unlock(1, win);
+        for (int other = 1, seen = -1; other < test_size && MPI_Wtime() < end; other += seen == 77) {
+            MPI_Win_lock(MPI_LOCK_SHARED, other, 0, win);
+            MPI_Get(&seen, 1, MPI_INT, other, 0, 1, MPI_INT, win);
+            MPI_Win_unlock(other, win);
         }
         CHECK(MPI_Wtime() < end, "lock and unlock: no progress");
         progress_end(requests);
