@@ -489,6 +489,8 @@ int main(int argc, char **argv)
     int length;
     MPI_Get_library_version(version, &length);
     version[strcspn(version, ",\n")] = 0;
+    for (char *tab = version; (tab = strchr(tab, '\t'));)
+        *tab = ' '; /* JSON has no tabs in a text */
     if (!rank) {
         bool preloaded = (void *)api[PLUGIN].Put != (void *)api[HOST].Put;
         printf("%s, %d ranks, %s; ns, medians of %d rounds\n", version, size,
