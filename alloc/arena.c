@@ -39,7 +39,7 @@ struct region {
 static struct region heap, control;
 static uint8_t *live_at; /* a byte a grain of the heap: 0, or class_of() the allocation there */
 static _Atomic uint64_t live, peak, allocations, idle;
-static bool in_child; /* of fork: holes in the file would be the parent's too (H6) */
+static bool in_child;              /* of fork: holes in the file would be the parent's too (H6) */
 static _Atomic uint64_t low_water; /* below so much alive, look again what can be given back */
 
 /* ---- jemalloc's hooks: return values are its own, true is failure ---- */
@@ -55,8 +55,8 @@ static char *take_new(struct region *r, size_t size, size_t alignment)
         return NULL;
     r->next = start + size;
     if (r->next > r->dumped) {
-        size_t more = min_size(round_up((size_t)(r->next - r->dumped), step),
-                               (size_t)(r->end - r->dumped));
+        size_t more =
+            min_size(round_up((size_t)(r->next - r->dumped), step), (size_t)(r->end - r->dumped));
         madvise(r->dumped, more, MADV_DODUMP);
         r->dumped += more;
     }
@@ -303,8 +303,8 @@ void *arena_control_alloc(size_t size)
 {
     if (!live_at)
         return NULL;
-    int flags = MALLOCX_ARENA(control.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ZERO |
-                MALLOCX_ALIGN(LINE);
+    int flags =
+        MALLOCX_ARENA(control.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ZERO | MALLOCX_ALIGN(LINE);
     void *at = je(mallocx)(size, flags);
     if (at)
         return at;

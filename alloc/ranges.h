@@ -18,7 +18,8 @@ struct ranges {
 /* False: no memory to remember it; the range stays the caller's. */
 bool ranges_give(struct ranges *ranges, char *at, size_t size);
 
-/* The lowest that fits; `align` is a power of two. NULL: none, or no memory to remember the rest. */
+/* The lowest that fits; `align` is a power of two. NULL: none, or no memory to remember the rest.
+ */
 char *ranges_take(struct ranges *ranges, size_t size, size_t align);
 
 #endif

@@ -25,9 +25,9 @@ struct typemap {
     ptrdiff_t extent;
     ptrdiff_t low, high; /* the bytes it touches lie in [low, high) */
     bool contiguous;     /* one block at 0, extent == size: count copies are one block */
-    bool simple;         /* contiguous, without holes, not empty, and INT_MAX copies do not overflow */
-    uint8_t prim;        /* enum prim; PRIM_MIXED: of several, or of none */
-    uint32_t element;    /* bytes from one element of prim to the next */
+    bool simple;      /* contiguous, without holes, not empty, and INT_MAX copies do not overflow */
+    uint8_t prim;     /* enum prim; PRIM_MIXED: of several, or of none */
+    uint32_t element; /* bytes from one element of prim to the next */
     size_t run_count, run_room;
     struct run *runs;
     /* Where elements have holes (MPI_DOUBLE_INT): the same with the holes left out, for moving.

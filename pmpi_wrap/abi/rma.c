@@ -220,7 +220,8 @@ static bool find_combiner(MPI_Op op, const struct typemap *element, struct combi
     if (known == OP_COUNT)
         return false;
     if (!element->size) { /* of no prim; nothing will be combined */
-        *combiner = (struct combiner){.op = known == OP_NO_OP ? OP_NO_OP : OP_REPLACE, .element = 1};
+        *combiner =
+            (struct combiner){.op = known == OP_NO_OP ? OP_NO_OP : OP_REPLACE, .element = 1};
         return true;
     }
     *combiner = combiners[known][element->prim];

@@ -98,7 +98,8 @@ int main(int argc, char **argv)
     if (test_rank == 0) {
         progress_begin(1, requests);
         double end = MPI_Wtime() + 5;
-        for (int other = 1, seen = -1; other < test_size && MPI_Wtime() < end; other += seen == 77) {
+        for (int other = 1, seen = -1; other < test_size && MPI_Wtime() < end;
+             other += seen == 77) {
             MPI_Win_lock(MPI_LOCK_SHARED, other, 0, win);
             MPI_Get(&seen, 1, MPI_INT, other, 0, 1, MPI_INT, win);
             MPI_Win_unlock(other, win);
