@@ -5,7 +5,7 @@
 
 static bool make_room(struct ranges *r)
 {
-    if (r->count < r->room)
+    if (r->list && r->count < r->room)
         return true;
     size_t room = r->room ? 2 * r->room : 64;
     struct range *list = reallocarray(r->list, room, sizeof *list);
@@ -43,6 +43,8 @@ static size_t before(const struct ranges *r, const char *at)
 
 bool ranges_give(struct ranges *r, char *at, size_t size)
 {
+    if (!make_room(r))
+        return false;
     size_t i = before(r, at);
     struct range *last = i ? &r->list[i - 1] : NULL;
     bool joins_last = last && last->at + last->size == at;
@@ -56,11 +58,8 @@ bool ranges_give(struct ranges *r, char *at, size_t size)
     } else if (joins_next) {
         r->list[i].at = at;
         r->list[i].size += size;
-    } else {
-        if (!make_room(r))
-            return false;
+    } else
         insert(r, i, (struct range){at, size});
-    }
     return true;
 }
 
