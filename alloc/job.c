@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 static uint32_t number(const char *name)
 {
@@ -70,6 +71,13 @@ static unsigned long long start_time(int pid)
     return field ? strtoull(field, NULL, 10) : 0;
 }
 
+/* Containers that start together may have the same ids at the same time, each in its own space. */
+static unsigned long long pid_space(void)
+{
+    struct stat space;
+    return stat("/proc/self/ns/pid", &space) ? 0 : space.st_ino;
+}
+
 /* Under Hydra the other end of PMI_FD is the node's proxy, one process for all our ranks. */
 static bool pmi_key(struct job *job)
 {
@@ -78,7 +86,8 @@ static bool pmi_key(struct job *job)
     if (!getenv("PMI_FD") || !getenv("PMI_RANK") ||
         getsockopt((int)number("PMI_FD"), SOL_SOCKET, SO_PEERCRED, &proxy, &length) || !proxy.pid)
         return false;
-    snprintf(job->key, sizeof job->key, "pmi %d %llu", proxy.pid, start_time(proxy.pid));
+    snprintf(job->key, sizeof job->key, "pmi %d %llu %llu", proxy.pid, start_time(proxy.pid),
+             pid_space());
     return true;
 }
 

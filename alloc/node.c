@@ -246,6 +246,7 @@ static int create_file(size_t size)
         return -1;
     if (ftruncate(fd, (off_t)size) ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
+        say(2, "no shared file of %zu bytes: %m; see `ulimit -f`", size);
         close(fd);
         return -1;
     }
@@ -257,8 +258,10 @@ static bool map_file(uint32_t me, uint32_t size, size_t file_size)
 {
     char *base = mmap(NULL, file_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                       rendezvous.file, 0);
-    if (base == MAP_FAILED)
+    if (base == MAP_FAILED) {
+        say(2, "the shared file of %zu bytes cannot be mapped: %m; see `ulimit -v`", file_size);
         return false;
+    }
     node.base = base;
     node.end = base + file_size;
     by_rank.member = malloc((size_t)by_rank.count * sizeof *by_rank.member);
@@ -362,11 +365,17 @@ static bool offer_to_all(const int *members, uint32_t count, bool shared, enum r
                               .size = count + 1,
                               .file_size = shared ? (size_t)(node.end - node.base) : 0,
                               .why_not = why_not};
-        all &= transmit(members[i], &offer, sizeof offer, shared ? rendezvous.file : -1);
+        if (!transmit(members[i], &offer, sizeof offer, shared ? rendezvous.file : -1)) {
+            say(2, "the shared file cannot be sent to member %u: %m", i + 1);
+            all = false;
+        }
     }
     for (uint32_t i = 0; shared && i < count; i++) {
         char good = 0;
-        all &= receive(members[i], &good, 1, NULL) && good;
+        if (!receive(members[i], &good, 1, NULL) || !good) {
+            say(2, "member %u could not take the shared file", i + 1);
+            all = false;
+        }
     }
     return all;
 }
