@@ -1,7 +1,7 @@
 # make            build (configuring first if need be)
 # make demo       set up, build, run real programs with and without the plugin
 # make check      set up, build, run every test on every MPI found
-# make bench      plugin against host against the machine's floor (BENCH_RANKS="2 4")
+# make bench      plugin against host against the machine's floor (BENCH_RANKS="2 4" BENCH_OPTIONS="--part coll")
 # make lint       set up, formatter, clang-tidy, cppcheck, shellcheck, and whatever else reads code
 # make format     clang-format on all that is committed
 # make install    library, command, header, manual and the rest (PREFIX=, LIBDIR=, DESTDIR=)
@@ -199,14 +199,14 @@ demo: all examples
 # ---- benchmark -----------------------------------------------------------------------------------
 
 BENCH_RANKS ?= 2 4
-build/bin/mpiaccel-bench-%: bench/bench.c build/config.mk
+build/bin/mpiaccel-bench-%: $(wildcard bench/*.c) bench/bench.h build/config.mk
 	@mkdir -p $(@D)
-	$(call show,MPICC,$< for $*)$(MPICC_$*) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $< -o $@ -ldl -lm
+	$(call show,MPICC,bench for $*)$(MPICC_$*) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $(filter %.c,$^) -o $@ -ldl -lm
 
 benches: $(ABIS:%=build/bin/mpiaccel-bench-%)
 
 bench: all benches
-	bench/run $(BENCH_RANKS)
+	bench/run $(BENCH_OPTIONS) $(BENCH_RANKS)
 
 # ---- tests ---------------------------------------------------------------------------------------
 
