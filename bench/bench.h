@@ -86,9 +86,9 @@ struct result {
     bool slower;                   /* the plugin was slower in all rounds, but for one of ten */
 };
 
-/* What a part has promised of one of its cells. The bounds are for each host; 0: none. */
+/* What is wanted of one cell of a part. The bounds are for each host; 0: none. */
 struct goal {
-    const char *cell;
+    const char *cell; /* NULL: the geometric mean of all */
     int ranks;
     bool floor;         /* at most so many times the floor; else at least so many times the host */
     double ompi, mpich; /* bounds */

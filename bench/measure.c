@@ -63,8 +63,8 @@ static double median(double *values, int count)
 
 struct result measure(const struct cell *c)
 {
-    double ns[WAYS][ROUNDS], ratio[ROUNDS], above[ROUNDS];
-    long n[WAYS];
+    double ns[WAYS][ROUNDS] = {{0}}, ratio[ROUNDS] = {0}, above[ROUNDS] = {0};
+    long n[WAYS] = {0};
     int ways = c->floor ? WAYS : FLOOR, rounds = ROUNDS;
     for (int w = 0; w < ways; w++)
         n[w] = repetitions(c, w);
