@@ -139,7 +139,7 @@ MANDIR = $(PREFIX)/share/man
 DOCDIR = $(PREFIX)/share/doc/mpiaccel
 MODULEDIR = $(PREFIX)/share/modulefiles/mpiaccel
 DOCS := README.md LD_PRELOAD.md HACKING.md CHANGELOG.md LICENSE
-EXAMPLE_SOURCES := $(wildcard examples/*.c)
+EXAMPLE_SOURCES := $(wildcard examples/*.c examples/*.f90)
 FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|'
 
 # put,MODE,FILES,FOLDER
@@ -185,11 +185,15 @@ format:
 # ---- demonstration -------------------------------------------------------------------------------
 
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
+FORTRAN_EXAMPLES := $(patsubst examples/%.f90,%,$(wildcard examples/*.f90))
 define example_rules
 build/examples/$(1)/%: examples/%.c build/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) -std=gnu11 -O2 -Wall -Wextra $$< -o $$@ -lm
-examples: $$(EXAMPLES:%=build/examples/$(1)/%)
+build/examples/$(1)/%: examples/%.f90 build/config.mk
+	@mkdir -p $$(@D)
+	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) -O2 -Wall $$< -o $$@
+examples: $$(patsubst %,build/examples/$(1)/%,$$(EXAMPLES) $$(if $$(MPIFORT_$(1)),$$(FORTRAN_EXAMPLES)))
 endef
 $(foreach abi,$(ABIS),$(eval $(call example_rules,$(abi))))
 
