@@ -1,5 +1,6 @@
 #include "alloc/node.h"
 
+#include "alloc/reach.h"
 #include "core/config.h"
 #include "core/say.h"
 
@@ -299,6 +300,7 @@ static void write_record(int world_rank)
     me->world_rank = world_rank;
     me->pid = getpid();
     me->asymmetric = rendezvous.asymmetric;
+    me->probe = reach_probe(&me->probe_address);
     sched_getaffinity(0, sizeof me->cpus, (cpu_set_t *)me->cpus);
 }
 

@@ -9,7 +9,7 @@ static enum coll_error take(struct team *t, uint32_t op, uint32_t peer, const st
                             const struct blocks *from)
 {
     struct parcel parcel = parcel_for(t, peer, op, post, t->rank);
-    return coll_take(block_of(from, peer), 0, parcel_data(t, peer, op, post, parcel), parcel.bytes);
+    return parcel_take(t, peer, op, post, parcel, block_of(from, peer));
 }
 
 static enum coll_error exchange(struct team *t, uint32_t op, uint32_t peer, const struct blocks *to,
@@ -38,7 +38,7 @@ enum coll_error coll_alltoall(struct team *t, const struct blocks *to, const str
     if (t->size == 1)
         return error;
     uint32_t op = team_begin(t);
-    enum post_kind mine = parcels_post(t, op, to, in_place);
+    enum post_kind mine = parcels_post(t, op, to, in_place ? PARCELS_COPIED : PARCELS_BIND);
     bool bound = false, streams = mine == POST_PIECES;
     for (uint32_t i = 1; i < t->size; i++) {
         uint32_t r = t->rank + i < t->size ? t->rank + i : t->rank + i - t->size;

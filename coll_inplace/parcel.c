@@ -1,5 +1,6 @@
 #include "coll_inplace/parcel.h"
 
+#include "coll_inplace/choose.h"
 #include "coll_inplace/stream.h"
 
 /* All bytes for others, with the table. */
@@ -12,14 +13,20 @@ static size_t total(struct team *t, const struct blocks *all)
     return bytes;
 }
 
-static bool all_in_place(struct team *t, const struct blocks *all)
+/* They can stay where they are, and that is faster than to copy `bytes` bytes, if that can be. */
+static bool may_stay(struct team *t, const struct blocks *all, size_t bytes, bool binds)
 {
+    bool small = bytes <= TEAM_CELL, shared = true;
+    if (small && (!binds || bytes < CHOOSE_PLACE_SHARED))
+        return false;
     for (uint32_t r = 0; r < t->size; r++) {
         struct buffer b = block_of(all, r);
-        if (r != t->rank && bytes_of(b) && !team_place(b, bytes_of(b)))
+        place_t place = r != t->rank && bytes_of(b) ? team_place(t, b, bytes_of(b)) : 0;
+        if (r != t->rank && bytes_of(b) && !place)
             return false;
+        shared = shared && (!place || place_shared(place));
     }
-    return true;
+    return shared || bytes >= CHOOSE_PLACE_PRIVATE;
 }
 
 /* Write the table to `to`, and behind it, if they are to be there, the data. */
@@ -33,7 +40,7 @@ static void fill(struct team *t, char *to, const struct blocks *all, enum post_k
         size_t bytes = r == t->rank ? 0 : bytes_of(b);
         struct parcel parcel = {.bytes = bytes};
         if (kind == POST_PLACE) {
-            parcel.where = bytes ? (uint64_t)(team_place(b, bytes) - node.base) : 0;
+            parcel.where = bytes ? team_place(t, b, bytes) : 0;
         } else if (kind == POST_PIECES) {
             parcel.where = stream;
             stream += stream_pieces(bytes);
@@ -47,13 +54,15 @@ static void fill(struct team *t, char *to, const struct blocks *all, enum post_k
     }
 }
 
-enum post_kind parcels_post(struct team *t, uint32_t op, const struct blocks *all, bool copied)
+enum post_kind parcels_post(struct team *t, uint32_t op, const struct blocks *all,
+                            enum parcels_how how)
 {
     size_t bytes = total(t, all);
-    enum post_kind kind = bytes <= POST_ROOM                ? POST_HERE
-                          : bytes <= TEAM_CELL              ? POST_CELL
-                          : !copied && all_in_place(t, all) ? POST_PLACE
-                                                            : POST_PIECES;
+    enum post_kind kind = bytes <= POST_ROOM   ? POST_HERE
+                          : bytes <= TEAM_CELL ? POST_CELL
+                                               : POST_PIECES;
+    if (kind != POST_HERE && how != PARCELS_COPIED && may_stay(t, all, bytes, how == PARCELS_BIND))
+        kind = POST_PLACE;
     team_await_room(t);
     fill(t, kind == POST_HERE ? post_of(t->mine, op)->data : cell_of(t->mine, op), all, kind);
     team_post(t, op, kind, bytes);

@@ -8,20 +8,22 @@
 
 struct parcel {
     uint64_t bytes;
-    uint64_t where; /* from the table; POST_PLACE: in the node's file; POST_PIECES: where the stream
-                       starts */
+    uint64_t where; /* from the table; POST_PLACE: a place; POST_PIECES: where the stream starts */
 };
 _Static_assert(TEAM_RANKS_MAX * sizeof(struct parcel) <= TEAM_CELL, "a table fits into a cell");
 
-/* Streams go one after another, to the rank that is our partner in step s = 0 .. size - 1: two ranks
- * are each other's in the same step. (One is our own.) */
+/* Streams go one after another, to the rank that is our partner in step s = 0 .. size - 1: two
+ * ranks are each other's in the same step. (One is our own.) */
 static inline uint32_t parcel_partner(const struct team *t, uint32_t s)
 {
     return s >= t->rank ? s - t->rank : s + t->size - t->rank;
 }
 
-/* Post the blocks, ours not among them; `copied`: not from where they lie. Returns how. */
-enum post_kind parcels_post(struct team *team, uint32_t op, const struct blocks *all, bool copied);
+/* Post the blocks, ours not among them, and return how. COPIED: they may not stay where they lie;
+ * BIND: we may be kept until all have read, see team_post_data(). */
+enum parcels_how { PARCELS_COPIED, PARCELS_LEAVE, PARCELS_BIND };
+enum post_kind parcels_post(struct team *team, uint32_t op, const struct blocks *all,
+                            enum parcels_how how);
 
 static inline const char *parcel_table(struct team *t, uint32_t rank, uint32_t op,
                                        const struct post *post)
@@ -38,12 +40,14 @@ static inline struct parcel parcel_for(struct team *t, uint32_t rank, uint32_t o
     return parcel;
 }
 
-/* Where its data are; not of POST_PIECES. */
-static inline const char *parcel_data(struct team *t, uint32_t rank, uint32_t op,
-                                      const struct post *post, struct parcel parcel)
+/* Its data, into a buffer; not of POST_PIECES. */
+static inline enum coll_error parcel_take(struct team *t, uint32_t rank, uint32_t op,
+                                          const struct post *post, struct parcel parcel,
+                                          struct buffer to)
 {
-    return post_kind(post) == POST_PLACE ? node.base + parcel.where
-                                         : parcel_table(t, rank, op, post) + parcel.where;
+    if (post_kind(post) == POST_PLACE)
+        return coll_take_place(t, rank, parcel.where, to, parcel.bytes);
+    return coll_take(to, 0, parcel_table(t, rank, op, post) + parcel.where, parcel.bytes);
 }
 
 #endif
