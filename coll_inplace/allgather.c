@@ -49,7 +49,7 @@ enum coll_error coll_allgather(struct team *t, struct buffer mine, const struct 
     uint32_t count = 0;
     size_t longest = 0;
     uint32_t op = team_begin(t);
-    bool bound = false, binds = team_post_data(t, op, mine, true, 0) == POST_PLACE;
+    bool bound = false, binds = team_post_data(t, op, mine, STAY, 0) == POST_PLACE;
     for (uint32_t i = 0; i < t->size; i++) {
         uint32_t r = t->rank + i < t->size ? t->rank + i : t->rank + i - t->size;
         const struct post *post = team_hear(t, r, op);

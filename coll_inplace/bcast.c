@@ -110,7 +110,7 @@ static enum coll_error take_pieces(struct team *t, struct buffer data, size_t by
 
 static void send(struct team *t, uint32_t op, struct buffer data)
 {
-    enum post_kind kind = team_post_data(t, op, data, false, 0);
+    enum post_kind kind = team_post_data(t, op, data, STAY_LONG, 0);
     if (kind == POST_PLACE)
         team_await_all(t, op);
     else if (kind == POST_PIECES)

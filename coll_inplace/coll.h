@@ -50,8 +50,9 @@ void coll_barrier(struct team *team);
 enum coll_error coll_bcast(struct team *team, struct buffer data, uint32_t root);
 enum coll_error coll_gather(struct team *team, struct buffer mine, const struct blocks *all,
                             uint32_t root, bool in_place);
+/* `equal`: all blocks are, as all ranks know. */
 enum coll_error coll_scatter(struct team *team, const struct blocks *all, struct buffer mine,
-                             uint32_t root, bool in_place);
+                             uint32_t root, bool in_place, bool equal);
 enum coll_error coll_allgather(struct team *team, struct buffer mine, const struct blocks *all,
                                bool in_place);
 enum coll_error coll_alltoall(struct team *team, const struct blocks *to, const struct blocks *from,

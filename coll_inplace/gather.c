@@ -20,7 +20,7 @@ static struct stream no_stream(struct team *t)
 static void send_to_root(struct team *t, uint32_t op, struct buffer mine, uint32_t root)
 {
     uint32_t start = stream_start(t);
-    enum post_kind kind = team_post_data(t, op, mine, false, start);
+    enum post_kind kind = team_post_data(t, op, mine, STAY_LONG, start);
     if (kind == POST_PLACE) {
         sync_await(&t->row[root]->done, op);
     } else if (kind == POST_PIECES) {
@@ -72,7 +72,7 @@ enum coll_error coll_gather(struct team *t, struct buffer mine, const struct blo
 
 static void send_to_leaves(struct team *t, uint32_t op, const struct blocks *all)
 {
-    enum post_kind kind = parcels_post(t, op, all, PARCELS_LEAVE);
+    enum post_kind kind = parcels_post(t, op, all, STAY_LONG);
     if (kind == POST_PLACE)
         team_await_all(t, op);
     struct stream in = no_stream(t);
@@ -86,17 +86,17 @@ static void send_to_leaves(struct team *t, uint32_t op, const struct blocks *all
 }
 
 static enum coll_error take_from_root(struct team *t, uint32_t op, struct buffer mine,
-                                      uint32_t root)
+                                      uint32_t root, bool equal)
 {
     const struct post *post = tree_hear(t, op, root);
-    struct parcel parcel = parcel_for(t, root, op, post, t->rank);
     enum coll_error error = COLL_OK;
     if (post_kind(post) == POST_PIECES) {
+        struct parcel parcel = parcel_for(t, root, op, post, t->rank, equal);
         struct stream in = stream_in(t, root, mine, parcel.bytes, (uint32_t)parcel.where);
         struct stream out = no_stream(t);
         error = stream_run(&out, &in, false);
     } else {
-        error = parcel_take(t, root, op, post, parcel, mine);
+        error = parcel_take(t, root, op, post, equal, mine);
     }
     if (post_kind(post) == POST_PLACE)
         team_done(t, op);
@@ -106,12 +106,12 @@ static enum coll_error take_from_root(struct team *t, uint32_t op, struct buffer
 }
 
 enum coll_error coll_scatter(struct team *t, const struct blocks *all, struct buffer mine,
-                             uint32_t root, bool in_place)
+                             uint32_t root, bool in_place, bool equal)
 {
     if (t->size > 1) {
         uint32_t op = team_begin(t);
         if (t->rank != root)
-            return take_from_root(t, op, mine, root);
+            return take_from_root(t, op, mine, root, equal);
         send_to_leaves(t, op, all);
         team_end(t);
     }

@@ -1,6 +1,11 @@
-/* A post with something else for every rank: a table of where each rank's data are, and the data,
- * if there is room for them. The table is at the beginning of the post's data (POST_HERE) or of its
- * cell. */
+/* A post with something else for every rank.
+ *
+ * If all know that the blocks are equally long (scatter and alltoall without counts), it is a post
+ * of all of them. Otherwise it has a table of where each rank's block is, in the post if there is
+ * room, else at the beginning of the cell, and behind it what is to be copied. Blocks too long for
+ * that stay where they lie, or go through streams: one after another, to the rank that is the
+ * partner in step s = 0 .. size - 1, where two ranks are each other's in the same step.
+ */
 #ifndef MPIACCEL_PARCEL_H
 #define MPIACCEL_PARCEL_H
 
@@ -12,42 +17,26 @@ struct parcel {
 };
 _Static_assert(TEAM_RANKS_MAX * sizeof(struct parcel) <= TEAM_CELL, "a table fits into a cell");
 
-/* Streams go one after another, to the rank that is our partner in step s = 0 .. size - 1: two
- * ranks are each other's in the same step. (One is our own.) */
+/* (One partner is ourselves.) */
 static inline uint32_t parcel_partner(const struct team *t, uint32_t s)
 {
     return s >= t->rank ? s - t->rank : s + t->size - t->rank;
 }
 
-/* Post the blocks, ours not among them, and return how. COPIED: they may not stay where they lie;
- * BIND: we may be kept until all have read, see team_post_data(). */
-enum parcels_how { PARCELS_COPIED, PARCELS_LEAVE, PARCELS_BIND };
+static inline bool blocks_are_equal(const struct blocks *b)
+{
+    return !b->counts && !b->maps;
+}
+
+/* Post the blocks, and return how. */
 enum post_kind parcels_post(struct team *team, uint32_t op, const struct blocks *all,
-                            enum parcels_how how);
+                            enum stay stay);
 
-static inline const char *parcel_table(struct team *t, uint32_t rank, uint32_t op,
-                                       const struct post *post)
-{
-    return post_kind(post) == POST_HERE ? post->data : cell_of(t->row[rank], op);
-}
-
-/* What `rank` has for rank `to`. */
-static inline struct parcel parcel_for(struct team *t, uint32_t rank, uint32_t op,
-                                       const struct post *post, uint32_t to)
-{
-    struct parcel parcel;
-    memcpy(&parcel, parcel_table(t, rank, op, post) + to * sizeof parcel, sizeof parcel);
-    return parcel;
-}
-
-/* Its data, into a buffer; not of POST_PIECES. */
-static inline enum coll_error parcel_take(struct team *t, uint32_t rank, uint32_t op,
-                                          const struct post *post, struct parcel parcel,
-                                          struct buffer to)
-{
-    if (post_kind(post) == POST_PLACE)
-        return coll_take_place(t, rank, parcel.where, to, parcel.bytes);
-    return coll_take(to, 0, parcel_table(t, rank, op, post) + parcel.where, parcel.bytes);
-}
+/* What `rank` has for rank `to`, in a post of equal blocks or one with a table; and its data, into
+ * a buffer, if the post is not POST_PIECES. */
+struct parcel parcel_for(struct team *team, uint32_t rank, uint32_t op, const struct post *post,
+                         uint32_t to, bool equal);
+enum coll_error parcel_take(struct team *team, uint32_t rank, uint32_t op, const struct post *post,
+                            bool equal, struct buffer to);
 
 #endif

@@ -4,19 +4,19 @@
  * posts the result. What is longer: see shares.c, and here for elements that only fit singly. */
 #include "coll_inplace/shares.h"
 
-/* Our operand; where it lies if `binds`. */
+/* Our operand. */
 static enum post_kind post_operand(struct team *t, const struct reducer *red, uint32_t op,
-                                   struct buffer from, size_t bytes, bool binds)
+                                   struct buffer from, size_t bytes, enum stay stay)
 {
     if (!reducer_is_plain(red))
-        return team_post_data(t, op, from, binds, 0);
+        return team_post_data(t, op, from, stay, 0);
     if (LIKELY(bytes <= POST_ROOM)) {
         team_post_few(t, op, from.at, bytes);
         return POST_HERE;
     }
     struct run run;
     struct typemap image = typemap_of_bytes(&run, bytes);
-    return team_post_data(t, op, (struct buffer){from.at, &image, 1}, binds, 0);
+    return team_post_data(t, op, (struct buffer){from.at, &image, 1}, stay, 0);
 }
 
 /* What combine_posts() combines. */
@@ -104,7 +104,7 @@ static void reduce_some(struct team *t, const struct reducer *red, struct buffer
         struct operands o = {
             .op = team_begin(t), .count = t->size, .bytes = bytes, .own = own_operand(red, from)};
         if (t->rank != root || !o.own)
-            post_operand(t, red, o.op, from, bytes, false);
+            post_operand(t, red, o.op, from, bytes, STAY_NEVER);
         if (t->rank == root)
             combine_posts(t, red, &o, to);
     } else {
@@ -120,7 +120,8 @@ static enum coll_error allreduce_few(struct team *t, const struct reducer *red, 
 {
     struct operands o = {
         .op = team_begin(t), .count = t->size, .bytes = bytes, .own = own_operand(red, from)};
-    enum post_kind mine = post_operand(t, red, o.op, from, bytes, from.at != to.at);
+    enum post_kind mine =
+        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY : STAY_NEVER);
     combine_posts(t, red, &o, to);
     team_all_did(t, o.op - 1);
     part(t, &o, mine);
@@ -134,7 +135,7 @@ static void allreduce_many(struct team *t, const struct reducer *red, struct buf
     uint32_t up = combine_up(t, red, from, bytes), down = team_begin(t);
     if (t->rank == 0) {
         reducer_write(red, to, 0, post_data(t, 0, up, post_of(t->mine, up)), bytes);
-        post_operand(t, red, down, to, bytes, false);
+        post_operand(t, red, down, to, bytes, STAY_NEVER);
     } else {
         const struct post *post = tree_hear(t, down, 0);
         reducer_write(red, to, 0, post_data(t, 0, down, post), bytes);
@@ -202,7 +203,8 @@ enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, s
                          .at = begin[t->rank],
                          .bytes = own,
                          .own = own_operand(red, from)};
-    enum post_kind mine = post_operand(t, red, o.op, from, bytes, from.at != to.at);
+    enum post_kind mine =
+        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY : STAY_NEVER);
     if (own)
         combine_posts(t, red, &o, to);
     for (uint32_t r = 0; r < t->size && !own; r++)
@@ -227,7 +229,7 @@ enum coll_error coll_scan(struct team *t, const struct reducer *red, struct buff
                          .bytes = bytes,
                          .own = own_operand(red, from)};
     if (t->rank + 1 < t->size || !o.own)
-        post_operand(t, red, o.op, from, bytes, false);
+        post_operand(t, red, o.op, from, bytes, STAY_NEVER);
     if (t->rank)
         combine_posts(t, red, &o, to);
     else if (!exclusive)

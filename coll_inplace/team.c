@@ -203,15 +203,16 @@ bool place_write(const struct team *t, uint32_t owner, place_t place, size_t fir
 }
 
 /* 0: not to be left where it lies. */
-static place_t place_for(const struct team *t, struct buffer from, size_t bytes, bool binds)
+static place_t place_for(const struct team *t, struct buffer from, size_t bytes, enum stay stay)
 {
-    if (bytes <= TEAM_CELL && (!binds || bytes < CHOOSE_PLACE_SHARED))
+    if (stay == STAY_NEVER || bytes < CHOOSE_PLACE_SHARED ||
+        (stay == STAY_LONG && bytes <= TEAM_CELL))
         return 0;
     place_t place = team_place(t, from, bytes);
     return place && (place_shared(place) || bytes >= CHOOSE_PLACE_PRIVATE) ? place : 0;
 }
 
-enum post_kind team_post_data(struct team *t, uint32_t op, struct buffer from, bool binds,
+enum post_kind team_post_data(struct team *t, uint32_t op, struct buffer from, enum stay stay,
                               uint32_t start)
 {
     size_t bytes = typemap_to_move(from.map)->size * from.count;
@@ -222,7 +223,7 @@ enum post_kind team_post_data(struct team *t, uint32_t op, struct buffer from, b
     enum post_kind kind = bytes <= POST_ROOM   ? POST_HERE
                           : bytes <= TEAM_CELL ? POST_CELL
                                                : POST_PIECES;
-    place_t place = kind == POST_HERE ? 0 : place_for(t, from, bytes, binds);
+    place_t place = kind == POST_HERE ? 0 : place_for(t, from, bytes, stay);
     team_await_room(t);
     struct post *post = post_of(t->mine, op);
     if (place) {

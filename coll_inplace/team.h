@@ -232,10 +232,16 @@ HOT_INLINE void team_post_few(struct team *t, uint32_t op, const void *from, siz
     team_post(t, op, POST_HERE, bytes);
 }
 
-/* Post data, and return how: in the post or its cell if they fit; where they lie, if they do not,
- * or if `binds` (we may be kept until all have read) and that is faster; else only that there will
- * be pieces, with `start` for who needs it. */
-enum post_kind team_post_data(struct team *team, uint32_t op, struct buffer from, bool binds,
+/* Whether data may stay where they lie, so that we are kept until all have read them. */
+enum stay {
+    STAY_NEVER, /* they will be overwritten before */
+    STAY_LONG,  /* if they do not fit into a cell: what does not synchronise under the host (H15) */
+    STAY,       /* if that is faster */
+};
+
+/* Post data, and return how: in the post or its cell, where they lie, or only that there will be
+ * pieces, with `start` for who needs it. */
+enum post_kind team_post_data(struct team *team, uint32_t op, struct buffer from, enum stay stay,
                               uint32_t start);
 
 static inline place_t post_place(const struct post *post)

@@ -139,6 +139,7 @@ int do_gather(enum call call, struct data from, const struct all *to, int root, 
 
 int do_scatter(enum call call, const struct all *from, struct data to, int root, MPI_Comm comm)
 {
+    bool equal = call == CALL_Scatter || call == CALL_Scatter_c;
     struct team *t = team_for(comm, call, false);
     struct buffer mine = {0};
     struct blocks all = {0};
@@ -151,7 +152,7 @@ int do_scatter(enum call call, const struct all *from, struct data to, int root,
     if ((!in_place && (to.at == MPI_IN_PLACE || !translate(to, &mine))) ||
         (is_root(t, root) && !translate_all(from, t->size, &all, &maps)))
         return not_ours(call, REASON_ARGUMENTS);
-    enum coll_error error = coll_scatter(t, &all, mine, (uint32_t)root, in_place);
+    enum coll_error error = coll_scatter(t, &all, mine, (uint32_t)root, in_place, equal);
     int result = done(call, comm, error, in_place ? 0 : bytes_of(mine));
     free_maps(&maps);
     return result;
