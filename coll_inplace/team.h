@@ -166,12 +166,26 @@ static inline char *stream_cell(struct row *row, uint32_t piece)
            piece % STREAM_CELLS * (size_t)STREAM_CELL;
 }
 
+static inline void prefetch_to_write(const void *at)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)at));
+#else
+    __builtin_prefetch(at, 1);
+#endif
+}
+
 /* Publish our post, written already. */
 static inline void team_post(struct team *t, uint32_t op, enum post_kind kind, size_t bytes)
 {
     struct post *post = post_of(t->mine, op);
     post->what = (uint64_t)bytes << 2 | kind;
     sync_publish(&post->op, op);
+    prefetch_to_write(post_of(t->mine, op + 1));
+    if (bytes > POST_ROOM) {
+        prefetch_to_write(cell_of(t->mine, op + 1));
+        prefetch_to_write(cell_of(t->mine, op + 1) + 64);
+    }
 }
 
 /* A rank's post. Its content may be read until we publish that we are done. */
