@@ -196,8 +196,8 @@ void node_enter(const struct job *job)
         sync_pause(&wait);
 }
 
-/* Receive, waiting if need be. False: the peer is gone or sent something else. */
-static bool receive(int connection, void *to, size_t size, int *file)
+/* Receive if something has come. */
+static ssize_t receive_now(int connection, void *to, size_t size, int *file)
 {
     union {
         char space[CMSG_SPACE(sizeof(int))];
@@ -208,14 +208,25 @@ static bool receive(int connection, void *to, size_t size, int *file)
                              .msg_iovlen = 1,
                              .msg_control = file ? control.space : NULL,
                              .msg_controllen = file ? sizeof control.space : 0};
-    struct sync_wait wait = SYNC_WAIT;
-    ssize_t got;
-    while ((got = recvmsg(connection, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC)) < 0 &&
-           (errno == EAGAIN || errno == EINTR))
-        sync_pause(&wait);
+    ssize_t got = recvmsg(connection, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     struct cmsghdr *part = file && got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
     if (part && part->cmsg_type == SCM_RIGHTS)
         memcpy(file, CMSG_DATA(part), sizeof *file);
+    return got;
+}
+
+/* Receive, waiting if need be. False: the peer is gone or sent something else. The kernel looks for
+ * data first and then for the end: of a peer that sends and closes in between we hear the end
+ * before the data. So who hears the end asks once more. */
+static bool receive(int connection, void *to, size_t size, int *file)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    ssize_t got;
+    while ((got = receive_now(connection, to, size, file)) < 0 &&
+           (errno == EAGAIN || errno == EINTR))
+        sync_pause(&wait);
+    if (!got)
+        got = receive_now(connection, to, size, file);
     return got == (ssize_t)size;
 }
 
