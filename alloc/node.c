@@ -253,8 +253,10 @@ static bool transmit(int connection, const void *from, size_t size, int file)
 static int create_file(size_t size)
 {
     int fd = memfd_create("mpiaccel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
+    if (fd < 0) {
+        say(2, "no shared file: memfd_create: %m");
         return -1;
+    }
     if (ftruncate(fd, (off_t)size) ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
         say(2, "no shared file of %zu bytes: %m; see `ulimit -f`", size);
@@ -366,8 +368,9 @@ static bool create_shared(uint32_t size, const struct greeting *together)
     return true;
 }
 
-/* Make the offer to all and collect their answers. */
-static bool offer_to_all(const int *members, uint32_t count, bool shared, enum reason why_not)
+/* Make the offer to all and collect their answers. A member that it does not reach would answer
+ * nothing: its connection ends. */
+static bool offer_to_all(int *members, uint32_t count, bool shared, enum reason why_not)
 {
     bool all = shared;
     for (uint32_t i = 0; i < count; i++) {
@@ -378,11 +381,14 @@ static bool offer_to_all(const int *members, uint32_t count, bool shared, enum r
                               .why_not = why_not};
         if (!transmit(members[i], &offer, sizeof offer, shared ? rendezvous.file : -1)) {
             say(2, "the shared file cannot be sent to member %u: %m", i + 1);
+            close_fd(&members[i]);
             all = false;
         }
     }
     for (uint32_t i = 0; shared && i < count; i++) {
         char good = 0;
+        if (members[i] < 0)
+            continue;
         if (!receive(members[i], &good, 1, NULL) || !good) {
             say(2, "member %u could not take the shared file", i + 1);
             all = false;
@@ -412,7 +418,7 @@ static void lead(int world_rank)
     if (shared)
         sync_post(&node.header->verdict, all ? LAYOUT_COMPLETE : LAYOUT_PARTIAL);
     for (uint32_t i = 0; i < count; i++)
-        close(members[i]);
+        close_fd(&members[i]);
     free(members);
     if (!all)
         unmap_file(why_not);

@@ -7,6 +7,7 @@
 
 /* What the kernel may do, at a moment of our choice. */
 static bool end_before_data;
+static unsigned sends_refused;
 
 /* Nothing is there; then the peer sends and closes; then the kernel looks for the end. */
 static ssize_t receive_the_end_first(int fd, struct msghdr *message, int flags)
@@ -18,6 +19,8 @@ static ssize_t receive_the_end_first(int fd, struct msghdr *message, int flags)
 }
 
 #define recvmsg receive_the_end_first
+#define sendmsg(fd, what, how) \
+    (sends_refused && sends_refused-- ? (errno = ENOBUFS, -1) : sendmsg(fd, what, how))
 #include "tests/unit/processes.h"
 
 static unsigned open_files(void)
@@ -234,6 +237,26 @@ END_TEST
 
 /* ---- limits ---- */
 
+static unsigned unreached;
+
+static void lead_without_sending(unsigned rank)
+{
+    sends_refused = rank == 0 ? unreached : 0;
+    enter_in_order(rank);
+    meet(job_size);
+    node_settle((int)rank, (int)job_size);
+    EXPECT(!node.header);
+}
+
+START_TEST(a_leader_that_cannot_send_the_file_waits_for_no_answer)
+{
+    for (unreached = 1; unreached < 3; unreached++) {
+        open_desk(3);
+        run(lead_without_sending, 0, 2);
+    }
+}
+END_TEST
+
 #if !defined(__SANITIZE_ADDRESS__) /* its shadow needs more address space than any limit */
 static size_t room;
 
@@ -303,4 +326,5 @@ UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_
           a_node_may_be_treated_as_several, a_leader_that_is_slow_to_listen_still_leads,
           an_answer_is_heard_though_the_kernel_says_the_end_first,
           a_rank_that_dies_on_the_way_leaves_the_others_alone_and_alive,
+          a_leader_that_cannot_send_the_file_waits_for_no_answer,
           a_child_has_a_copy_of_its_own LIMITS)
