@@ -342,19 +342,20 @@ static uint32_t accept_all(int *members, uint32_t most, struct greeting *togethe
 static bool create_shared(uint32_t size, const struct greeting *together)
 {
     /* Of limited address space most stays the program's. */
+    size_t header = layout_header_size(size);
     size_t most = min_size(min_size(together->room / 8, most_in_all), file_limit());
-    if (most < layout_header_size(size))
-        return false;
-    most = (most - layout_header_size(size)) / size;
+    most = most > header ? (most - header) / size : 0;
     /* A small limit on the heap is kept where it is used; a slice also holds what windows share. */
     size_t heap = together->heap > least_slice ? together->heap : least_slice;
     size_t slice = min_size(round_up(min_size(heap, most_in_all), LAYOUT_PAGE) +
                                 min_size(most_control, heap / 8) + LAYOUT_GAP,
                             most);
     slice = round_down(slice, LAYOUT_PAGE);
-    if (slice < least_slice)
+    if (slice < least_slice) {
+        say(2, "no room for a shared file; see `ulimit -v` and `ulimit -f`");
         return false;
-    size_t file_size = layout_header_size(size) + size * slice;
+    }
+    size_t file_size = header + size * slice;
     rendezvous.file = create_file(file_size);
     if (rendezvous.file < 0 || !map_file(0, size, file_size))
         return false;
@@ -429,8 +430,11 @@ static void lead(int world_rank)
 static bool header_is_good(void)
 {
     const struct layout_header *h = node.header;
-    return h->magic == LAYOUT_MAGIC && h->version == LAYOUT_VERSION && h->members == node.size &&
-           layout_size(h) == (size_t)(node.end - node.base);
+    if (h->magic == LAYOUT_MAGIC && h->version == LAYOUT_VERSION && h->members == node.size &&
+        layout_size(h) == (size_t)(node.end - node.base))
+        return true;
+    say(2, "the shared file was made by another version");
+    return false;
 }
 
 static void join(int world_rank)
@@ -438,6 +442,10 @@ static void join(int world_rank)
     struct offer offer = {0};
     bool heard = receive(rendezvous.leader, &offer, sizeof offer, &rendezvous.file) &&
                  offer.magic == LAYOUT_MAGIC;
+    if (!heard)
+        say(2, "no offer has come from the leader of this node");
+    else if (offer.file_size && rendezvous.file < 0)
+        say(2, "the shared file has not come; see `ulimit -n`");
     char good = heard && offer.file_size && rendezvous.file >= 0 &&
                 map_file(offer.me, offer.size, offer.file_size) && header_is_good();
     enum reason why = heard && offer.why_not < REASON_COUNT ? offer.why_not : REASON_NO_PLUGIN;
