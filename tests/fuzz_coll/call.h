@@ -88,7 +88,7 @@ struct call {
     int id, size, rank, root;
     enum collective collective;
     const struct form *form;
-    bool in_place; /* here */
+    bool asks_in_place, in_place; /* whoever may, does; it is done here */
     bool large;    /* by the call with large counts, where there is one */
     struct unit unit;
     int basic, op;              /* reductions; op OP_COUNT: by `user` */
@@ -113,6 +113,9 @@ struct profile {
     int large;     /* per cent of the calls, where there are such */
     long most;     /* bytes of a buffer */
 };
+
+/* Known bugs of the host that this was built for: host.c. */
+bool host_is_wrong(const struct call *c);
 
 void call_invent(struct call *c, const struct profile *p);
 void call_print(const struct call *c, char *text, size_t room);

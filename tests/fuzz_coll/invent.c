@@ -42,16 +42,9 @@ long units(const struct call *c, int from, int to)
     return kind == 0 ? 0 : kind == 1 ? between(&r, 0, c->units / c->step) * c->step : c->units;
 }
 
-/* Open MPI 4.1 and MPICH 4.0 are wrong about some of these: see the table in run. */
-static bool is_tame(const struct basic *b, int op)
+static bool usable(const struct basic *b, int op)
 {
-    bool quad = b->value.size == 16 && b->value.used == 16, small = b->value.size == 1;
-    return op >= OP_REPLACE || (!quad && !small);
-}
-
-static bool usable(const struct basic *b, int op, const struct profile *p)
-{
-    return b->present && !b->packed && op_defined(b, op) && (!p->tame || is_tame(b, op));
+    return b->present && !b->packed && op_defined(b, op);
 }
 
 static int basic_named(const char *name)
@@ -70,6 +63,16 @@ static int pick_present(struct rng *r)
     return i;
 }
 
+/* Copies one behind the other are apart, however many. */
+static bool can_repeat(const struct layout *l)
+{
+    long extent = layout_extent(l);
+    if (extent <= 0)
+        return false;
+    struct pieces p = layout_pieces(l, (l->true_high - l->true_low) / extent + 2);
+    return pieces_disjoint(&p);
+}
+
 static void pick_user_op(struct call *c, struct rng *r, const struct profile *p)
 {
     c->user = &user_ops[below(r, user_op_count)];
@@ -84,12 +87,9 @@ static void pick_user_op(struct call *c, struct rng *r, const struct profile *p)
     bool derived = chance(r, p->derived) && !p->tame;
     struct unit unit = c->unit;
     long grain = basics[c->basic].extent;
-    do {
+    do
         c->layout = layout_random(r, c->user->parts, &unit, derived ? p->depth : 0, grain);
-        struct pieces twice = layout_pieces(c->layout, 2);
-        if (layout_extent(c->layout) > 0 && pieces_disjoint(&twice))
-            break;
-    } while (true);
+    while (!can_repeat(c->layout));
     c->unit.parts = c->user->parts;
     for (int i = 0; i < c->unit.parts; i++)
         c->unit.basic[i] = c->basic;
@@ -104,7 +104,7 @@ static void pick_op(struct call *c, struct rng *r, const struct profile *p)
     do {
         c->op = (int)below(r, OP_REPLACE);
         c->basic = pick_present(r);
-    } while (!usable(&basics[c->basic], c->op, p));
+    } while (!usable(&basics[c->basic], c->op));
     c->unit = (struct unit){1, {c->basic}};
     c->layout = layout_basic(c->basic);
 }
@@ -133,9 +133,8 @@ static void agree(struct call *c, const struct profile *p)
         size /= c->size;
     c->step = form->spread == NEITHER ? 1 : between(&r, 1, 4);
     c->units = round_up_to(size / element, c->step);
-    c->in_place = chance(&r, p->in_place) &&
-                  (form->in_place == EVERYBODY ||
-                   (form->in_place == THE_ROOT && c->rank == c->root));
+    c->asks_in_place = form->in_place != NOBODY && chance(&r, p->in_place);
+    c->in_place = c->asks_in_place && (form->in_place == EVERYBODY || c->rank == c->root);
 }
 
 /* ---- one side ---- */
@@ -288,6 +287,10 @@ void call_invent(struct call *c, const struct profile *p)
 {
     c->form = &forms[c->collective];
     agree(c, p);
+    if (p->tame && host_is_wrong(c)) {
+        *c = (struct call){.seed = c->seed, .id = c->id, .size = c->size, .rank = c->rank};
+        c->form = &forms[BARRIER];
+    }
     struct rng r = rng_for(c->seed, (uint64_t)(OWN + c->rank));
     int elsewhere = c->form->rooted && c->rank != c->root;
     enum shape send = c->form->send[elsewhere], receive = c->form->receive[elsewhere];

@@ -79,6 +79,13 @@ static void put(const struct basic *b, char *there, char *packed, const char *se
         memcpy(there + parts[p].at, packed + parts[p].at, (size_t)parts[p].size);
 }
 
+/* The call may have left anything here. */
+static void forget(const struct basic *b, char *there, char *packed, const char *seen)
+{
+    (void)packed;
+    memcpy(there, seen, (size_t)b->extent);
+}
+
 static void visit(struct side *side, const struct block *b, char *packed, visit_fn *visitor)
 {
     char *image = side->image + (side->at - side->memory) + b->at;
@@ -155,6 +162,9 @@ static int result_blocks(const struct call *c)
 
 void model_result(struct call *c)
 {
+    /* In place, what becomes of the other parts of a joined vector is not said. */
+    for (int i = 0; c->receive.shape == JOINED && i < c->receive.blocks; i++)
+        visit(&c->receive, &c->receive.block[i], scratch(0, packed_bytes(c, units(c, 0, i))), forget);
     for (int i = 0; i < result_blocks(c); i++) {
         struct block b = result_block(c, i);
         int first, end;

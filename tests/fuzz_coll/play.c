@@ -198,12 +198,10 @@ static void act(struct player *pl, struct deed *d)
         return;
     progress->op = d->step->id;
     if (pl->options->print) {
-        char text[4000];
-        call_print(&d->call, text, sizeof text);
-        printf("  rank %d: %d: comm %d %s\n", world_rank, d->step->id, d->step->team,
-               d->step->act == COLLECT   ? text
-               : d->step->act == MESSAGE ? "message"
-                                         : "nonblocking");
+        char text[4000] = "a message or a nonblocking collective";
+        if (d->step->act == COLLECT)
+            call_print(&d->call, text, sizeof text);
+        printf("  rank %d: %d: comm %d %s\n", world_rank, d->step->id, d->step->team, text);
         fflush(stdout);
     }
     if (d->late)
