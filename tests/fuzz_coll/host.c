@@ -33,6 +33,13 @@ bool host_is_wrong(const struct call *c)
     /* Takes MPI_IN_PLACE for an address. */
     if (c->collective == REDUCE && c->asks_in_place && c->root)
         return true;
+    /* Truncates long messages of pairs with holes. */
+    if (b->kind == PAIR && b->value.size + b->index.size < b->extent)
+        return true;
+    /* Gets the order of derived elements wrong, and writes beyond their buffers. */
+    bool scatters = c->collective == REDUCE_SCATTER || c->collective == REDUCE_SCATTER_BLOCK;
+    if (scatters && c->user && c->user->parts > 1)
+        return true;
     if (!c->form->reduces || c->user)
         return false;
     /* Compares unsigned numbers as signed ones. */

@@ -192,8 +192,17 @@ static bool is_zero(const char *at, int n)
     return zero;
 }
 
-/* After arithmetic some bytes may be anything: holes of pairs, the unused bytes of a long double, and
- * the sign of zero. There the image adopts what was seen. */
+/* The unused bytes of a long double may be anything: the image adopts what was seen. */
+static void adopt_unused(const struct basic *b, char *image, char *packed, const char *seen)
+{
+    int unused = b->value.size - b->value.used;
+    (void)packed;
+    for (int half = 0; unused && half < (b->kind == COMPLEX ? 2 : 1); half++)
+        memcpy(image + half * b->value.size + b->value.used,
+               seen + half * b->value.size + b->value.used, (size_t)unused);
+}
+
+/* After arithmetic that is so of the holes of pairs and of the sign of zero too. */
 static void adopt(const struct basic *b, char *image, char *packed, const char *seen)
 {
     char wanted[64];
@@ -251,13 +260,14 @@ void judge(struct call *c, struct side *side, const char *name)
 {
     if (!side->memory || !memcmp(side->memory, side->image, (size_t)side->bytes))
         return;
-    if (c->form->reduces && !c->user && side == &c->receive) {
+    bool counted = c->form->reduces && !c->user;
+    for (int i = 0; side == &c->receive && i < result_blocks(c); i++) {
+        struct block b = result_block(c, i);
         int first, end;
-        senders(c, 0, &first, &end);
-        for (int i = 0; end > first && i < result_blocks(c); i++) {
-            struct block b = result_block(c, i);
-            visit(side, &b, scratch(0, packed_bytes(c, units(c, 0, c->rank))), adopt);
-        }
+        senders(c, i, &first, &end);
+        if (end > first)
+            visit(side, &b, scratch(0, packed_bytes(c, units(c, first, c->rank))),
+                  counted ? adopt : adopt_unused);
     }
     if (memcmp(side->memory, side->image, (size_t)side->bytes))
         complain(c, side, name);
