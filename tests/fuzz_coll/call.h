@@ -95,7 +95,7 @@ struct call {
     const struct user_op *user;
     const struct layout *layout; /* of a reduction's elements */
     long units, step;           /* of a message; counts are multiples of step */
-    long most;
+    long most_derived;           /* bytes of a message that is not laid out plainly */
     struct side send, receive;
 };
 

@@ -261,13 +261,14 @@ void judge(struct call *c, struct side *side, const char *name)
     if (!side->memory || !memcmp(side->memory, side->image, (size_t)side->bytes))
         return;
     bool counted = c->form->reduces && !c->user;
-    for (int i = 0; side == &c->receive && i < result_blocks(c); i++) {
+    for (int i = 0; i < side->blocks; i++)
+        visit(side, &side->block[i], scratch(0, side->bytes), adopt_unused);
+    for (int i = 0; counted && side == &c->receive && i < result_blocks(c); i++) {
         struct block b = result_block(c, i);
         int first, end;
         senders(c, i, &first, &end);
         if (end > first)
-            visit(side, &b, scratch(0, packed_bytes(c, units(c, first, c->rank))),
-                  counted ? adopt : adopt_unused);
+            visit(side, &b, scratch(0, packed_bytes(c, units(c, first, c->rank))), adopt);
     }
     if (memcmp(side->memory, side->image, (size_t)side->bytes))
         complain(c, side, name);
