@@ -103,6 +103,8 @@ struct call {
  * what they do alone. */
 struct profile {
     bool tame;     /* only what the hosts are known to do right */
+    bool warm;     /* a few barriers on a new communicator: who sets things up late has them then;
+                    * else programs are tame, as the first calls may be the host's */
     bool aligned;  /* elements lie where their type wants them, also when they are only moved */
     int derived;   /* per cent of the types */
     int depth;     /* of these */
@@ -116,6 +118,8 @@ struct profile {
 
 /* Known bugs of the host that this was built for: host.c. */
 bool host_is_wrong(const struct call *c);
+/* … and how many bytes it moves rightly when their types are derived. */
+long host_most_derived(const struct call *c);
 
 void call_invent(struct call *c, const struct profile *p);
 void call_print(const struct call *c, char *text, size_t room);

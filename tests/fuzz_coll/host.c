@@ -22,7 +22,20 @@ bool host_is_wrong(const struct call *c)
     return b->value.used == 16; /* quadruple precision is taken for a long double */
 }
 
+long host_most_derived(const struct call *c)
+{
+    /* Chooses by the size of the type that is sent and the counts of what is received: ranks whose
+     * types differ wait for each other for ever. */
+    return c->collective == ALLGATHERV ? 0 : 2000;
+}
+
 #else /* MPICH 4.0.2 */
+
+long host_most_derived(const struct call *c)
+{
+    (void)c;
+    return 2000; /* truncates longer ones */
+}
 
 bool host_is_wrong(const struct call *c)
 {

@@ -128,8 +128,7 @@ static void agree(struct call *c, const struct profile *p)
         pick_unit(c, &r);
     bool many = form->send[0] > ONE || form->receive[0] > ONE;
     long element = packed_bytes(c, 1), most = p->most / (many ? c->size : 1);
-    /* Hosts alone have trouble with long messages whose elements lie apart. */
-    c->most_derived = p->tame ? 2000 : 400000;
+    c->most_derived = p->tame ? host_most_derived(c) : 400000;
     if (c->unit.parts > 1 && !c->user)
         most = c->most_derived < most ? c->most_derived : most;
     long size = message_size(&r, element, most);

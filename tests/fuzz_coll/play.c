@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ARENA = 1 << 18, GUARD = 64 };
+enum { ARENA = 1 << 18, GUARD = 64, WARM_UP = 4 };
 
 /* Memory that is there for the whole program; the buffers of a round are cut from it, or have their
  * own. */
@@ -107,8 +107,11 @@ static void make_comm(struct player *pl, int i, const struct team *t)
         DO(Comm_dup, MPI_COMM_WORLD, comm);
     else
         DO(Comm_split, MPI_COMM_WORLD, color < 0 ? MPI_UNDEFINED : color, t->key[world_rank], comm);
-    if (*comm != MPI_COMM_NULL)
-        DO(Comm_set_errhandler, *comm, MPI_ERRORS_RETURN);
+    if (*comm == MPI_COMM_NULL)
+        return;
+    DO(Comm_set_errhandler, *comm, MPI_ERRORS_RETURN);
+    for (int n = 0; pl->program.profile.warm && n < WARM_UP; n++)
+        DO(Barrier, *comm);
 }
 
 static void free_comm(struct player *pl, int i)

@@ -5,7 +5,9 @@ static struct profile invent_profile(struct rng *r, bool tame)
     static const int share[] = {0, 20, 50, 90};
     static const int sources[] = {0, 100, 100, 50, 80};
     static const long most[] = {64, 300, 5000, 70000, 3000000, 3000000};
-    struct profile p = {.tame = tame, .aligned = chance(r, 75) || tame};
+    struct profile p = {.warm = chance(r, 65)};
+    p.tame = tame || !p.warm;
+    p.aligned = chance(r, 75) || p.tame;
     p.derived = share[below(r, 4)];
     p.depth = (int)below(r, 3);
     p.in_place = share[below(r, 4)];
