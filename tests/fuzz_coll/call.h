@@ -3,8 +3,8 @@
  *
  * All ranks of the communicator draw what they must agree on from the same random numbers: the
  * collective, root, operation, what type of elements, how many from whom to whom. Layouts, places
- * and kinds of memory are each rank's own affair. What a rank sends to another is a stream of random
- * numbers of its own, so every rank can compute what it has to receive.
+ * and kinds of memory are each rank's own affair. What a rank sends to another is a stream of
+ * random numbers of its own, so every rank can compute what it has to receive.
  */
 #ifndef FUZZ_CALL_H
 #define FUZZ_CALL_H
@@ -34,8 +34,9 @@ enum collective {
     COLLECTIVES
 };
 
-/* What a rank gives on one side: nothing, one message, or one for each rank: with a count and a type
- * for all, a count and a displacement for each, a type for each too, or one behind the other. */
+/* What a rank gives on one side: nothing, one message, or one for each rank: with a count and a
+ * type for all, a count and a displacement for each, a type for each too, or one behind the other.
+ */
 enum shape { NOTHING, ONE, ALIKE, COUNTED, TYPED, JOINED };
 
 /* How many units go from one rank to another depends on … */
@@ -89,12 +90,12 @@ struct call {
     enum collective collective;
     const struct form *form;
     bool asks_in_place, in_place; /* whoever may, does; it is done here */
-    bool large;    /* by the call with large counts, where there is one */
+    bool large;                   /* by the call with large counts, where there is one */
     struct unit unit;
-    int basic, op;              /* reductions; op OP_COUNT: by `user` */
+    int basic, op; /* reductions; op OP_COUNT: by `user` */
     const struct user_op *user;
     const struct layout *layout; /* of a reduction's elements */
-    long units, step;           /* of a message; counts are multiples of step */
+    long units, step;            /* of a message; counts are multiples of step */
     long most_derived;           /* bytes of a message that is not laid out plainly */
     struct side send, receive;
 };
@@ -102,22 +103,25 @@ struct call {
 /* What kind of programs this seed brings: features are left out at random, so that the others show
  * what they do alone. */
 struct profile {
-    bool tame;     /* only what the hosts are known to do right */
-    bool warm;     /* a few barriers on a new communicator: who sets things up late has them then;
-                    * else programs are tame, as the first calls may be the host's */
-    bool aligned;  /* elements lie where their type wants them, also when they are only moved */
-    int derived;   /* per cent of the types */
-    int depth;     /* of these */
-    int in_place;  /* per cent of the calls, where it is allowed */
-    int from_mpi;  /* per cent of the buffers: MPI_Alloc_mem */
-    int user_ops;  /* per cent of the reductions */
-    int dawdle;    /* per cent of the calls that a rank is late for */
-    int large;     /* per cent of the calls, where there are such */
-    long most;     /* bytes of a buffer */
+    bool tame;    /* only what the hosts are known to do right */
+    bool warm;    /* a few barriers on a new communicator: who sets things up late has them then;
+                   * else programs are tame, as the first calls may be the host's */
+    bool aligned; /* elements lie where their type wants them, also when they are only moved */
+    int derived;  /* per cent of the types */
+    int depth;    /* of these */
+    int in_place; /* per cent of the calls, where it is allowed */
+    int from_mpi; /* per cent of the buffers: MPI_Alloc_mem */
+    int user_ops; /* per cent of the reductions */
+    int dawdle;   /* per cent of the calls that a rank is late for */
+    int large;    /* per cent of the calls, where there are such */
+    long most;    /* bytes of a buffer */
 };
 
 /* Known bugs of the host that this was built for: host.c. */
 bool host_is_wrong(const struct call *c);
+/* … in a way that ends the program, and is met with the plugin too: long ones of the user's
+ * operations may be left to the host. */
+bool host_corrupts(const struct call *c);
 /* … and how many bytes it moves rightly when their types are derived. */
 long host_most_derived(const struct call *c);
 

@@ -8,25 +8,25 @@ static MPI_Op op_of(const struct call *c)
 
 /* One text for the call and, where MPI has it, its twin with large counts: the arguments have the
  * same names, in the width that is wanted. */
-#define NAMES(count_type, place_type, counts, places)                                           \
-    const count_type *sent = s->counts, *received = r->counts;                                  \
-    const place_type *send_at = s->places, *receive_at = r->places;                             \
+#define NAMES(count_type, place_type, counts, places)               \
+    const count_type *sent = s->counts, *received = r->counts;      \
+    const place_type *send_at = s->places, *receive_at = r->places; \
     (void)sent, (void)received, (void)send_at, (void)receive_at, (void)c, (void)s, (void)r
 #if MPI_VERSION >= 4
-#define LARGE(Name, ...)                                               \
-    if (c->large) {                                                    \
-        NAMES(MPI_Count, MPI_Aint, large_counts, large_places);        \
-        return MPI_##Name##_c(__VA_ARGS__);                            \
+#define LARGE(Name, ...)                                        \
+    if (c->large) {                                             \
+        NAMES(MPI_Count, MPI_Aint, large_counts, large_places); \
+        return MPI_##Name##_c(__VA_ARGS__);                     \
     }
 #else
 #define LARGE(Name, ...)
 #endif
-#define EXECUTE(Name, ...)                                                                        \
+#define EXECUTE(Name, ...)                                                                         \
     static int execute_##Name(const struct call *c, struct args *s, struct args *r, MPI_Comm comm) \
-    {                                                                                             \
-        LARGE(Name, __VA_ARGS__)                                                                  \
-        NAMES(int, int, counts, places);                                                          \
-        return MPI_##Name(__VA_ARGS__);                                                           \
+    {                                                                                              \
+        LARGE(Name, __VA_ARGS__)                                                                   \
+        NAMES(int, int, counts, places);                                                           \
+        return MPI_##Name(__VA_ARGS__);                                                            \
     }
 #define SEND      s->at, s->count, s->type
 #define RECEIVE   r->at, r->count, r->type

@@ -9,8 +9,8 @@ enum { SHARED, OWN = 1000, AMOUNT = 2000 };
 /* Bytes of a message. Most are small; many lie where an implementation may change its ways. */
 static long message_size(struct rng *r, long element, long most)
 {
-    static const long edges[] = {112,  120,  128,  136,   240,   248,   256,
-                                 4096, 8192, 16384, 32768, 65536};
+    static const long edges[] = {112, 120,  128,  136,   240,   248,
+                                 256, 4096, 8192, 16384, 32768, 65536};
     long kind = below(r, 1000), size;
     if (kind < 40)
         return 0;
@@ -63,6 +63,18 @@ static int pick_present(struct rng *r)
     return i;
 }
 
+/* Open MPI 4.1 alone takes elements in another order where they do not lie in that of the type. */
+static bool goes_back(const struct layout *l)
+{
+    bool back = l->stride < 0 || l->true_low < 0;
+    for (long i = 1;
+         (l->lengths && l->constructor >= INDEXED && l->constructor <= STRUCT) && i < l->count; i++)
+        back |= l->places[i] < l->places[i - 1];
+    for (long i = 0; l->children && i < l->count; i++)
+        back |= goes_back(l->children[i]);
+    return back || (l->child && goes_back(l->child));
+}
+
 /* Copies one behind the other are apart, however many. */
 static bool can_repeat(const struct layout *l)
 {
@@ -89,7 +101,7 @@ static void pick_user_op(struct call *c, struct rng *r, const struct profile *p)
     long grain = basics[c->basic].extent;
     do
         c->layout = layout_random(r, c->user->parts, &unit, derived ? p->depth : 0, grain);
-    while (!can_repeat(c->layout) || (p->tame && c->layout->true_low < 0));
+    while (!can_repeat(c->layout) || (p->tame && goes_back(c->layout)));
     c->unit.parts = c->user->parts;
     for (int i = 0; i < c->unit.parts; i++)
         c->unit.basic[i] = c->basic;
@@ -109,9 +121,9 @@ static void pick_op(struct call *c, struct rng *r, const struct profile *p)
     c->layout = layout_basic(c->basic);
 }
 
-static void pick_unit(struct call *c, struct rng *r)
+static void pick_unit(struct call *c, struct rng *r, const struct profile *p)
 {
-    c->unit.parts = chance(r, 80) ? 1 : (int)between(r, 2, UNIT_MAX);
+    c->unit.parts = chance(r, 80) || p->tame ? 1 : (int)between(r, 2, UNIT_MAX);
     for (int i = 0; i < c->unit.parts; i++)
         c->unit.basic[i] = pick_present(r);
     c->basic = c->unit.basic[0];
@@ -125,7 +137,7 @@ static void agree(struct call *c, const struct profile *p)
     if (form->reduces)
         pick_op(c, &r, p);
     else
-        pick_unit(c, &r);
+        pick_unit(c, &r, p);
     bool many = form->send[0] > ONE || form->receive[0] > ONE;
     long element = packed_bytes(c, 1), most = p->most / (many ? c->size : 1);
     c->most_derived = p->tame ? host_most_derived(c) : 400000;
@@ -189,7 +201,8 @@ static void set_block(const struct call *c, struct block *b, const struct layout
     b->pieces = layout_pieces(l, b->count);
 }
 
-/* Put blocks anywhere behind each other, at multiples of their types' extents or of `grain` bytes. */
+/* Put blocks anywhere behind each other, at multiples of their types' extents or of `grain` bytes.
+ */
 static void scatter_blocks(struct side *side, struct rng *r, long grain)
 {
     int order[RANKS_MAX];
@@ -253,16 +266,17 @@ static bool try_side(struct call *c, const struct profile *p, struct rng *r, str
                      bool sends, int tries)
 {
     const struct layout *common = NULL;
-    bool plain = true, backwards = false;
+    bool plain = true, back = false;
     for (int i = 0; i < side->blocks; i++) {
         struct block *b = &side->block[i];
         int peer = side->shape == ONE ? c->root : i;
         long n = sends ? units(c, c->rank, peer) : units(c, peer, c->rank);
         if (side->shape == TYPED || !common)
-            common = pick_layout(c, p, r, c->form->spread == NEITHER || side->shape == ONE ? n : c->step, tries);
+            common = pick_layout(
+                c, p, r, c->form->spread == NEITHER || side->shape == ONE ? n : c->step, tries);
         set_block(c, b, common, n);
         plain &= common->constructor == PREDEFINED;
-        backwards |= common->true_low < 0 && !c->layout;
+        back |= !c->layout && goes_back(common);
         side->align = common->align > side->align ? common->align : side->align;
     }
     if (side->shape == COUNTED || side->shape == TYPED)
@@ -272,9 +286,7 @@ static bool try_side(struct call *c, const struct profile *p, struct rng *r, str
     struct pieces all = joined(side);
     side->low = all.low;
     side->high = all.high;
-    if (p->tame && backwards) /* Open MPI 4.1 alone takes the elements in another order */
-        return false;
-    return plain || pieces_disjoint(&all);
+    return plain || (pieces_disjoint(&all) && !(p->tame && back));
 }
 
 static void make_side(struct call *c, const struct profile *p, struct rng *r, struct side *side,
@@ -293,7 +305,7 @@ void call_invent(struct call *c, const struct profile *p)
 {
     c->form = &forms[c->collective];
     agree(c, p);
-    if (p->tame && host_is_wrong(c)) {
+    if ((p->tame && host_is_wrong(c)) || host_corrupts(c)) {
         *c = (struct call){.seed = c->seed, .id = c->id, .size = c->size, .rank = c->rank};
         c->form = &forms[BARRIER];
     }

@@ -164,7 +164,8 @@ void model_result(struct call *c)
 {
     /* In place, what becomes of the other parts of a joined vector is not said. */
     for (int i = 0; c->receive.shape == JOINED && i < c->receive.blocks; i++)
-        visit(&c->receive, &c->receive.block[i], scratch(0, packed_bytes(c, units(c, 0, i))), forget);
+        visit(&c->receive, &c->receive.block[i], scratch(0, packed_bytes(c, units(c, 0, i))),
+              forget);
     for (int i = 0; i < result_blocks(c); i++) {
         struct block b = result_block(c, i);
         int first, end;

@@ -18,7 +18,7 @@ struct arena {
 struct player {
     struct program program;
     const struct options *options;
-    MPI_Comm comms[TEAMS]; /* MPI_COMM_NULL: not in it */
+    MPI_Comm comms[TEAMS];  /* MPI_COMM_NULL: not in it */
     struct arena arenas[2]; /* malloc, MPI_Alloc_mem */
     struct rng rng;         /* of this rank's own affairs */
 };
@@ -164,7 +164,8 @@ static void dawdle(int late)
     clock_gettime(CLOCK_MONOTONIC, &from);
     do
         clock_gettime(CLOCK_MONOTONIC, &now);
-    while (late <= 50 && (now.tv_sec - from.tv_sec) * 1000000 + (now.tv_nsec - from.tv_nsec) / 1000 < late);
+    while (late <= 50 &&
+           (now.tv_sec - from.tv_sec) * 1000000 + (now.tv_nsec - from.tv_nsec) / 1000 < late);
 }
 
 /* A message to the next rank from the one before. */

@@ -1,5 +1,5 @@
-/* A random program of collectives: communicators, and rounds of calls on them. A seed and the number
- * of ranks determine it. */
+/* A random program of collectives: communicators, and rounds of calls on them. A seed and the
+ * number of ranks determine it. */
 #ifndef FUZZ_COLL_PROGRAM_H
 #define FUZZ_COLL_PROGRAM_H
 

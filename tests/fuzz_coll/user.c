@@ -1,10 +1,10 @@
 /* Operations of the user: associative, some of them not commutative. */
 #include "call.h"
 
-#define NUMBERS(parts) \
+#define NUMBERS(parts)                            \
     uint32_t a[parts], b[parts]; /* b = a op b */ \
-    memcpy(a, in, sizeof a); \
-    memcpy(b, inout, sizeof b); \
+    memcpy(a, in, sizeof a);                      \
+    memcpy(b, inout, sizeof b);                   \
     (void)bytes
 
 /* x -> b0 x + b1, then x -> a0 x + a1 */
@@ -107,10 +107,10 @@ enum {
 };
 
 /* One for each, so that a call of another's is seen. */
-#define X(name, parts, commutes)                                                   \
-    static void name##_for_mpi(void *in, void *inout, int *n, MPI_Datatype *type)  \
-    {                                                                              \
-        apply(&user_ops[USER_##name], in, inout, *n, *type);                       \
+#define X(name, parts, commutes)                                                  \
+    static void name##_for_mpi(void *in, void *inout, int *n, MPI_Datatype *type) \
+    {                                                                             \
+        apply(&user_ops[USER_##name], in, inout, *n, *type);                      \
     }
 USER_OPS(X)
 #undef X
