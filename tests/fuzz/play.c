@@ -4,18 +4,6 @@
 
 /* ---- complaints ---- */
 
-void must_succeed(const char *what, int error)
-{
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length, class = 0;
-    if (error == MPI_SUCCESS)
-        return;
-    MPI_Error_class(error, &class);
-    MPI_Error_string(error, text, &length);
-    text[strcspn(text, "\n")] = 0;
-    fail("%s returned class %d: %s", what, class, text);
-}
-
 void barrier(MPI_Comm comm)
 {
     MPI_Request request;
@@ -210,18 +198,6 @@ static void play_passive(struct player *pl, int number)
     look_at_window(pl);
     if (locks)
         DO(Win_unlock, pl->rank, pl->win);
-}
-
-static bool listed(const char *list, int number)
-{
-    for (const char *at = list; *at;) {
-        char *end;
-        long first = strtol(at, &end, 10), last = *end == '-' ? strtol(end + 1, &end, 10) : first;
-        if (number >= first && number <= last)
-            return true;
-        at = *end ? end + 1 : end;
-    }
-    return false;
 }
 
 static void leave_out(struct player *pl)
