@@ -179,6 +179,19 @@ void team_await_all(struct team *t, uint32_t op)
     team_all_did(t, least);
 }
 
+/* Often enough, whatever our part has been: who only reads looks for no room, and posts nothing. No
+ * rank is so far behind that it waits for what we call old here. */
+COLD void team_keep_near(struct team *t, uint32_t op)
+{
+    uint32_t old = op - TEAM_FAR;
+    team_all_did(t, old);
+    for (uint32_t i = 0; i < TEAM_POSTS; i++) {
+        struct sync_word *posted = &t->mine->post[i].op;
+        if (!sync_reached(sync_load(posted), old))
+            sync_publish(posted, old);
+    }
+}
+
 place_t team_place(const struct team *t, struct buffer b, size_t bytes)
 {
     const struct typemap *map = b.map;

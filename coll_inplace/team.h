@@ -206,9 +206,15 @@ static inline size_t post_bytes(const struct post *post)
     return post->what >> 2;
 }
 
+/* Numbers are compared as if they were near each other: what is far behind would look ahead. */
+#define TEAM_FAR (UINT32_C(1) << 29)
+void team_keep_near(struct team *team, uint32_t op);
+
 /* We have read all that we wanted of the posts up to `op`: say so now, or soon. */
 static inline void team_done(struct team *t, uint32_t op)
 {
+    if (UNLIKELY((op ^ t->published) >= TEAM_FAR))
+        team_keep_near(t, op);
     t->published = op;
     sync_publish(&t->mine->done, op);
 }
