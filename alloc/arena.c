@@ -299,17 +299,26 @@ struct arena_use arena_use(void)
 
 /* ---- the control part ---- */
 
-void *arena_control_alloc(size_t size)
+static void *control_alloc(size_t size, int zero)
 {
     if (!live_at)
         return NULL;
-    int flags =
-        MALLOCX_ARENA(control.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ZERO | MALLOCX_ALIGN(LINE);
+    int flags = MALLOCX_ARENA(control.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(LINE) | zero;
     void *at = je(mallocx)(size, flags);
     if (at)
         return at;
     purge_all(control.arena);
     return je(mallocx)(size, flags);
+}
+
+void *arena_control_alloc(size_t size)
+{
+    return control_alloc(size, MALLOCX_ZERO);
+}
+
+void *arena_control_alloc_raw(size_t size)
+{
+    return control_alloc(size, 0);
 }
 
 void arena_control_free(void *at)

@@ -34,8 +34,9 @@ enum arena_answer {
 };
 enum arena_answer arena_free(void *at);
 
-/* From the control part: line-aligned, zeroed. NULL: no room. */
+/* From the control part: line-aligned; zeroed, or holding anything. NULL: no room. */
 void *arena_control_alloc(size_t size);
+void *arena_control_alloc_raw(size_t size);
 void arena_control_free(void *at);
 
 struct arena_use {

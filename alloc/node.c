@@ -55,10 +55,11 @@ static struct {
     bool asymmetric; /* heavy fences reach this process */
 } rendezvous = {.listener = -1, .leader = -1, .file = -1, .reserved = -1};
 
-/* Which windows may be fast depends on these, so all ranks must have the same (H13). */
+/* Which windows and collectives may be fast depends on these, so all ranks must have the same
+ * (H13). */
 static uint64_t common_settings(void)
 {
-    return (uint64_t)config.node_size << 1 | config.rma;
+    return (uint64_t)config.node_size << 2 | (uint64_t)config.coll << 1 | config.rma;
 }
 
 static size_t physical_memory(void)

@@ -6,7 +6,7 @@
  * others. Teams of up to k ranks need one round, that is one flight of a flag.
  *
  * A rank may run ahead of a slow peer; since the word only grows, the peer still finds what it
- * waits for. Publishing is a full fence and looking is an acquire: what any rank wrote before its
+ * waits for. Publishing is a release and looking is an acquire: what any rank wrote before its
  * barrier every rank sees after.
  */
 #ifndef MPIACCEL_BARRIER_H

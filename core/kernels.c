@@ -12,30 +12,31 @@
 PRIMS(X)
 #undef X
 
-#define KERNEL(op, name, expression)                               \
-    static void op##_##name(void *inout, const void *in, size_t n) \
-    {                                                              \
-        struct any_##name *x = inout;                              \
-        const struct any_##name *y = in;                           \
-        for (size_t i = 0; i < n; i++) {                           \
-            name a = x[i].v, b = y[i].v;                           \
-            x[i].v = (expression);                                 \
-        }                                                          \
+/* That an element of `out` may be one of `a` or `b` is no dependence between rounds. */
+#define KERNEL(op, name, expression)                                                  \
+    static void op##_##name(void *out, const void *left, const void *right, size_t n) \
+    {                                                                                 \
+        struct any_##name *z = out;                                                   \
+        const struct any_##name *x = left, *y = right;                                \
+        _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++)                           \
+        {                                                                             \
+            name a = x[i].v, b = y[i].v;                                              \
+            z[i].v = (expression);                                                    \
+        }                                                                             \
     }
 
 /* Where values are equal the lower index wins (MPI-4.0, 6.9.4). Holes are left alone. */
-#define KERNEL_LOC(op, name, better)                                                   \
-    static void op##_##name(void *inout, const void *in, size_t n)                     \
-    {                                                                                  \
-        struct any_##name *x = inout;                                                  \
-        const struct any_##name *y = in;                                               \
-        for (size_t i = 0; i < n; i++) {                                               \
-            name a = x[i].v, b = y[i].v;                                               \
-            if (b.value better a.value || (b.value == a.value && b.index < a.index)) { \
-                x[i].v.value = b.value;                                                \
-                x[i].v.index = b.index;                                                \
-            }                                                                          \
-        }                                                                              \
+#define KERNEL_LOC(op, name, better)                                                          \
+    static void op##_##name(void *out, const void *left, const void *right, size_t n)         \
+    {                                                                                         \
+        struct any_##name *z = out;                                                           \
+        const struct any_##name *x = left, *y = right;                                        \
+        for (size_t i = 0; i < n; i++) {                                                      \
+            name a = x[i].v, b = y[i].v;                                                      \
+            bool other = b.value better a.value || (b.value == a.value && b.index < a.index); \
+            z[i].v.value = other ? b.value : a.value;                                         \
+            z[i].v.index = other ? b.index : a.index;                                         \
+        }                                                                                     \
     }
 
 #define X(name, type)                 \

@@ -1,13 +1,13 @@
-/* Combining arrays of a prim: inout[i] = inout[i] op in[i], as MPI's reductions and accumulates
- * define it. Compiled once per instruction set; the best one that this processor has is taken. */
+/* Combining arrays of a prim: out[i] = a[i] op b[i], as MPI's reductions and accumulates define it.
+ * Compiled once per instruction set; the best one that this processor has is taken. */
 #ifndef MPIACCEL_KERNELS_H
 #define MPIACCEL_KERNELS_H
 
 #include "core/types.h"
 
-/* n elements, not bytes. The arrays are aligned as their type wants or not at all; they are equal
- * or do not overlap. */
-typedef void combine_fn(void *inout, const void *in, size_t n);
+/* n elements, not bytes. The arrays are aligned as their type wants or not at all; any two of them
+ * are equal or do not overlap. */
+typedef void combine_fn(void *out, const void *a, const void *b, size_t n);
 
 struct kernels {
     const char *name;                          /* of the instruction set */

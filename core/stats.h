@@ -22,7 +22,7 @@ enum reason {
 /* Why, and what to do about it. */
 extern const char *const stats_reasons[REASON_COUNT], *const stats_advice[REASON_COUNT];
 
-enum { STATS_CALLS_MAX = 96 };
+enum { STATS_CALLS_MAX = 192 };
 
 struct stats_counts {
     uint64_t fast[STATS_CALLS_MAX], bytes[STATS_CALLS_MAX];

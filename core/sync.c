@@ -22,12 +22,12 @@ enum {
     TICKS_PER_POKE_MAX = 1 << 16 /* some 25 us */
 };
 
-static bool crowded;
+bool sync_crowded;
 static void (*progress)(void);
 
 void sync_configure(bool is_crowded, void (*host_progress)(void))
 {
-    crowded = is_crowded;
+    sync_crowded = is_crowded;
     progress = host_progress;
 }
 
@@ -59,7 +59,7 @@ void sync_poke_in_time(uint64_t *next)
 void sync_polled(void)
 {
     sync_poke();
-    if (crowded)
+    if (sync_crowded)
         sched_yield();
 }
 
@@ -99,11 +99,11 @@ static bool stay_awake(struct sync_wait *wait)
     uint32_t round = wait->rounds++;
     if (round % ROUNDS_PER_POKE == ROUNDS_PER_POKE - 1)
         sync_poke();
-    if (round < (crowded ? SPIN_CROWDED : SPIN)) {
+    if (round < (sync_crowded ? SPIN_CROWDED : SPIN)) {
         relax();
         return true;
     }
-    if (crowded && round >= SPIN_CROWDED + YIELD_CROWDED)
+    if (sync_crowded && round >= SPIN_CROWDED + YIELD_CROWDED)
         return false;
     sched_yield();
     return true;
@@ -115,6 +115,14 @@ void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen)
         return;
     sync_poke();
     sleep_on(word, seen, wait->rounds - (SPIN_CROWDED + YIELD_CROWDED));
+}
+
+void sync_await_slowly(struct sync_word *word, uint32_t goal)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    uint32_t seen;
+    while (!sync_reached(seen = sync_load(word), goal))
+        sync_wait(&wait, word, seen);
 }
 
 void sync_pause(struct sync_wait *wait)

@@ -40,6 +40,10 @@ static inline uint32_t sync_load(struct sync_word *word)
     return atomic_load_explicit(&word->value, memory_order_acquire);
 }
 
+/* More ranks than processors: waiting means sleeping, and whoever publishes must look for sleepers.
+ * The same on all ranks of a node. */
+extern bool sync_crowded;
+
 /* One round of waiting while `word` holds `seen`. May return at any time. */
 void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen);
 
@@ -66,10 +70,29 @@ static inline void sync_post(struct sync_word *word, uint32_t value)
     sync_wake(word);
 }
 
+/* Publish `value` and all that was written before it, to whoever looks: a release. Cheaper than
+ * sync_post(), which also orders what was written before against what is read after. */
+static inline void sync_publish(struct sync_word *word, uint32_t value)
+{
+    if (UNLIKELY(sync_crowded))
+        sync_post(word, value);
+    else
+        atomic_store_explicit(&word->value, value, memory_order_release);
+}
+
 /* Counts that only grow are compared so that they may wrap. */
 static inline bool sync_reached(uint32_t value, uint32_t goal)
 {
     return (int32_t)(value - goal) >= 0;
+}
+
+void sync_await_slowly(struct sync_word *word, uint32_t goal);
+
+/* Until a count that only grows has reached `goal`. */
+static inline void sync_await(struct sync_word *word, uint32_t goal)
+{
+    if (!sync_reached(sync_load(word), goal))
+        sync_await_slowly(word, goal);
 }
 
 /* Everything before is visible everywhere before anything after. On x86 also orders non-temporal
@@ -107,8 +130,7 @@ bool sync_register_fences(void);
 #define SYNC_ATOMICS_FENCE false
 #endif
 
-/* `crowded`: there are more ranks than processors, so waiting means sleeping. `progress`: one step
- * of the host MPI, NULL for none. */
+/* `crowded`: see sync_crowded. `progress`: one step of the host MPI, NULL for none. */
 void sync_configure(bool crowded, void (*progress)(void));
 
 /* One step of the host. */

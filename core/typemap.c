@@ -315,20 +315,26 @@ static struct ahead in_blocks_of(struct ahead a, size_t bytes)
         .at = a.at, .stride = (ptrdiff_t)bytes, .bytes = bytes, .blocks = a.bytes / bytes};
 }
 
-void typemap_walk(char *a_base, const struct typemap *a_map, char *b_base,
-                  const struct typemap *b_map, size_t total, piece_fn *piece, void *context)
+/* Both cursors together through the next `total` bytes. */
+static void walk(struct cursor *ca, struct cursor *cb, size_t total, piece_fn *piece, void *context)
 {
-    struct cursor ca = {.map = a_map, .base = a_base}, cb = {.map = b_map, .base = b_base};
     while (total) {
-        struct ahead a_own = look(&ca, total), b_own = look(&cb, total);
+        struct ahead a_own = look(ca, total), b_own = look(cb, total);
         size_t bytes = min_size(min_size(a_own.bytes, b_own.bytes), total);
         struct ahead a = in_blocks_of(a_own, bytes), b = in_blocks_of(b_own, bytes);
         size_t blocks = min_size(min_size(a.blocks, b.blocks), total / bytes);
         piece(context, a.at, a.stride, b.at, b.stride, bytes, blocks);
         total -= bytes * blocks;
-        advance(&ca, bytes * blocks, a_own.bytes == bytes ? blocks : 0);
-        advance(&cb, bytes * blocks, b_own.bytes == bytes ? blocks : 0);
+        advance(ca, bytes * blocks, a_own.bytes == bytes ? blocks : 0);
+        advance(cb, bytes * blocks, b_own.bytes == bytes ? blocks : 0);
     }
+}
+
+void typemap_walk(char *a, const struct typemap *a_map, char *b, const struct typemap *b_map,
+                  size_t total, piece_fn *piece, void *context)
+{
+    struct cursor ca = {.map = a_map, .base = a}, cb = {.map = b_map, .base = b};
+    walk(&ca, &cb, total, piece, context);
 }
 
 static void copy_piece(void *context, char *to, ptrdiff_t to_stride, char *from,
@@ -347,4 +353,48 @@ void typemap_copy(char *to, const struct typemap *to_map, const char *from,
         copy_bytes(to, from, total);
     else
         typemap_walk(to, to_map, (char *)from, from_map, total, copy_piece, NULL);
+}
+
+/* A cursor before data byte `first`. */
+static struct cursor cursor_at(char *base, const struct typemap *map, size_t first)
+{
+    struct cursor c = {.map = map, .base = base + (ptrdiff_t)(first / map->size) * map->extent};
+    size_t rest = first % map->size;
+    while (rest >= map->runs[c.run].bytes * map->runs[c.run].blocks) {
+        rest -= map->runs[c.run].bytes * map->runs[c.run].blocks;
+        c.run++;
+    }
+    c.block = rest / map->runs[c.run].bytes;
+    c.skip = rest % map->runs[c.run].bytes;
+    return c;
+}
+
+/* Between a buffer and plain memory, in the direction that `piece` has. */
+static void transfer(struct buffer b, size_t first, char *plain, size_t bytes, bool read)
+{
+    const struct typemap *map = typemap_to_move(b.map);
+    if (!bytes)
+        return;
+    if (LIKELY(map->contiguous)) {
+        char *at = b.at + map->low + first;
+        copy_bytes(read ? plain : at, read ? at : plain, bytes);
+        return;
+    }
+    struct run run;
+    struct typemap line = typemap_of_bytes(&run, bytes);
+    struct cursor far = cursor_at(b.at, map, first), here = {.map = &line, .base = plain};
+    if (read)
+        walk(&here, &far, bytes, copy_piece, NULL);
+    else
+        walk(&far, &here, bytes, copy_piece, NULL);
+}
+
+void buffer_read(char *to, struct buffer from, size_t first, size_t bytes)
+{
+    transfer(from, first, to, bytes, true);
+}
+
+void buffer_write(struct buffer to, size_t first, const char *from, size_t bytes)
+{
+    transfer(to, first, (char *)from, bytes, false);
 }

@@ -67,6 +67,26 @@ void typemap_walk(char *a, const struct typemap *a_map, char *b, const struct ty
 void typemap_copy(char *to, const struct typemap *to_map, const char *from,
                   const struct typemap *from_map, size_t total);
 
+/* ---- buffers ---- */
+
+/* One side of an operation: `count` copies of a datatype, at an address (of a window's target: at a
+ * displacement). Its data, in the order of the type map, are numbered bytes from 0 on. */
+struct buffer {
+    char *at;
+    const struct typemap *map;
+    size_t count;
+};
+
+/* Bytes of data in a buffer as it is moved. False: more than there can be. */
+static inline bool buffer_bytes(struct buffer b, size_t *bytes)
+{
+    return !__builtin_mul_overflow(typemap_to_move(b.map)->size, b.count, bytes);
+}
+
+/* Move data bytes [first, first + bytes) out of a buffer or into it. */
+void buffer_read(char *to, struct buffer from, size_t first, size_t bytes);
+void buffer_write(struct buffer to, size_t first, const char *from, size_t bytes);
+
 /* The bytes that `count` copies touch, relative to the buffer's address: [*low, *high). False when
  * they do not fit into the address space. */
 bool typemap_span(const struct typemap *map, size_t count, ptrdiff_t *low, ptrdiff_t *high);

@@ -48,10 +48,8 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 /* The functions of the host that we use besides those we intercept; the second list where the host
  * has them. */
 #define HOST_HELPERS(X)      \
-    X(Allgather)             \
     X(Cancel)                \
     X(Comm_call_errhandler)  \
-    X(Comm_free)             \
     X(Comm_get_errhandler)   \
     X(Comm_group)            \
     X(Comm_rank)             \
@@ -64,6 +62,7 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
     X(Group_free)            \
     X(Group_size)            \
     X(Group_translate_ranks) \
+    X(Iallgather)            \
     X(Info_get)              \
     X(Irecv)                 \
     X(Isend)                 \
@@ -71,6 +70,7 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
     X(Reduce_local)          \
     X(Request_get_status)    \
     X(Send)                  \
+    X(Test)                  \
     X(Type_get_contents)     \
     X(Type_get_envelope)     \
     X(Type_get_extent)       \
@@ -187,6 +187,21 @@ const struct typemap *predefined_other(MPI_Datatype type);
 
 /* Whether the host would combine these: asked where we have no kernel. */
 bool host_combines(MPI_Datatype type, MPI_Op op);
+
+/* ---- who is in a communicator (survey.c) ---- */
+
+struct survey {
+    int size, rank;
+    int *members; /* of the node, by rank in the communicator; NULL where they do not matter */
+};
+
+/* May something on this communicator be fast, of up to `most` ranks? The same answer on all its
+ * ranks (H13): it depends on the communicator and on what the node's ranks settled together. The
+ * caller frees s->members. */
+enum reason survey_comm(MPI_Comm comm, int most, struct survey *s);
+
+/* A buffer may be on a GPU, and we could not tell: the host can (H7). */
+bool gpu_runtime_loaded(void);
 
 /* ---- memory (mem.c) ---- */
 

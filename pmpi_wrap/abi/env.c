@@ -3,6 +3,7 @@
 #include "alloc/node.h"
 #include "core/config.h"
 #include "pmpi_wrap/abi/abi.h"
+#include "pmpi_wrap/abi/comm.h"
 #include "pmpi_wrap/abi/rma.h"
 
 #include <signal.h>
@@ -180,6 +181,7 @@ static void print_stats(void)
 
 int accel_Finalize(void)
 {
+    comms_close();
     publish();
     sync_configure(node_crowded(), NULL);
     if (atomic_load(&have_private_comm)) {

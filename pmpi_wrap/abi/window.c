@@ -1,10 +1,8 @@
 /* Windows: creating, freeing, attributes, errors (MPI-4.0, 12.2). */
 #include "alloc/arena.h"
-#include "alloc/node.h"
 #include "core/config.h"
 #include "pmpi_wrap/abi/abi.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 
 struct registry windows = REGISTRY_INITIALIZER;
@@ -40,80 +38,6 @@ COLD void deferred_on(enum call call, MPI_Win win)
     if (stats_defer(call, reason) == 1)
         say(2, "%s is left to the host, as its window is: %s", call_names[call],
             stats_reasons[reason]);
-}
-
-/* ---- who and where ---- */
-
-struct survey {
-    int size, rank;
-    int *members; /* of the node, by rank in the communicator */
-};
-
-/* World ranks of the communicator's group, as members of this node. */
-static enum reason find_members(MPI_Comm comm, struct survey *s)
-{
-    enum reason reason = REASON_COUNT;
-    MPI_Group group, world;
-    int *ranks = malloc((size_t)s->size * sizeof *ranks);
-    s->members = malloc((size_t)s->size * sizeof *s->members);
-    if (!ranks || !s->members) {
-        free(ranks);
-        return REASON_NO_MEMORY;
-    }
-    for (int i = 0; i < s->size; i++)
-        ranks[i] = i;
-    host.Comm_group(comm, &group);
-    host.Comm_group(MPI_COMM_WORLD, &world);
-    host.Group_translate_ranks(group, s->size, ranks, world, s->members);
-    host.Group_free(&group);
-    host.Group_free(&world);
-    for (int i = 0; i < s->size; i++) {
-        if (s->members[i] == MPI_UNDEFINED)
-            reason = REASON_FOREIGN;
-        else if ((s->members[i] = node_member_of(s->members[i])) < 0 && reason == REASON_COUNT)
-            reason = REASON_ONE_NODE_ONLY;
-    }
-    free(ranks);
-    return reason;
-}
-
-/* May a window on this communicator be fast? The same answer on all its ranks (H13): it depends on
- * the communicator and on what the node's ranks settled together. */
-static enum reason look_at(MPI_Comm comm, struct survey *s)
-{
-    int inter = 0;
-    *s = (struct survey){0};
-    if (!config.rma)
-        return REASON_OFF;
-    if (inside_host())
-        return REASON_INSIDE;
-    if (!node.header && node.why_not == REASON_NOT_INITIALISED)
-        return REASON_NOT_INITIALISED; /* sessions alone: nothing of ours is ready */
-    if (comm == MPI_COMM_NULL || host.Comm_test_inter(comm, &inter))
-        return REASON_ARGUMENTS;
-    if (inter)
-        return REASON_INTERCOMM;
-    host.Comm_size(comm, &s->size);
-    host.Comm_rank(comm, &s->rank);
-    if (s->size == 1)
-        return REASON_COUNT;
-    if (s->size > WIN_RANKS_MAX)
-        return REASON_TOO_MANY_RANKS;
-    return node.header ? find_members(comm, s) : node.why_not;
-}
-
-/* A buffer may be on a GPU, and we could not tell: the host can (H7). */
-static bool gpu_runtime_loaded(void)
-{
-    static const char *const runtimes[] = {"libcuda.so.1", "libamdhip64.so", "libze_loader.so.1"};
-    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++) {
-        void *runtime = dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
-        if (runtime) {
-            dlclose(runtime);
-            return true;
-        }
-    }
-    return false;
 }
 
 /* ---- creating ---- */
@@ -237,8 +161,8 @@ static enum reason settle_together(const struct request *r, const struct survey 
 /* A fast window, or why not; `memory` is what MPI_Win_allocate gives. */
 static enum reason create_fast(const struct request *r, void **memory, struct win **made)
 {
-    struct survey s;
-    enum reason reason = look_at(r->comm, &s);
+    struct survey s = {0};
+    enum reason reason = config.rma ? survey_comm(r->comm, WIN_RANKS_MAX, &s) : REASON_OFF;
     if (reason == REASON_COUNT) {
         void *base = r->base;
         if (r->flavor == MPI_WIN_FLAVOR_ALLOCATE && r->size >= 0)

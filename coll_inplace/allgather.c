@@ -1,0 +1,90 @@
+/* Allgather: each rank posts its part and takes the others'. Long parts stay where they are if they
+ * lie in the heap; else all ranks that have such parts post pieces of them, round by round. What
+ * each does is in its post, so all know how many rounds there are. */
+#include "coll_inplace/coll.h"
+
+static bool takes_rounds(const struct post *post)
+{
+    return post_kind(post) == POST_PIECES;
+}
+
+/* Our part, as far as it goes into one post. Returns whether peers read it where it lies. */
+static bool post_part(struct team *t, uint32_t op, struct buffer mine)
+{
+    size_t bytes = bytes_of(mine);
+    if (LIKELY(bytes <= TEAM_CELL)) {
+        team_post_data(t, op, mine, 0, bytes);
+        return false;
+    }
+    char *place = team_place(mine, bytes);
+    team_await_room(t);
+    if (place)
+        team_post_place(t, op, place, bytes);
+    else
+        team_post(t, op, POST_PIECES, bytes);
+    return place;
+}
+
+/* What one rank posts in pieces. */
+struct long_part {
+    uint32_t rank;
+    size_t bytes;
+};
+
+static enum coll_error run_rounds(struct team *t, struct buffer mine, const struct blocks *all,
+                                  const struct long_part *parts, uint32_t count, size_t longest)
+{
+    enum coll_error error = COLL_OK;
+    for (size_t at = 0; at < longest; at += PIECE) {
+        uint32_t op = team_begin_piece(t);
+        for (uint32_t i = 0; i < count; i++)
+            if (parts[i].rank == t->rank && at < parts[i].bytes) {
+                team_await_room(t);
+                size_t piece = min_size(PIECE, parts[i].bytes - at);
+                buffer_read(cell_of(t->mine, op), mine, at, piece);
+                team_post(t, op, POST_CELL, piece);
+            }
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t r = parts[i].rank;
+            if (r == t->rank || at >= parts[i].bytes)
+                continue;
+            const struct post *post = team_hear(t, r, op);
+            error |= coll_take(block_of(all, r), at, cell_of(t->row[r], op), post_bytes(post));
+        }
+        team_end(t);
+    }
+    return error;
+}
+
+enum coll_error coll_allgather(struct team *t, struct buffer mine, const struct blocks *all,
+                               bool in_place)
+{
+    enum coll_error error = in_place ? COLL_OK : coll_copy(block_of(all, t->rank), mine);
+    if (t->size == 1)
+        return error;
+    struct long_part parts[TEAM_RANKS_MAX];
+    uint32_t count = 0;
+    size_t longest = 0;
+    bool bound = false, binds = post_part(t, team_begin(t), mine);
+    uint32_t op = t->op;
+    for (uint32_t i = 0; i < t->size; i++) {
+        uint32_t r = t->rank + i < t->size ? t->rank + i : t->rank + i - t->size;
+        const struct post *post = team_hear(t, r, op);
+        size_t bytes = post_bytes(post);
+        if (takes_rounds(post)) {
+            parts[count++] = (struct long_part){r, bytes};
+            longest = bytes > longest ? bytes : longest;
+        } else if (r != t->rank) {
+            bound |= post_kind(post) == POST_PLACE;
+            error |= coll_take(block_of(all, r), 0, post_data(t, r, post), bytes);
+        }
+    }
+    team_all_did(t, op - 1);
+    if (bound)
+        team_done(t, op);
+    error |= run_rounds(t, mine, all, parts, count, longest);
+    if (binds)
+        team_await_all(t, op);
+    team_end(t);
+    return error;
+}

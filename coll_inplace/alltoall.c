@@ -1,0 +1,63 @@
+/* Alltoall: each rank posts a table with a parcel for every other one, and takes its own from
+ * theirs. Long data stay where they are if they lie in the heap and are not to be overwritten;
+ * else they go through streams, two ranks at a time: in step s ranks a and b with a + b = s (mod n)
+ * exchange, so in place each piece comes in where one has gone out. */
+#include "coll_inplace/parcel.h"
+#include "coll_inplace/stream.h"
+
+static enum coll_error take(struct team *t, uint32_t op, uint32_t peer, const struct post *post,
+                            const struct blocks *from)
+{
+    struct parcel parcel = parcel_for(t, peer, op, post, t->rank);
+    return coll_take(block_of(from, peer), 0, parcel_data(t, peer, op, post, parcel), parcel.bytes);
+}
+
+static enum coll_error exchange(struct team *t, uint32_t op, uint32_t peer, const struct blocks *to,
+                                const struct blocks *from, bool we_stream, bool in_place)
+{
+    const struct post *post = team_hear(t, peer, op);
+    struct stream in = {.row = t->mine}, out = {.row = t->mine};
+    if (post_kind(post) == POST_PIECES) {
+        struct parcel parcel = parcel_for(t, peer, op, post, t->rank);
+        in = stream_in(t, peer, block_of(from, peer), parcel.bytes, (uint32_t)parcel.where);
+    }
+    if (we_stream)
+        out = stream_out(t, block_of(to, peer), stream_start(t));
+    enum coll_error error = stream_run(&out, &in, in_place && we_stream);
+    if (post_kind(post) != POST_PIECES && in_place && we_stream)
+        error |= take(t, op, peer, post, from);
+    return error;
+}
+
+enum coll_error coll_alltoall(struct team *t, const struct blocks *to, const struct blocks *from,
+                              bool in_place)
+{
+    enum coll_error error = COLL_OK;
+    if (!in_place)
+        error |= coll_copy(block_of(from, t->rank), block_of(to, t->rank));
+    if (t->size == 1)
+        return error;
+    uint32_t op = team_begin(t);
+    enum post_kind mine = parcels_post(t, op, to, in_place);
+    bool bound = false, streams = mine == POST_PIECES;
+    for (uint32_t i = 1; i < t->size; i++) {
+        uint32_t r = t->rank + i < t->size ? t->rank + i : t->rank + i - t->size;
+        const struct post *post = team_hear(t, r, op);
+        bound |= post_kind(post) == POST_PLACE;
+        streams |= post_kind(post) == POST_PIECES;
+        if (post_kind(post) != POST_PIECES && !(in_place && mine == POST_PIECES))
+            error |= take(t, op, r, post, from);
+    }
+    team_all_did(t, op - 1);
+    for (uint32_t s = 0; streams && s < t->size; s++) {
+        uint32_t peer = s >= t->rank ? s - t->rank : s + t->size - t->rank;
+        if (peer != t->rank)
+            error |= exchange(t, op, peer, to, from, mine == POST_PIECES, in_place);
+    }
+    if (bound)
+        team_done(t, op);
+    if (mine == POST_PLACE)
+        team_await_all(t, op);
+    team_end(t);
+    return error;
+}

@@ -1,0 +1,115 @@
+/* Barrier and broadcast. A broadcast does not synchronise: the root leaves once its data are on
+ * their way, unless they stay where they are. */
+#include "coll_inplace/coll.h"
+
+void coll_barrier(struct team *t)
+{
+    if (t->size == 1)
+        return;
+    barrier_wait(&t->barrier);
+    team_all_did(t, t->op);
+}
+
+enum coll_error coll_take(struct buffer to, size_t first, const char *data, size_t bytes)
+{
+    size_t room = bytes_of(to);
+    room = room > first ? room - first : 0;
+    buffer_write(to, first, data, min_size(bytes, room));
+    return bytes > room ? COLL_TRUNCATE : COLL_OK;
+}
+
+enum coll_error coll_copy(struct buffer to, struct buffer from)
+{
+    size_t bytes = bytes_of(from), room = bytes_of(to);
+    typemap_copy(to.at, typemap_to_move(to.map), from.at, typemap_to_move(from.map),
+                 min_size(bytes, room));
+    return bytes > room ? COLL_TRUNCATE : COLL_OK;
+}
+
+/* Our post becomes a copy of what we heard. */
+static const struct post *hand_on(struct team *t, uint32_t op, const struct post *heard)
+{
+    team_await_room(t);
+    struct post *mine = post_of(t->mine, op);
+    memcpy(mine->data, heard->data, POST_ROOM);
+    team_post(t, op, post_kind(heard), post_bytes(heard));
+    return mine;
+}
+
+const struct post *tree_hear(struct team *t, uint32_t op, uint32_t root)
+{
+    if (t->size <= TREE_FLAT)
+        return team_hear(t, root, op);
+    uint32_t v = t->rank >= root ? t->rank - root : t->rank + t->size - root;
+    uint32_t parent = tree_parent(v) + root;
+    const struct post *heard = team_hear(t, parent < t->size ? parent : parent - t->size, op);
+    bool inner = v % TREE_RADIX == 0 && v + 1 < t->size;
+    return inner ? hand_on(t, op, heard) : heard;
+}
+
+static void send_pieces(struct team *t, struct buffer data, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        uint32_t op = team_begin_piece(t);
+        size_t piece = min_size(PIECE, bytes - at);
+        team_await_room(t);
+        buffer_read(cell_of(t->mine, op), data, at, piece);
+        team_post(t, op, POST_CELL, piece);
+        team_end(t);
+    }
+}
+
+static enum coll_error take_pieces(struct team *t, struct buffer data, size_t bytes, uint32_t root)
+{
+    enum coll_error error = COLL_OK;
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        uint32_t op = team_begin_piece(t);
+        const struct post *post = team_hear(t, root, op);
+        error |= coll_take(data, at, cell_of(t->row[root], op), post_bytes(post));
+        team_end(t);
+    }
+    return error;
+}
+
+static void send(struct team *t, uint32_t op, struct buffer data)
+{
+    size_t bytes = bytes_of(data);
+    if (LIKELY(bytes <= TEAM_CELL)) {
+        team_post_data(t, op, data, 0, bytes);
+        team_end(t);
+        return;
+    }
+    char *place = team_place(data, bytes);
+    team_await_room(t);
+    if (place) {
+        team_post_place(t, op, place, bytes);
+        team_await_all(t, op);
+        team_end(t);
+    } else {
+        team_post(t, op, POST_PIECES, bytes);
+        send_pieces(t, data, bytes);
+    }
+}
+
+enum coll_error coll_bcast(struct team *t, struct buffer data, uint32_t root)
+{
+    if (t->size == 1)
+        return COLL_OK;
+    uint32_t op = team_begin(t);
+    if (t->rank == root) {
+        send(t, op, data);
+        return COLL_OK;
+    }
+    const struct post *post = tree_hear(t, op, root);
+    size_t bytes = post_bytes(post);
+    if (post_kind(post) == POST_PIECES)
+        return take_pieces(t, data, bytes, root);
+    const char *from =
+        post_kind(post) == POST_CELL ? cell_of(t->row[root], op) : post_data(t, root, post);
+    enum coll_error error = coll_take(data, 0, from, bytes);
+    if (post_kind(post) == POST_PLACE)
+        team_done(t, op);
+    else
+        team_end(t);
+    return error;
+}

@@ -1,0 +1,92 @@
+/* The collectives (MPI-4.0, chapter 6) of a team. What is wrong with the arguments the caller has
+ * found before; all ranks of the team make the same calls in the same order. In place: where the
+ * standard has it, the caller says so and gives the one buffer for both.
+ *
+ * Each file names, in its first comment, how it moves the data and what it waits for.
+ */
+#ifndef MPIACCEL_COLL_H
+#define MPIACCEL_COLL_H
+
+#include "coll_inplace/reducer.h"
+#include "coll_inplace/team.h"
+
+enum coll_error {
+    COLL_OK,
+    COLL_TRUNCATE, /* more data came than there is room for; what fits is there */
+};
+
+/* One block a rank in a buffer. */
+struct blocks {
+    char *at;
+    const struct typemap *map;
+    const struct typemap *const *maps; /* one a rank, instead of `map`; displacements are bytes */
+    size_t count;                      /* of each block */
+    const void *counts, *displs;       /* one a rank, instead of `count` blocks one after another */
+    bool wide;                         /* they are MPI_Count and MPI_Aint, not int */
+};
+
+static inline int64_t blocks_number(const struct blocks *b, const void *numbers, uint32_t rank)
+{
+    return b->wide ? ((const int64_t *)numbers)[rank] : ((const int *)numbers)[rank];
+}
+
+static inline struct buffer block_of(const struct blocks *b, uint32_t rank)
+{
+    const struct typemap *map = b->maps ? b->maps[rank] : b->map;
+    size_t count = b->counts ? (size_t)blocks_number(b, b->counts, rank) : b->count;
+    int64_t at = b->displs ? blocks_number(b, b->displs, rank) : (int64_t)(rank * b->count);
+    return (struct buffer){b->at + at * (b->maps ? 1 : map->extent), map, count};
+}
+
+/* Bytes of data; the caller has seen that they can be. */
+static inline size_t bytes_of(struct buffer b)
+{
+    return typemap_to_move(b.map)->size * b.count;
+}
+
+void coll_barrier(struct team *team);
+enum coll_error coll_bcast(struct team *team, struct buffer data, uint32_t root);
+enum coll_error coll_gather(struct team *team, struct buffer mine, const struct blocks *all,
+                            uint32_t root, bool in_place);
+enum coll_error coll_scatter(struct team *team, const struct blocks *all, struct buffer mine,
+                             uint32_t root, bool in_place);
+enum coll_error coll_allgather(struct team *team, struct buffer mine, const struct blocks *all,
+                               bool in_place);
+enum coll_error coll_alltoall(struct team *team, const struct blocks *to, const struct blocks *from,
+                              bool in_place);
+
+void coll_reduce(struct team *team, const struct reducer *reducer, struct buffer from,
+                 struct buffer to, uint32_t root);
+void coll_allreduce(struct team *team, const struct reducer *reducer, struct buffer from,
+                    struct buffer to);
+/* `shares`: how many elements of the result each rank gets; `to` is for ours. */
+void coll_reduce_scatter(struct team *team, const struct reducer *reducer, struct buffer from,
+                         struct buffer to, const struct blocks *shares);
+void coll_scan(struct team *team, const struct reducer *reducer, struct buffer from,
+               struct buffer to, bool exclusive);
+
+/* ---- used by several of them ---- */
+
+/* Local: into a buffer from another one. */
+enum coll_error coll_copy(struct buffer to, struct buffer from);
+
+/* `bytes` bytes that a peer has sent, into a buffer from its data byte `first` on. */
+enum coll_error coll_take(struct buffer to, size_t first, const char *data, size_t bytes);
+
+/* The k-nomial tree over ranks 0 .. n - 1 whose subtrees are ranges of ranks: the children of v are
+ * v + j * step for each level's step (1, 8, 64, …) at which v is a multiple of 8 * step. */
+enum { TREE_RADIX = 8, TREE_FLAT = TREE_RADIX };
+
+static inline uint32_t tree_parent(uint32_t v)
+{
+    uint32_t step = TREE_RADIX;
+    while (v % step == 0)
+        step *= TREE_RADIX;
+    return v - v % step;
+}
+
+/* A root's post, handed on by the ranks between it and us where there are many. The data of
+ * POST_CELL stay in the root's cell: see post_data(). */
+const struct post *tree_hear(struct team *team, uint32_t op, uint32_t root);
+
+#endif

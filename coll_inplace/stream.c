@@ -1,0 +1,77 @@
+#include "coll_inplace/stream.h"
+
+uint32_t stream_start(struct team *t)
+{
+    return atomic_load_explicit(&t->mine->produced.value, memory_order_relaxed);
+}
+
+struct stream stream_out(struct team *t, struct buffer data, uint32_t start)
+{
+    size_t bytes = bytes_of(data);
+    return (struct stream){t->mine, start, stream_pieces(bytes), 0, data, bytes};
+}
+
+struct stream stream_in(struct team *t, uint32_t rank, struct buffer data, size_t bytes,
+                        uint32_t start)
+{
+    return (struct stream){t->row[rank], start, stream_pieces(bytes), 0, data, bytes};
+}
+
+static char *cell(const struct stream *s)
+{
+    return (char *)s->row + s->row->cells + TEAM_POSTS * (size_t)TEAM_CELL +
+           s->next % STREAM_CELLS * (size_t)STREAM_CELL;
+}
+
+static size_t piece_first(const struct stream *s)
+{
+    return s->next * (size_t)STREAM_CELL;
+}
+
+static size_t piece_bytes(const struct stream *s)
+{
+    return min_size(STREAM_CELL, s->bytes - piece_first(s));
+}
+
+static bool give(struct stream *s, uint32_t consumed)
+{
+    if (s->next == s->pieces || !sync_reached(consumed, s->start + s->next + 1 - STREAM_CELLS))
+        return false;
+    buffer_read(cell(s), s->data, piece_first(s), piece_bytes(s));
+    s->next++;
+    sync_publish(&s->row->produced, s->start + s->next);
+    return true;
+}
+
+static bool take(struct stream *s, uint32_t limit, enum coll_error *error)
+{
+    if (s->next >= limit || s->next == s->pieces ||
+        !sync_reached(sync_load(&s->row->produced), s->start + s->next + 1))
+        return false;
+    *error |= coll_take(s->data, piece_first(s), cell(s), piece_bytes(s));
+    s->next++;
+    sync_publish(&s->row->consumed, s->start + s->next);
+    return true;
+}
+
+enum coll_error stream_run(struct stream *out, struct stream *in, bool in_place)
+{
+    enum coll_error error = COLL_OK;
+    struct sync_wait wait = SYNC_WAIT;
+    while (out->next < out->pieces || in->next < in->pieces) {
+        uint32_t consumed = sync_load(&out->row->consumed);
+        bool moved = give(out, consumed);
+        bool all_out = !in_place || out->next == out->pieces;
+        moved |= take(in, all_out ? in->pieces : out->next, &error);
+        if (moved) {
+            wait = SYNC_WAIT;
+        } else if (in->next < in->pieces) {
+            sync_wait(&wait, &in->row->produced, in->start + in->next);
+        } else {
+            sync_wait(&wait, &out->row->consumed, consumed);
+        }
+    }
+    if (out->pieces)
+        sync_await(&out->row->consumed, out->start + out->pieces);
+    return error;
+}

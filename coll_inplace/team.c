@@ -1,0 +1,181 @@
+#include "coll_inplace/team.h"
+
+#include "alloc/arena.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+static const size_t cells_size =
+    TEAM_POSTS * (size_t)TEAM_CELL + STREAM_CELLS * (size_t)STREAM_CELL;
+
+/* ---- making ---- */
+
+static uint64_t position_of(const void *at)
+{
+    return (uint64_t)((const char *)at - node.base);
+}
+
+static void *at_position(uint64_t position)
+{
+    return position ? node.base + position : NULL;
+}
+
+static void free_row(struct row *row)
+{
+    if (!row)
+        return;
+    if (row->cells)
+        arena_control_free((char *)row + row->cells);
+    arena_control_free(row);
+}
+
+/* The cells are a piece of their own: they need no zeroes, and so no memory until they are used. */
+static struct row *make_row(void)
+{
+    struct row *row = arena_control_alloc(sizeof *row);
+    char *cells = row ? arena_control_alloc_raw(cells_size) : NULL;
+    if (cells) {
+        row->cells = (uint64_t)(cells - (char *)row);
+        return row;
+    }
+    free_row(row);
+    return NULL;
+}
+
+static struct team *make(uint32_t size, uint32_t rank)
+{
+    struct team *team = calloc(1, sizeof *team + size * sizeof *team->row);
+    if (team) {
+        team->size = size;
+        team->rank = rank;
+    }
+    return team;
+}
+
+struct team *team_alone(void)
+{
+    return make(1, 0);
+}
+
+struct team *team_prepare(uint32_t size, uint32_t rank, struct team_offer *offer)
+{
+    *offer = (struct team_offer){.reason = REASON_COUNT};
+    struct team *team = make(size, rank);
+    struct row *row = team ? make_row() : NULL;
+    struct team_common *common = NULL;
+    if (row && rank == 0)
+        common = arena_control_alloc(sizeof *common + size * sizeof *common->flags);
+    if (row)
+        offer->row = position_of(row);
+    if (common)
+        offer->common = position_of(common);
+    if (!row || (rank == 0 && !common))
+        offer->reason = REASON_NO_MEMORY;
+    return team;
+}
+
+void team_withdraw(struct team *team, const struct team_offer *offer)
+{
+    free_row(at_position(offer->row));
+    if (offer->common)
+        arena_control_free(at_position(offer->common));
+    free(team);
+}
+
+enum reason team_settle(struct team *team, const struct team_offer *offers, uint32_t size)
+{
+    for (uint32_t r = 0; r < size; r++)
+        if (offers[r].reason != REASON_COUNT)
+            return (enum reason)offers[r].reason;
+    team->common = at_position(offers[0].common);
+    for (uint32_t r = 0; r < size; r++)
+        team->row[r] = at_position(offers[r].row);
+    team->mine = team->row[team->rank];
+    team->barrier =
+        (struct barrier){.flags = team->common->flags, .rank = team->rank, .size = size};
+    return REASON_COUNT;
+}
+
+/* ---- leaving ---- */
+
+static struct team *left;
+static pthread_mutex_t left_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void team_leave(struct team *team)
+{
+    if (team->size == 1) {
+        free(team);
+        return;
+    }
+    atomic_fetch_add_explicit(&team->common->departed, 1, memory_order_acq_rel);
+    pthread_mutex_lock(&left_mutex);
+    team->next = left;
+    left = team;
+    pthread_mutex_unlock(&left_mutex);
+    team_reap();
+}
+
+/* Whether nothing of it is ours to keep any longer. Rank 0 keeps what is common until the others
+ * have looked at it for the last time. */
+static bool reaped(struct team *t)
+{
+    if (t->mine) {
+        if (atomic_load_explicit(&t->common->departed, memory_order_acquire) < t->size)
+            return false;
+        free_row(t->mine);
+        t->mine = NULL;
+        if (t->rank) {
+            atomic_fetch_add_explicit(&t->common->released, 1, memory_order_release);
+            return true;
+        }
+    }
+    if (atomic_load_explicit(&t->common->released, memory_order_acquire) < t->size - 1)
+        return false;
+    arena_control_free(t->common);
+    return true;
+}
+
+void team_reap(void)
+{
+    pthread_mutex_lock(&left_mutex);
+    for (struct team **link = &left; *link;) {
+        struct team *team = *link;
+        if (reaped(team)) {
+            *link = team->next;
+            free(team);
+        } else {
+            link = &team->next;
+        }
+    }
+    pthread_mutex_unlock(&left_mutex);
+}
+
+/* ---- operations ---- */
+
+void team_await_all(struct team *t, uint32_t op)
+{
+    uint32_t least = t->op;
+    for (uint32_t r = 0; r < t->size; r++)
+        if (r != t->rank) {
+            sync_await(&t->row[r]->done, op);
+            uint32_t done = sync_load(&t->row[r]->done);
+            least = sync_reached(done, least) ? least : done;
+        }
+    team_all_did(t, least);
+}
+
+char *team_place(struct buffer b, size_t bytes)
+{
+    const struct typemap *map = b.map;
+    char *at = b.at + map->low;
+    return map->contiguous && !map->without_holes && node_shares(at, bytes) ? at : NULL;
+}
+
+void team_post_data(struct team *t, uint32_t op, struct buffer from, size_t first, size_t bytes)
+{
+    team_await_room(t);
+    bool few = bytes <= POST_ROOM;
+    char *to = few ? post_of(t->mine, op)->data : cell_of(t->mine, op);
+    buffer_read(to, from, first, bytes);
+    team_post(t, op, few ? POST_HERE : POST_CELL, bytes);
+}

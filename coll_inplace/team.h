@@ -1,0 +1,226 @@
+/* A team: the ranks of a communicator, all on this node, and what they share for its collectives.
+ *
+ * Every rank has a row, in its own slice of the node's file: 16 posts of one line each, a cell of
+ * memory for each post, and counters. Only its owner writes to a row, but for `consumed`.
+ *
+ * Operations are numbered; all ranks make the same ones in the same order, so the numbers agree. In
+ * operation k a rank that has something to tell writes it into its post number k mod 16, the data
+ * into the post itself if they are few, into the cell if they are some, or says where they lie, and
+ * then publishes k there: a release. Who needs it waits until the post says k: an acquire. The
+ * flag and few data are one line, so they take one flight.
+ *
+ * Nobody waits for its readers (H15): `done` of each row says up to which operation its owner has
+ * read what it wanted, and a post or cell is written again only when all have done the operation
+ * that it was last used for. `done` is published every fourth operation, so a rank may run some
+ * twelve operations ahead of the slowest one. Seeing a post k of a rank also says that this rank
+ * has done all before k; a team whose collectives synchronise never has to look at `done`.
+ *
+ * Data that stay where they are (a post that names a place in the shared heap) bind their owner: it
+ * leaves the operation when those who read have published that they are done. Long data elsewhere
+ * go in pieces, each an operation of PIECE_CELLS numbers and as many cells, of which several are on
+ * their way at once; data of lengths that only two ranks know go through a stream (stream.h).
+ *
+ * What is decided from facts that only one rank knows (where its buffer lies, how long its part of
+ * a v-variant is) is in its post, and the others follow it (H13).
+ *
+ * A rank that dies ends the job. One that runs ahead meets posts that are not free yet, and waits.
+ * One that never comes keeps the others waiting inside sync_wait(), which gives the host progress.
+ */
+#ifndef MPIACCEL_TEAM_H
+#define MPIACCEL_TEAM_H
+
+#include "alloc/node.h"
+#include "core/barrier.h"
+#include "core/stats.h"
+#include "core/typemap.h"
+
+enum {
+    TEAM_RANKS_MAX = 512, /* a word of 16 bytes for each of them fits into a cell */
+    TEAM_POSTS = 16,
+    TEAM_CELL = 8192,
+    PIECE_CELLS = 4,
+    PIECE = PIECE_CELLS * TEAM_CELL,
+    DONE_LAG = TEAM_POSTS / 4, /* operations after which `done` is published at the latest */
+    STREAM_CELLS = 4,
+    STREAM_CELL = 16384,
+};
+
+enum post_kind {
+    POST_HERE,  /* the data are in the post */
+    POST_CELL,  /* in the cell of this post */
+    POST_PLACE, /* where the post says, in the node's file */
+    POST_PIECES /* they come in pieces, or in a stream */
+};
+
+struct post {
+    _Alignas(LINE) struct sync_word op;
+    uint64_t what; /* bytes << 2 | kind */
+    char data[LINE - sizeof(struct sync_word) - sizeof(uint64_t)];
+};
+enum { POST_ROOM = sizeof(((struct post *)NULL)->data) };
+_Static_assert(sizeof(struct post) == LINE, "a flag and its data are one line");
+
+struct row {
+    _Alignas(LINE) struct sync_word done;
+    _Alignas(LINE) struct sync_word produced; /* pieces of its streams, since the team began */
+    _Alignas(LINE) struct sync_word consumed; /* the same, by whom they are meant for */
+    struct post post[TEAM_POSTS];
+    uint64_t cells; /* where they are, from the row */
+};
+
+/* In rank 0's slice, for all. */
+struct team_common {
+    _Alignas(LINE) _Atomic uint32_t departed; /* ranks that have freed the communicator */
+    _Atomic uint32_t released;                /* ranks that will not look at this again */
+    struct barrier_flag flags[];
+};
+
+struct team {
+    uint32_t size, rank;
+    uint32_t op;        /* the last one begun */
+    uint32_t published; /* what our `done` says */
+    uint32_t all_done;  /* up to here, as far as we know */
+    struct barrier barrier;
+    struct team_common *common;
+    struct row *mine;
+    struct team *next; /* among those that were left */
+    struct row *row[]; /* by rank */
+};
+
+/* ---- making and leaving ---- */
+
+/* What a rank brings. Plain bytes: goes through the host's allgather. */
+struct team_offer {
+    int32_t reason; /* REASON_COUNT: none against it */
+    int32_t reserved;
+    uint64_t row, common; /* positions in the node's file; `common`: rank 0's */
+};
+
+/* A team to be, and our offer for it. NULL: the offer says why. */
+struct team *team_prepare(uint32_t size, uint32_t rank, struct team_offer *offer);
+
+/* With the offers of all ranks: REASON_COUNT and the team is ready, or why it cannot be, the same
+ * on all ranks. */
+enum reason team_settle(struct team *team, const struct team_offer *offers, uint32_t size);
+
+/* What came to nothing. */
+void team_withdraw(struct team *team, const struct team_offer *offer);
+
+/* Of one rank: nothing is shared. NULL: no memory. */
+struct team *team_alone(void);
+
+/* Local: the row is used by slower ranks still, and freed when all have left. */
+void team_leave(struct team *team);
+
+/* Free what can be. */
+void team_reap(void);
+
+/* ---- operations ---- */
+
+/* The next operation's number. */
+static inline uint32_t team_begin(struct team *t)
+{
+    return ++t->op;
+}
+
+/* Of one with the cells of PIECE_CELLS posts in a row: the first number. */
+static inline uint32_t team_begin_piece(struct team *t)
+{
+    uint32_t first = (t->op + PIECE_CELLS) & ~(uint32_t)(PIECE_CELLS - 1);
+    t->op = first + PIECE_CELLS - 1;
+    return first;
+}
+
+/* All of us have begun what comes after `op`. */
+static inline void team_all_did(struct team *t, uint32_t op)
+{
+    if (sync_reached(op, t->all_done))
+        t->all_done = op;
+}
+
+void team_await_all(struct team *team, uint32_t op);
+
+/* Until the posts and cells up to the last number begun may be written. */
+static inline void team_await_room(struct team *t)
+{
+    if (UNLIKELY(!sync_reached(t->all_done, t->op - TEAM_POSTS)))
+        team_await_all(t, t->op - TEAM_POSTS);
+}
+
+static inline struct post *post_of(struct row *row, uint32_t op)
+{
+    return &row->post[op % TEAM_POSTS];
+}
+
+static inline char *cell_of(struct row *row, uint32_t op)
+{
+    return (char *)row + row->cells + op % TEAM_POSTS * (size_t)TEAM_CELL;
+}
+
+/* Publish our post, written already. */
+static inline void team_post(struct team *t, uint32_t op, enum post_kind kind, size_t bytes)
+{
+    struct post *post = post_of(t->mine, op);
+    post->what = (uint64_t)bytes << 2 | kind;
+    sync_publish(&post->op, op);
+}
+
+/* A rank's post. Its content may be read until we publish that we are done. */
+static inline const struct post *team_hear(struct team *t, uint32_t rank, uint32_t op)
+{
+    struct post *post = post_of(t->row[rank], op);
+    sync_await(&post->op, op);
+    return post;
+}
+
+static inline enum post_kind post_kind(const struct post *post)
+{
+    return (enum post_kind)(post->what & 3);
+}
+
+static inline size_t post_bytes(const struct post *post)
+{
+    return post->what >> 2;
+}
+
+/* We have read all that we wanted of the posts up to `op`: say so now, or soon. */
+static inline void team_done(struct team *t, uint32_t op)
+{
+    t->published = op;
+    sync_publish(&t->mine->done, op);
+}
+
+static inline void team_end(struct team *t)
+{
+    if (t->op - t->published >= DONE_LAG)
+        team_done(t, t->op);
+}
+
+/* ---- data in posts ---- */
+
+/* A place in the heap that all can reach, if the data lie in one piece there; NULL: they do not. */
+char *team_place(struct buffer b, size_t bytes);
+
+/* Post data of up to TEAM_CELL bytes, in the post or in its cell. */
+void team_post_data(struct team *team, uint32_t op, struct buffer from, size_t first, size_t bytes);
+
+static inline void team_post_place(struct team *t, uint32_t op, const char *place, size_t bytes)
+{
+    uint64_t position = (uint64_t)(place - node.base);
+    memcpy(post_of(t->mine, op)->data, &position, sizeof position);
+    team_post(t, op, POST_PLACE, bytes);
+}
+
+/* Where the data of a post of `rank` are; not of POST_PIECES. */
+static inline const char *post_data(struct team *t, uint32_t rank, const struct post *post)
+{
+    if (LIKELY(post_kind(post) == POST_HERE))
+        return post->data;
+    if (post_kind(post) == POST_CELL)
+        return cell_of(t->row[rank], (uint32_t)(post - t->row[rank]->post));
+    uint64_t position;
+    memcpy(&position, post->data, sizeof position);
+    return node.base + position;
+}
+
+#endif

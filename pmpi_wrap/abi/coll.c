@@ -1,0 +1,295 @@
+#include "pmpi_wrap/abi/coll.h"
+
+#include "coll_inplace/coll.h"
+#include "pmpi_wrap/abi/reduction.h"
+
+#include <stdlib.h>
+
+/* False: wrong, or more than there can be. */
+static bool translate(struct data d, struct buffer *b)
+{
+    size_t bytes;
+    *b = (struct buffer){(char *)d.at, typemap_of(d.type), (size_t)d.count};
+    return d.count >= 0 && b->map && buffer_bytes(*b, &bytes);
+}
+
+enum { TYPES_ON_STACK = 32 };
+
+/* The typemaps of the w kind, and room for a few of them. */
+struct maps {
+    const struct typemap **map, *few[TYPES_ON_STACK];
+};
+
+static void free_maps(struct maps *maps)
+{
+    if (maps->map != maps->few)
+        free(maps->map);
+}
+
+static bool blocks_are_good(const struct blocks *b, uint32_t size)
+{
+    size_t bytes;
+    for (uint32_t r = 0; r < size; r++) {
+        const struct typemap *map = b->maps ? b->maps[r] : b->map;
+        if (!map || (b->counts && blocks_number(b, b->counts, r) < 0) ||
+            !buffer_bytes(block_of(b, r), &bytes))
+            return false;
+    }
+    return true;
+}
+
+/* The maps of the w kind. False: no memory. */
+static bool find_maps(const struct all *a, uint32_t size, struct maps *maps)
+{
+    if (size > TYPES_ON_STACK)
+        maps->map = malloc(size * sizeof *maps->map);
+    for (uint32_t r = 0; maps->map && r < size; r++)
+        maps->map[r] = typemap_of(a->types[r]);
+    return maps->map;
+}
+
+/* False: wrong. With true the caller frees the maps. */
+static bool translate_all(const struct all *a, uint32_t size, struct blocks *b, struct maps *maps)
+{
+    size_t bytes;
+    maps->map = maps->few;
+    *b = (struct blocks){.at = (char *)a->at,
+                         .count = (size_t)a->count,
+                         .counts = a->counts,
+                         .displs = a->displs,
+                         .wide = a->wide};
+    if (!a->types)
+        b->map = typemap_of(a->type);
+    else if (find_maps(a, size, maps))
+        b->maps = maps->map;
+    else
+        return false;
+    /* Without counts of their own all blocks are as good as one. */
+    bool good = a->counts ? a->displs && blocks_are_good(b, size)
+                          : b->map && a->count >= 0 && buffer_bytes(block_of(b, 0), &bytes);
+    if (!good)
+        free_maps(maps);
+    return good;
+}
+
+/* ---- ends of calls ---- */
+
+static int done(enum call call, MPI_Comm comm, enum coll_error error, size_t bytes)
+{
+    thread_count(thread_self(), call, bytes);
+    return LIKELY(error == COLL_OK) ? MPI_SUCCESS : report_on_comm(comm, MPI_ERR_TRUNCATE);
+}
+
+/* The host will judge. */
+static COLD int not_ours(enum call call, enum reason reason)
+{
+    deferred(call, reason);
+    return TO_HOST;
+}
+
+static bool is_root(const struct team *t, int root)
+{
+    return t->rank == (uint32_t)root;
+}
+
+/* ---- moving data ---- */
+
+int accel_Barrier(MPI_Comm comm)
+{
+    struct team *t = team_for(comm, CALL_Barrier, true);
+    if (UNLIKELY(!t))
+        return host.Barrier(comm);
+    coll_barrier(t);
+    return done(CALL_Barrier, comm, COLL_OK, 0);
+}
+
+int do_bcast(enum call call, struct data d, int root, MPI_Comm comm)
+{
+    struct team *t = team_for(comm, call, false);
+    struct buffer b;
+    if (UNLIKELY(!t))
+        return TO_HOST;
+    if (UNLIKELY((uint32_t)root >= t->size) || UNLIKELY(!translate(d, &b)))
+        return not_ours(call, REASON_ARGUMENTS);
+    int result = done(call, comm, coll_bcast(t, b, (uint32_t)root), bytes_of(b));
+    return result;
+}
+
+int do_gather(enum call call, struct data from, const struct all *to, int root, MPI_Comm comm)
+{
+    struct team *t = team_for(comm, call, false);
+    struct buffer mine = {0};
+    struct blocks all = {0};
+    struct maps maps = {.map = maps.few};
+    if (!t)
+        return TO_HOST;
+    if ((uint32_t)root >= t->size)
+        return not_ours(call, REASON_ARGUMENTS);
+    bool in_place = from.at == MPI_IN_PLACE && is_root(t, root);
+    if ((!in_place && (from.at == MPI_IN_PLACE || !translate(from, &mine))) ||
+        (is_root(t, root) && !translate_all(to, t->size, &all, &maps)))
+        return not_ours(call, REASON_ARGUMENTS);
+    enum coll_error error = coll_gather(t, mine, &all, (uint32_t)root, in_place);
+    int result = done(call, comm, error, in_place ? 0 : bytes_of(mine));
+    free_maps(&maps);
+    return result;
+}
+
+int do_scatter(enum call call, const struct all *from, struct data to, int root, MPI_Comm comm)
+{
+    struct team *t = team_for(comm, call, false);
+    struct buffer mine = {0};
+    struct blocks all = {0};
+    struct maps maps = {.map = maps.few};
+    if (!t)
+        return TO_HOST;
+    if ((uint32_t)root >= t->size)
+        return not_ours(call, REASON_ARGUMENTS);
+    bool in_place = to.at == MPI_IN_PLACE && is_root(t, root);
+    if ((!in_place && (to.at == MPI_IN_PLACE || !translate(to, &mine))) ||
+        (is_root(t, root) && !translate_all(from, t->size, &all, &maps)))
+        return not_ours(call, REASON_ARGUMENTS);
+    enum coll_error error = coll_scatter(t, &all, mine, (uint32_t)root, in_place);
+    int result = done(call, comm, error, in_place ? 0 : bytes_of(mine));
+    free_maps(&maps);
+    return result;
+}
+
+int do_allgather(enum call call, struct data from, const struct all *to, MPI_Comm comm)
+{
+    struct team *t = team_for(comm, call, true);
+    struct buffer mine;
+    struct blocks all;
+    struct maps maps;
+    if (!t)
+        return TO_HOST;
+    bool in_place = from.at == MPI_IN_PLACE;
+    if (!in_place && !translate(from, &mine))
+        return not_ours(call, REASON_ARGUMENTS);
+    if (!translate_all(to, t->size, &all, &maps))
+        return not_ours(call, REASON_ARGUMENTS);
+    if (in_place)
+        mine = block_of(&all, t->rank);
+    int result = done(call, comm, coll_allgather(t, mine, &all, in_place), bytes_of(mine));
+    free_maps(&maps);
+    return result;
+}
+
+static size_t bytes_of_all(const struct team *t, const struct blocks *all)
+{
+    size_t bytes = 0;
+    for (uint32_t r = 0; r < t->size; r++)
+        bytes += bytes_of(block_of(all, r));
+    return bytes;
+}
+
+int do_alltoall(enum call call, const struct all *from, const struct all *to, MPI_Comm comm)
+{
+    struct team *t = team_for(comm, call, true);
+    struct blocks out, in;
+    struct maps out_maps, in_maps;
+    if (!t)
+        return TO_HOST;
+    bool in_place = from->at == MPI_IN_PLACE;
+    if (!translate_all(to, t->size, &in, &in_maps))
+        return not_ours(call, REASON_ARGUMENTS);
+    if (!translate_all(in_place ? to : from, t->size, &out, &out_maps)) {
+        free_maps(&in_maps);
+        return not_ours(call, REASON_ARGUMENTS);
+    }
+    int result = done(call, comm, coll_alltoall(t, &out, &in, in_place), bytes_of_all(t, &out));
+    free_maps(&in_maps);
+    free_maps(&out_maps);
+    return result;
+}
+
+/* ---- reductions ---- */
+
+/* The buffers and how to combine. Where this rank gets no result, `to` has none either. */
+static bool translate_reduction(enum call call, const struct reduction *r, bool receives,
+                                struct reducer *red, struct buffer *from, struct buffer *to)
+{
+    bool in_place = r->from == MPI_IN_PLACE;
+    struct data data = {in_place ? r->to : r->from, r->count, r->type};
+    bool good = translate(data, from) && (receives || !in_place);
+    bool aliased = good && !in_place && receives && r->from == r->to && bytes_of(*from);
+    if (!good || aliased) {
+        not_ours(call, REASON_ARGUMENTS);
+        return false;
+    }
+    *to = *from;
+    to->at = r->to;
+    if (reducer_for(red, r->op, r->type, *from))
+        return true;
+    not_ours(call, REASON_HOST_OPERATION);
+    return false;
+}
+
+int do_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm)
+{
+    struct team *t = team_for(comm, call, false);
+    struct reducer red;
+    struct buffer from, to;
+    if (!t)
+        return TO_HOST;
+    if ((uint32_t)root >= t->size)
+        return not_ours(call, REASON_ARGUMENTS);
+    if (!translate_reduction(call, r, is_root(t, root), &red, &from, &to))
+        return TO_HOST;
+    coll_reduce(t, &red, from, to, (uint32_t)root);
+    int result = done(call, comm, COLL_OK, bytes_of(from));
+    reducer_close(&red);
+    return result;
+}
+
+int do_allreduce(enum call call, const struct reduction *r, MPI_Comm comm)
+{
+    struct team *t = team_for(comm, call, true);
+    struct reducer red;
+    struct buffer from, to;
+    if (UNLIKELY(!t) || UNLIKELY(!translate_reduction(call, r, true, &red, &from, &to)))
+        return TO_HOST;
+    coll_allreduce(t, &red, from, to);
+    int result = done(call, comm, COLL_OK, bytes_of(from));
+    reducer_close(&red);
+    return result;
+}
+
+int do_scan(enum call call, const struct reduction *r, bool exclusive, MPI_Comm comm)
+{
+    struct team *t = team_for(comm, call, false);
+    struct reducer red;
+    struct buffer from, to;
+    if (!t || !translate_reduction(call, r, true, &red, &from, &to))
+        return TO_HOST;
+    coll_scan(t, &red, from, to, exclusive);
+    int result = done(call, comm, COLL_OK, bytes_of(from));
+    reducer_close(&red);
+    return result;
+}
+
+/* `shares`: counts of their own for each rank, or one for all. */
+int do_reduce_scatter(enum call call, struct reduction r, struct all shares, MPI_Comm comm)
+{
+    struct team *t = team_for(comm, call, true);
+    struct reducer red;
+    struct buffer from, to;
+    struct blocks blocks = {.map = typemap_of(r.type),
+                            .count = (size_t)shares.count,
+                            .counts = shares.counts,
+                            .wide = shares.wide};
+    if (!t)
+        return TO_HOST;
+    if (!blocks.map || (!shares.counts && shares.count < 0) || !blocks_are_good(&blocks, t->size))
+        return not_ours(call, REASON_ARGUMENTS);
+    r.count = 0;
+    for (uint32_t rank = 0; rank < t->size; rank++)
+        r.count += (MPI_Count)block_of(&blocks, rank).count;
+    if (!translate_reduction(call, &r, true, &red, &from, &to))
+        return TO_HOST;
+    to.count = block_of(&blocks, t->rank).count;
+    coll_reduce_scatter(t, &red, from, to, &blocks);
+    int result = done(call, comm, COLL_OK, bytes_of(from));
+    reducer_close(&red);
+    return result;
+}

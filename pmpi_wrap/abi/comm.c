@@ -1,0 +1,184 @@
+#include "pmpi_wrap/abi/comm.h"
+
+#include "core/config.h"
+
+#include <stdlib.h>
+
+struct registry communicators = REGISTRY_INITIALIZER;
+
+/* Calls on a communicator before the exchange begins, and after which it ends in any case. */
+enum { CALLS_BEFORE = 1, CALLS_DURING = 16 };
+
+/* Those whose exchange is under way. */
+static struct communicator *exchanging;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+int report_on_comm(MPI_Comm comm, int error_class)
+{
+    host.Comm_call_errhandler(comm, error_class);
+    return error_class;
+}
+
+/* ---- the exchange ---- */
+
+static void discard(struct communicator *c)
+{
+    free(c->offers);
+    free(c);
+}
+
+static void begin(MPI_Comm comm, struct communicator *c, int rank)
+{
+    c->offers = malloc((size_t)c->size * sizeof *c->offers);
+    if (!c->offers)
+        abort(); /* the others will wait for us, and the host would not get further either */
+    team_reap();
+    c->prepared = team_prepare((uint32_t)c->size, (uint32_t)rank, &c->mine);
+    if (gpu_runtime_loaded())
+        c->mine.reason = REASON_GPU;
+    enter_host();
+    int result = host.Iallgather(&c->mine, sizeof c->mine, MPI_BYTE, c->offers, sizeof c->mine,
+                                 MPI_BYTE, comm, &c->request);
+    leave_host();
+    if (result != MPI_SUCCESS) {
+        team_withdraw(c->prepared, &c->mine);
+        c->reason = REASON_NO_MEMORY;
+        return;
+    }
+    c->exchanging = true;
+    pthread_mutex_lock(&mutex);
+    c->next = exchanging;
+    exchanging = c;
+    pthread_mutex_unlock(&mutex);
+}
+
+static void forget_exchange(struct communicator *c)
+{
+    pthread_mutex_lock(&mutex);
+    struct communicator **link = &exchanging;
+    while (*link != c)
+        link = &(*link)->next;
+    *link = c->next;
+    pthread_mutex_unlock(&mutex);
+}
+
+static void complete(struct communicator *c)
+{
+    host.Wait(&c->request, MPI_STATUS_IGNORE);
+    forget_exchange(c);
+    c->exchanging = false;
+    c->reason = team_settle(c->prepared, c->offers, (uint32_t)c->size);
+    if (c->reason == REASON_COUNT)
+        c->team = c->prepared;
+    else
+        team_withdraw(c->prepared, &c->mine);
+    c->prepared = NULL;
+    free(c->offers);
+    c->offers = NULL;
+}
+
+/* Freed communicators whose exchange has ended meanwhile; or of all of them, waiting for it. A team
+ * that was never used is left at once, by every rank. */
+static void sweep(bool all)
+{
+    pthread_mutex_lock(&mutex);
+    struct communicator *c = exchanging, *next;
+    pthread_mutex_unlock(&mutex);
+    for (; c; c = next) {
+        next = c->next;
+        int done = all;
+        if (!all && c->freed)
+            host.Test(&c->request, &done, MPI_STATUS_IGNORE);
+        if (!done)
+            continue;
+        complete(c);
+        if (c->freed) {
+            if (c->team)
+                team_leave(c->team);
+            discard(c);
+        }
+    }
+}
+
+/* ---- finding and making ---- */
+
+static struct communicator *meet(MPI_Comm comm)
+{
+    struct survey s;
+    struct communicator *c = calloc(1, sizeof *c);
+    if (!c)
+        abort();
+    c->reason = config.coll ? survey_comm(comm, TEAM_RANKS_MAX, &s) : REASON_OFF;
+    if (config.coll)
+        free(s.members);
+    if (c->reason == REASON_COUNT) {
+        c->reason = REASON_NOT_READY;
+        c->size = s.size;
+        if (s.size == 1)
+            c->team = team_alone();
+    }
+    if (!registry_add(&communicators, BITS(comm), c, 0))
+        abort();
+    return c;
+}
+
+COLD struct team *team_not_yet(MPI_Comm comm, enum call call, bool synchronises)
+{
+    if (inside_host() || comm == MPI_COMM_NULL) {
+        deferred(call, inside_host() ? REASON_INSIDE : REASON_ARGUMENTS);
+        return NULL;
+    }
+    struct entry *e = registry_find(&communicators, BITS(comm));
+    struct communicator *c = e ? e->object : meet(comm);
+    if (c->reason == REASON_NOT_READY && c->size > 1) {
+        c->calls++;
+        if (c->calls == CALLS_BEFORE + 1) {
+            int rank;
+            sweep(false);
+            host.Comm_rank(comm, &rank);
+            begin(comm, c, rank);
+        } else if (c->exchanging && (synchronises || c->calls > CALLS_BEFORE + CALLS_DURING)) {
+            complete(c);
+        }
+    }
+    if (!c->team)
+        deferred(call, c->reason);
+    return c->team;
+}
+
+/* ---- freeing ---- */
+
+/* Before the host does: it may give the handle to another thread's communicator at once. */
+static void forget(const MPI_Comm *comm)
+{
+    if (!comm || *comm == MPI_COMM_NULL || *comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF ||
+        inside_host())
+        return;
+    struct communicator *c = registry_remove(&communicators, BITS(*comm));
+    if (!c)
+        return;
+    if (c->exchanging) {
+        c->freed = true;
+        return;
+    }
+    if (c->team)
+        team_leave(c->team);
+    discard(c);
+}
+
+int accel_Comm_free(MPI_Comm *comm)
+{
+    forget(comm);
+    return host.Comm_free(comm);
+}
+
+int accel_Comm_disconnect(MPI_Comm *comm)
+{
+    forget(comm);
+    return host.Comm_disconnect(comm);
+}
+
+void comms_close(void)
+{
+    sweep(true);
+}

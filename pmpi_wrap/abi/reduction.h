@@ -1,0 +1,16 @@
+/* Which reductions are ours, and how. */
+#ifndef MPIACCEL_REDUCTION_H
+#define MPIACCEL_REDUCTION_H
+
+#include "coll_inplace/reducer.h"
+#include "pmpi_wrap/abi/abi.h"
+
+/* False: the host's; the same answer on all ranks. A predefined operation is ours where we have a
+ * kernel for the datatype. One of the user's is ours if all operands of a rank fit into a cell: it
+ * is applied to all of them at once, as hosts do, since its function may rely on that; and whether
+ * they do depends on the bytes in all, for which alone the standard asks equality where datatypes
+ * are derived. */
+bool reducer_for(struct reducer *reducer, MPI_Op op, MPI_Datatype type, struct buffer operands);
+void reducer_close(struct reducer *reducer);
+
+#endif
