@@ -1,7 +1,7 @@
 # make            build (configuring first if need be)
 # make demo       set up, build, run real programs with and without the plugin
 # make check      set up, build, run every test on every MPI found
-# make bench      plugin against host against the machine's floor (BENCH_RANKS="2 4")
+# make bench      plugin against host against the machine's floor (BENCH_RANKS="2 4" BENCH_OPTIONS="--part coll")
 # make lint       set up, formatter, clang-tidy, cppcheck, shellcheck, and whatever else reads code
 # make format     clang-format on all that is committed
 # make install    library, command, header, manual and the rest (PREFIX=, LIBDIR=, DESTDIR=)
@@ -139,7 +139,7 @@ MANDIR = $(PREFIX)/share/man
 DOCDIR = $(PREFIX)/share/doc/mpiaccel
 MODULEDIR = $(PREFIX)/share/modulefiles/mpiaccel
 DOCS := README.md LD_PRELOAD.md HACKING.md CHANGELOG.md LICENSE
-EXAMPLE_SOURCES := $(wildcard examples/*.c)
+EXAMPLE_SOURCES := $(wildcard examples/*.c examples/*.f90)
 FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|'
 
 # put,MODE,FILES,FOLDER
@@ -185,11 +185,15 @@ format:
 # ---- demonstration -------------------------------------------------------------------------------
 
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
+FORTRAN_EXAMPLES := $(patsubst examples/%.f90,%,$(wildcard examples/*.f90))
 define example_rules
 build/examples/$(1)/%: examples/%.c build/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) -std=gnu11 -O2 -Wall -Wextra $$< -o $$@ -lm
-examples: $$(EXAMPLES:%=build/examples/$(1)/%)
+build/examples/$(1)/%: examples/%.f90 build/config.mk
+	@mkdir -p $$(@D)
+	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) -O2 -Wall $$< -o $$@
+examples: $$(patsubst %,build/examples/$(1)/%,$$(EXAMPLES) $$(if $$(MPIFORT_$(1)),$$(FORTRAN_EXAMPLES)))
 endef
 $(foreach abi,$(ABIS),$(eval $(call example_rules,$(abi))))
 
@@ -199,14 +203,14 @@ demo: all examples
 # ---- benchmark -----------------------------------------------------------------------------------
 
 BENCH_RANKS ?= 2 4
-build/bin/mpiaccel-bench-%: bench/bench.c build/config.mk
+build/bin/mpiaccel-bench-%: $(wildcard bench/*.c) bench/bench.h build/config.mk
 	@mkdir -p $(@D)
-	$(call show,MPICC,$< for $*)$(MPICC_$*) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $< -o $@ -ldl -lm
+	$(call show,MPICC,bench for $*)$(MPICC_$*) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $(filter %.c,$^) -o $@ -ldl -lm
 
 benches: $(ABIS:%=build/bin/mpiaccel-bench-%)
 
 bench: all benches
-	bench/run $(BENCH_RANKS)
+	bench/run $(BENCH_OPTIONS) $(BENCH_RANKS)
 
 # ---- tests ---------------------------------------------------------------------------------------
 

@@ -50,7 +50,7 @@ enum coll_error coll_alltoall(struct team *t, const struct blocks *to, const str
     }
     team_all_did(t, op - 1);
     for (uint32_t s = 0; streams && s < t->size; s++) {
-        uint32_t peer = s >= t->rank ? s - t->rank : s + t->size - t->rank;
+        uint32_t peer = parcel_partner(t, s);
         if (peer != t->rank)
             error |= exchange(t, op, peer, to, from, mine == POST_PIECES, in_place);
     }

@@ -5,7 +5,7 @@
  * is its own affair, in its post.
  *
  * Scatter: the root posts a table that says where each rank's data are: behind the table, in the
- * heap, or in a stream, one rank after another.
+ * heap, or in a stream, one rank after another (parcel.h).
  */
 #include "coll_inplace/parcel.h"
 #include "coll_inplace/stream.h"
@@ -85,11 +85,13 @@ static void send_to_leaves(struct team *t, uint32_t op, const struct blocks *all
     if (kind == POST_PLACE)
         team_await_all(t, op);
     struct stream in = no_stream(t);
-    for (uint32_t r = 0; kind == POST_PIECES && r < t->size; r++)
+    for (uint32_t s = 0; kind == POST_PIECES && s < t->size; s++) {
+        uint32_t r = parcel_partner(t, s);
         if (r != t->rank) {
             struct stream out = stream_out(t, block_of(all, r), stream_start(t));
             stream_run(&out, &in, false);
         }
+    }
 }
 
 static enum coll_error take_from_root(struct team *t, uint32_t op, struct buffer mine,

@@ -27,7 +27,8 @@ static void fill(struct team *t, char *to, const struct blocks *all, enum post_k
 {
     uint64_t behind = t->size * sizeof(struct parcel);
     uint32_t stream = stream_start(t);
-    for (uint32_t r = 0; r < t->size; r++) {
+    for (uint32_t s = 0; s < t->size; s++) {
+        uint32_t r = parcel_partner(t, s);
         struct buffer b = r == t->rank ? (struct buffer){0} : block_of(all, r);
         size_t bytes = r == t->rank ? 0 : bytes_of(b);
         struct parcel parcel = {.bytes = bytes};

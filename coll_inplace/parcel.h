@@ -13,6 +13,13 @@ struct parcel {
 };
 _Static_assert(TEAM_RANKS_MAX * sizeof(struct parcel) <= TEAM_CELL, "a table fits into a cell");
 
+/* Streams go one after another, to the rank that is our partner in step s = 0 .. size - 1: two ranks
+ * are each other's in the same step. (One is our own.) */
+static inline uint32_t parcel_partner(const struct team *t, uint32_t s)
+{
+    return s >= t->rank ? s - t->rank : s + t->size - t->rank;
+}
+
 /* Post the blocks, ours not among them; `copied`: not from where they lie. Returns how. */
 enum post_kind parcels_post(struct team *team, uint32_t op, const struct blocks *all, bool copied);
 

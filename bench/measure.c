@@ -1,0 +1,96 @@
+/* The time of one cell: the ways of doing it in turn, round after round. */
+#include "bench.h"
+#include <stdlib.h>
+#include <time.h>
+
+/* Rounds of a cell; of one that takes longer than LONG_NS for all of them, fewer. */
+enum { ROUNDS = 11, FEW_ROUNDS = 7 };
+#define LONG_NS 4e8
+
+double round_ms = 3;
+
+double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+double slowest(double ns)
+{
+    double all;
+    api[HOST].Allreduce(&ns, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return all;
+}
+
+/* ns of n repetitions. Where one rank may run ahead of another, the last to be done counts. */
+static double time_of(const struct cell *c, int way, long n)
+{
+    cell_fn *run = way == FLOOR ? c->floor : c->run;
+    double took = 0;
+    api[HOST].Barrier(MPI_COMM_WORLD);
+    if (rank == 0 || !c->alone) {
+        double start = now();
+        run(way, n, c->bytes);
+        took = now() - start;
+    }
+    return slowest(took);
+}
+
+/* Repetitions that take about a round's time; the same on all ranks. The first time may be that of
+ * setting something up, so there are two. */
+static long repetitions(const struct cell *c, int way)
+{
+    for (long n = 1;; n *= 4) {
+        double first = time_of(c, way, n), second = time_of(c, way, n);
+        double ns = first < second ? first : second;
+        if (ns > round_ms * 2.5e5 || n > 100000000)
+            return (long)((double)n * round_ms * 1e6 / ns) + 1;
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, ascending);
+    return values[count / 2];
+}
+
+struct result measure(const struct cell *c)
+{
+    double ns[WAYS][ROUNDS] = {{0}}, ratio[ROUNDS] = {0}, above[ROUNDS] = {0};
+    long n[WAYS] = {0};
+    int ways = c->floor ? WAYS : FLOOR, rounds = ROUNDS;
+    for (int w = 0; w < ways; w++)
+        n[w] = repetitions(c, w);
+    for (int round = 0; round < rounds; round++) {
+        double all = 0;
+        for (int k = 0; k < ways; k++) {
+            int w = round % 2 ? ways - 1 - k : k;
+            double took = time_of(c, w, n[w]);
+            ns[w][round] = took / (double)n[w];
+            all += took;
+        }
+        if (round == 0 && all * ROUNDS > LONG_NS)
+            rounds = FEW_ROUNDS;
+        ratio[round] = ns[HOST][round] / ns[PLUGIN][round];
+        if (c->floor)
+            above[round] = ns[PLUGIN][round] / ns[FLOOR][round];
+    }
+    struct result r = {.rounds = rounds};
+    snprintf(r.name, sizeof r.name, "%s", c->name);
+    r.ratio = median(ratio, rounds);
+    r.lowest = ratio[0];
+    r.highest = ratio[rounds - 1];
+    r.slower = ratio[rounds - 1 - rounds / 10] < 1;
+    for (int w = 0; w < ways; w++)
+        r.ns[w] = median(ns[w], rounds);
+    if (c->floor)
+        r.above_floor = median(above, rounds);
+    return r;
+}
