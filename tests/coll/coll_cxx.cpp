@@ -46,7 +46,8 @@ template <typename T> static void sums(MPI_Comm comm, MPI_Datatype type, std::si
 
 static void exchange(MPI_Comm comm, int mark)
 {
-    std::vector<int> counts(std::size_t(ranks)), places(std::size_t(ranks)), out, in;
+    const auto n = std::size_t(ranks);
+    std::vector<int> counts(n), places(n), out, in;
     for (int r = 0; r < ranks; r++) { // a triangle: r elements for rank r
         counts[std::size_t(r)] = r + rank + 1;
         places[std::size_t(r)] = int(out.size());
