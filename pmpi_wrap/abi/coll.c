@@ -274,12 +274,12 @@ int do_reduce_scatter(enum call call, struct reduction r, struct all shares, MPI
     struct team *t = team_for(comm, call, true);
     struct reducer red;
     struct buffer from, to;
+    if (!t)
+        return TO_HOST;
     struct blocks blocks = {.map = typemap_of(r.type),
                             .count = (size_t)shares.count,
                             .counts = shares.counts,
                             .wide = shares.wide};
-    if (!t)
-        return TO_HOST;
     if (!blocks.map || (!shares.counts && shares.count < 0) || !blocks_are_good(&blocks, t->size))
         return not_ours(call, REASON_ARGUMENTS);
     r.count = 0;
