@@ -212,7 +212,8 @@ static bool translate_reduction(enum call call, const struct reduction *r, bool 
     bool in_place = r->from == MPI_IN_PLACE;
     struct data data = {in_place ? r->to : r->from, r->count, r->type};
     bool good = translate(data, from) && (receives || !in_place);
-    bool aliased = good && !in_place && receives && r->from == r->to && bytes_of(*from);
+    bool aliased = good && !in_place && receives && r->from == r->to && bytes_of(*from) &&
+                   HOST_REFUSES_ALIASES(call);
     if (!good || aliased) {
         not_ours(call, REASON_ARGUMENTS);
         return false;
