@@ -215,7 +215,8 @@ static bool translate_reduction(enum call call, const struct reduction *r, bool 
     bool in_place = r->from == MPI_IN_PLACE;
     struct data data = {in_place ? r->to : r->from, r->count, r->type};
     bool good = translate(data, from) && (receives || !in_place);
-    bool aliased = good && !in_place && receives && r->from == r->to && bytes_of(*from);
+    bool aliased = good && !in_place && receives && r->from == r->to && bytes_of(*from) &&
+                   HOST_REFUSES_ALIASES(call);
     if (!good || aliased) {
         not_ours(call, REASON_ARGUMENTS);
         return false;
@@ -277,12 +278,12 @@ int do_reduce_scatter(enum call call, struct reduction r, struct all shares, MPI
     struct team *t = team_for(comm, call, true);
     struct reducer red;
     struct buffer from, to;
+    if (!t)
+        return TO_HOST;
     struct blocks blocks = {.map = typemap_of(r.type),
                             .count = (size_t)shares.count,
                             .counts = shares.counts,
                             .wide = shares.wide};
-    if (!t)
-        return TO_HOST;
     if (!blocks.map || (!shares.counts && shares.count < 0) || !blocks_are_good(&blocks, t->size))
         return not_ours(call, REASON_ARGUMENTS);
     r.count = 0;

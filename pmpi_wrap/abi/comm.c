@@ -28,6 +28,14 @@ static void discard(struct communicator *c)
     free(c);
 }
 
+static void note_exchange(struct communicator *c)
+{
+    pthread_mutex_lock(&mutex);
+    c->next = exchanging;
+    exchanging = c;
+    pthread_mutex_unlock(&mutex);
+}
+
 static void begin(MPI_Comm comm, struct communicator *c)
 {
     c->offers = malloc((size_t)c->size * sizeof *c->offers);
@@ -49,10 +57,7 @@ static void begin(MPI_Comm comm, struct communicator *c)
         return;
     }
     c->exchanging = true;
-    pthread_mutex_lock(&mutex);
-    c->next = exchanging;
-    exchanging = c;
-    pthread_mutex_unlock(&mutex);
+    note_exchange(c);
 }
 
 static void forget_exchange(struct communicator *c)
@@ -65,10 +70,10 @@ static void forget_exchange(struct communicator *c)
     pthread_mutex_unlock(&mutex);
 }
 
-static void complete(struct communicator *c)
+/* It is on no list. */
+static void conclude(struct communicator *c)
 {
     host.Wait(&c->request, MPI_STATUS_IGNORE);
-    forget_exchange(c);
     c->exchanging = false;
     c->reason = team_settle(c->prepared, c->offers, (uint32_t)c->size);
     if (c->reason == REASON_COUNT)
@@ -80,21 +85,46 @@ static void complete(struct communicator *c)
     c->offers = NULL;
 }
 
-/* Freed communicators whose exchange has ended meanwhile; or of all of them, waiting for it. A team
- * that was never used is left at once, by every rank. */
+static void complete(struct communicator *c)
+{
+    forget_exchange(c);
+    conclude(c);
+}
+
+/* Off the list: the freed communicators, which from now on no other thread sees; or all. */
+static struct communicator *take_exchanges(bool all)
+{
+    struct communicator *taken = NULL;
+    pthread_mutex_lock(&mutex);
+    for (struct communicator **link = &exchanging; *link;) {
+        struct communicator *c = *link;
+        if (all || c->freed) {
+            *link = c->next;
+            c->next = taken;
+            taken = c;
+        } else {
+            link = &c->next;
+        }
+    }
+    pthread_mutex_unlock(&mutex);
+    return taken;
+}
+
+/* Freed communicators whose exchange has ended meanwhile; or all, waiting for it. A team that was
+ * never used is left at once, by every rank. */
 static void sweep(bool all)
 {
-    pthread_mutex_lock(&mutex);
-    struct communicator *c = exchanging, *next;
-    pthread_mutex_unlock(&mutex);
-    for (; c; c = next) {
+    struct communicator *next;
+    for (struct communicator *c = take_exchanges(all); c; c = next) {
         next = c->next;
         int done = all;
-        if (!all && c->freed)
+        if (!all)
             host.Test(&c->request, &done, MPI_STATUS_IGNORE);
-        if (!done)
+        if (!done) {
+            note_exchange(c);
             continue;
-        complete(c);
+        }
+        conclude(c);
         if (c->freed) {
             if (c->team)
                 team_leave(c->team);
@@ -159,7 +189,9 @@ static void forget(const MPI_Comm *comm)
     if (!c)
         return;
     if (c->exchanging) {
-        c->freed = true;
+        pthread_mutex_lock(&mutex);
+        c->freed = true; /* from now on it is whose who sweeps */
+        pthread_mutex_unlock(&mutex);
         return;
     }
     if (c->team)
