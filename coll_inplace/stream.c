@@ -17,12 +17,6 @@ struct stream stream_in(struct team *t, uint32_t rank, struct buffer data, size_
     return (struct stream){t->row[rank], start, stream_pieces(bytes), 0, data, bytes};
 }
 
-static char *cell(const struct stream *s)
-{
-    return (char *)s->row + s->row->cells + TEAM_POSTS * (size_t)TEAM_CELL +
-           s->next % STREAM_CELLS * (size_t)STREAM_CELL;
-}
-
 static size_t piece_first(const struct stream *s)
 {
     return s->next * (size_t)STREAM_CELL;
@@ -37,7 +31,7 @@ static bool give(struct stream *s, uint32_t consumed)
 {
     if (s->next == s->pieces || !sync_reached(consumed, s->start + s->next + 1 - STREAM_CELLS))
         return false;
-    buffer_read(cell(s), s->data, piece_first(s), piece_bytes(s));
+    buffer_read(stream_cell(s->row, s->next), s->data, piece_first(s), piece_bytes(s));
     s->next++;
     sync_publish(&s->row->produced, s->start + s->next);
     return true;
@@ -48,7 +42,7 @@ static bool take(struct stream *s, uint32_t limit, enum coll_error *error)
     if (s->next >= limit || s->next == s->pieces ||
         !sync_reached(sync_load(&s->row->produced), s->start + s->next + 1))
         return false;
-    *error |= coll_take(s->data, piece_first(s), cell(s), piece_bytes(s));
+    *error |= coll_take(s->data, piece_first(s), stream_cell(s->row, s->next), piece_bytes(s));
     s->next++;
     sync_publish(&s->row->consumed, s->start + s->next);
     return true;
