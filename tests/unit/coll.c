@@ -292,8 +292,8 @@ static void play_scatter(struct play *p)
         expect(mine, 0, datum(p, root, p->me, size[p->me]));
     for (unsigned r = 0; is_root && r < p->n; r++)
         put_data(all, r, datum(p, root, r, size[r]));
-    EXPECT(coll_scatter(p->t, is_root ? &all->blocks : NULL, whole(mine), root, in_place) ==
-           COLL_OK);
+    EXPECT(coll_scatter(p->t, is_root ? &all->blocks : NULL, whole(mine), root, in_place,
+                        false) == COLL_OK);
     finish(p, mine, "scatter");
     finish(p, all, "scatter, sent");
 }
