@@ -7,9 +7,11 @@
 enum call {
 #define CALL(name, arguments)  CALL_##name,
 #define CALL4(name, arguments) CALL_##name,
+#define HOST(name, arguments)  CALL_##name,
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
+#undef HOST
     CALL_COUNT
 };
 
@@ -20,6 +22,10 @@ typedef void door_fn(void);
 
 /* Where MPI_X and PMPI_X lead. Until the first call of any: to door_open(). */
 extern door_fn *door_mpi[CALL_COUNT], *door_pmpi[CALL_COUNT];
+
+/* The same of calls that are only counted; NULL for others. And where those go on to: the host. */
+extern door_fn *const door_counted[CALL_COUNT];
+extern door_fn *door_onward[CALL_COUNT];
 
 /* Find the host and set all doors, once a process. */
 void door_open(void);

@@ -4,6 +4,7 @@
  * Nothing happens in a process until it makes its first MPI call (H1): there is no constructor, and
  * no reference to any MPI library. The first call finds the host (H2) and sets the doors.
  */
+#include "core/stats.h"
 #include "pmpi_wrap/calls.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -11,9 +12,11 @@
 const char *const call_names[CALL_COUNT + 1] = {
 #define CALL(name, arguments) [CALL_##name] = "MPI_" #name,
 #define CALL4                 CALL
+#define HOST                  CALL
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
+#undef HOST
 };
 
 #define TYPES_0  void
@@ -69,13 +72,16 @@ const char *const call_names[CALL_COUNT + 1] = {
         return ((type_##name *)door_pmpi[CALL_##name])(NAMES_##n); \
     }
 #define CALL4 CALL
+#define HOST  CALL
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
+#undef HOST
 
 door_fn *door_mpi[CALL_COUNT] = {
 #define CALL(name, n) (door_fn *)first_mpi_##name,
 #define CALL4         CALL
+#define HOST          CALL
 #include "pmpi_wrap/calls.def"
 #undef CALL
 };
@@ -85,4 +91,28 @@ door_fn *door_pmpi[CALL_COUNT] = {
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
+#undef HOST
+};
+
+/* ---- counted, and passed on ---- */
+
+door_fn *door_onward[CALL_COUNT];
+
+#define CALL(name, n)
+#define CALL4(name, n)
+#define HOST(name, n)                                                \
+    static long counted_##name(TYPES_##n)                            \
+    {                                                                \
+        stats_defer(CALL_##name, REASON_HOST_COLLECTIVE);            \
+        return ((type_##name *)door_onward[CALL_##name])(NAMES_##n); \
+    }
+#include "pmpi_wrap/calls.def"
+#undef HOST
+
+door_fn *const door_counted[CALL_COUNT] = {
+#define HOST(name, n) [CALL_##name] = (door_fn *)counted_##name,
+#include "pmpi_wrap/calls.def"
+#undef CALL
+#undef CALL4
+#undef HOST
 };

@@ -172,10 +172,13 @@ static void set_door(enum call call, bool inert)
     const char *name = call_names[call] + 4;
     door_fn *handler = inert ? NULL : host.abi->handlers[call];
     door_fn *pass = host.library ? host_onward(host.library, name) : NULL;
+    if (pass && !handler && !inert)
+        handler = door_counted[call];
     if (!pass)
         pass = (door_fn *)no_host;
     if (!handler)
         handler = pass;
+    door_onward[call] = pass;
     door_fn *tool = host.library ? tool_behind_us(name) : NULL;
     door_pmpi[call] = handler;
     door_mpi[call] = tool ? tool : handler;

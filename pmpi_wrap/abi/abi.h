@@ -97,6 +97,7 @@ struct host_functions {
     HOST_HELPERS(X)
     HOST_HELPERS_IF(X)
 #define CALL(name, arguments) X(name)
+#define HOST(name, arguments)
 #if MPI_VERSION >= 4
 #define CALL4 CALL
 #else
