@@ -110,7 +110,7 @@ END_TEST
 /* The kernel knows no process at the other end of a network's socket. */
 START_TEST(a_proxy_on_another_node_is_none)
 {
-    char entry[32];
+    static char entry[32]; /* stays in the environment */
     int end = socket(AF_INET, SOCK_STREAM, 0);
     snprintf(entry, sizeof entry, "PMI_FD=%d", end);
     struct job job = JOB(entry, "PMI_RANK=0", "MPI_LOCALNRANKS=2");

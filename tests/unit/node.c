@@ -165,6 +165,22 @@ START_TEST(a_node_may_be_treated_as_several)
 }
 END_TEST
 
+static void be_of_another_mind(unsigned rank)
+{
+    config.node_size = rank == 1;
+    enter_in_order(rank);
+    meet(3);
+    node_settle((int)rank, 3);
+    expect_nothing(REASON_SETTINGS);
+}
+
+START_TEST(ranks_whose_settings_differ_share_nothing)
+{
+    open_desk(3);
+    run(be_of_another_mind, 0, 2);
+}
+END_TEST
+
 /* ---- who is slow ---- */
 
 static void listen_late_or_join(unsigned rank)
@@ -259,27 +275,30 @@ END_TEST
 
 #if !defined(__SANITIZE_ADDRESS__) /* its shadow needs more address space than any limit */
 static size_t room;
+static unsigned confined;
 
 static void live_in_little_room(unsigned rank)
 {
-    if (rank == 0) {
-        struct rlimit limit = {used_address_space() + room, RLIM_INFINITY};
+    if (rank == confined) {
+        struct rlimit limit = {used_address_space() + room + 4096, RLIM_INFINITY};
         EXPECT(!setrlimit(RLIMIT_AS, &limit));
     }
-    enter();
+    enter_in_order(rank);
     meet(2);
     node_settle((int)rank, 2);
     EXPECT((node.header != NULL) == (room > (size_t)100 << 20), "%zu MiB: %s", room >> 20,
            node.header ? "shared" : stats_reasons[node.why_not]);
-    EXPECT(!node.header || (size_t)(node.end - node.base) <= room);
+    EXPECT(!node.header || (size_t)(node.end - node.base) <= room / 8, "most of it is ours");
+    EXPECT(node.slice_size % LAYOUT_PAGE == 0);
 }
 
 START_TEST(little_address_space_of_one_is_a_small_share_for_all_or_none)
 {
-    for (room = (size_t)16 << 20; room <= (size_t)1 << 30; room *= 64) {
-        open_desk(2);
-        run(live_in_little_room, 0, 1);
-    }
+    for (confined = 0; confined < 2; confined++)
+        for (room = (size_t)16 << 20; room <= (size_t)1 << 30; room *= 64) {
+            open_desk(2);
+            run(live_in_little_room, 0, 1);
+        }
 }
 END_TEST
 #define LIMITS , little_address_space_of_one_is_a_small_share_for_all_or_none
@@ -295,12 +314,15 @@ static void have_a_child(unsigned rank)
     meet(2);
     node_settle((int)rank, 2);
     uint64_t *mine = (uint64_t *)node_slice(node.me), *kept = mine;
+    char *peer = node_slice(1 - node.me);
     *mine = 1;
     meet(2);
     pid_t pid = fork();
     if (!pid) {
+        unsigned char there;
         bool good = !node.header && node.forked && node.why_not == REASON_FORKED && *kept == 1 &&
                     node_member_of(0) == -1 && !node_shares(kept, 8);
+        good &= mincore(peer, LAYOUT_PAGE, &there) && errno == ENOMEM; /* not mapped */
         *kept = 2;
         _exit(!(good && *kept == 2));
     }
@@ -320,6 +342,32 @@ START_TEST(a_child_has_a_copy_of_its_own)
 }
 END_TEST
 
+/* The program has closed the descriptor, and its number is another file's. */
+static void have_a_child_without_a_descriptor(unsigned rank)
+{
+    enter();
+    meet(2);
+    node_settle((int)rank, 2);
+    uint64_t *mine = (uint64_t *)node_slice(node.me);
+    *mine = 1;
+    int other = memfd_create("other", 0);
+    EXPECT(!ftruncate(other, node.end - node.base));
+    EXPECT(dup2(other, rendezvous.file) == rendezvous.file);
+    pid_t pid = fork();
+    if (!pid)
+        _exit(!(node.forked && *mine == 1));
+    int status;
+    EXPECT(waitpid(pid, &status, 0) == pid && status == 0);
+    meet(2);
+}
+
+START_TEST(a_child_takes_no_other_file_for_ours)
+{
+    open_desk(2);
+    run(have_a_child_without_a_descriptor, 0, 1);
+}
+END_TEST
+
 UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_is_shared,
           a_rank_that_comes_late_finds_nobody,
           where_the_number_of_ranks_is_unknown_nothing_is_shared, two_jobs_do_not_meet,
@@ -327,4 +375,5 @@ UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_
           an_answer_is_heard_though_the_kernel_says_the_end_first,
           a_rank_that_dies_on_the_way_leaves_the_others_alone_and_alive,
           a_leader_that_cannot_send_the_file_waits_for_no_answer,
-          a_child_has_a_copy_of_its_own LIMITS)
+          ranks_whose_settings_differ_share_nothing, a_child_has_a_copy_of_its_own,
+          a_child_takes_no_other_file_for_ours LIMITS)
