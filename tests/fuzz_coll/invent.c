@@ -321,7 +321,7 @@ void call_invent(struct call *c, const struct profile *p)
         receive = NOTHING;
     make_side(c, p, &r, &c->send, send, true);
     make_side(c, p, &r, &c->receive, receive, c->in_place && c->form->reduces);
-    c->large = chance(&r, p->large);
+    c->large = MPI_VERSION >= 4 && chance(&r, p->large);
 }
 
 /* ---- text ---- */
