@@ -45,6 +45,13 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #define HANDLE_OF(type, bits) ((type)(unsigned)(bits))
 #endif
 
+/* Whether the host refuses to reduce into the buffer that it sends from, or does as if in place. */
+#if defined(OPEN_MPI)
+#define HOST_REFUSES_ALIASES(call) ((call) == CALL_Reduce)
+#else
+#define HOST_REFUSES_ALIASES(call) true
+#endif
+
 /* The functions of the host that we use besides those we intercept; the second list where the host
  * has them. */
 #define HOST_HELPERS(X)      \

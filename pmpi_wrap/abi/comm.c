@@ -23,17 +23,28 @@ int report_on_comm(MPI_Comm comm, int error_class)
 
 static void discard(struct communicator *c)
 {
+    free(c->members);
     free(c->offers);
     free(c);
 }
 
-static void begin(MPI_Comm comm, struct communicator *c, int rank)
+static void note_exchange(struct communicator *c)
+{
+    pthread_mutex_lock(&mutex);
+    c->next = exchanging;
+    exchanging = c;
+    pthread_mutex_unlock(&mutex);
+}
+
+static void begin(MPI_Comm comm, struct communicator *c)
 {
     c->offers = malloc((size_t)c->size * sizeof *c->offers);
     if (!c->offers)
         abort(); /* the others will wait for us, and the host would not get further either */
     team_reap();
-    c->prepared = team_prepare((uint32_t)c->size, (uint32_t)rank, &c->mine);
+    c->prepared = team_prepare((uint32_t)c->size, (uint32_t)c->rank, c->members, &c->mine);
+    free(c->members);
+    c->members = NULL;
     if (gpu_runtime_loaded())
         c->mine.reason = REASON_GPU;
     enter_host();
@@ -46,10 +57,7 @@ static void begin(MPI_Comm comm, struct communicator *c, int rank)
         return;
     }
     c->exchanging = true;
-    pthread_mutex_lock(&mutex);
-    c->next = exchanging;
-    exchanging = c;
-    pthread_mutex_unlock(&mutex);
+    note_exchange(c);
 }
 
 static void forget_exchange(struct communicator *c)
@@ -62,10 +70,10 @@ static void forget_exchange(struct communicator *c)
     pthread_mutex_unlock(&mutex);
 }
 
-static void complete(struct communicator *c)
+/* It is on no list. */
+static void conclude(struct communicator *c)
 {
     host.Wait(&c->request, MPI_STATUS_IGNORE);
-    forget_exchange(c);
     c->exchanging = false;
     c->reason = team_settle(c->prepared, c->offers, (uint32_t)c->size);
     if (c->reason == REASON_COUNT)
@@ -77,21 +85,46 @@ static void complete(struct communicator *c)
     c->offers = NULL;
 }
 
-/* Freed communicators whose exchange has ended meanwhile; or of all of them, waiting for it. A team
- * that was never used is left at once, by every rank. */
+static void complete(struct communicator *c)
+{
+    forget_exchange(c);
+    conclude(c);
+}
+
+/* Off the list: the freed communicators, which from now on no other thread sees; or all. */
+static struct communicator *take_exchanges(bool all)
+{
+    struct communicator *taken = NULL;
+    pthread_mutex_lock(&mutex);
+    for (struct communicator **link = &exchanging; *link;) {
+        struct communicator *c = *link;
+        if (all || c->freed) {
+            *link = c->next;
+            c->next = taken;
+            taken = c;
+        } else {
+            link = &c->next;
+        }
+    }
+    pthread_mutex_unlock(&mutex);
+    return taken;
+}
+
+/* Freed communicators whose exchange has ended meanwhile; or all, waiting for it. A team that was
+ * never used is left at once, by every rank. */
 static void sweep(bool all)
 {
-    pthread_mutex_lock(&mutex);
-    struct communicator *c = exchanging, *next;
-    pthread_mutex_unlock(&mutex);
-    for (; c; c = next) {
+    struct communicator *next;
+    for (struct communicator *c = take_exchanges(all); c; c = next) {
         next = c->next;
         int done = all;
-        if (!all && c->freed)
+        if (!all)
             host.Test(&c->request, &done, MPI_STATUS_IGNORE);
-        if (!done)
+        if (!done) {
+            note_exchange(c);
             continue;
-        complete(c);
+        }
+        conclude(c);
         if (c->freed) {
             if (c->team)
                 team_leave(c->team);
@@ -104,16 +137,16 @@ static void sweep(bool all)
 
 static struct communicator *meet(MPI_Comm comm)
 {
-    struct survey s;
+    struct survey s = {0};
     struct communicator *c = calloc(1, sizeof *c);
     if (!c)
         abort();
     c->reason = config.coll ? survey_comm(comm, TEAM_RANKS_MAX, &s) : REASON_OFF;
-    if (config.coll)
-        free(s.members);
+    c->members = s.members;
     if (c->reason == REASON_COUNT) {
         c->reason = REASON_NOT_READY;
         c->size = s.size;
+        c->rank = s.rank;
         if (s.size == 1)
             c->team = team_alone();
     }
@@ -133,10 +166,8 @@ COLD struct team *team_not_yet(MPI_Comm comm, enum call call, bool synchronises)
     if (c->reason == REASON_NOT_READY && c->size > 1) {
         c->calls++;
         if (c->calls == CALLS_BEFORE + 1) {
-            int rank;
             sweep(false);
-            host.Comm_rank(comm, &rank);
-            begin(comm, c, rank);
+            begin(comm, c);
         } else if (c->exchanging && (synchronises || c->calls > CALLS_BEFORE + CALLS_DURING)) {
             complete(c);
         }
@@ -158,7 +189,9 @@ static void forget(const MPI_Comm *comm)
     if (!c)
         return;
     if (c->exchanging) {
-        c->freed = true;
+        pthread_mutex_lock(&mutex);
+        c->freed = true; /* from now on it is whose who sweeps */
+        pthread_mutex_unlock(&mutex);
         return;
     }
     if (c->team)

@@ -1,42 +1,10 @@
 /* Four ranks on two processors (H12): whoever waits for a rank that is away sleeps, and leaves the
  * processors to others; and nothing takes the milliseconds that busy waiting takes. */
-#define _GNU_SOURCE
-#include "test.h"
+#include "crowd.h"
 
-#include <sched.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum { AWAY_MS = 600, FENCES = 2000 };
-
-/* Of the first two of the processors that we have. */
-static void share_processors(void)
-{
-    cpu_set_t ours, two;
-    sched_getaffinity(0, sizeof ours, &ours);
-    CPU_ZERO(&two);
-    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) < 2; cpu++)
-        if (CPU_ISSET(cpu, &ours))
-            CPU_SET(cpu, &two);
-    sched_setaffinity(0, sizeof two, &two);
-}
-
-/* Of all threads. */
-static double processor_seconds(void)
-{
-    struct rusage use;
-    getrusage(RUSAGE_SELF, &use);
-    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-           (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
-}
-
-/* Of this thread: giving way to others is none. */
-static long sleeps(void)
-{
-    struct rusage use;
-    getrusage(RUSAGE_THREAD, &use);
-    return use.ru_nvcsw;
-}
 
 static MPI_Win win;
 static MPI_Group first, others;

@@ -1,0 +1,108 @@
+/* Collectives that need not synchronise, with small messages: a root runs ahead in Bcast and
+ * Scatter, all others in Reduce and Gather, until they send the message that those behind wait for
+ * before they take part. Many programs rely on it. */
+#include "coll.h"
+
+enum { AHEAD = 8 };
+
+static MPI_Comm comm;
+
+/* The ones ahead may send only when they have come through; the others go in only then. */
+static void when_ahead_is_through(bool ahead, int root, bool before)
+{
+    int token = 1;
+    if (ahead && !before) {
+        for (int r = 0; r < test_size; r++)
+            if ((test_rank == root) != (r == root))
+                MPI_Send(&token, 1, MPI_INT, r, 9, MPI_COMM_WORLD);
+    } else if (!ahead && before) {
+        for (int r = 0; r < test_size; r++)
+            if ((test_rank == root) != (r == root))
+                MPI_Recv(&token, 1, MPI_INT, r, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+static void bcast(int n, int root)
+{
+    char *data = malloc((size_t)n);
+    when_ahead_is_through(test_rank == root, root, true);
+    for (int i = 0; i < AHEAD; i++) {
+        coll_turn++;
+        if (test_rank == root)
+            coll_fill(data, (size_t)n, root, 0);
+        MPI_Bcast(data, n, MPI_BYTE, root, comm);
+        coll_expect("bcast", data, (size_t)n, root, 0);
+    }
+    when_ahead_is_through(test_rank == root, root, false);
+    free(data);
+}
+
+static void scatter(int n, int root)
+{
+    char *data = malloc((size_t)n), *all = malloc((size_t)(n * test_size));
+    when_ahead_is_through(test_rank == root, root, true);
+    for (int i = 0; i < AHEAD; i++) {
+        coll_turn++;
+        for (int r = 0; r < test_size; r++)
+            coll_fill(all + r * n, (size_t)n, root, r);
+        MPI_Scatter(all, n, MPI_BYTE, data, n, MPI_BYTE, root, comm);
+        coll_expect("scatter", data, (size_t)n, root, test_rank);
+    }
+    when_ahead_is_through(test_rank == root, root, false);
+    free(data);
+    free(all);
+}
+
+static void gather(int n, int root)
+{
+    char *data = malloc((size_t)n), *all = malloc((size_t)(n * test_size));
+    when_ahead_is_through(test_rank != root, root, true);
+    for (int i = 0; i < AHEAD; i++) {
+        coll_turn++;
+        coll_fill(data, (size_t)n, test_rank, root);
+        MPI_Gather(data, n, MPI_BYTE, all, n, MPI_BYTE, root, comm);
+        for (int r = 0; r < test_size && test_rank == root; r++)
+            coll_expect("gather", all + r * n, (size_t)n, r, root);
+    }
+    when_ahead_is_through(test_rank != root, root, false);
+    free(data);
+    free(all);
+}
+
+static void reduce(int n, int root)
+{
+    int elements = n / (int)sizeof(int), *mine = malloc((size_t)n), *sum = malloc((size_t)n);
+    when_ahead_is_through(test_rank != root, root, true);
+    for (int i = 0; i < AHEAD; i++) {
+        for (int e = 0; e < elements; e++)
+            mine[e] = test_rank * 100 + e + i;
+        MPI_Reduce(mine, sum, elements, MPI_INT, MPI_SUM, root, comm);
+        int expected = 50 * test_size * (test_size - 1), wrong = 0;
+        for (int e = 0; e < elements && test_rank == root; e++)
+            wrong += sum[e] != expected + test_size * (e + i);
+        CHECK(!wrong, "reduce: %d of %d", wrong, elements);
+    }
+    when_ahead_is_through(test_rank != root, root, false);
+    free(mine);
+    free(sum);
+}
+
+int main(int argc, char **argv)
+{
+    static const int sizes[] = {8, 128, 1024, 2048, 4000};
+    coll_begin(&argc, &argv);
+    comm = MPI_COMM_WORLD;
+    coll_warm(comm);
+    for (int s = 0; s < (int)(sizeof sizes / sizeof *sizes); s++)
+        for (int root = 0; root < test_size; root++) {
+            bcast(sizes[s], root);
+            MPI_Barrier(comm);
+            scatter(sizes[s], root);
+            MPI_Barrier(comm);
+            gather(sizes[s], root);
+            MPI_Barrier(comm);
+            reduce(sizes[s], root);
+            MPI_Barrier(comm);
+        }
+    return test_end();
+}

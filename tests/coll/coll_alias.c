@@ -1,0 +1,19 @@
+/* One rank gives the same buffer to receive into as to send from, which is the program's error, and
+ * the others do not. A host that lets it pass (Open MPI 4.1 does) must not be made to hang. */
+#include "coll.h"
+
+int main(int argc, char **argv)
+{
+    coll_begin(&argc, &argv);
+    coll_warm(MPI_COMM_WORLD);
+    for (int one = 0; one < test_size; one++) {
+        int mine = 1 + test_rank, sum = 0;
+        int *to = test_rank == one ? &mine : &sum;
+        MPI_Allreduce(&mine, to, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        CHECK(*to == test_size * (test_size + 1) / 2, "rank %d: %d", one, *to);
+        mine = 1 + test_rank;
+        MPI_Scan(&mine, to, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        CHECK(*to == (test_rank + 1) * (test_rank + 2) / 2, "rank %d: scan %d", one, *to);
+    }
+    return test_end();
+}

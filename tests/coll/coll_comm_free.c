@@ -1,0 +1,64 @@
+/* Freeing a communicator waits for nobody: the root frees it right after a Bcast, a leaf after a
+ * Reduce or a Gather, and then sends the message for which the others wait before they take part.
+ * Communicators made meanwhile do not disturb what is still under way on it. */
+#include "kinds.h"
+
+enum { CALLS = 6, TIMES = 12, N = 60 };
+
+static void token(bool send, int root)
+{
+    int t = 1;
+    for (int r = 0; r < test_size; r++)
+        if ((test_rank == root) != (r == root)) {
+            if (send)
+                MPI_Send(&t, 1, MPI_INT, r, 4, MPI_COMM_WORLD);
+            else
+                MPI_Recv(&t, 1, MPI_INT, r, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+}
+
+static void small_and_own(void)
+{
+    MPI_Comm self;
+    MPI_Comm_dup(MPI_COMM_SELF, &self);
+    for (int i = 0; i < CALLS; i++)
+        kinds_all(self, i, "of one rank");
+    MPI_Comm_free(&self);
+}
+
+int main(int argc, char **argv)
+{
+    coll_begin(&argc, &argv);
+    int data[N], sum[N], all[64 * N];
+    for (int i = 0; i < TIMES; i++) {
+        MPI_Comm comm;
+        int root = 0, kind = i % 3;
+        bool ahead = kind == 0 ? test_rank == root : test_rank != root;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        for (int call = 0; call < CALLS; call++)
+            kinds_all(comm, i + call, "before it is freed");
+        for (int e = 0; e < N; e++)
+            data[e] = kind == 0 && test_rank != root ? -1 : i + e;
+        if (!ahead)
+            token(false, root);
+        if (kind == 0)
+            MPI_Bcast(data, N, MPI_INT, root, comm);
+        else if (kind == 1)
+            MPI_Reduce(data, sum, N, MPI_INT, MPI_SUM, root, comm);
+        else
+            MPI_Gather(data, N, MPI_INT, all, N, MPI_INT, root, comm);
+        MPI_Comm_free(&comm);
+        if (ahead) {
+            small_and_own();
+            token(true, root);
+        }
+        for (int e = 0; e < N; e++) {
+            kinds_expect(data[e], i + e, "bcast", "one that is freed");
+            if (kind == 1 && test_rank == root)
+                kinds_expect(sum[e], test_size * (i + e), "reduce", "one that is freed");
+            for (int r = 0; kind == 2 && test_rank == root && r < test_size; r++)
+                kinds_expect(all[r * N + e], i + e, "gather", "one that is freed");
+        }
+    }
+    return test_end();
+}

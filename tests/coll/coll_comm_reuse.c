@@ -1,0 +1,33 @@
+/* A handle, and whatever a host counts communicators by, comes back for another group: another
+ * order, another size, other members. Nothing of the one before is left, not even what a rank that
+ * ran ahead had put there. */
+#include "kinds.h"
+
+enum { TIMES = 120 };
+
+int main(int argc, char **argv)
+{
+    coll_begin(&argc, &argv);
+    for (int i = 0; i < TIMES; i++) {
+        MPI_Comm comm;
+        int colour = i % 4 == 0   ? 0
+                     : i % 4 == 1 ? test_rank / 2
+                     : i % 4 == 2 ? test_rank % 2
+                                  : (test_rank == i / 4 % test_size);
+        MPI_Comm_split(MPI_COMM_WORLD, colour, i % 5 ? -test_rank : test_rank, &comm);
+        int me, size, value = -1, calls = i % 3 * 6;
+        MPI_Comm_rank(comm, &me);
+        MPI_Comm_size(comm, &size);
+        for (int call = 0; call < calls; call++)
+            kinds_all(comm, i + call, "a new group");
+        /* The last call lets the root be long gone. */
+        value = me == 0 ? i : -1;
+        MPI_Bcast(&value, 1, MPI_INT, 0, comm);
+        kinds_expect(value, i, "the last bcast", "a new group");
+        value = me;
+        MPI_Gather(&value, 1, MPI_INT, (int[64]){0}, 1, MPI_INT, i % size, comm);
+        MPI_Comm_free(&comm);
+        CHECK(comm == MPI_COMM_NULL);
+    }
+    return test_end();
+}

@@ -1,0 +1,58 @@
+/* Ways to die, for tests/memory/killed. Writes its process id into the file DIE_PIDS, then rank 1
+ * does what the argument says, while the others wait for it.
+ *
+ *   coll_die barrier        of SIGKILL; the others wait in a barrier
+ *   coll_die allreduce      of SIGKILL; the others wait in a large allreduce, in the middle of it
+ *   coll_die mpi_abort      calls MPI_Abort; the others wait in a bcast
+ *   coll_die leave STATUS   exits without MPI_Finalize; the others wait in a gather
+ */
+#include "coll.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+enum { LARGE = 1 << 20 };
+
+static void note_pid(void)
+{
+    const char *path = getenv("DIE_PIDS");
+    int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT, 0600) : -1;
+    if (fd >= 0) {
+        dprintf(fd, "%d\n", getpid());
+        close(fd);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    coll_begin(&argc, &argv);
+    const char *how = argc > 1 ? argv[1] : "barrier";
+    bool victim = test_rank == 1;
+    double *out = calloc(LARGE, sizeof *out), *in = calloc(LARGE, sizeof *in);
+    note_pid();
+    coll_warm(MPI_COMM_WORLD);
+    if (victim && !strcmp(how, "allreduce")) { /* dies inside it, of a signal that comes then */
+        signal(SIGALRM, SIG_DFL);
+        ualarm(50000, 0);
+        for (;;)
+            MPI_Allreduce(out, in, LARGE, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    }
+    if (victim) {
+        usleep(100000); /* the others wait */
+        if (!strcmp(how, "barrier"))
+            kill(getpid(), SIGKILL);
+        if (!strcmp(how, "mpi_abort"))
+            MPI_Abort(MPI_COMM_WORLD, 3);
+        if (!strcmp(how, "leave"))
+            exit(atoi(argv[2]));
+    }
+    if (!strcmp(how, "barrier"))
+        MPI_Barrier(MPI_COMM_WORLD);
+    else if (!strcmp(how, "mpi_abort"))
+        MPI_Bcast(out, 1, MPI_DOUBLE, 1, MPI_COMM_WORLD);
+    else if (!strcmp(how, "leave"))
+        MPI_Gather(out, 1, MPI_DOUBLE, in, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    for (;;)
+        MPI_Allreduce(out, in, LARGE, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}

@@ -1,0 +1,195 @@
+/* Derived datatypes: one of every constructor at this rank, another one there, of the same
+ * signature. What the type leaves out is not touched. */
+#include "coll.h"
+#include "layouts.h"
+
+static MPI_Comm comm;
+static struct layouts all;
+enum { COPIES = 3, BYTES = ELEMENTS * (int)sizeof(int) };
+
+struct place {
+    char *room, *at;
+};
+
+/* Room for a layout per rank, each LAYOUT_ROOM wide. */
+static struct place room_make(int blocks, bool allocated)
+{
+    struct place p;
+    size_t bytes = (size_t)blocks * LAYOUT_ROOM;
+    p.room = allocated ? window_memory(bytes) : malloc(bytes);
+    memset(p.room, COLL_MARK, bytes);
+    p.at = p.room + LAYOUT_AT;
+    return p;
+}
+
+static void room_free(struct place *p, bool allocated)
+{
+    if (allocated)
+        MPI_Free_mem(p->room);
+    else
+        free(p->room);
+}
+
+/* Elements of the block at `at`, by MPI_Pack and MPI_Unpack. */
+static void put(const struct layout *l, char *at, int from, int to)
+{
+    char packed[BYTES];
+    int position = 0;
+    coll_fill(packed, BYTES, from, to);
+    MPI_Unpack(packed, BYTES, &position, at, l->count, l->type, MPI_COMM_SELF);
+}
+
+static void expect(const struct layout *l, const char *what, char *at, int from, int to)
+{
+    char packed[BYTES + 64], text[200];
+    int position = 0;
+    MPI_Pack(at, l->count, l->type, packed, sizeof packed, &position, MPI_COMM_SELF);
+    CHECK(position == BYTES, "%s: %d bytes", l->name, position);
+    snprintf(text, sizeof text, "%s, %s", what, l->name);
+    coll_expect(text, packed, BYTES, from, to);
+}
+
+/* Bytes of the room that are not MARKs: no more than the elements. */
+static void expect_holes(const struct layout *l, const char *what, const struct place *p)
+{
+    int written = 0;
+    for (int i = 0; i < LAYOUT_ROOM; i++)
+        written += p->room[i] != COLL_MARK;
+    CHECK(written <= BYTES, "%s, %s: %d bytes were written", what, l->name, written);
+}
+
+static const struct layout *layout_of(int rank, int i)
+{
+    return &all.list[(i + rank * 11) % all.count];
+}
+
+static void bcast(int i, int root, bool allocated)
+{
+    const struct layout *l = layout_of(test_rank, i);
+    struct place p = room_make(1, allocated);
+    coll_turn++;
+    if (test_rank == root)
+        put(l, p.at, root, 0);
+    MPI_Bcast(p.at, l->count, l->type, root, comm);
+    expect(l, "bcast", p.at, root, 0);
+    expect_holes(l, "bcast", &p);
+    room_free(&p, allocated);
+}
+
+/* Several of them one behind the other need an extent that holds them. */
+static bool repeats(const struct layout *l)
+{
+    MPI_Aint low, extent, true_low, true_extent;
+    MPI_Type_get_extent(l->type, &low, &extent);
+    MPI_Type_get_true_extent(l->type, &true_low, &true_extent);
+    return low == 0 && true_low >= 0 && extent >= true_low + true_extent &&
+           extent * l->count * test_size < LAYOUT_ROOM;
+}
+
+static void gather(int i, int root, bool allocated)
+{
+    const struct layout *out = layout_of(test_rank, i), *in = layout_of(root, i + 5);
+    MPI_Aint low, extent;
+    struct place p = room_make(1, allocated), q = {0};
+    coll_turn++;
+    put(out, p.at, test_rank, root);
+    if (!repeats(in))
+        in = &all.list[0];
+    MPI_Type_get_extent(in->type, &low, &extent);
+    if (test_rank == root)
+        q = room_make(2, !allocated);
+    MPI_Gather(p.at, out->count, out->type, q.at, in->count, in->type, root, comm);
+    for (int r = 0; q.at && r < test_size; r++)
+        expect(in, "gather", q.at + r * in->count * extent, r, root);
+    /* and back, from where they are now */
+    coll_turn++;
+    for (int r = 0; q.at && r < test_size; r++)
+        put(in, q.at + r * in->count * extent, root, r);
+    MPI_Scatter(q.at, in->count, in->type, p.at, out->count, out->type, root, comm);
+    expect(out, "scatter", p.at, root, test_rank);
+    expect_holes(out, "scatter", &p);
+    room_free(&p, allocated);
+    if (q.at)
+        room_free(&q, !allocated);
+}
+
+static void alltoallw(int i, bool allocated)
+{
+    struct place p = room_make(test_size, allocated), q = room_make(test_size, !allocated);
+    int out_counts[16], in_counts[16], at[16];
+    MPI_Datatype out_types[16], in_types[16];
+    coll_turn++;
+    for (int r = 0; r < test_size; r++) {
+        const struct layout *out = layout_of(r + test_rank, i), *in = layout_of(r, i + 3);
+        out_counts[r] = out->count, out_types[r] = out->type;
+        in_counts[r] = in->count, in_types[r] = in->type;
+        at[r] = r * LAYOUT_ROOM;
+        put(out, p.at + at[r], test_rank, r);
+    }
+    MPI_Alltoallw(p.at, out_counts, at, out_types, q.at, in_counts, at, in_types, comm);
+    for (int r = 0; r < test_size; r++)
+        expect(layout_of(r, i + 3), "alltoallw", q.at + at[r], r, test_rank);
+    room_free(&p, allocated);
+    room_free(&q, !allocated);
+}
+
+static void allgather(int i, bool allocated)
+{
+    const struct layout *out = layout_of(test_rank, i), *in = layout_of(test_rank, i + 7);
+    MPI_Aint low, extent;
+    struct place p = room_make(1, allocated), q = room_make(2, !allocated);
+    coll_turn++;
+    put(out, p.at, test_rank, 0);
+    if (!repeats(in))
+        in = &all.list[1];
+    MPI_Type_get_extent(in->type, &low, &extent);
+    MPI_Allgather(p.at, out->count, out->type, q.at, in->count, in->type, comm);
+    for (int r = 0; r < test_size; r++)
+        expect(in, "allgather", q.at + r * in->count * extent, r, 0);
+    room_free(&p, allocated);
+    room_free(&q, !allocated);
+}
+
+/* Columns of a large matrix here, one row of it there: more than fits into any one piece. */
+static void matrix(int n, int root)
+{
+    MPI_Datatype column;
+    struct buffer b = buffer_make((size_t)n * (size_t)n * sizeof(int));
+    int *m = (int *)b.data;
+    MPI_Type_vector(n, 1, n, MPI_INT, &column);
+    MPI_Type_commit(&column);
+    coll_turn++;
+    int across = test_rank == root ? n : 1; /* the root has a column, the others a row */
+    for (int i = 0; i < n && test_rank == root; i++)
+        m[i * across] = i * 3 + (int)coll_turn;
+    MPI_Bcast(m, test_rank == root ? 1 : n, test_rank == root ? column : MPI_INT, root, comm);
+    int wrong = 0;
+    for (int i = 0; i < n; i++)
+        wrong += m[i * across] != i * 3 + (int)coll_turn;
+    CHECK(!wrong, "%d of a column of %d", wrong, n);
+    CHECK(coll_untouched((char *)&m[(n - 1) * across + 1], b.data + b.bytes));
+    MPI_Type_free(&column);
+    buffer_free(&b);
+}
+
+int main(int argc, char **argv)
+{
+    coll_begin(&argc, &argv);
+    comm = MPI_COMM_WORLD;
+    coll_warm(comm);
+    layouts_make(&all, MPI_INT);
+    for (int i = 0; i < all.count; i++) {
+        for (int root = 0; root < test_size; root++) {
+            bcast(i, root, i % 2);
+            gather(i, root, (i + test_rank) % 2);
+        }
+        alltoallw(i, (i + test_rank) % 2);
+        allgather(i, i % 3);
+    }
+    for (int root = 0; root < test_size; root++) {
+        matrix(30, root);
+        matrix(1100, root);
+    }
+    layouts_free(&all);
+    return test_end();
+}

@@ -1,0 +1,34 @@
+/* Parents and the two children that they spawn do collectives, each among themselves, between
+ * them, and all together.
+ *
+ *   coll_spawn COMMAND [ARGUMENT ...]   how to start a child, which runs this program too
+ */
+#include "kinds.h"
+
+enum { TIMES = 5 };
+
+int main(int argc, char **argv)
+{
+    coll_begin(&argc, &argv);
+    MPI_Comm other, together;
+    MPI_Comm_get_parent(&other);
+    int is_child = other != MPI_COMM_NULL, value, sum = -1;
+    for (int i = 0; i < TIMES; i++)
+        kinds_all(MPI_COMM_WORLD, i, "the world");
+    if (!is_child)
+        MPI_Comm_spawn(argv[1], argv + 2, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other,
+                       MPI_ERRCODES_IGNORE);
+    for (int i = 0; i < TIMES; i++) {
+        value = 10 * is_child + test_rank;
+        MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, other);
+        CHECK(sum == (is_child ? 1 : 21), "between parents and children: %d", sum);
+    }
+    MPI_Intercomm_merge(other, is_child, &together);
+    for (int i = 0; i < TIMES; i++) {
+        kinds_all(together, i, "all together");
+        kinds_all(MPI_COMM_WORLD, i, "the world again");
+    }
+    MPI_Comm_free(&together);
+    MPI_Comm_disconnect(&other);
+    return test_end();
+}

@@ -1,0 +1,37 @@
+/* Threads make communicators, do a few collectives that wait for nobody, and free them at once
+ * (H14, H25): an implementation may still be about to get to know them. */
+#include "kinds.h"
+#include "threads.h"
+
+enum { THREADS = 4, TIMES = 60 };
+
+static MPI_Comm comms[THREADS];
+
+static void *work(void *number)
+{
+    intptr_t t = (intptr_t)number;
+    for (int i = 0; i < TIMES; i++) {
+        MPI_Comm comm;
+        MPI_Comm_dup(comms[t], &comm);
+        for (int call = 0; call < 2 + i % 3; call++) {
+            int value = test_rank ? -1 : i + call;
+            MPI_Bcast(&value, 1, MPI_INT, 0, comm);
+            kinds_expect(value, i + call, "bcast", "one that is freed at once");
+        }
+        MPI_Comm_free(&comm);
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    if (!threads_begin(&argc, &argv))
+        return TEST_SKIPPED;
+    for (int t = 0; t < THREADS; t++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[t]);
+    threads_run(THREADS, work);
+    for (int t = 0; t < THREADS; t++)
+        MPI_Comm_free(&comms[t]);
+    kinds_all(MPI_COMM_WORLD, 1, "world");
+    return test_end();
+}

@@ -1,0 +1,251 @@
+/* User-defined operations, commutative or not, are applied in the order of the ranks; on datatypes
+ * with holes, which keep what they hold, and with extents and lower bounds of their own. The
+ * function is given the datatype of the call.
+ *
+ *   coll_user_ops [large]   also long data with a lower bound, where Open MPI 4.1 alone crashes
+ */
+#include "coll.h"
+
+#include <stddef.h>
+
+enum { MODULUS = 9973 };
+
+static MPI_Comm comm;
+static MPI_Datatype expected_type;
+static int wrong_types;
+
+/* Matrices of 2 by 2: their product is associative, but its order matters. */
+struct matrix {
+    int a, b, c, d;
+};
+
+static struct matrix times(struct matrix x, struct matrix y)
+{
+    return (struct matrix){(x.a * y.a + x.b * y.c) % MODULUS, (x.a * y.b + x.b * y.d) % MODULUS,
+                           (x.c * y.a + x.d * y.c) % MODULUS, (x.c * y.b + x.d * y.d) % MODULUS};
+}
+
+/* The same with a hole between, of which there are two kinds: in the structure, and behind it. */
+struct loose {
+    int a;
+    char hole[8];
+    int b, c;
+    char other_hole[4];
+    int d;
+};
+
+static void multiply(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    struct matrix *x = in, *y = inout;
+    wrong_types += *type != expected_type;
+    for (int i = 0; i < *count; i++)
+        y[i] = times(x[i], y[i]);
+}
+
+static struct matrix tight(const struct loose *l)
+{
+    return (struct matrix){l->a, l->b, l->c, l->d};
+}
+
+static void multiply_loose(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    struct loose *x = in, *y = inout;
+    wrong_types += *type != expected_type;
+    for (int i = 0; i < *count; i++) {
+        struct matrix m = times(tight(&x[i]), tight(&y[i]));
+        y[i].a = m.a, y[i].b = m.b, y[i].c = m.c, y[i].d = m.d;
+    }
+}
+
+/* Every other int of a buffer whose data begins 16 bytes behind its address. */
+enum { STRIDE = 3, LEAD = 4, SPREAD_MAX = 1500 };
+
+static void add_spread(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    int *x = in, *y = inout;
+    wrong_types += *type != expected_type;
+    for (int i = 0; i < *count; i++)
+        y[LEAD + i * STRIDE] += x[LEAD + i * STRIDE];
+}
+
+static struct matrix element(int rank, int i)
+{
+    unsigned h = (unsigned)(rank * 7919 + i * 104729 + (int)coll_turn) * 2654435761u;
+    return (struct matrix){(int)(h >> 8) % MODULUS, (int)(h >> 12) % MODULUS,
+                           (int)(h >> 16) % MODULUS, (int)(h >> 4) % MODULUS};
+}
+
+static struct matrix product(int ranks, int i)
+{
+    struct matrix m = element(0, i);
+    for (int r = 1; r < ranks; r++)
+        m = times(m, element(r, i));
+    return m;
+}
+
+static bool same(struct matrix x, struct matrix y)
+{
+    return !memcmp(&x, &y, sizeof x);
+}
+
+static bool marks(const char *hole, size_t bytes)
+{
+    return coll_untouched(hole, hole + bytes);
+}
+
+static void check_tight(const struct matrix *got, int ranks, int first, int n, const char *what)
+{
+    for (int i = 0; i < n; i++)
+        if (!same(got[i], product(ranks, first + i))) {
+            CHECK(!"equal", "%s: element %d of %d", what, i, n);
+            return;
+        }
+}
+
+static void matrices(int n, MPI_Datatype type, MPI_Op op)
+{
+    struct buffer out = buffer_make((size_t)(n * test_size) * sizeof(struct matrix));
+    struct buffer in = buffer_make((size_t)(n * test_size) * sizeof(struct matrix));
+    struct matrix *mine = (struct matrix *)out.data, *got = (struct matrix *)in.data;
+    int counts[16], first = 0;
+    coll_turn++;
+    expected_type = type;
+    for (int i = 0; i < n * test_size; i++)
+        mine[i] = element(test_rank, i);
+    for (int root = 0; root < test_size; root++) {
+        MPI_Reduce(mine, got, n, type, op, root, comm);
+        if (test_rank == root)
+            check_tight(got, test_size, 0, n, "reduce");
+    }
+    MPI_Allreduce(mine, got, n, type, op, comm);
+    check_tight(got, test_size, 0, n, "allreduce");
+    MPI_Scan(mine, got, n, type, op, comm);
+    check_tight(got, test_rank + 1, 0, n, "scan");
+    MPI_Exscan(mine, got, n, type, op, comm);
+    if (test_rank)
+        check_tight(got, test_rank, 0, n, "exscan");
+    MPI_Reduce_scatter_block(mine, got, n, type, op, comm);
+    check_tight(got, test_size, test_rank * n, n, "reduce_scatter_block");
+    for (int r = 0; r < test_size; r++)
+        counts[r] = r % 2 ? n : n / 3;
+    for (int r = 0; r < test_rank; r++)
+        first += counts[r];
+    MPI_Reduce_scatter(mine, got, counts, type, op, comm);
+    check_tight(got, test_size, first, counts[test_rank], "reduce_scatter");
+    buffer_free(&out);
+    buffer_free(&in);
+}
+
+static void check_loose(const struct loose *got, int ranks, int n, const char *what)
+{
+    for (int i = 0; i < n; i++) {
+        bool equal = same(tight(&got[i]), product(ranks, i));
+        bool kept = marks(got[i].hole, sizeof got[i].hole) &&
+                    marks(got[i].other_hole, sizeof got[i].other_hole);
+        if (!equal || !kept) {
+            CHECK(equal, "%s: element %d of %d with holes", what, i, n);
+            CHECK(kept, "%s: a hole of element %d of %d", what, i, n);
+            return;
+        }
+    }
+}
+
+static void with_holes(int n, MPI_Datatype type, MPI_Op op)
+{
+    struct buffer out = buffer_make((size_t)n * sizeof(struct loose));
+    struct loose *mine = (struct loose *)out.data;
+    coll_turn++;
+    expected_type = type;
+    for (int i = 0; i < n; i++) {
+        struct matrix m = element(test_rank, i);
+        mine[i].a = m.a, mine[i].b = m.b, mine[i].c = m.c, mine[i].d = m.d;
+    }
+    for (int call = 0; call < 4; call++) {
+        struct buffer in = buffer_make((size_t)n * sizeof(struct loose));
+        struct loose *got = (struct loose *)in.data;
+        int root = n % test_size;
+        if (call == 0)
+            MPI_Allreduce(mine, got, n, type, op, comm);
+        else if (call == 1)
+            MPI_Reduce(mine, got, n, type, op, root, comm);
+        else if (call == 2)
+            MPI_Scan(mine, got, n, type, op, comm);
+        else
+            MPI_Exscan(mine, got, n, type, op, comm);
+        if (call == 0 || (call == 1 && test_rank == root))
+            check_loose(got, test_size, n, "whole");
+        else if (call >= 2 && test_rank + 3 - call > 0)
+            check_loose(got, test_rank + 3 - call, n, call == 2 ? "scan" : "exscan");
+        buffer_free(&in);
+    }
+    buffer_free(&out);
+}
+
+static void spread(int n, MPI_Datatype type, MPI_Op op)
+{
+    size_t bytes = (size_t)(LEAD + n * STRIDE) * sizeof(int);
+    struct buffer out = buffer_make(bytes), in = buffer_make(bytes);
+    int *mine = (int *)out.data, *got = (int *)in.data, wrong = 0, touched = 0;
+    coll_turn++;
+    expected_type = type;
+    for (int i = 0; i < n; i++)
+        mine[LEAD + i * STRIDE] = test_rank * 1000 + i;
+    MPI_Allreduce(mine, got, n, type, op, comm);
+    for (int i = 0; i < n; i++) {
+        wrong += got[LEAD + i * STRIDE] != test_size * (test_size - 1) / 2 * 1000 + test_size * i;
+        touched += !marks((char *)&got[LEAD + i * STRIDE + 1], (STRIDE - 1) * sizeof(int));
+    }
+    CHECK(!wrong && !touched, "spread: %d of %d are wrong, %d holes", wrong, n, touched);
+    CHECK(marks(in.data, LEAD * sizeof(int)));
+    MPI_Reduce(mine, got, n, type, op, test_size - 1, comm);
+    MPI_Scan(MPI_IN_PLACE, mine, n, type, op, comm);
+    wrong = 0;
+    for (int i = 0; i < n; i++)
+        wrong +=
+            mine[LEAD + i * STRIDE] != test_rank * (test_rank + 1) / 2 * 1000 + (test_rank + 1) * i;
+    CHECK(!wrong, "scan of spread: %d of %d are wrong", wrong, n);
+    buffer_free(&out);
+    buffer_free(&in);
+}
+
+int main(int argc, char **argv)
+{
+    static const int counts[] = {1, 2, 9, 130, 1500, 20000};
+    MPI_Datatype matrix, loose, part, one, commit;
+    MPI_Op ordered, ordered_loose, any_order;
+    coll_begin(&argc, &argv);
+    comm = MPI_COMM_WORLD;
+    coll_warm(comm);
+    MPI_Type_contiguous(4, MPI_INT, &matrix);
+    MPI_Type_commit(&matrix);
+    int lengths[] = {1, 2, 1};
+    MPI_Aint places[] = {offsetof(struct loose, a), offsetof(struct loose, b),
+                         offsetof(struct loose, d)};
+    MPI_Datatype ints[] = {MPI_INT, MPI_INT, MPI_INT};
+    MPI_Type_create_struct(3, lengths, places, ints, &part);
+    MPI_Type_create_resized(part, 0, sizeof(struct loose), &loose);
+    MPI_Type_commit(&loose);
+    MPI_Type_free(&part);
+    MPI_Aint lead[] = {LEAD * sizeof(int)};
+    MPI_Type_create_hindexed(1, (int[]){1}, lead, MPI_INT, &commit);
+    MPI_Type_create_resized(commit, -4, STRIDE * sizeof(int), &one);
+    MPI_Type_commit(&one);
+    MPI_Type_free(&commit);
+    MPI_Op_create(multiply, 0, &ordered);
+    MPI_Op_create(multiply_loose, 0, &ordered_loose);
+    MPI_Op_create(add_spread, 1, &any_order);
+    for (int c = 0; c < (int)(sizeof counts / sizeof *counts); c++) {
+        matrices(counts[c], matrix, ordered);
+        with_holes(counts[c], loose, ordered_loose);
+        if (counts[c] <= SPREAD_MAX || argc > 1)
+            spread(counts[c], one, any_order);
+    }
+    CHECK(!wrong_types, "the function was called with another datatype %d times", wrong_types);
+    MPI_Op_free(&ordered);
+    MPI_Op_free(&ordered_loose);
+    MPI_Op_free(&any_order);
+    MPI_Type_free(&matrix);
+    MPI_Type_free(&loose);
+    MPI_Type_free(&one);
+    return test_end();
+}

@@ -1,0 +1,42 @@
+/* More ranks than processors (H12), and what a rank takes of them. To be included before others. */
+#ifndef CROWD_H
+#define CROWD_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "test.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+/* Of the first two of the processors that we have. */
+static inline void share_processors(void)
+{
+    cpu_set_t ours, two;
+    sched_getaffinity(0, sizeof ours, &ours);
+    CPU_ZERO(&two);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) < 2; cpu++)
+        if (CPU_ISSET(cpu, &ours))
+            CPU_SET(cpu, &two);
+    sched_setaffinity(0, sizeof two, &two);
+}
+
+/* Of all threads. */
+static inline double processor_seconds(void)
+{
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+           (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
+}
+
+/* Of this thread: giving way to others is none. */
+static inline long sleeps(void)
+{
+    struct rusage use;
+    getrusage(RUSAGE_THREAD, &use);
+    return use.ru_nvcsw;
+}
+
+#endif
