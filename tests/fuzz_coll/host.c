@@ -45,9 +45,16 @@ static bool scatters_derived(const struct call *c)
     return scatters && c->user && c->user->parts > 1;
 }
 
+/* Takes MPI_IN_PLACE for an address. */
+static bool reduces_in_place(const struct call *c)
+{
+    return c->collective == REDUCE && c->asks_in_place && c->root;
+}
+
 bool host_corrupts(const struct call *c)
 {
-    return scatters_derived(c) && packed_bytes(c, c->size * c->units) > 8000;
+    return (scatters_derived(c) || (reduces_in_place(c) && c->user)) &&
+           packed_bytes(c, c->size * c->units) > 8000;
 }
 
 long host_most_derived(const struct call *c)
@@ -62,13 +69,10 @@ bool host_is_wrong(const struct call *c)
     /* One rank: ignores the displacement. */
     if (c->collective == ALLGATHERV && c->size == 1)
         return true;
-    /* Takes MPI_IN_PLACE for an address. */
-    if (c->collective == REDUCE && c->asks_in_place && c->root)
-        return true;
     /* Truncates long messages of pairs with holes. */
     if (b->kind == PAIR && b->value.size + b->index.size < b->extent)
         return true;
-    if (scatters_derived(c))
+    if (scatters_derived(c) || reduces_in_place(c))
         return true;
     if (!c->form->reduces || c->user)
         return false;

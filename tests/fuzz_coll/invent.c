@@ -63,16 +63,17 @@ static int pick_present(struct rng *r)
     return i;
 }
 
-/* Open MPI 4.1 alone takes elements in another order where they do not lie in that of the type. */
-static bool goes_back(const struct layout *l)
+/* Open MPI 4.1 alone misplaces elements of types that lie in another order than the type names
+ * them, or closer than they are long. */
+static bool is_odd(const struct layout *l)
 {
-    bool back = l->stride < 0 || l->true_low < 0;
-    for (long i = 1;
-         (l->lengths && l->constructor >= INDEXED && l->constructor <= STRUCT) && i < l->count; i++)
-        back |= l->places[i] < l->places[i - 1];
+    bool odd = l->stride < 0 || l->true_low < 0 || layout_extent(l) < l->true_high - l->true_low;
+    bool placed = l->constructor >= INDEXED && l->constructor <= STRUCT;
+    for (long i = 1; placed && i < l->count; i++)
+        odd |= l->places[i] < l->places[i - 1];
     for (long i = 0; l->children && i < l->count; i++)
-        back |= goes_back(l->children[i]);
-    return back || (l->child && goes_back(l->child));
+        odd |= is_odd(l->children[i]);
+    return odd || (l->child && is_odd(l->child));
 }
 
 /* Copies one behind the other are apart, however many. */
@@ -101,7 +102,7 @@ static void pick_user_op(struct call *c, struct rng *r, const struct profile *p)
     long grain = basics[c->basic].extent;
     do
         c->layout = layout_random(r, c->user->parts, &unit, derived ? p->depth : 0, grain);
-    while (!can_repeat(c->layout) || (p->tame && goes_back(c->layout)));
+    while (!can_repeat(c->layout) || (p->tame && is_odd(c->layout)));
     c->unit.parts = c->user->parts;
     for (int i = 0; i < c->unit.parts; i++)
         c->unit.basic[i] = c->basic;
@@ -266,7 +267,7 @@ static bool try_side(struct call *c, const struct profile *p, struct rng *r, str
                      bool sends, int tries)
 {
     const struct layout *common = NULL;
-    bool plain = true, back = false;
+    bool plain = true, odd = false;
     for (int i = 0; i < side->blocks; i++) {
         struct block *b = &side->block[i];
         int peer = side->shape == ONE ? c->root : i;
@@ -276,7 +277,7 @@ static bool try_side(struct call *c, const struct profile *p, struct rng *r, str
                 c, p, r, c->form->spread == NEITHER || side->shape == ONE ? n : c->step, tries);
         set_block(c, b, common, n);
         plain &= common->constructor == PREDEFINED;
-        back |= !c->layout && goes_back(common);
+        odd |= !c->layout && is_odd(common);
         side->align = common->align > side->align ? common->align : side->align;
     }
     if (side->shape == COUNTED || side->shape == TYPED)
@@ -286,7 +287,7 @@ static bool try_side(struct call *c, const struct profile *p, struct rng *r, str
     struct pieces all = joined(side);
     side->low = all.low;
     side->high = all.high;
-    return plain || (pieces_disjoint(&all) && !(p->tame && back));
+    return plain || (pieces_disjoint(&all) && !(p->tame && odd));
 }
 
 static void make_side(struct call *c, const struct profile *p, struct rng *r, struct side *side,
@@ -321,7 +322,7 @@ void call_invent(struct call *c, const struct profile *p)
         receive = NOTHING;
     make_side(c, p, &r, &c->send, send, true);
     make_side(c, p, &r, &c->receive, receive, c->in_place && c->form->reduces);
-    c->large = chance(&r, p->large);
+    c->large = MPI_VERSION >= 4 && chance(&r, p->large);
 }
 
 /* ---- text ---- */
