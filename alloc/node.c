@@ -1,5 +1,6 @@
 #include "alloc/node.h"
 
+#include "alloc/reach.h"
 #include "core/config.h"
 #include "core/say.h"
 
@@ -197,8 +198,8 @@ void node_enter(const struct job *job)
         sync_pause(&wait);
 }
 
-/* Receive, waiting if need be. False: the peer is gone or sent something else. */
-static bool receive(int connection, void *to, size_t size, int *file)
+/* Receive if something has come. */
+static ssize_t receive_now(int connection, void *to, size_t size, int *file)
 {
     union {
         char space[CMSG_SPACE(sizeof(int))];
@@ -209,14 +210,25 @@ static bool receive(int connection, void *to, size_t size, int *file)
                              .msg_iovlen = 1,
                              .msg_control = file ? control.space : NULL,
                              .msg_controllen = file ? sizeof control.space : 0};
-    struct sync_wait wait = SYNC_WAIT;
-    ssize_t got;
-    while ((got = recvmsg(connection, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC)) < 0 &&
-           (errno == EAGAIN || errno == EINTR))
-        sync_pause(&wait);
+    ssize_t got = recvmsg(connection, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     struct cmsghdr *part = file && got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
     if (part && part->cmsg_type == SCM_RIGHTS)
         memcpy(file, CMSG_DATA(part), sizeof *file);
+    return got;
+}
+
+/* Receive, waiting if need be. False: the peer is gone or sent something else. The kernel looks for
+ * data first and then for the end: of a peer that sends and closes in between we hear the end
+ * before the data. So who hears the end asks once more. */
+static bool receive(int connection, void *to, size_t size, int *file)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    ssize_t got;
+    while ((got = receive_now(connection, to, size, file)) < 0 &&
+           (errno == EAGAIN || errno == EINTR))
+        sync_pause(&wait);
+    if (!got)
+        got = receive_now(connection, to, size, file);
     return got == (ssize_t)size;
 }
 
@@ -243,8 +255,10 @@ static bool transmit(int connection, const void *from, size_t size, int file)
 static int create_file(size_t size)
 {
     int fd = memfd_create("mpiaccel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
+    if (fd < 0) {
+        say(2, "no shared file: memfd_create: %m");
         return -1;
+    }
     if (ftruncate(fd, (off_t)size) ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
         say(2, "no shared file of %zu bytes: %m; see `ulimit -f`", size);
@@ -299,6 +313,7 @@ static void write_record(int world_rank)
     me->world_rank = world_rank;
     me->pid = getpid();
     me->asymmetric = rendezvous.asymmetric;
+    me->probe = reach_probe(&me->probe_address);
     sched_getaffinity(0, sizeof me->cpus, (cpu_set_t *)me->cpus);
 }
 
@@ -330,19 +345,20 @@ static uint32_t accept_all(int *members, uint32_t most, struct greeting *togethe
 static bool create_shared(uint32_t size, const struct greeting *together)
 {
     /* Of limited address space most stays the program's. */
+    size_t header = layout_header_size(size);
     size_t most = min_size(min_size(together->room / 8, most_in_all), file_limit());
-    if (most < layout_header_size(size))
-        return false;
-    most = (most - layout_header_size(size)) / size;
+    most = most > header ? (most - header) / size : 0;
     /* A small limit on the heap is kept where it is used; a slice also holds what windows share. */
     size_t heap = together->heap > least_slice ? together->heap : least_slice;
     size_t slice = min_size(round_up(min_size(heap, most_in_all), LAYOUT_PAGE) +
                                 min_size(most_control, heap / 8) + LAYOUT_GAP,
                             most);
     slice = round_down(slice, LAYOUT_PAGE);
-    if (slice < least_slice)
+    if (slice < least_slice) {
+        say(2, "no room for a shared file; see `ulimit -v` and `ulimit -f`");
         return false;
-    size_t file_size = layout_header_size(size) + size * slice;
+    }
+    size_t file_size = header + size * slice;
     rendezvous.file = create_file(file_size);
     if (rendezvous.file < 0 || !map_file(0, size, file_size))
         return false;
@@ -356,8 +372,9 @@ static bool create_shared(uint32_t size, const struct greeting *together)
     return true;
 }
 
-/* Make the offer to all and collect their answers. */
-static bool offer_to_all(const int *members, uint32_t count, bool shared, enum reason why_not)
+/* Make the offer to all and collect their answers. A member that it does not reach would answer
+ * nothing: its connection ends. */
+static bool offer_to_all(int *members, uint32_t count, bool shared, enum reason why_not)
 {
     bool all = shared;
     for (uint32_t i = 0; i < count; i++) {
@@ -368,11 +385,14 @@ static bool offer_to_all(const int *members, uint32_t count, bool shared, enum r
                               .why_not = why_not};
         if (!transmit(members[i], &offer, sizeof offer, shared ? rendezvous.file : -1)) {
             say(2, "the shared file cannot be sent to member %u: %m", i + 1);
+            close_fd(&members[i]);
             all = false;
         }
     }
     for (uint32_t i = 0; shared && i < count; i++) {
         char good = 0;
+        if (members[i] < 0)
+            continue;
         if (!receive(members[i], &good, 1, NULL) || !good) {
             say(2, "member %u could not take the shared file", i + 1);
             all = false;
@@ -402,7 +422,7 @@ static void lead(int world_rank)
     if (shared)
         sync_post(&node.header->verdict, all ? LAYOUT_COMPLETE : LAYOUT_PARTIAL);
     for (uint32_t i = 0; i < count; i++)
-        close(members[i]);
+        close_fd(&members[i]);
     free(members);
     if (!all)
         unmap_file(why_not);
@@ -413,8 +433,11 @@ static void lead(int world_rank)
 static bool header_is_good(void)
 {
     const struct layout_header *h = node.header;
-    return h->magic == LAYOUT_MAGIC && h->version == LAYOUT_VERSION && h->members == node.size &&
-           layout_size(h) == (size_t)(node.end - node.base);
+    if (h->magic == LAYOUT_MAGIC && h->version == LAYOUT_VERSION && h->members == node.size &&
+        layout_size(h) == (size_t)(node.end - node.base))
+        return true;
+    say(2, "the shared file was made by another version");
+    return false;
 }
 
 static void join(int world_rank)
@@ -422,6 +445,10 @@ static void join(int world_rank)
     struct offer offer = {0};
     bool heard = receive(rendezvous.leader, &offer, sizeof offer, &rendezvous.file) &&
                  offer.magic == LAYOUT_MAGIC;
+    if (!heard)
+        say(2, "no offer has come from the leader of this node");
+    else if (offer.file_size && rendezvous.file < 0)
+        say(2, "the shared file has not come; see `ulimit -n`");
     char good = heard && offer.file_size && rendezvous.file >= 0 &&
                 map_file(offer.me, offer.size, offer.file_size) && header_is_good();
     enum reason why = heard && offer.why_not < REASON_COUNT ? offer.why_not : REASON_NO_PLUGIN;

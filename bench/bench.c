@@ -57,14 +57,20 @@ static void share_flags(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static bool behind(int r, unsigned round)
+{
+    return (int)(atomic_load_explicit(&flag[r * LINE], memory_order_acquire) - round) < 0;
+}
+
+/* Release and acquire are all that a barrier owes. */
 void flag_barrier(int way, long n, size_t bytes)
 {
     static unsigned round;
     (void)way, (void)bytes;
     for (; n; n--) {
-        atomic_store(&flag[rank * LINE], ++round);
+        atomic_store_explicit(&flag[rank * LINE], ++round, memory_order_release);
         for (int r = 0; r < size; r++)
-            for (int polls = 0; (int)(atomic_load(&flag[r * LINE]) - round) < 0; polls++)
+            for (int polls = 0; r != rank && behind(r, round); polls++)
                 if (polls > POLLS)
                     sched_yield(); /* there may be more ranks than cores */
     }

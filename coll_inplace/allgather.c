@@ -8,23 +8,6 @@ static bool takes_rounds(const struct post *post)
     return post_kind(post) == POST_PIECES;
 }
 
-/* Our part, as far as it goes into one post. Returns whether peers read it where it lies. */
-static bool post_part(struct team *t, uint32_t op, struct buffer mine)
-{
-    size_t bytes = bytes_of(mine);
-    if (LIKELY(bytes <= TEAM_CELL)) {
-        team_post_data(t, op, mine, 0, bytes);
-        return false;
-    }
-    char *place = team_place(mine, bytes);
-    team_await_room(t);
-    if (place)
-        team_post_place(t, op, place, bytes);
-    else
-        team_post(t, op, POST_PIECES, bytes);
-    return place;
-}
-
 /* What one rank posts in pieces. */
 struct long_part {
     uint32_t rank;
@@ -65,8 +48,8 @@ enum coll_error coll_allgather(struct team *t, struct buffer mine, const struct 
     struct long_part parts[TEAM_RANKS_MAX];
     uint32_t count = 0;
     size_t longest = 0;
-    bool bound = false, binds = post_part(t, team_begin(t), mine);
-    uint32_t op = t->op;
+    uint32_t op = team_begin(t);
+    bool bound = false, binds = team_post_data(t, op, mine, STAY, 0) == POST_PLACE;
     for (uint32_t i = 0; i < t->size; i++) {
         uint32_t r = t->rank + i < t->size ? t->rank + i : t->rank + i - t->size;
         const struct post *post = team_hear(t, r, op);
@@ -76,7 +59,7 @@ enum coll_error coll_allgather(struct team *t, struct buffer mine, const struct 
             longest = bytes > longest ? bytes : longest;
         } else if (r != t->rank) {
             bound |= post_kind(post) == POST_PLACE;
-            error |= coll_take(block_of(all, r), 0, post_data(t, r, post), bytes);
+            error |= coll_take_post(t, r, op, post, block_of(all, r));
         }
     }
     team_all_did(t, op - 1);

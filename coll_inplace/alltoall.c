@@ -8,8 +8,7 @@
 static enum coll_error take(struct team *t, uint32_t op, uint32_t peer, const struct post *post,
                             const struct blocks *from)
 {
-    struct parcel parcel = parcel_for(t, peer, op, post, t->rank);
-    return coll_take(block_of(from, peer), 0, parcel_data(t, peer, op, post, parcel), parcel.bytes);
+    return parcel_take(t, peer, op, post, blocks_are_equal(from), block_of(from, peer));
 }
 
 static enum coll_error exchange(struct team *t, uint32_t op, uint32_t peer, const struct blocks *to,
@@ -18,7 +17,7 @@ static enum coll_error exchange(struct team *t, uint32_t op, uint32_t peer, cons
     const struct post *post = team_hear(t, peer, op);
     struct stream in = {.row = t->mine}, out = {.row = t->mine};
     if (post_kind(post) == POST_PIECES) {
-        struct parcel parcel = parcel_for(t, peer, op, post, t->rank);
+        struct parcel parcel = parcel_for(t, peer, op, post, t->rank, blocks_are_equal(from));
         in = stream_in(t, peer, block_of(from, peer), parcel.bytes, (uint32_t)parcel.where);
     }
     if (we_stream)
@@ -38,7 +37,7 @@ enum coll_error coll_alltoall(struct team *t, const struct blocks *to, const str
     if (t->size == 1)
         return error;
     uint32_t op = team_begin(t);
-    enum post_kind mine = parcels_post(t, op, to, in_place);
+    enum post_kind mine = parcels_post(t, op, to, in_place ? STAY_NEVER : STAY);
     bool bound = false, streams = mine == POST_PIECES;
     for (uint32_t i = 1; i < t->size; i++) {
         uint32_t r = t->rank + i < t->size ? t->rank + i : t->rank + i - t->size;

@@ -18,6 +18,43 @@ enum coll_error coll_take(struct buffer to, size_t first, const char *data, size
     return bytes > room ? COLL_TRUNCATE : COLL_OK;
 }
 
+/* From private memory, in parts where the data do not go into one piece. */
+static enum coll_error fetch(const struct team *t, uint32_t owner, place_t place, struct buffer to,
+                             size_t bytes)
+{
+    const struct typemap *map = typemap_to_move(to.map);
+    char part[TEAM_CELL];
+    if (map->contiguous)
+        return place_read(t, owner, place, 0, to.at + map->low, bytes) ? COLL_OK : COLL_UNREACHABLE;
+    for (size_t at = 0; at < bytes; at += sizeof part) {
+        size_t some = min_size(sizeof part, bytes - at);
+        if (!place_read(t, owner, place, at, part, some))
+            return COLL_UNREACHABLE;
+        buffer_write(to, at, part, some);
+    }
+    return COLL_OK;
+}
+
+enum coll_error coll_take_place(const struct team *t, uint32_t owner, place_t place,
+                                struct buffer to, size_t bytes)
+{
+    const char *here = place_shared(place);
+    if (here)
+        return coll_take(to, 0, here, bytes);
+    size_t room = bytes_of(to);
+    enum coll_error error = fetch(t, owner, place, to, min_size(bytes, room));
+    return bytes > room ? error | COLL_TRUNCATE : error;
+}
+
+enum coll_error coll_take_post(struct team *t, uint32_t rank, uint32_t op, const struct post *post,
+                               struct buffer to)
+{
+    size_t bytes = post_bytes(post);
+    if (post_kind(post) == POST_PLACE)
+        return coll_take_place(t, rank, post_place(post), to, bytes);
+    return coll_take(to, 0, post_data(t, rank, op, post), bytes);
+}
+
 enum coll_error coll_copy(struct buffer to, struct buffer from)
 {
     size_t bytes = bytes_of(from), room = bytes_of(to);
@@ -73,22 +110,12 @@ static enum coll_error take_pieces(struct team *t, struct buffer data, size_t by
 
 static void send(struct team *t, uint32_t op, struct buffer data)
 {
-    size_t bytes = bytes_of(data);
-    if (LIKELY(bytes <= TEAM_CELL)) {
-        team_post_data(t, op, data, 0, bytes);
-        team_end(t);
-        return;
-    }
-    char *place = team_place(data, bytes);
-    team_await_room(t);
-    if (place) {
-        team_post_place(t, op, place, bytes);
+    enum post_kind kind = team_post_data(t, op, data, STAY_LONG, 0);
+    if (kind == POST_PLACE)
         team_await_all(t, op);
-        team_end(t);
-    } else {
-        team_post(t, op, POST_PIECES, bytes);
-        send_pieces(t, data, bytes);
-    }
+    else if (kind == POST_PIECES)
+        send_pieces(t, data, bytes_of(data));
+    team_end(t);
 }
 
 enum coll_error coll_bcast(struct team *t, struct buffer data, uint32_t root)
@@ -104,9 +131,7 @@ enum coll_error coll_bcast(struct team *t, struct buffer data, uint32_t root)
     size_t bytes = post_bytes(post);
     if (post_kind(post) == POST_PIECES)
         return take_pieces(t, data, bytes, root);
-    const char *from =
-        post_kind(post) == POST_CELL ? cell_of(t->row[root], op) : post_data(t, root, post);
-    enum coll_error error = coll_take(data, 0, from, bytes);
+    enum coll_error error = coll_take_post(t, root, op, post, data);
     if (post_kind(post) == POST_PLACE)
         team_done(t, op);
     else

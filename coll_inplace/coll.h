@@ -10,9 +10,11 @@
 #include "coll_inplace/reducer.h"
 #include "coll_inplace/team.h"
 
+/* A set. */
 enum coll_error {
-    COLL_OK,
-    COLL_TRUNCATE, /* more data came than there is room for; what fits is there */
+    COLL_OK = 0,
+    COLL_TRUNCATE = 1,    /* more data came than there is room for; what fits is there */
+    COLL_UNREACHABLE = 2, /* the kernel no longer lets us read another rank's memory */
 };
 
 /* One block a rank in a buffer. */
@@ -48,30 +50,39 @@ void coll_barrier(struct team *team);
 enum coll_error coll_bcast(struct team *team, struct buffer data, uint32_t root);
 enum coll_error coll_gather(struct team *team, struct buffer mine, const struct blocks *all,
                             uint32_t root, bool in_place);
+/* `equal`: all blocks are, as all ranks know. */
 enum coll_error coll_scatter(struct team *team, const struct blocks *all, struct buffer mine,
-                             uint32_t root, bool in_place);
+                             uint32_t root, bool in_place, bool equal);
 enum coll_error coll_allgather(struct team *team, struct buffer mine, const struct blocks *all,
                                bool in_place);
 enum coll_error coll_alltoall(struct team *team, const struct blocks *to, const struct blocks *from,
                               bool in_place);
 
-void coll_reduce(struct team *team, const struct reducer *reducer, struct buffer from,
-                 struct buffer to, uint32_t root);
-void coll_allreduce(struct team *team, const struct reducer *reducer, struct buffer from,
-                    struct buffer to);
+enum coll_error coll_reduce(struct team *team, const struct reducer *reducer, struct buffer from,
+                            struct buffer to, uint32_t root);
+enum coll_error coll_allreduce(struct team *team, const struct reducer *reducer, struct buffer from,
+                               struct buffer to);
 /* `shares`: how many elements of the result each rank gets; `to` is for ours. */
-void coll_reduce_scatter(struct team *team, const struct reducer *reducer, struct buffer from,
-                         struct buffer to, const struct blocks *shares);
-void coll_scan(struct team *team, const struct reducer *reducer, struct buffer from,
-               struct buffer to, bool exclusive);
+enum coll_error coll_reduce_scatter(struct team *team, const struct reducer *reducer,
+                                    struct buffer from, struct buffer to,
+                                    const struct blocks *shares);
+enum coll_error coll_scan(struct team *team, const struct reducer *reducer, struct buffer from,
+                          struct buffer to, bool exclusive);
 
 /* ---- used by several of them ---- */
 
 /* Local: into a buffer from another one. */
 enum coll_error coll_copy(struct buffer to, struct buffer from);
 
-/* `bytes` bytes that a peer has sent, into a buffer from its data byte `first` on. */
+/* `bytes` bytes that a peer has sent, into a buffer from its data byte `first` on; and all that
+ * lies in a place of its owner's. */
 enum coll_error coll_take(struct buffer to, size_t first, const char *data, size_t bytes);
+enum coll_error coll_take_place(const struct team *team, uint32_t owner, place_t place,
+                                struct buffer to, size_t bytes);
+
+/* The data of a post that is not POST_PIECES. */
+enum coll_error coll_take_post(struct team *team, uint32_t rank, uint32_t op,
+                               const struct post *post, struct buffer to);
 
 /* The k-nomial tree over ranks 0 .. n - 1 whose subtrees are ranges of ranks: the children of v are
  * v + j * step for each level's step (1, 8, 64, …) at which v is a multiple of 8 * step. */

@@ -19,23 +19,14 @@ static struct stream no_stream(struct team *t)
 
 static void send_to_root(struct team *t, uint32_t op, struct buffer mine, uint32_t root)
 {
-    size_t bytes = bytes_of(mine);
-    if (LIKELY(bytes <= TEAM_CELL)) {
-        team_post_data(t, op, mine, 0, bytes);
-        return;
-    }
-    char *place = team_place(mine, bytes);
-    team_await_room(t);
-    if (place) {
-        team_post_place(t, op, place, bytes);
-        sync_await(&t->row[root]->done, op);
-        return;
-    }
     uint32_t start = stream_start(t);
-    memcpy(post_of(t->mine, op)->data, &start, sizeof start);
-    team_post(t, op, POST_PIECES, bytes);
-    struct stream out = stream_out(t, mine, start), in = no_stream(t);
-    stream_run(&out, &in, false);
+    enum post_kind kind = team_post_data(t, op, mine, STAY_LONG, start);
+    if (kind == POST_PLACE) {
+        sync_await(&t->row[root]->done, op);
+    } else if (kind == POST_PIECES) {
+        struct stream out = stream_out(t, mine, start), in = no_stream(t);
+        stream_run(&out, &in, false);
+    }
 }
 
 static enum coll_error take_from(struct team *t, uint32_t op, uint32_t rank, struct buffer to,
@@ -45,7 +36,7 @@ static enum coll_error take_from(struct team *t, uint32_t op, uint32_t rank, str
     size_t bytes = post_bytes(post);
     *bound |= post_kind(post) == POST_PLACE;
     if (post_kind(post) != POST_PIECES)
-        return coll_take(to, 0, post_data(t, rank, post), bytes);
+        return coll_take_post(t, rank, op, post, to);
     uint32_t start;
     memcpy(&start, post->data, sizeof start);
     struct stream in = stream_in(t, rank, to, bytes, start), out = no_stream(t);
@@ -81,7 +72,7 @@ enum coll_error coll_gather(struct team *t, struct buffer mine, const struct blo
 
 static void send_to_leaves(struct team *t, uint32_t op, const struct blocks *all)
 {
-    enum post_kind kind = parcels_post(t, op, all, false);
+    enum post_kind kind = parcels_post(t, op, all, STAY_LONG);
     if (kind == POST_PLACE)
         team_await_all(t, op);
     struct stream in = no_stream(t);
@@ -95,17 +86,17 @@ static void send_to_leaves(struct team *t, uint32_t op, const struct blocks *all
 }
 
 static enum coll_error take_from_root(struct team *t, uint32_t op, struct buffer mine,
-                                      uint32_t root)
+                                      uint32_t root, bool equal)
 {
     const struct post *post = tree_hear(t, op, root);
-    struct parcel parcel = parcel_for(t, root, op, post, t->rank);
     enum coll_error error = COLL_OK;
     if (post_kind(post) == POST_PIECES) {
+        struct parcel parcel = parcel_for(t, root, op, post, t->rank, equal);
         struct stream in = stream_in(t, root, mine, parcel.bytes, (uint32_t)parcel.where);
         struct stream out = no_stream(t);
         error = stream_run(&out, &in, false);
     } else {
-        error = coll_take(mine, 0, parcel_data(t, root, op, post, parcel), parcel.bytes);
+        error = parcel_take(t, root, op, post, equal, mine);
     }
     if (post_kind(post) == POST_PLACE)
         team_done(t, op);
@@ -115,12 +106,12 @@ static enum coll_error take_from_root(struct team *t, uint32_t op, struct buffer
 }
 
 enum coll_error coll_scatter(struct team *t, const struct blocks *all, struct buffer mine,
-                             uint32_t root, bool in_place)
+                             uint32_t root, bool in_place, bool equal)
 {
     if (t->size > 1) {
         uint32_t op = team_begin(t);
         if (t->rank != root)
-            return take_from_root(t, op, mine, root);
+            return take_from_root(t, op, mine, root, equal);
         send_to_leaves(t, op, all);
         team_end(t);
     }

@@ -1,61 +1,135 @@
 #include "coll_inplace/parcel.h"
 
+#include "coll_inplace/choose.h"
 #include "coll_inplace/stream.h"
 
-/* All bytes for others, with the table. */
-static size_t total(struct team *t, const struct blocks *all)
+/* ---- tables ---- */
+
+static size_t table_bytes(const struct team *t)
 {
-    size_t bytes = t->size * sizeof(struct parcel);
-    for (uint32_t r = 0; r < t->size; r++)
-        if (r != t->rank)
-            bytes += round_up(bytes_of(block_of(all, r)), sizeof(uint64_t));
-    return bytes;
+    return t->size * sizeof(struct parcel);
 }
 
-static bool all_in_place(struct team *t, const struct blocks *all)
+static char *table_of(struct team *t, uint32_t rank, uint32_t op)
 {
+    return table_bytes(t) <= POST_ROOM ? post_of(t->row[rank], op)->data
+                                       : cell_of(t->row[rank], op);
+}
+
+/* What follows the table: in the post with POST_HERE, else in the cell. */
+static char *behind_table(struct team *t, uint32_t rank, uint32_t op, enum post_kind kind)
+{
+    if (kind == POST_HERE)
+        return post_of(t->row[rank], op)->data + table_bytes(t);
+    return cell_of(t->row[rank], op) + (table_bytes(t) <= POST_ROOM ? 0 : table_bytes(t));
+}
+
+static size_t block_bytes(const struct team *t, const struct blocks *all, uint32_t r)
+{
+    return r == t->rank ? 0 : bytes_of(block_of(all, r));
+}
+
+/* They can stay where they lie, and that is faster than to copy `bytes` bytes. */
+static bool may_stay(struct team *t, const struct blocks *all, size_t bytes, enum stay stay)
+{
+    bool shared = true;
+    if (stay == STAY_NEVER || bytes < CHOOSE_PLACE_SHARED ||
+        (stay == STAY_LONG && bytes + table_bytes(t) <= TEAM_CELL))
+        return false;
     for (uint32_t r = 0; r < t->size; r++) {
-        struct buffer b = block_of(all, r);
-        if (r != t->rank && bytes_of(b) && !team_place(b, bytes_of(b)))
+        size_t some = block_bytes(t, all, r);
+        place_t place = some ? team_place(t, block_of(all, r), some) : 0;
+        if (some && !place)
             return false;
+        shared = shared && (!place || place_shared(place));
     }
-    return true;
+    return shared || bytes >= CHOOSE_PLACE_PRIVATE;
 }
 
-/* Write the table to `to`, and behind it, if they are to be there, the data. */
-static void fill(struct team *t, char *to, const struct blocks *all, enum post_kind kind)
+static enum post_kind choose(struct team *t, const struct blocks *all, enum stay stay)
 {
-    uint64_t behind = t->size * sizeof(struct parcel);
+    size_t bytes = 0;
+    for (uint32_t r = 0; r < t->size; r++)
+        bytes += block_bytes(t, all, r);
+    if (bytes + table_bytes(t) <= POST_ROOM)
+        return POST_HERE;
+    if (may_stay(t, all, bytes, stay))
+        return POST_PLACE;
+    return bytes + table_bytes(t) <= TEAM_CELL ? POST_CELL : POST_PIECES;
+}
+
+static enum post_kind post_table(struct team *t, uint32_t op, const struct blocks *all,
+                                 enum stay stay)
+{
+    enum post_kind kind = choose(t, all, stay);
+    team_await_room(t);
+    char *table = table_of(t, t->rank, op), *behind = behind_table(t, t->rank, op, kind);
     uint32_t stream = stream_start(t);
+    size_t at = 0;
     for (uint32_t s = 0; s < t->size; s++) {
         uint32_t r = parcel_partner(t, s);
-        struct buffer b = r == t->rank ? (struct buffer){0} : block_of(all, r);
-        size_t bytes = r == t->rank ? 0 : bytes_of(b);
-        struct parcel parcel = {.bytes = bytes};
-        if (kind == POST_PLACE) {
-            parcel.where = bytes ? (uint64_t)(team_place(b, bytes) - node.base) : 0;
+        struct parcel parcel = {.bytes = block_bytes(t, all, r)};
+        if (kind == POST_PLACE && parcel.bytes) {
+            parcel.where = team_place(t, block_of(all, r), parcel.bytes);
         } else if (kind == POST_PIECES) {
             parcel.where = stream;
-            stream += stream_pieces(bytes);
-        } else {
-            parcel.where = behind;
-            if (bytes)
-                buffer_read(to + behind, b, 0, bytes);
-            behind += round_up(bytes, sizeof(uint64_t));
+            stream += stream_pieces(parcel.bytes);
+        } else if (parcel.bytes) {
+            parcel.where = at;
+            buffer_read(behind + at, block_of(all, r), 0, parcel.bytes);
+            at += parcel.bytes;
         }
-        memcpy(to + r * sizeof parcel, &parcel, sizeof parcel);
+        memcpy(table + r * sizeof parcel, &parcel, sizeof parcel);
     }
+    team_post(t, op, kind, at);
+    return kind;
 }
 
-enum post_kind parcels_post(struct team *t, uint32_t op, const struct blocks *all, bool copied)
+enum post_kind parcels_post(struct team *t, uint32_t op, const struct blocks *all, enum stay stay)
 {
-    size_t bytes = total(t, all);
-    enum post_kind kind = bytes <= POST_ROOM                ? POST_HERE
-                          : bytes <= TEAM_CELL              ? POST_CELL
-                          : !copied && all_in_place(t, all) ? POST_PLACE
-                                                            : POST_PIECES;
-    team_await_room(t);
-    fill(t, kind == POST_HERE ? post_of(t->mine, op)->data : cell_of(t->mine, op), all, kind);
-    team_post(t, op, kind, bytes);
-    return kind;
+    if (!blocks_are_equal(all))
+        return post_table(t, op, all, stay);
+    struct buffer whole = {all->at, all->map, all->count * t->size};
+    return team_post_data(t, op, whole, stay, stream_start(t));
+}
+
+/* ---- taking ---- */
+
+/* Of equal blocks; our streams before the one to `to` are as long. */
+static struct parcel equal_parcel(struct team *t, uint32_t rank, const struct post *post,
+                                  uint32_t to)
+{
+    struct parcel parcel = {.bytes = post_bytes(post) / t->size};
+    uint32_t start, step = (rank + to) % t->size, own = 2 * rank % t->size;
+    parcel.where = to * parcel.bytes;
+    if (post_kind(post) == POST_PLACE) {
+        parcel.where = post_place(post) + 2 * to * parcel.bytes;
+    } else if (post_kind(post) == POST_PIECES) {
+        memcpy(&start, post->data, sizeof start);
+        parcel.where = start + (step - (own < step)) * stream_pieces(parcel.bytes);
+    }
+    return parcel;
+}
+
+struct parcel parcel_for(struct team *t, uint32_t rank, uint32_t op, const struct post *post,
+                         uint32_t to, bool equal)
+{
+    struct parcel parcel;
+    if (equal)
+        return equal_parcel(t, rank, post, to);
+    const char *table = table_bytes(t) <= POST_ROOM ? post->data : table_of(t, rank, op);
+    memcpy(&parcel, table + to * sizeof parcel, sizeof parcel);
+    return parcel;
+}
+
+enum coll_error parcel_take(struct team *t, uint32_t rank, uint32_t op, const struct post *post,
+                            bool equal, struct buffer to)
+{
+    struct parcel parcel = parcel_for(t, rank, op, post, t->rank, equal);
+    if (post_kind(post) == POST_PLACE)
+        return coll_take_place(t, rank, parcel.where, to, parcel.bytes);
+    const char *data = equal                          ? post_data(t, rank, op, post)
+                       : post_kind(post) == POST_HERE ? post->data + table_bytes(t)
+                                                      : behind_table(t, rank, op, POST_CELL);
+    return coll_take(to, 0, data + parcel.where, parcel.bytes);
 }

@@ -1,6 +1,11 @@
-/* A post with something else for every rank: a table of where each rank's data are, and the data,
- * if there is room for them. The table is at the beginning of the post's data (POST_HERE) or of its
- * cell. */
+/* A post with something else for every rank.
+ *
+ * If all know that the blocks are equally long (scatter and alltoall without counts), it is a post
+ * of all of them. Otherwise it has a table of where each rank's block is, in the post if there is
+ * room, else at the beginning of the cell, and behind it what is to be copied. Blocks too long for
+ * that stay where they lie, or go through streams: one after another, to the rank that is the
+ * partner in step s = 0 .. size - 1, where two ranks are each other's in the same step.
+ */
 #ifndef MPIACCEL_PARCEL_H
 #define MPIACCEL_PARCEL_H
 
@@ -8,42 +13,30 @@
 
 struct parcel {
     uint64_t bytes;
-    uint64_t where; /* from the table; POST_PLACE: in the node's file; POST_PIECES: where the stream
-                       starts */
+    uint64_t where; /* from the table; POST_PLACE: a place; POST_PIECES: where the stream starts */
 };
 _Static_assert(TEAM_RANKS_MAX * sizeof(struct parcel) <= TEAM_CELL, "a table fits into a cell");
 
-/* Streams go one after another, to the rank that is our partner in step s = 0 .. size - 1: two ranks
- * are each other's in the same step. (One is our own.) */
+/* (One partner is ourselves.) */
 static inline uint32_t parcel_partner(const struct team *t, uint32_t s)
 {
     return s >= t->rank ? s - t->rank : s + t->size - t->rank;
 }
 
-/* Post the blocks, ours not among them; `copied`: not from where they lie. Returns how. */
-enum post_kind parcels_post(struct team *team, uint32_t op, const struct blocks *all, bool copied);
-
-static inline const char *parcel_table(struct team *t, uint32_t rank, uint32_t op,
-                                       const struct post *post)
+static inline bool blocks_are_equal(const struct blocks *b)
 {
-    return post_kind(post) == POST_HERE ? post->data : cell_of(t->row[rank], op);
+    return !b->counts && !b->maps;
 }
 
-/* What `rank` has for rank `to`. */
-static inline struct parcel parcel_for(struct team *t, uint32_t rank, uint32_t op,
-                                       const struct post *post, uint32_t to)
-{
-    struct parcel parcel;
-    memcpy(&parcel, parcel_table(t, rank, op, post) + to * sizeof parcel, sizeof parcel);
-    return parcel;
-}
+/* Post the blocks, and return how. */
+enum post_kind parcels_post(struct team *team, uint32_t op, const struct blocks *all,
+                            enum stay stay);
 
-/* Where its data are; not of POST_PIECES. */
-static inline const char *parcel_data(struct team *t, uint32_t rank, uint32_t op,
-                                      const struct post *post, struct parcel parcel)
-{
-    return post_kind(post) == POST_PLACE ? node.base + parcel.where
-                                         : parcel_table(t, rank, op, post) + parcel.where;
-}
+/* What `rank` has for rank `to`, in a post of equal blocks or one with a table; and its data, into
+ * a buffer, if the post is not POST_PIECES. */
+struct parcel parcel_for(struct team *team, uint32_t rank, uint32_t op, const struct post *post,
+                         uint32_t to, bool equal);
+enum coll_error parcel_take(struct team *team, uint32_t rank, uint32_t op, const struct post *post,
+                            bool equal, struct buffer to);
 
 #endif

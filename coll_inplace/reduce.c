@@ -4,100 +4,144 @@
  * posts the result. What is longer: see shares.c, and here for elements that only fit singly. */
 #include "coll_inplace/shares.h"
 
-static const char *operand(struct team *t, uint32_t rank, uint32_t op)
+/* Our operand. */
+static enum post_kind post_operand(struct team *t, const struct reducer *red, uint32_t op,
+                                   struct buffer from, size_t bytes, enum stay stay)
 {
-    return post_data(t, rank, team_hear(t, rank, op));
+    if (!reducer_is_plain(red))
+        return team_post_data(t, op, from, stay, 0);
+    if (LIKELY(bytes <= POST_ROOM)) {
+        team_post_few(t, op, from.at, bytes);
+        return POST_HERE;
+    }
+    struct run run;
+    struct typemap image = typemap_of_bytes(&run, bytes);
+    return team_post_data(t, op, (struct buffer){from.at, &image, 1}, stay, 0);
 }
 
-static void post_operand(struct team *t, const struct reducer *red, uint32_t op, struct buffer from,
-                         size_t first, size_t bytes)
+/* What combine_posts() combines. */
+struct operands {
+    uint32_t op, count; /* the posts of ranks 0 .. count - 1 */
+    size_t at, bytes;   /* of each */
+    const char *own;    /* ours, if it is combined where it lies; NULL: from our post */
+    bool bound;         /* a peer's stays where it is until we are done */
+    enum coll_error error;
+};
+
+static const char *own_operand(const struct reducer *red, struct buffer from)
 {
-    team_await_room(t);
-    bool few = bytes <= POST_ROOM;
-    char *to = few ? post_of(t->mine, op)->data : cell_of(t->mine, op);
-    reducer_read(red, to, from, first, bytes);
-    team_post(t, op, few ? POST_HERE : POST_CELL, bytes);
+    return reducer_is_plain(red) ? from.at : NULL;
 }
 
-/* Combine `bytes` bytes, from `at` on, of the operands of ranks 0 .. count - 1 into a buffer. */
-static void combine_posts(struct team *t, const struct reducer *red, uint32_t op, uint32_t count,
-                          size_t at, size_t bytes, struct buffer to, size_t first)
+/* An operand, fetched to `room` if need be. */
+static const char *operand(struct team *t, uint32_t rank, struct operands *o, char *room)
 {
-    _Alignas(LINE) char space[TEAM_CELL];
+    if (rank == t->rank && o->own)
+        return o->own + o->at;
+    const struct post *post = team_hear(t, rank, o->op);
+    if (LIKELY(post_kind(post) != POST_PLACE))
+        return post_data(t, rank, o->op, post) + o->at;
+    place_t place = post_place(post);
+    o->bound = true;
+    if (place_shared(place))
+        return place_shared(place) + o->at;
+    if (!place_read(t, rank, place, o->at, room, o->bytes))
+        o->error |= COLL_UNREACHABLE;
+    return room;
+}
+
+static void combine_posts(struct team *t, const struct reducer *red, struct operands *o,
+                          struct buffer to)
+{
+    char *space = stream_cell(t->mine, 0), *room = stream_cell(t->mine, 1);
     bool straight = reducer_is_plain(red) && !to.map->without_holes;
-    char *out = straight ? to.at + first : space;
-    if (count == 1)
-        copy_bytes(out, operand(t, 0, op) + at, bytes);
-    else
-        reducer_combine(red, out, operand(t, 0, op) + at, operand(t, 1, op) + at, bytes);
-    for (uint32_t r = 2; r < count; r++)
-        reducer_combine(red, out, out, operand(t, r, op) + at, bytes);
+    char *out = straight ? to.at : space;
+    const char *sum = operand(t, 0, o, space);
+    if (o->count == 1)
+        copy_bytes(out, sum, o->bytes);
+    for (uint32_t r = 1; r < o->count; r++) {
+        /* Ours may lie where the result goes, so that is written last. */
+        char *next = r + 1 < o->count ? space : out;
+        reducer_combine(red, next, sum, operand(t, r, o, room), o->bytes);
+        sum = next;
+    }
     if (!straight)
-        reducer_write(red, to, first, out, bytes);
+        reducer_write(red, to, 0, out, o->bytes);
+}
+
+/* The end of an operation that leaves operands where they lie. */
+static void part(struct team *t, const struct operands *o, enum post_kind mine)
+{
+    if (o->bound)
+        team_done(t, o->op);
+    if (mine == POST_PLACE)
+        team_await_all(t, o->op);
+    team_end(t);
 }
 
 /* Up the tree, to rank 0's post. */
 static uint32_t combine_up(struct team *t, const struct reducer *red, struct buffer from,
-                           size_t first, size_t bytes)
+                           size_t bytes)
 {
     uint32_t op = team_begin(t), v = t->rank;
     bool few = bytes <= POST_ROOM;
     team_await_room(t);
     char *sum = few ? post_of(t->mine, op)->data : cell_of(t->mine, op);
-    reducer_read(red, sum, from, first, bytes);
+    reducer_read(red, sum, from, 0, bytes);
     for (uint32_t step = 1; step < t->size && v % (step * TREE_RADIX) == 0; step *= TREE_RADIX)
-        for (uint32_t j = 1; j < TREE_RADIX && v + j * step < t->size; j++)
-            reducer_combine(red, sum, sum, operand(t, v + j * step, op), bytes);
+        for (uint32_t j = 1; j < TREE_RADIX && v + j * step < t->size; j++) {
+            const struct post *post = team_hear(t, v + j * step, op);
+            reducer_combine(red, sum, sum, post_data(t, v + j * step, op, post), bytes);
+        }
     team_post(t, op, few ? POST_HERE : POST_CELL, bytes);
     return op;
 }
 
-/* One part of a reduction that fits into a cell. */
 static void reduce_some(struct team *t, const struct reducer *red, struct buffer from,
-                        struct buffer to, uint32_t root, size_t first, size_t bytes)
+                        struct buffer to, uint32_t root, size_t bytes)
 {
-    uint32_t op;
     if (t->size <= TREE_FLAT) {
-        op = team_begin(t);
-        post_operand(t, red, op, from, first, bytes);
+        struct operands o = {
+            .op = team_begin(t), .count = t->size, .bytes = bytes, .own = own_operand(red, from)};
+        if (t->rank != root || !o.own)
+            post_operand(t, red, o.op, from, bytes, STAY_NEVER);
         if (t->rank == root)
-            combine_posts(t, red, op, t->size, 0, bytes, to, first);
+            combine_posts(t, red, &o, to);
     } else {
-        op = combine_up(t, red, from, first, bytes);
+        uint32_t op = combine_up(t, red, from, bytes);
         if (t->rank == root)
-            reducer_write(red, to, first, operand(t, 0, op), bytes);
+            reducer_write(red, to, 0, post_data(t, 0, op, team_hear(t, 0, op)), bytes);
     }
     team_end(t);
 }
 
-static void allreduce_some(struct team *t, const struct reducer *red, struct buffer from,
-                           struct buffer to, size_t first, size_t bytes)
+static enum coll_error allreduce_few(struct team *t, const struct reducer *red, struct buffer from,
+                                     struct buffer to, size_t bytes)
 {
-    if (t->size <= TREE_FLAT) {
-        uint32_t op = team_begin(t);
-        post_operand(t, red, op, from, first, bytes);
-        combine_posts(t, red, op, t->size, 0, bytes, to, first);
-        team_all_did(t, op - 1);
-        team_end(t);
-        return;
-    }
-    uint32_t up = combine_up(t, red, from, first, bytes), down = team_begin(t);
+    struct operands o = {
+        .op = team_begin(t), .count = t->size, .bytes = bytes, .own = own_operand(red, from)};
+    enum post_kind mine =
+        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY : STAY_NEVER);
+    combine_posts(t, red, &o, to);
+    team_all_did(t, o.op - 1);
+    part(t, &o, mine);
+    return o.error;
+}
+
+/* Up the tree and down again. */
+static void allreduce_many(struct team *t, const struct reducer *red, struct buffer from,
+                           struct buffer to, size_t bytes)
+{
+    uint32_t up = combine_up(t, red, from, bytes), down = team_begin(t);
     if (t->rank == 0) {
-        reducer_write(red, to, first, operand(t, 0, up), bytes);
-        post_operand(t, red, down, to, first, bytes);
+        reducer_write(red, to, 0, post_data(t, 0, up, post_of(t->mine, up)), bytes);
+        post_operand(t, red, down, to, bytes, STAY_NEVER);
     } else {
         const struct post *post = tree_hear(t, down, 0);
-        const char *sum = post_kind(post) == POST_CELL ? cell_of(t->row[0], down) : post->data;
-        reducer_write(red, to, first, sum, bytes);
+        reducer_write(red, to, 0, post_data(t, 0, down, post), bytes);
     }
     team_all_did(t, up - 1);
     team_end(t);
-}
-
-/* Bytes of whole elements that fit into a cell. */
-static size_t most_in_cell(const struct reducer *red)
-{
-    return TEAM_CELL / red->element * red->element;
 }
 
 static size_t total(const struct reducer *red, struct buffer b)
@@ -105,76 +149,91 @@ static size_t total(const struct reducer *red, struct buffer b)
     return red->element * reducer_elements(red, b);
 }
 
-void coll_reduce(struct team *t, const struct reducer *red, struct buffer from, struct buffer to,
-                 uint32_t root)
+/* Of one rank, the result is its operand. */
+static enum coll_error alone(struct buffer from, struct buffer to)
 {
-    size_t bytes = total(red, from);
-    if (t->size == 1) {
-        if (from.at != to.at)
-            coll_copy(to, from);
-    } else if (bytes <= TEAM_CELL) {
-        if (bytes)
-            reduce_some(t, red, from, to, root, 0, bytes);
-    } else {
-        shares_reduce(t, red, from, to, root);
-    }
+    return from.at == to.at ? COLL_OK : coll_copy(to, from);
 }
 
-void coll_allreduce(struct team *t, const struct reducer *red, struct buffer from, struct buffer to)
+enum coll_error coll_reduce(struct team *t, const struct reducer *red, struct buffer from,
+                            struct buffer to, uint32_t root)
 {
     size_t bytes = total(red, from);
-    if (t->size == 1) {
-        if (from.at != to.at)
-            coll_copy(to, from);
-    } else if (LIKELY(bytes <= TEAM_CELL)) {
-        if (bytes)
-            allreduce_some(t, red, from, to, 0, bytes);
-    } else {
-        shares_reduce(t, red, from, to, SHARES_FOR_ALL);
-    }
+    if (t->size == 1)
+        return alone(from, to);
+    if (bytes > TEAM_CELL)
+        return shares_reduce(t, red, from, to, root);
+    if (bytes)
+        reduce_some(t, red, from, to, root, bytes);
+    return COLL_OK;
 }
 
-void coll_reduce_scatter(struct team *t, const struct reducer *red, struct buffer from,
-                         struct buffer to, const struct blocks *shares)
+enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct buffer from,
+                               struct buffer to)
+{
+    size_t bytes = total(red, from);
+    if (t->size == 1)
+        return alone(from, to);
+    if (UNLIKELY(bytes > TEAM_CELL))
+        return shares_reduce(t, red, from, to, SHARES_FOR_ALL);
+    if (!bytes)
+        return COLL_OK;
+    if (t->size <= TREE_FLAT)
+        return allreduce_few(t, red, from, to, bytes);
+    allreduce_many(t, red, from, to, bytes);
+    return COLL_OK;
+}
+
+enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, struct buffer from,
+                                    struct buffer to, const struct blocks *shares)
 {
     size_t begin[TEAM_RANKS_MAX + 1];
     begin[0] = 0;
     for (uint32_t r = 0; r < t->size; r++)
         begin[r + 1] = begin[r] + reducer_elements(red, block_of(shares, r)) * red->element;
     size_t bytes = begin[t->size], own = begin[t->rank + 1] - begin[t->rank];
+    if (t->size == 1)
+        return alone(from, to);
+    if (bytes > TEAM_CELL)
+        return shares_reduce_scatter(t, red, from, to, begin);
     if (!bytes)
-        return;
-    if (t->size == 1) {
-        if (from.at != to.at)
-            coll_copy(to, from);
-    } else if (bytes <= TEAM_CELL) {
-        uint32_t op = team_begin(t);
-        post_operand(t, red, op, from, 0, bytes);
-        if (own)
-            combine_posts(t, red, op, t->size, begin[t->rank], own, to, 0);
-        team_end(t);
-    } else {
-        shares_reduce_scatter(t, red, from, to, begin);
-    }
+        return COLL_OK;
+    struct operands o = {.op = team_begin(t),
+                         .count = t->size,
+                         .at = begin[t->rank],
+                         .bytes = own,
+                         .own = own_operand(red, from)};
+    enum post_kind mine =
+        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY : STAY_NEVER);
+    if (own)
+        combine_posts(t, red, &o, to);
+    for (uint32_t r = 0; r < t->size && !own; r++)
+        o.bound |= post_kind(team_hear(t, r, o.op)) == POST_PLACE;
+    part(t, &o, mine);
+    return o.error;
 }
 
-/* Each rank combines what is before it. Long operands in parts. */
-void coll_scan(struct team *t, const struct reducer *red, struct buffer from, struct buffer to,
-               bool exclusive)
+/* Each rank combines what is before it. */
+enum coll_error coll_scan(struct team *t, const struct reducer *red, struct buffer from,
+                          struct buffer to, bool exclusive)
 {
-    size_t bytes = total(red, from), most = most_in_cell(red);
-    uint32_t count = t->rank + !exclusive;
-    if (t->size == 1) {
-        if (!exclusive && from.at != to.at)
-            coll_copy(to, from);
-        return;
-    }
-    for (size_t at = 0; at < bytes; at += most) {
-        size_t part = min_size(most, bytes - at);
-        uint32_t op = team_begin(t);
-        post_operand(t, red, op, from, at, part);
-        if (count)
-            combine_posts(t, red, op, count, 0, part, to, at);
-        team_end(t);
-    }
+    size_t bytes = total(red, from);
+    if (t->size == 1)
+        return exclusive ? COLL_OK : alone(from, to);
+    if (bytes > TEAM_CELL)
+        return shares_scan(t, red, from, to, exclusive);
+    if (!bytes)
+        return COLL_OK;
+    struct operands o = {.op = team_begin(t),
+                         .count = t->rank + !exclusive,
+                         .bytes = bytes,
+                         .own = own_operand(red, from)};
+    if (t->rank + 1 < t->size || !o.own)
+        post_operand(t, red, o.op, from, bytes, STAY_NEVER);
+    if (t->rank)
+        combine_posts(t, red, &o, to);
+    else if (!exclusive)
+        alone(from, to);
+    team_end(t);
+    return COLL_OK;
 }

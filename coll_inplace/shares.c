@@ -1,11 +1,14 @@
 #include "coll_inplace/shares.h"
 
-enum for_whom { FOR_ALL, FOR_ROOT, FOR_OWNER };
+enum for_whom { FOR_ALL, FOR_ROOT, FOR_OWNER, FOR_EACH };
 
-/* What a rank tells the others at first; 0: not in the heap. */
+/* What a rank tells the others at first; 0: out of reach. */
 struct facts {
-    uint64_t from, to;
+    place_t from, to;
 };
+
+/* A part of a chunk stays in the nearest cache; or is worth a system call. */
+enum { PART = TEAM_CELL, PART_FETCHED = 65536 };
 
 struct work {
     struct team *t;
@@ -13,22 +16,28 @@ struct work {
     struct buffer from, to;
     enum for_whom whom;
     uint32_t root;
-    const size_t *begin;        /* of each share, bytes */
+    uint32_t count;             /* we combine the operands of ranks 0 .. count - 1 */
+    const size_t *begin;        /* of each share, bytes; of FOR_EACH only the end of the last */
     size_t chunk, steps;        /* of a share in a step; how many steps */
-    bool copies_in, copies_out; /* some operand, some result is not in the heap */
+    size_t part;                /* of a chunk that is combined in one go */
+    bool copies_in, copies_out; /* some operand, some result is out of reach */
+    bool fetches;               /* some operand is in private memory */
     bool in_place;
+    enum coll_error error;
     struct facts facts[TEAM_RANKS_MAX];
 };
 
 static size_t share_of(const struct work *w, uint32_t rank)
 {
+    if (w->whom == FOR_EACH)
+        return w->begin[w->t->size];
     return w->begin[rank + 1] - w->begin[rank];
 }
 
 /* The chunk of a share in a step: where in the vector, how long. */
 static size_t chunk_first(const struct work *w, uint32_t rank, size_t step)
 {
-    return w->begin[rank] + step * w->chunk;
+    return (w->whom == FOR_EACH ? 0 : w->begin[rank]) + step * w->chunk;
 }
 
 static size_t chunk_bytes(const struct work *w, uint32_t rank, size_t step)
@@ -44,22 +53,16 @@ static bool receives(const struct work *w, uint32_t rank)
 
 /* ---- what is where ---- */
 
-static uint64_t position_of(const struct work *w, struct buffer b, size_t bytes)
-{
-    char *place = reducer_is_plain(w->red) ? team_place(b, bytes) : NULL;
-    return place ? (uint64_t)(place - node.base) : 0;
-}
-
-/* Tell and hear. A result that will lie where others' shares of the operand are must not be written
- * before those are read: then the operand is copied. */
+/* Tell and hear. A result that will lie where operands for others are must not be written before
+ * those are read: then the operand is copied. */
 static void exchange_facts(struct work *w)
 {
     struct team *t = w->t;
     size_t bytes = w->begin[t->size];
-    bool moves = w->in_place && w->whom == FOR_OWNER;
+    bool moves = w->in_place && (w->whom == FOR_OWNER || w->whom == FOR_EACH);
     struct facts mine = {
-        .from = moves ? 0 : position_of(w, w->from, bytes),
-        .to = receives(w, t->rank) ? position_of(w, w->to, bytes) : 0,
+        .from = moves ? 0 : team_place(t, w->from, bytes),
+        .to = receives(w, t->rank) ? team_place(t, w->to, bytes) : 0,
     };
     uint32_t op = team_begin(t);
     team_await_room(t);
@@ -68,6 +71,7 @@ static void exchange_facts(struct work *w)
     for (uint32_t r = 0; r < t->size; r++) {
         memcpy(&w->facts[r], team_hear(t, r, op)->data, sizeof w->facts[r]);
         w->copies_in |= !w->facts[r].from;
+        w->fetches |= w->facts[r].from && !place_shared(w->facts[r].from);
         w->copies_out |= receives(w, r) && !w->facts[r].to;
     }
     team_all_did(t, op - 1);
@@ -79,17 +83,28 @@ static void plan(struct work *w)
     exchange_facts(w);
     for (uint32_t r = 0; r < w->t->size; r++)
         longest = share_of(w, r) > longest ? share_of(w, r) : longest;
-    if (w->copies_in)
+    if (w->whom == FOR_EACH) {
+        w->copies_out = false;
+        room = w->copies_in ? PIECE : SIZE_MAX;
+    } else if (w->copies_in) {
         room = PIECE / w->t->size;
-    else if (w->copies_out)
+    } else if (w->copies_out) {
         room = PIECE;
+    }
     w->chunk = room == SIZE_MAX ? longest : room / w->red->element * w->red->element;
     w->steps = (longest + w->chunk - 1) / w->chunk;
+    w->part = (w->fetches ? PART_FETCHED : PART) / w->red->element * w->red->element;
 }
 
 /* ---- one step ---- */
 
-/* Our operand's chunks of the others' shares; of ours too where it is not combined as it lies. */
+/* Where rank r's chunk is in a cell of operands. */
+static size_t in_cell(const struct work *w, uint32_t r)
+{
+    return w->whom == FOR_EACH ? 0 : r * w->chunk;
+}
+
+/* Our operand's chunks of the others' shares. */
 static void post_operands(struct work *w, uint32_t op, size_t step)
 {
     struct team *t = w->t;
@@ -97,66 +112,81 @@ static void post_operands(struct work *w, uint32_t op, size_t step)
         return;
     team_await_room(t);
     char *cell = cell_of(t->mine, op);
-    for (uint32_t r = 0; r < t->size; r++)
-        if (r != t->rank || !reducer_is_plain(w->red))
-            reducer_read(w->red, cell + r * w->chunk, w->from, chunk_first(w, r, step),
+    uint32_t chunks = w->whom == FOR_EACH ? 1 : t->size;
+    for (uint32_t r = 0; r < chunks; r++)
+        if (r != t->rank || w->whom == FOR_EACH)
+            reducer_read(w->red, cell + in_cell(w, r), w->from, chunk_first(w, r, step),
                          chunk_bytes(w, r, step));
     team_post(t, op, POST_CELL, PIECE);
 }
 
-/* Rank r's operand for our chunk. */
-static const char *operand(const struct work *w, uint32_t r, uint32_t op, size_t first)
+/* Room of ours for two parts: no stream runs meanwhile. */
+static char *room_for(const struct work *w, size_t which)
 {
-    struct team *t = w->t;
-    if (w->facts[r].from)
-        return node.base + w->facts[r].from + first;
-    if (r == t->rank && reducer_is_plain(w->red))
-        return w->from.at + first;
-    return cell_of(t->row[r], op) + t->rank * w->chunk;
+    return stream_cell(w->t->mine, 0) + which * PART_FETCHED;
 }
 
-/* Combine a part that stays in the nearest cache. The operand of ours may be where the result goes,
- * so that is written last. */
-static void combine_part(const struct work *w, const char *const *operands, size_t at, char *out,
+/* Rank r's operand for a part of our share, `first` in the vector and `at` in the chunk; fetched to
+ * `room` if need be. */
+static const char *operand(struct work *w, uint32_t r, uint32_t in, size_t first, size_t at,
+                           size_t bytes, char *room)
+{
+    struct team *t = w->t;
+    place_t place = w->facts[r].from;
+    if (r == t->rank)
+        return w->from.at + first + at;
+    if (!place)
+        return cell_of(t->row[r], in) + in_cell(w, t->rank) + at;
+    if (place_shared(place))
+        return place_shared(place) + first + at;
+    if (!place_read(t, r, place, first + at, room, bytes))
+        w->error |= COLL_UNREACHABLE;
+    return room;
+}
+
+/* Our own operand may lie where the result goes, so that is written last. */
+static void combine_part(struct work *w, uint32_t in, size_t first, size_t at, char *out,
                          size_t bytes)
 {
-    _Alignas(LINE) char space[TEAM_CELL];
-    uint32_t n = w->t->size;
-    const char *sum = operands[0] + at;
-    for (uint32_t r = 1; r < n; r++) {
-        char *next = r + 1 < n ? space : out;
-        reducer_combine(w->red, next, sum, operands[r] + at, bytes);
+    char *space = room_for(w, 0), *other = room_for(w, 1);
+    const char *sum = operand(w, 0, in, first, at, bytes, space);
+    if (w->count == 1)
+        copy_bytes(out, sum, bytes);
+    for (uint32_t r = 1; r < w->count; r++) {
+        char *next = r + 1 < w->count ? space : out;
+        reducer_combine(w->red, next, sum, operand(w, r, in, first, at, bytes, other), bytes);
         sum = next;
     }
 }
 
 /* Bring a part of the result to those in whose buffers we may write. */
-static void deliver(const struct work *w, const char *part, size_t first, size_t bytes)
+static void deliver(struct work *w, const char *part, size_t first, size_t bytes)
 {
     struct team *t = w->t;
-    for (uint32_t r = 0; r < t->size; r++)
-        if (r != t->rank && receives(w, r) && w->facts[r].to)
-            copy_bytes(node.base + w->facts[r].to + first, part, bytes);
+    for (uint32_t r = 0; r < t->size; r++) {
+        place_t place = w->facts[r].to;
+        if (r == t->rank || !receives(w, r) || !place)
+            continue;
+        if (place_shared(place))
+            copy_bytes(place_shared(place) + first, part, bytes);
+        else if (!place_write(t, r, place, first, part, bytes))
+            w->error |= COLL_UNREACHABLE;
+    }
 }
 
 /* Our chunk of the step. */
 static void combine_chunk(struct work *w, uint32_t in, uint32_t out, size_t step)
 {
     struct team *t = w->t;
-    const char *operands[TEAM_RANKS_MAX];
     size_t first = chunk_first(w, t->rank, step), bytes = chunk_bytes(w, t->rank, step);
-    size_t most = TEAM_CELL / w->red->element * w->red->element;
     size_t to = w->whom == FOR_OWNER ? step * w->chunk : first;
-    bool ours = w->whom == FOR_OWNER || receives(w, t->rank);
-    bool straight = ours && reducer_is_plain(w->red) && !w->to.map->without_holes;
-    for (uint32_t r = 0; r < t->size; r++)
-        operands[r] = operand(w, r, in, first);
-    for (size_t at = 0; at < bytes; at += most) {
-        _Alignas(LINE) char space[TEAM_CELL];
-        size_t part = min_size(most, bytes - at);
+    bool ours = w->whom == FOR_OWNER || w->whom == FOR_EACH || receives(w, t->rank);
+    bool straight = ours && !w->to.map->without_holes;
+    for (size_t at = 0; at < bytes && w->count; at += w->part) {
+        size_t part = min_size(w->part, bytes - at);
         char *cell = w->copies_out ? cell_of(t->mine, out) + at : NULL;
-        char *sum = straight ? w->to.at + to + at : cell ? cell : space;
-        combine_part(w, operands, at, sum, part);
+        char *sum = straight ? w->to.at + to + at : cell ? cell : room_for(w, 0);
+        combine_part(w, in, first, at, sum, part);
         if (ours && !straight)
             reducer_write(w->red, w->to, to + at, sum, part);
         if (cell && cell != sum)
@@ -189,7 +219,7 @@ static void await_operands(const struct work *w, uint32_t in)
 
 /* ---- all of it ---- */
 
-static void run(struct work *w)
+static enum coll_error run(struct work *w)
 {
     struct team *t = w->t;
     uint32_t in = 0, out = 0;
@@ -224,6 +254,7 @@ static void run(struct work *w)
     if (!all_copied)
         coll_barrier(t);
     team_done(t, t->op);
+    return w->error;
 }
 
 /* Shares of whole lines, where elements allow. */
@@ -236,8 +267,8 @@ static void divide(struct team *t, const struct reducer *red, size_t bytes, size
     begin[t->size] = bytes;
 }
 
-void shares_reduce(struct team *t, const struct reducer *red, struct buffer from, struct buffer to,
-                   uint32_t root)
+enum coll_error shares_reduce(struct team *t, const struct reducer *red, struct buffer from,
+                              struct buffer to, uint32_t root)
 {
     size_t begin[TEAM_RANKS_MAX + 1];
     divide(t, red, reducer_elements(red, from) * red->element, begin);
@@ -247,20 +278,38 @@ void shares_reduce(struct team *t, const struct reducer *red, struct buffer from
                      .to = to,
                      .whom = root == SHARES_FOR_ALL ? FOR_ALL : FOR_ROOT,
                      .root = root,
+                     .count = t->size,
                      .begin = begin,
                      .in_place = from.at == to.at};
-    run(&w);
+    return run(&w);
 }
 
-void shares_reduce_scatter(struct team *t, const struct reducer *red, struct buffer from,
-                           struct buffer to, const size_t *begin)
+enum coll_error shares_reduce_scatter(struct team *t, const struct reducer *red, struct buffer from,
+                                      struct buffer to, const size_t *begin)
 {
     struct work w = {.t = t,
                      .red = red,
                      .from = from,
                      .to = to,
                      .whom = FOR_OWNER,
+                     .count = t->size,
                      .begin = begin,
                      .in_place = from.at == to.at};
-    run(&w);
+    return run(&w);
+}
+
+enum coll_error shares_scan(struct team *t, const struct reducer *red, struct buffer from,
+                            struct buffer to, bool exclusive)
+{
+    size_t begin[TEAM_RANKS_MAX + 1];
+    begin[t->size] = reducer_elements(red, from) * red->element;
+    struct work w = {.t = t,
+                     .red = red,
+                     .from = from,
+                     .to = to,
+                     .whom = FOR_EACH,
+                     .count = t->rank + !exclusive,
+                     .begin = begin,
+                     .in_place = from.at == to.at};
+    return run(&w);
 }

@@ -2,10 +2,14 @@
  *
  * First all tell each other where their operands and results lie. Then each rank, for its share,
  * reads the operands of all, and the result goes to whom it is for. An operand in the heap is read
- * where it lies; of others the shares of the others are copied into cells, a chunk of each share in
- * a step. A result in the heap is written by whoever made it; others are taken from cells, in a
- * second post of the same step. If all lies in the heap there is one step and no copy, and a
- * barrier at the end, since nobody may leave while others use its buffers.
+ * where it lies, and one in memory that the kernel copies from, part by part; of others the shares
+ * of the others are copied into cells, a chunk of each share in a step. A result that can be
+ * reached is written by whoever made it; others are taken from cells, in a second post of the same
+ * step. If all can be reached there is one step, and a barrier at the end, since nobody may leave
+ * while others use its buffers.
+ *
+ * In a scan each rank combines all elements for itself: a share is all of the vector, and an
+ * operand that lies where a result goes is copied.
  *
  * In place this is safe: bytes of a share are read by the rank that owns the share, and then
  * written by it; staged ones were copied before.
@@ -22,11 +26,15 @@
 #define SHARES_FOR_ALL UINT32_MAX
 
 /* To `root`, or to all. */
-void shares_reduce(struct team *team, const struct reducer *reducer, struct buffer from,
-                   struct buffer to, uint32_t root);
+enum coll_error shares_reduce(struct team *team, const struct reducer *reducer, struct buffer from,
+                              struct buffer to, uint32_t root);
 
 /* Rank r's share is bytes [begin[r], begin[r + 1]), and only it gets the result. */
-void shares_reduce_scatter(struct team *team, const struct reducer *reducer, struct buffer from,
-                           struct buffer to, const size_t *begin);
+enum coll_error shares_reduce_scatter(struct team *team, const struct reducer *reducer,
+                                      struct buffer from, struct buffer to, const size_t *begin);
+
+/* Each rank combines the operands up to its own, all elements. */
+enum coll_error shares_scan(struct team *team, const struct reducer *reducer, struct buffer from,
+                            struct buffer to, bool exclusive);
 
 #endif

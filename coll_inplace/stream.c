@@ -17,12 +17,6 @@ struct stream stream_in(struct team *t, uint32_t rank, struct buffer data, size_
     return (struct stream){t->row[rank], start, stream_pieces(bytes), 0, data, bytes};
 }
 
-static char *cell(const struct stream *s)
-{
-    return (char *)s->row + s->row->cells + TEAM_POSTS * (size_t)TEAM_CELL +
-           s->next % STREAM_CELLS * (size_t)STREAM_CELL;
-}
-
 static size_t piece_first(const struct stream *s)
 {
     return s->next * (size_t)STREAM_CELL;
@@ -37,39 +31,41 @@ static bool give(struct stream *s, uint32_t consumed)
 {
     if (s->next == s->pieces || !sync_reached(consumed, s->start + s->next + 1 - STREAM_CELLS))
         return false;
-    buffer_read(cell(s), s->data, piece_first(s), piece_bytes(s));
+    buffer_read(stream_cell(s->row, s->next), s->data, piece_first(s), piece_bytes(s));
     s->next++;
     sync_publish(&s->row->produced, s->start + s->next);
     return true;
 }
 
-static bool take(struct stream *s, uint32_t limit, enum coll_error *error)
+static bool take(struct stream *s, uint32_t limit, uint32_t produced, enum coll_error *error)
 {
-    if (s->next >= limit || s->next == s->pieces ||
-        !sync_reached(sync_load(&s->row->produced), s->start + s->next + 1))
+    if (s->next >= limit || !sync_reached(produced, s->start + s->next + 1))
         return false;
-    *error |= coll_take(s->data, piece_first(s), cell(s), piece_bytes(s));
+    *error |= coll_take(s->data, piece_first(s), stream_cell(s->row, s->next), piece_bytes(s));
     s->next++;
     sync_publish(&s->row->consumed, s->start + s->next);
     return true;
 }
 
+/* Where nothing moves we sleep on what the next move needs, with the count that we saw: while
+ * somebody else's stream goes through the row it is not where ours starts. */
 enum coll_error stream_run(struct stream *out, struct stream *in, bool in_place)
 {
     enum coll_error error = COLL_OK;
     struct sync_wait wait = SYNC_WAIT;
     while (out->next < out->pieces || in->next < in->pieces) {
         uint32_t consumed = sync_load(&out->row->consumed);
+        uint32_t produced = sync_load(&in->row->produced);
         bool moved = give(out, consumed);
         bool all_out = !in_place || out->next == out->pieces;
-        moved |= take(in, all_out ? in->pieces : out->next, &error);
-        if (moved) {
+        uint32_t limit = all_out || in->pieces < out->next ? in->pieces : out->next;
+        moved |= take(in, limit, produced, &error);
+        if (moved)
             wait = SYNC_WAIT;
-        } else if (in->next < in->pieces) {
-            sync_wait(&wait, &in->row->produced, in->start + in->next);
-        } else {
+        else if (in->next < limit)
+            sync_wait(&wait, &in->row->produced, produced);
+        else
             sync_wait(&wait, &out->row->consumed, consumed);
-        }
     }
     if (out->pieces)
         sync_await(&out->row->consumed, out->start + out->pieces);

@@ -1,9 +1,12 @@
 #include "coll_inplace/team.h"
 
 #include "alloc/arena.h"
+#include "alloc/reach.h"
+#include "coll_inplace/choose.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const size_t cells_size =
     TEAM_POSTS * (size_t)TEAM_CELL + STREAM_CELLS * (size_t)STREAM_CELL;
@@ -35,6 +38,7 @@ static struct row *make_row(void)
     struct row *row = arena_control_alloc(sizeof *row);
     char *cells = row ? arena_control_alloc_raw(cells_size) : NULL;
     if (cells) {
+        row->pid = getpid();
         row->cells = (uint64_t)(cells - (char *)row);
         return row;
     }
@@ -57,9 +61,17 @@ struct team *team_alone(void)
     return make(1, 0);
 }
 
-struct team *team_prepare(uint32_t size, uint32_t rank, struct team_offer *offer)
+static bool reaches(const struct layout_member *member)
 {
-    *offer = (struct team_offer){.reason = REASON_COUNT};
+    return reach_works(member->pid, member->probe_address, member->probe);
+}
+
+struct team *team_prepare(uint32_t size, uint32_t rank, const int *members,
+                          struct team_offer *offer)
+{
+    uint32_t neighbour = (uint32_t)members[rank + 1 < size ? rank + 1 : 0];
+    *offer =
+        (struct team_offer){.reason = REASON_COUNT, .reaches = reaches(node_member(neighbour))};
     struct team *team = make(size, rank);
     struct row *row = team ? make_row() : NULL;
     struct team_common *common = NULL;
@@ -87,6 +99,9 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
     for (uint32_t r = 0; r < size; r++)
         if (offers[r].reason != REASON_COUNT)
             return (enum reason)offers[r].reason;
+    team->reaches = true;
+    for (uint32_t r = 0; r < size; r++)
+        team->reaches &= offers[r].reaches;
     team->common = at_position(offers[0].common);
     for (uint32_t r = 0; r < size; r++)
         team->row[r] = at_position(offers[r].row);
@@ -164,18 +179,74 @@ void team_await_all(struct team *t, uint32_t op)
     team_all_did(t, least);
 }
 
-char *team_place(struct buffer b, size_t bytes)
+/* Often enough, whatever our part has been: who only reads looks for no room, and posts nothing. No
+ * rank is so far behind that it waits for what we call old here. */
+COLD void team_keep_near(struct team *t, uint32_t op)
 {
-    const struct typemap *map = b.map;
-    char *at = b.at + map->low;
-    return map->contiguous && !map->without_holes && node_shares(at, bytes) ? at : NULL;
+    uint32_t old = op - TEAM_FAR;
+    team_all_did(t, old);
+    for (uint32_t i = 0; i < TEAM_POSTS; i++) {
+        struct sync_word *posted = &t->mine->post[i].op;
+        if (!sync_reached(sync_load(posted), old))
+            sync_publish(posted, old);
+    }
 }
 
-void team_post_data(struct team *t, uint32_t op, struct buffer from, size_t first, size_t bytes)
+place_t team_place(const struct team *t, struct buffer b, size_t bytes)
 {
+    const struct typemap *map = b.map;
+    const char *at = b.at + map->low;
+    if (!map->contiguous || map->without_holes)
+        return 0;
+    if (node_shares(at, bytes))
+        return (place_t)(at - node.base) << 1;
+    return t->reaches ? (place_t)(uintptr_t)at << 1 | 1 : 0;
+}
+
+bool place_read(const struct team *t, uint32_t owner, place_t place, size_t first, void *to,
+                size_t bytes)
+{
+    return reach_read(t->row[owner]->pid, to, (place >> 1) + first, bytes);
+}
+
+bool place_write(const struct team *t, uint32_t owner, place_t place, size_t first,
+                 const void *from, size_t bytes)
+{
+    return reach_write(t->row[owner]->pid, (place >> 1) + first, from, bytes);
+}
+
+/* 0: not to be left where it lies. */
+static place_t place_for(const struct team *t, struct buffer from, size_t bytes, enum stay stay)
+{
+    if (stay == STAY_NEVER || bytes < CHOOSE_PLACE_SHARED ||
+        (stay == STAY_LONG && bytes <= TEAM_CELL))
+        return 0;
+    place_t place = team_place(t, from, bytes);
+    return place && (place_shared(place) || bytes >= CHOOSE_PLACE_PRIVATE) ? place : 0;
+}
+
+enum post_kind team_post_data(struct team *t, uint32_t op, struct buffer from, enum stay stay,
+                              uint32_t start)
+{
+    size_t bytes = typemap_to_move(from.map)->size * from.count;
+    if (LIKELY(bytes <= POST_ROOM) && from.map->contiguous && !from.map->without_holes) {
+        team_post_few(t, op, from.at + from.map->low, bytes);
+        return POST_HERE;
+    }
+    enum post_kind kind = bytes <= POST_ROOM   ? POST_HERE
+                          : bytes <= TEAM_CELL ? POST_CELL
+                                               : POST_PIECES;
+    place_t place = kind == POST_HERE ? 0 : place_for(t, from, bytes, stay);
     team_await_room(t);
-    bool few = bytes <= POST_ROOM;
-    char *to = few ? post_of(t->mine, op)->data : cell_of(t->mine, op);
-    buffer_read(to, from, first, bytes);
-    team_post(t, op, few ? POST_HERE : POST_CELL, bytes);
+    struct post *post = post_of(t->mine, op);
+    if (place) {
+        kind = POST_PLACE;
+        memcpy(post->data, &place, sizeof place);
+    } else if (kind == POST_PIECES) {
+        memcpy(post->data, &start, sizeof start);
+    } else {
+        buffer_read(kind == POST_HERE ? post->data : cell_of(t->mine, op), from, 0, bytes);
+    }
+    team_post(t, op, kind, bytes);
+    return kind;
 }

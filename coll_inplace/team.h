@@ -42,13 +42,13 @@ enum {
     PIECE = PIECE_CELLS * TEAM_CELL,
     DONE_LAG = TEAM_POSTS / 4, /* operations after which `done` is published at the latest */
     STREAM_CELLS = 4,
-    STREAM_CELL = 16384,
+    STREAM_CELL = 32768,
 };
 
 enum post_kind {
     POST_HERE,  /* the data are in the post */
     POST_CELL,  /* in the cell of this post */
-    POST_PLACE, /* where the post says, in the node's file */
+    POST_PLACE, /* where the post says: see team_place() */
     POST_PIECES /* they come in pieces, or in a stream */
 };
 
@@ -66,6 +66,7 @@ struct row {
     _Alignas(LINE) struct sync_word consumed; /* the same, by whom they are meant for */
     struct post post[TEAM_POSTS];
     uint64_t cells; /* where they are, from the row */
+    int32_t pid;    /* of its owner */
 };
 
 /* In rank 0's slice, for all. */
@@ -77,6 +78,7 @@ struct team_common {
 
 struct team {
     uint32_t size, rank;
+    bool reaches;       /* all can read each other's private memory */
     uint32_t op;        /* the last one begun */
     uint32_t published; /* what our `done` says */
     uint32_t all_done;  /* up to here, as far as we know */
@@ -91,13 +93,14 @@ struct team {
 
 /* What a rank brings. Plain bytes: goes through the host's allgather. */
 struct team_offer {
-    int32_t reason; /* REASON_COUNT: none against it */
-    int32_t reserved;
+    int32_t reason;       /* REASON_COUNT: none against it */
+    int32_t reaches;      /* we can read our neighbour's private memory */
     uint64_t row, common; /* positions in the node's file; `common`: rank 0's */
 };
 
-/* A team to be, and our offer for it. NULL: the offer says why. */
-struct team *team_prepare(uint32_t size, uint32_t rank, struct team_offer *offer);
+/* A team to be, of these members of the node, and our offer for it. NULL: the offer says why. */
+struct team *team_prepare(uint32_t size, uint32_t rank, const int *members,
+                          struct team_offer *offer);
 
 /* With the offers of all ranks: REASON_COUNT and the team is ready, or why it cannot be, the same
  * on all ranks. */
@@ -157,12 +160,32 @@ static inline char *cell_of(struct row *row, uint32_t op)
     return (char *)row + row->cells + op % TEAM_POSTS * (size_t)TEAM_CELL;
 }
 
+static inline char *stream_cell(struct row *row, uint32_t piece)
+{
+    return (char *)row + row->cells + TEAM_POSTS * (size_t)TEAM_CELL +
+           piece % STREAM_CELLS * (size_t)STREAM_CELL;
+}
+
+static inline void prefetch_to_write(const void *at)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)at));
+#else
+    __builtin_prefetch(at, 1);
+#endif
+}
+
 /* Publish our post, written already. */
 static inline void team_post(struct team *t, uint32_t op, enum post_kind kind, size_t bytes)
 {
     struct post *post = post_of(t->mine, op);
     post->what = (uint64_t)bytes << 2 | kind;
     sync_publish(&post->op, op);
+    prefetch_to_write(post_of(t->mine, op + 1));
+    if (bytes > POST_ROOM) {
+        prefetch_to_write(cell_of(t->mine, op + 1));
+        prefetch_to_write(cell_of(t->mine, op + 1) + 64);
+    }
 }
 
 /* A rank's post. Its content may be read until we publish that we are done. */
@@ -183,9 +206,15 @@ static inline size_t post_bytes(const struct post *post)
     return post->what >> 2;
 }
 
+/* Numbers are compared as if they were near each other: what is far behind would look ahead. */
+#define TEAM_FAR (UINT32_C(1) << 29)
+void team_keep_near(struct team *team, uint32_t op);
+
 /* We have read all that we wanted of the posts up to `op`: say so now, or soon. */
 static inline void team_done(struct team *t, uint32_t op)
 {
+    if (UNLIKELY((op ^ t->published) >= TEAM_FAR))
+        team_keep_near(t, op);
     t->published = op;
     sync_publish(&t->mine->done, op);
 }
@@ -198,29 +227,55 @@ static inline void team_end(struct team *t)
 
 /* ---- data in posts ---- */
 
-/* A place in the heap that all can reach, if the data lie in one piece there; NULL: they do not. */
-char *team_place(struct buffer b, size_t bytes);
+/* Where data lie that stay where they are: twice the position in the node's file, or twice the
+ * address in their owner's memory and 1. 0: they do not lie in one piece, or out of reach. */
+typedef uint64_t place_t;
+place_t team_place(const struct team *team, struct buffer b, size_t bytes);
 
-/* Post data of up to TEAM_CELL bytes, in the post or in its cell. */
-void team_post_data(struct team *team, uint32_t op, struct buffer from, size_t first, size_t bytes);
-
-static inline void team_post_place(struct team *t, uint32_t op, const char *place, size_t bytes)
+/* The place as an address here; NULL: it is in its owner's private memory. */
+static inline char *place_shared(place_t place)
 {
-    uint64_t position = (uint64_t)(place - node.base);
-    memcpy(post_of(t->mine, op)->data, &position, sizeof position);
-    team_post(t, op, POST_PLACE, bytes);
+    return place & 1 ? NULL : node.base + (place >> 1);
 }
 
-/* Where the data of a post of `rank` are; not of POST_PIECES. */
-static inline const char *post_data(struct team *t, uint32_t rank, const struct post *post)
+/* Then, to and from it. False: the kernel refuses, though it did not when the team was made. */
+bool place_read(const struct team *team, uint32_t owner, place_t place, size_t first, void *to,
+                size_t bytes);
+bool place_write(const struct team *team, uint32_t owner, place_t place, size_t first,
+                 const void *from, size_t bytes);
+
+/* Post a few bytes, in the post. */
+HOT_INLINE void team_post_few(struct team *t, uint32_t op, const void *from, size_t bytes)
 {
-    if (LIKELY(post_kind(post) == POST_HERE))
-        return post->data;
-    if (post_kind(post) == POST_CELL)
-        return cell_of(t->row[rank], (uint32_t)(post - t->row[rank]->post));
-    uint64_t position;
-    memcpy(&position, post->data, sizeof position);
-    return node.base + position;
+    team_await_room(t);
+    copy_bytes(post_of(t->mine, op)->data, from, bytes);
+    team_post(t, op, POST_HERE, bytes);
+}
+
+/* Whether data may stay where they lie, so that we are kept until all have read them. */
+enum stay {
+    STAY_NEVER, /* they will be overwritten before */
+    STAY_LONG,  /* if they do not fit into a cell: what does not synchronise under the host (H15) */
+    STAY,       /* if that is faster */
+};
+
+/* Post data, and return how: in the post or its cell, where they lie, or only that there will be
+ * pieces, with `start` for who needs it. */
+enum post_kind team_post_data(struct team *team, uint32_t op, struct buffer from, enum stay stay,
+                              uint32_t start);
+
+static inline place_t post_place(const struct post *post)
+{
+    place_t place;
+    memcpy(&place, post->data, sizeof place);
+    return place;
+}
+
+/* Where the data of a post of `rank` are, of POST_HERE or POST_CELL. */
+static inline const char *post_data(struct team *t, uint32_t rank, uint32_t op,
+                                    const struct post *post)
+{
+    return LIKELY(post_kind(post) == POST_HERE) ? post->data : cell_of(t->row[rank], op);
 }
 
 #endif

@@ -34,6 +34,7 @@ struct layout_member {
     _Alignas(LINE) int32_t world_rank;
     int32_t pid;
     uint32_t asymmetric;             /* heavy fences reach it */
+    uint64_t probe, probe_address;   /* see alloc/reach.h */
     uint64_t cpus[LAYOUT_CPUS / 64]; /* it may run on */
     /* Written by the member's threads, read by whoever must know that none is at work. */
     struct inflight inflight[INFLIGHT_SLOTS];

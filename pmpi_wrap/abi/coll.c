@@ -77,7 +77,9 @@ static bool translate_all(const struct all *a, uint32_t size, struct blocks *b, 
 static int done(enum call call, MPI_Comm comm, enum coll_error error, size_t bytes)
 {
     thread_count(thread_self(), call, bytes);
-    return LIKELY(error == COLL_OK) ? MPI_SUCCESS : report_on_comm(comm, MPI_ERR_TRUNCATE);
+    if (LIKELY(error == COLL_OK))
+        return MPI_SUCCESS;
+    return report_on_comm(comm, error & COLL_UNREACHABLE ? MPI_ERR_OTHER : MPI_ERR_TRUNCATE);
 }
 
 /* The host will judge. */
@@ -137,6 +139,7 @@ int do_gather(enum call call, struct data from, const struct all *to, int root, 
 
 int do_scatter(enum call call, const struct all *from, struct data to, int root, MPI_Comm comm)
 {
+    bool equal = call == CALL_Scatter || call == CALL_Scatter_c;
     struct team *t = team_for(comm, call, false);
     struct buffer mine = {0};
     struct blocks all = {0};
@@ -149,7 +152,7 @@ int do_scatter(enum call call, const struct all *from, struct data to, int root,
     if ((!in_place && (to.at == MPI_IN_PLACE || !translate(to, &mine))) ||
         (is_root(t, root) && !translate_all(from, t->size, &all, &maps)))
         return not_ours(call, REASON_ARGUMENTS);
-    enum coll_error error = coll_scatter(t, &all, mine, (uint32_t)root, in_place);
+    enum coll_error error = coll_scatter(t, &all, mine, (uint32_t)root, in_place, equal);
     int result = done(call, comm, error, in_place ? 0 : bytes_of(mine));
     free_maps(&maps);
     return result;
@@ -237,8 +240,8 @@ int do_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm
         return not_ours(call, REASON_ARGUMENTS);
     if (!translate_reduction(call, r, is_root(t, root), &red, &from, &to))
         return TO_HOST;
-    coll_reduce(t, &red, from, to, (uint32_t)root);
-    int result = done(call, comm, COLL_OK, bytes_of(from));
+    enum coll_error error = coll_reduce(t, &red, from, to, (uint32_t)root);
+    int result = done(call, comm, error, bytes_of(from));
     reducer_close(&red);
     return result;
 }
@@ -250,8 +253,8 @@ int do_allreduce(enum call call, const struct reduction *r, MPI_Comm comm)
     struct buffer from, to;
     if (UNLIKELY(!t) || UNLIKELY(!translate_reduction(call, r, true, &red, &from, &to)))
         return TO_HOST;
-    coll_allreduce(t, &red, from, to);
-    int result = done(call, comm, COLL_OK, bytes_of(from));
+    enum coll_error error = coll_allreduce(t, &red, from, to);
+    int result = done(call, comm, error, bytes_of(from));
     reducer_close(&red);
     return result;
 }
@@ -263,8 +266,8 @@ int do_scan(enum call call, const struct reduction *r, bool exclusive, MPI_Comm 
     struct buffer from, to;
     if (!t || !translate_reduction(call, r, true, &red, &from, &to))
         return TO_HOST;
-    coll_scan(t, &red, from, to, exclusive);
-    int result = done(call, comm, COLL_OK, bytes_of(from));
+    enum coll_error error = coll_scan(t, &red, from, to, exclusive);
+    int result = done(call, comm, error, bytes_of(from));
     reducer_close(&red);
     return result;
 }
@@ -289,8 +292,8 @@ int do_reduce_scatter(enum call call, struct reduction r, struct all shares, MPI
     if (!translate_reduction(call, &r, true, &red, &from, &to))
         return TO_HOST;
     to.count = block_of(&blocks, t->rank).count;
-    coll_reduce_scatter(t, &red, from, to, &blocks);
-    int result = done(call, comm, COLL_OK, bytes_of(from));
+    enum coll_error error = coll_reduce_scatter(t, &red, from, to, &blocks);
+    int result = done(call, comm, error, bytes_of(from));
     reducer_close(&red);
     return result;
 }

@@ -23,6 +23,7 @@ int report_on_comm(MPI_Comm comm, int error_class)
 
 static void discard(struct communicator *c)
 {
+    free(c->members);
     free(c->offers);
     free(c);
 }
@@ -35,13 +36,15 @@ static void note_exchange(struct communicator *c)
     pthread_mutex_unlock(&mutex);
 }
 
-static void begin(MPI_Comm comm, struct communicator *c, int rank)
+static void begin(MPI_Comm comm, struct communicator *c)
 {
     c->offers = malloc((size_t)c->size * sizeof *c->offers);
     if (!c->offers)
         abort(); /* the others will wait for us, and the host would not get further either */
     team_reap();
-    c->prepared = team_prepare((uint32_t)c->size, (uint32_t)rank, &c->mine);
+    c->prepared = team_prepare((uint32_t)c->size, (uint32_t)c->rank, c->members, &c->mine);
+    free(c->members);
+    c->members = NULL;
     if (gpu_runtime_loaded())
         c->mine.reason = REASON_GPU;
     enter_host();
@@ -134,16 +137,16 @@ static void sweep(bool all)
 
 static struct communicator *meet(MPI_Comm comm)
 {
-    struct survey s;
+    struct survey s = {0};
     struct communicator *c = calloc(1, sizeof *c);
     if (!c)
         abort();
     c->reason = config.coll ? survey_comm(comm, TEAM_RANKS_MAX, &s) : REASON_OFF;
-    if (config.coll)
-        free(s.members);
+    c->members = s.members;
     if (c->reason == REASON_COUNT) {
         c->reason = REASON_NOT_READY;
         c->size = s.size;
+        c->rank = s.rank;
         if (s.size == 1)
             c->team = team_alone();
     }
@@ -163,10 +166,8 @@ COLD struct team *team_not_yet(MPI_Comm comm, enum call call, bool synchronises)
     if (c->reason == REASON_NOT_READY && c->size > 1) {
         c->calls++;
         if (c->calls == CALLS_BEFORE + 1) {
-            int rank;
             sweep(false);
-            host.Comm_rank(comm, &rank);
-            begin(comm, c, rank);
+            begin(comm, c);
         } else if (c->exchanging && (synchronises || c->calls > CALLS_BEFORE + CALLS_DURING)) {
             complete(c);
         }

@@ -25,7 +25,8 @@ struct communicator {
     struct team_offer mine, *offers;
     MPI_Request request; /* of the exchange */
     bool exchanging, freed;
-    int size;
+    int size, rank;
+    int *members;              /* of the node */
     struct communicator *next; /* among those whose exchange is under way */
 };
 

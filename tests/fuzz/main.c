@@ -15,79 +15,6 @@
  * status is 1 when a program has failed. */
 #include "play.h"
 
-#include <fcntl.h>
-#include <stdarg.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-int failures;
-static struct progress own_progress;
-struct progress *progress = &own_progress;
-static int world_rank, world_size;
-
-enum { LINES_A_SEED = 12 };
-
-void fail(const char *format, ...)
-{
-    va_list arguments;
-    char text[6000];
-    if (failures++ >= LINES_A_SEED)
-        return;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    printf("FAIL seed %lld np %d rank %d round %lld phase %lld op %lld: %s\n",
-           (long long)progress->seed, world_size, world_rank, (long long)progress->round,
-           (long long)progress->phase, (long long)progress->op, text);
-    fflush(stdout);
-}
-
-void give_up(const char *format, ...)
-{
-    va_list arguments;
-    char text[6000];
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fail("gives up: %s", text);
-    MPI_Abort(MPI_COMM_WORLD, 3);
-    exit(3);
-}
-
-/* ---- memory of a program ---- */
-
-struct kept {
-    struct kept *next;
-    size_t used, room;
-    _Alignas(16) char memory[];
-};
-static struct kept *kept;
-
-void *keep(size_t bytes)
-{
-    bytes = (bytes + 15) & ~(size_t)15;
-    if (!kept || kept->room - kept->used < bytes) {
-        size_t room = bytes > 65536 ? bytes : 65536;
-        struct kept *more = malloc(sizeof *more + room);
-        if (!more)
-            give_up("no memory");
-        *more = (struct kept){.next = kept, .room = room};
-        kept = more;
-    }
-    void *at = kept->memory + kept->used;
-    kept->used += bytes;
-    return memset(at, 0, bytes);
-}
-
-void release(void)
-{
-    while (kept) {
-        struct kept *next = kept->next;
-        free(kept);
-        kept = next;
-    }
-}
-
 /* ---- which ranks ---- */
 
 enum { WORLD, SAME, REVERSED, HALVES, ALONE, COMM_COUNT };
@@ -113,19 +40,6 @@ static int pick_comm(uint64_t seed)
 }
 
 /* ---- the run ---- */
-
-static void open_progress(const char *name)
-{
-    size_t bytes = (size_t)world_size * sizeof own_progress;
-    int file = open(name, O_RDWR | O_CREAT, 0600);
-    if (file < 0 || ftruncate(file, (off_t)bytes))
-        give_up("%s cannot be written", name);
-    struct progress *all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (all == MAP_FAILED)
-        give_up("%s cannot be mapped", name);
-    close(file);
-    progress = &all[world_rank];
-}
 
 struct run {
     struct options options;
@@ -170,11 +84,8 @@ int main(int argc, char **argv)
 {
     long counts[3] = {0}, sums[3]; /* programs, failed here, not possible on this host */
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+    open_world();
     struct run run = parse(argc, argv);
-    if (world_size > RANKS_MAX)
-        give_up("too many ranks");
     if (run.progress)
         open_progress(run.progress);
     basics_open();

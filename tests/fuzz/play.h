@@ -12,20 +12,6 @@ struct options {
     int turn, turns; /* groups that run side by side make their windows one after the other */
 };
 
-/* Where this rank is, for whoever finds it hanging or dead: in a file that the driver reads. */
-struct progress {
-    int64_t seed, round, phase, op;
-};
-extern struct progress *progress;
-
-/* Print one line about what is wrong in this seed, and remember that it failed. */
-void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-extern int failures; /* lines of this kind, of this seed */
-
-/* fail() if a call of MPI does. */
-void must_succeed(const char *call, int error);
-#define DO(name, ...) must_succeed(#name, MPI_##name(__VA_ARGS__))
-
 /* True: done (see `failures`). False: the host does not make such a window. */
 bool play(uint64_t seed, MPI_Comm comm, const struct options *options);
 

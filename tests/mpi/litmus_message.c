@@ -3,8 +3,8 @@
  * from one element to those that are copied around the caches (H19). */
 #include "test.h"
 
-static const size_t sizes[] = {1, 100, 4096, 300000, 1000000};
-enum { LARGEST = 1000000, ROUNDS = 12 };
+static const size_t sizes[] = {1, 100, 4096, 300000, 1100000};
+enum { LARGEST = 1100000, ROUNDS = 12 };
 
 static int64_t *memory; /* flag, acknowledgement, then data */
 static MPI_Win win;

@@ -1,5 +1,8 @@
 """Collectives as Python programs use them: mpi4py, numpy arrays of many types and lengths, in place
 and not, pickled objects, parts of the world. Every rank knows what must come out."""
+import sys
+import traceback
+
 import numpy as np
 from mpi4py import MPI
 
@@ -193,4 +196,9 @@ def main():
         print("collectives right on all ranks")
 
 
-main()
+try:
+    main()
+except Exception:  # the other ranks would wait for this one
+    traceback.print_exc()
+    sys.stderr.flush()
+    MPI.COMM_WORLD.Abort(1)

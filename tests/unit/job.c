@@ -85,11 +85,38 @@ START_TEST(hydra_names_the_job_by_the_proxy_at_the_other_end)
     char pid[32];
     snprintf(pid, sizeof pid, "pmi %d ", getpid());
     ck_assert(!strncmp(job.key, pid, strlen(pid)));
-    ck_assert_uint_ne(strtoull(job.key + strlen(pid), NULL, 10), 0); /* when it was started */
+    char *end;
+    unsigned long long started = strtoull(job.key + strlen(pid), &end, 10);
+    ck_assert_uint_ne(started, 0);
+    ck_assert_uint_eq(started, start_time(getpid()));
+    struct stat space;
+    ck_assert_int_eq(stat("/proc/self/ns/pid", &space), 0);
+    ck_assert_uint_eq(strtoull(end, NULL, 10), space.st_ino);
     ck_assert_uint_eq(job.local_size, 3);
     prctl(PR_SET_NAME, "a) b (c 1 2 3)");
     struct job again = JOB(proxy_entry(), "PMI_RANK=2", "MPI_LOCALNRANKS=3");
     ck_assert_str_eq(job.key, again.key);
+}
+END_TEST
+
+START_TEST(a_launcher_that_speaks_both_ways_names_the_job_by_its_namespace)
+{
+    struct job one = JOB("PMIX_NAMESPACE=1", "PMIX_RANK=0");
+    struct job both = JOB("PMIX_NAMESPACE=1", "PMIX_RANK=0", proxy_entry(), "PMI_RANK=0");
+    ck_assert_str_eq(both.key, one.key);
+}
+END_TEST
+
+/* The kernel knows no process at the other end of a network's socket. */
+START_TEST(a_proxy_on_another_node_is_none)
+{
+    char entry[32];
+    int end = socket(AF_INET, SOCK_STREAM, 0);
+    snprintf(entry, sizeof entry, "PMI_FD=%d", end);
+    struct job job = JOB(entry, "PMI_RANK=0", "MPI_LOCALNRANKS=2");
+    ck_assert_str_eq(job.key, "");
+    ck_assert_uint_eq(job.local_size, 1);
+    close(end);
 }
 END_TEST
 
@@ -141,5 +168,7 @@ END_TEST
 
 UNIT_MAIN(open_mpi_names_the_job_by_its_namespace_and_server,
           who_says_not_how_many_ranks_there_are_leaves_it_unknown, slurm_counts_by_node,
-          hydra_names_the_job_by_the_proxy_at_the_other_end, two_proxies_are_two_jobs,
+          hydra_names_the_job_by_the_proxy_at_the_other_end,
+          a_launcher_that_speaks_both_ways_names_the_job_by_its_namespace,
+          a_proxy_on_another_node_is_none, two_proxies_are_two_jobs,
           a_process_without_a_launcher_is_a_job_of_one, a_long_name_is_cut_not_overrun)

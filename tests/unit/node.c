@@ -1,5 +1,26 @@
 /* How the ranks of a job find each other: all of them, or some of them, or while some die. Whatever
  * happens, nobody hangs and all ranks of a job come to one answer. */
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+
+/* What the kernel may do, at a moment of our choice. */
+static bool end_before_data;
+static unsigned sends_refused;
+
+/* Nothing is there; then the peer sends and closes; then the kernel looks for the end. */
+static ssize_t receive_the_end_first(int fd, struct msghdr *message, int flags)
+{
+    ssize_t got = recvmsg(fd, message, flags);
+    struct pollfd peer = {.fd = fd};
+    bool race = end_before_data && got < 0 && errno == EAGAIN;
+    return race && poll(&peer, 1, 5000) > 0 ? 0 : got;
+}
+
+#define recvmsg receive_the_end_first
+#define sendmsg(fd, what, how) \
+    (sends_refused && sends_refused-- ? (errno = ENOBUFS, -1) : sendmsg(fd, what, how))
 #include "tests/unit/processes.h"
 
 static unsigned open_files(void)
@@ -171,6 +192,25 @@ START_TEST(a_leader_that_is_slow_to_listen_still_leads)
 }
 END_TEST
 
+/* Rank 0, which leads, awaits an answer before there is one, and hears the end first. */
+static void hear_the_end_first(unsigned rank)
+{
+    end_before_data = rank == 0;
+    enter_in_order(rank);
+    meet(job_size);
+    if (rank)
+        sleep_us(20 * 1000);
+    node_settle((int)rank, (int)job_size);
+    EXPECT(node.header && node.size == job_size);
+}
+
+START_TEST(an_answer_is_heard_though_the_kernel_says_the_end_first)
+{
+    open_desk(3);
+    run(hear_the_end_first, 0, 2);
+}
+END_TEST
+
 /* ---- who dies ---- */
 
 static unsigned victim;
@@ -196,6 +236,26 @@ START_TEST(a_rank_that_dies_on_the_way_leaves_the_others_alone_and_alive)
 END_TEST
 
 /* ---- limits ---- */
+
+static unsigned unreached;
+
+static void lead_without_sending(unsigned rank)
+{
+    sends_refused = rank == 0 ? unreached : 0;
+    enter_in_order(rank);
+    meet(job_size);
+    node_settle((int)rank, (int)job_size);
+    EXPECT(!node.header);
+}
+
+START_TEST(a_leader_that_cannot_send_the_file_waits_for_no_answer)
+{
+    for (unreached = 1; unreached < 3; unreached++) {
+        open_desk(3);
+        run(lead_without_sending, 0, 2);
+    }
+}
+END_TEST
 
 #if !defined(__SANITIZE_ADDRESS__) /* its shadow needs more address space than any limit */
 static size_t room;
@@ -264,5 +324,7 @@ UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_
           a_rank_that_comes_late_finds_nobody,
           where_the_number_of_ranks_is_unknown_nothing_is_shared, two_jobs_do_not_meet,
           a_node_may_be_treated_as_several, a_leader_that_is_slow_to_listen_still_leads,
+          an_answer_is_heard_though_the_kernel_says_the_end_first,
           a_rank_that_dies_on_the_way_leaves_the_others_alone_and_alive,
+          a_leader_that_cannot_send_the_file_waits_for_no_answer,
           a_child_has_a_copy_of_its_own LIMITS)

@@ -180,6 +180,46 @@ START_TEST(a_host_may_call_itself_anything)
 }
 END_TEST
 
+/* The words of each line, with one space between them. */
+static const char *text_of(const struct stats_snapshot *sum)
+{
+    static char text[4000];
+    char raw[4000] = "";
+    FILE *out = fmemopen(raw, sizeof raw, "w");
+    stats_print_text(out, sum, &plain_host, calls);
+    fclose(out);
+    size_t n = 0;
+    for (const char *c = raw; *c; c++)
+        if (*c != ' ' || !n || text[n - 1] != ' ')
+            text[n++] = *c;
+    text[n] = 0;
+    return text;
+}
+
+START_TEST(the_summary_names_what_was_called_and_why_it_was_not_fast)
+{
+    static struct stats_snapshot sum;
+    sum = (struct stats_snapshot){
+        .ranks = 2, .windows_fast = 5, .heap_peak = 9, .heap_live = 7, .heap_allocations = 8};
+    sum.counts.fast[0] = 10;
+    sum.counts.bytes[0] = 11;
+    sum.deferred[2][REASON_GPU] = 12;
+    sum.windows_deferred[REASON_SHARED] = 4;
+    char expected[1000];
+    snprintf(expected, sizeof expected,
+             "mpiaccel: %s with Open MPI 4.1.4, 2 ranks\n"
+             "mpiaccel: call fast deferred bytes\n"
+             "mpiaccel: MPI_Put 10 0 11\n"
+             "mpiaccel: MPI_Win_lock 0 12 0\n"
+             "mpiaccel: 12 %s\n"
+             "mpiaccel: windows 5 4\n"
+             "mpiaccel: 4 %s\n"
+             "mpiaccel: heap: 8 allocations, peak 9 bytes, live 7\n",
+             MPIACCEL_VERSION, stats_reasons[REASON_GPU], stats_reasons[REASON_SHARED]);
+    ck_assert_str_eq(text_of(&sum), expected);
+}
+END_TEST
+
 /* ---- counting ---- */
 
 static unsigned rounds;
@@ -205,6 +245,7 @@ START_TEST(threads_that_have_ended_are_counted)
     thread_fold_all();
     thread_fold_all();
     stats_take(&after);
+    ck_assert_uint_eq(after.ranks, 1);
     ck_assert_uint_eq(after.counts.fast[0] - before.counts.fast[0], 3 * rounds + 1);
     ck_assert_uint_eq(after.counts.fast[1] - before.counts.fast[1], 3 * rounds);
     ck_assert_uint_eq(after.counts.bytes[0] - before.counts.bytes[0], 9 * rounds + 5);
@@ -223,6 +264,8 @@ START_TEST(ranks_add_up)
     memset(&one, 0, sizeof one);
     one.ranks = 1;
     one.windows_fast = one.heap_peak = one.heap_live = one.heap_allocations = 2;
+    for (unsigned r = 0; r < REASON_COUNT; r++)
+        one.windows_deferred[r] = 10 + r;
     for (unsigned c = 0; c < STATS_CALLS_MAX; c++) {
         one.counts.fast[c] = c;
         one.counts.bytes[c] = 2 * c;
@@ -235,6 +278,8 @@ START_TEST(ranks_add_up)
     ck_assert_uint_eq(sum.ranks, 3);
     ck_assert(sum.windows_fast == 6 && sum.heap_peak == 6 && sum.heap_live == 6 &&
               sum.heap_allocations == 6);
+    for (unsigned r = 0; r < REASON_COUNT; r++)
+        ck_assert_uint_eq(sum.windows_deferred[r], 3 * (10 + r));
     for (unsigned c = 0; c < STATS_CALLS_MAX; c++) {
         ck_assert(sum.counts.fast[c] == 3 * c && sum.counts.bytes[c] == 6 * c);
         for (unsigned r = 0; r < REASON_COUNT; r++)
@@ -244,4 +289,6 @@ START_TEST(ranks_add_up)
 END_TEST
 
 UNIT_MAIN(an_empty_job_is_json_too, every_number_is_where_it_belongs,
-          a_host_may_call_itself_anything, threads_that_have_ended_are_counted, ranks_add_up)
+          a_host_may_call_itself_anything,
+          the_summary_names_what_was_called_and_why_it_was_not_fast,
+          threads_that_have_ended_are_counted, ranks_add_up)

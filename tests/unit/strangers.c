@@ -3,7 +3,17 @@
 
 /* ---- who is no rank of the job ---- */
 
-enum stranger { SILENT, GONE, SHORT, LONG_AND_WRONG, OTHER_VERSION, OTHER_USER, STRANGERS };
+enum stranger {
+    SILENT,
+    GONE,
+    SHORT,
+    UNFINISHED,
+    LONG_AND_WRONG,
+    OTHER_PROGRAM,
+    OTHER_VERSION,
+    OTHER_USER,
+    STRANGERS
+};
 static enum stranger kind;
 
 static void be_a_stranger(void)
@@ -13,6 +23,8 @@ static void be_a_stranger(void)
     memset(noise, 0x55, sizeof noise);
     if (kind == OTHER_VERSION)
         g.version++;
+    if (kind == OTHER_PROGRAM)
+        g.magic++;
     await_count(&desk->entered, 1);
     struct sockaddr_un address;
     socklen_t length = name_of_the_job(&address);
@@ -24,6 +36,8 @@ static void be_a_stranger(void)
         close(fd);
     else if (kind == SHORT)
         EXPECT(send(fd, &g, 5, MSG_NOSIGNAL) == 5);
+    else if (kind == UNFINISHED)
+        EXPECT(send(fd, &g, sizeof g - 1, MSG_NOSIGNAL) == sizeof g - 1);
     else if (kind == LONG_AND_WRONG)
         EXPECT(send(fd, noise, sizeof noise, MSG_NOSIGNAL) > 0);
     else if (kind != SILENT)

@@ -1,5 +1,5 @@
-/* What all files of the fuzzer use: random numbers that are the same on every rank, and memory that
- * lives as long as a program. */
+/* What all fuzzers use: random numbers that are the same on every rank, memory that lives as long as
+ * a program, and complaints. */
 #ifndef FUZZ_COMMON_H
 #define FUZZ_COMMON_H
 
@@ -74,7 +74,29 @@ static inline long gcd(long a, long b)
 void *keep(size_t bytes);
 void release(void);
 
-/* Print "fuzz: …" and end the job: something that is not a matter of right and wrong results. */
+/* The rank and size in MPI_COMM_WORLD, once MPI runs. */
+extern int world_rank, world_size;
+void open_world(void);
+
+/* Where this rank is, for whoever finds it hanging or dead: in a file that the driver reads. */
+struct progress {
+    int64_t seed, round, phase, op;
+};
+extern struct progress *progress;
+void open_progress(const char *name);
+
+/* Print one line about what is wrong in this seed, and remember that it failed. */
+void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+extern int failures; /* lines of this kind, of this seed */
+
+/* fail() if a call of MPI does. */
+void must_succeed(const char *call, int error);
+#define DO(name, ...) must_succeed(#name, MPI_##name(__VA_ARGS__))
+
+/* fail() and end the job: something that is not a matter of right and wrong results. */
 void give_up(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* Is the number in a list like "3,7-9"? */
+bool listed(const char *list, int number);
 
 #endif

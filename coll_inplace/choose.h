@@ -1,0 +1,19 @@
+/* From how many bytes on a collective goes another way. Measured on 2 cores with 2 MiB of L2 each,
+ * 2 ranks, Open MPI 4.1 and MPICH 4.0 beside it; ns a call, `make bench` shows all of them.
+ *
+ *   allreduce from the heap    1 KiB: copied into cells 570, left where it lies 480
+ *                              8 KiB:                  1700,                    640
+ *   allreduce from malloc      8 KiB: copied into cells 1720, fetched by the kernel 1350
+ *   bcast from malloc        128 KiB: in pieces 11900, fetched 5350 (a system call costs 700)
+ *   allreduce from malloc    128 KiB: each combines a share 9300, each combines all 12500
+ */
+#ifndef MPIACCEL_CHOOSE_H
+#define MPIACCEL_CHOOSE_H
+
+#include "core/base.h"
+
+/* Collectives that synchronise anyway leave data where they lie from these sizes on, in the heap
+ * and in private memory; the others (H15) only what does not fit into a cell. */
+enum { CHOOSE_PLACE_SHARED = 1024, CHOOSE_PLACE_PRIVATE = 6144 };
+
+#endif

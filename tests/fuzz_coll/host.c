@@ -1,0 +1,81 @@
+/* What the hosts do wrong by themselves, so that programs for them alone leave it out. The standard
+ * is right, not the host: with the plugin all of this is asked for. */
+#include "call.h"
+
+#ifdef OPEN_MPI /* 4.1.4 */
+
+bool host_is_wrong(const struct call *c)
+{
+    const struct basic *b = &basics[c->basic];
+    bool integer = b->kind == SIGNED || b->kind == UNSIGNED;
+    /* One rank: ignores displacements and counts, and in place writes where nobody asked. */
+    if (c->collective == ALLTOALLW && c->size == 1)
+        return true;
+    if (!c->form->reduces || c->user)
+        return false;
+    /* Sums of less than 32 bits stop at the largest number. */
+    if (integer && c->op == OP_SUM && b->extent <= 2)
+        return true;
+    /* Numbers of 64 bits are compared by halves or as signed ones. */
+    if (integer && (c->op == OP_MAX || c->op == OP_MIN) && b->extent == 8)
+        return true;
+    return b->value.used == 16; /* quadruple precision is taken for a long double */
+}
+
+long host_most_derived(const struct call *c)
+{
+    /* Chooses by the size of the type that is sent and the counts of what is received: ranks whose
+     * types differ wait for each other for ever. */
+    return c->collective == ALLGATHERV ? 0 : 2000;
+}
+
+/* Writes beyond its buffers for derived elements that do not start at their address. */
+bool host_corrupts(const struct call *c)
+{
+    return c->collective == ALLREDUCE && c->user && c->user->parts > 1 &&
+           packed_bytes(c, c->units) > 8000;
+}
+
+#else /* MPICH 4.0.2 */
+
+/* Gets the order of derived elements wrong, and writes beyond their buffers. */
+static bool scatters_derived(const struct call *c)
+{
+    bool scatters = c->collective == REDUCE_SCATTER || c->collective == REDUCE_SCATTER_BLOCK;
+    return scatters && c->user && c->user->parts > 1;
+}
+
+bool host_corrupts(const struct call *c)
+{
+    return scatters_derived(c) && packed_bytes(c, c->size * c->units) > 8000;
+}
+
+long host_most_derived(const struct call *c)
+{
+    (void)c;
+    return 2000; /* truncates longer ones */
+}
+
+bool host_is_wrong(const struct call *c)
+{
+    const struct basic *b = &basics[c->basic];
+    /* One rank: ignores the displacement. */
+    if (c->collective == ALLGATHERV && c->size == 1)
+        return true;
+    /* Takes MPI_IN_PLACE for an address. */
+    if (c->collective == REDUCE && c->asks_in_place && c->root)
+        return true;
+    /* Truncates long messages of pairs with holes. */
+    if (b->kind == PAIR && b->value.size + b->index.size < b->extent)
+        return true;
+    if (scatters_derived(c))
+        return true;
+    if (!c->form->reduces || c->user)
+        return false;
+    /* Compares unsigned numbers as signed ones. */
+    if (b->kind == UNSIGNED && (c->op == OP_MAX || c->op == OP_MIN))
+        return true;
+    return b->value.used == 16; /* quadruple precision is taken for a long double */
+}
+
+#endif

@@ -1,0 +1,54 @@
+/* A random program of collectives: communicators, and rounds of calls on them. A seed and the
+ * number of ranks determine it. */
+#ifndef FUZZ_COLL_PROGRAM_H
+#define FUZZ_COLL_PROGRAM_H
+
+#include "call.h"
+
+/* A communicator as arguments of MPI_Comm_split: a negative colour takes no part. */
+struct team {
+    bool world, duplicate; /* MPI_COMM_WORLD itself; its duplicate */
+    int color[RANKS_MAX], key[RANKS_MAX];
+};
+
+enum act {
+    COLLECT,    /* a collective */
+    MESSAGE,    /* point to point, to the next rank, beside the others of the round */
+    BACKGROUND, /* a nonblocking collective beside the others */
+};
+
+struct step {
+    int id, team;
+    enum act act;
+    enum collective collective;
+};
+
+enum { TEAMS = 4, STEPS_MAX = 8, ROUNDS_MAX = 24 };
+
+/* Its calls are prepared all together, follow each other at once, and are then judged. */
+struct round {
+    int renewed; /* this communicator is made anew before, as `team` says; -1: none */
+    struct team team;
+    bool new_ops; /* the operations of the user are */
+    int steps;
+    struct step step[STEPS_MAX];
+};
+
+struct program {
+    uint64_t seed;
+    int size;
+    struct profile profile;
+    struct team team[TEAMS];
+    int rounds;
+    struct round round[ROUNDS_MAX];
+};
+
+void program_invent(struct program *p, uint64_t seed, int size, bool tame);
+
+struct options {
+    const char *only; /* only these steps: "3,7-9"; NULL: all */
+    bool print, tame;
+};
+void play(uint64_t seed, const struct options *options);
+
+#endif

@@ -1,0 +1,416 @@
+/* How teams come and go, how far a rank may be ahead of another, and who wakes whom. */
+#include "tests/unit/endless.h"
+#include "tests/unit/teams.h"
+
+#include "coll_inplace/stream.h"
+
+/* The module itself, with what it takes from the control part counted. */
+static _Atomic int taken;
+
+static void *counted(void *at)
+{
+    taken += at != NULL;
+    return at;
+}
+
+static void give_back(void *at)
+{
+    taken--;
+    arena_control_free(at);
+}
+#define arena_control_alloc(size)     counted(arena_control_alloc(size))
+#define arena_control_alloc_raw(size) counted(arena_control_alloc_raw(size))
+#define arena_control_free            give_back
+#include "coll_inplace/team.c"
+#undef arena_control_alloc
+#undef arena_control_alloc_raw
+#undef arena_control_free
+
+/* ---- ranks that are ahead ---- */
+
+static unsigned seen_at_first; /* what the slow rank did before it stayed away */
+static size_t bytes;
+static _Atomic unsigned ahead; /* operations that the fast one has done */
+static bool gathers;
+
+static void fill(char *data, unsigned operation)
+{
+    memset(data, (int)(operation * 7 + 1), bytes);
+}
+
+static void be_fast(struct team *t, unsigned operations)
+{
+    char data[TEAM_CELL];
+    for (unsigned i = 1; i <= operations; i++) {
+        fill(data, i);
+        if (gathers)
+            coll_gather(t, buffer(data, BYTES, bytes), NULL, 1, false);
+        else
+            coll_bcast(t, buffer(data, BYTES, bytes), 0);
+        atomic_store(&ahead, i);
+    }
+}
+
+static void be_slow(struct team *t, unsigned first, unsigned last)
+{
+    char got[3 * TEAM_CELL], wanted[TEAM_CELL];
+    for (unsigned i = first; i <= last; i++) {
+        struct blocks all = {.at = got, .map = BYTES, .count = bytes};
+        if (gathers)
+            coll_gather(t, buffer(NULL, BYTES, 0), &all, 1, true);
+        else
+            coll_bcast(t, buffer(got, BYTES, bytes), 0);
+        fill(wanted, i);
+        EXPECT(memcmp(got, wanted, bytes) == 0, "operation %u", i);
+    }
+}
+
+/* Rank 0 tells, rank 1 hears it late, rank 2 is with rank 0. */
+static void run_ahead(unsigned me)
+{
+    unsigned all = seen_at_first + 40;
+    if (me == 1) {
+        unsigned limit = seen_at_first / DONE_LAG * DONE_LAG + TEAM_POSTS;
+        be_slow(team_of[1], 1, seen_at_first);
+        while (ahead < limit)
+            sleep_us(100);
+        sleep_us(2000);
+        EXPECT(ahead == limit, "%u", ahead);
+        EXPECT(ahead >= seen_at_first + 12);
+        be_slow(team_of[1], seen_at_first + 1, all);
+    } else if (me == 0 || gathers) {
+        be_fast(team_of[me], all);
+    } else {
+        be_slow(team_of[me], 1, all);
+    }
+}
+
+static void ahead_by(bool gather, size_t each)
+{
+    gathers = gather;
+    bytes = each;
+    sync_configure(true, NULL);
+    for (seen_at_first = 0; seen_at_first < 9; seen_at_first += 2) {
+        make_team(3);
+        ahead = 0;
+        as_ranks(3, run_ahead);
+        free_team(3);
+    }
+}
+
+START_TEST(a_root_runs_ahead_until_it_would_overwrite)
+{
+    ahead_by(false, 8);
+    ahead_by(false, TEAM_CELL);
+}
+END_TEST
+
+/* Rank 0 is not the only one that is ahead here, but the one that counts. */
+START_TEST(a_leaf_runs_ahead_until_it_would_overwrite)
+{
+    ahead_by(true, 8);
+    ahead_by(true, TEAM_CELL);
+}
+END_TEST
+
+static _Atomic bool root_left;
+
+/* A rank whose data stay where they are stays with them. */
+static void bind(unsigned me)
+{
+    size_t much = 4 * TEAM_CELL;
+    char *data = me ? malloc(much) : arena_alloc(much, LINE);
+    memset(data, me ? 0 : 5, much);
+    if (me == 2) {
+        sleep_us(3000);
+        EXPECT(!root_left);
+    }
+    coll_bcast(team_of[me], buffer(data, BYTES, much), 0);
+    EXPECT(data[much - 1] == 5);
+    if (me) {
+        free(data);
+    } else {
+        root_left = true;
+        memset(data, 6, much);
+        arena_free(data);
+    }
+}
+
+START_TEST(a_root_stays_with_data_that_stay)
+{
+    sync_configure(true, NULL);
+    make_team(3);
+    for (int i = 0; i < 5; i++) {
+        root_left = false;
+        as_ranks(3, bind);
+    }
+    free_team(3);
+}
+END_TEST
+
+/* ---- numbers ---- */
+
+static void change_roles(unsigned me)
+{
+    struct team *t = team_of[me];
+    struct chance c = {me};
+    for (uint32_t i = 0; i < 200; i++) {
+        uint32_t word = me == 1 ? i : 0;
+        dawdle(&c);
+        coll_bcast(t, buffer(&word, I32, 1), 1);
+        EXPECT(word == i, "%u, not %u", word, i);
+    }
+}
+
+static void let_rank_0_be_root(unsigned me)
+{
+    uint32_t word = me;
+    for (int i = 0; i < DONE_LAG; i++)
+        coll_bcast(team_of[me], buffer(&word, I32, 1), 0);
+}
+
+/* As if rank 0 had been the root of so many broadcasts. */
+static void pass(unsigned size, uint32_t operations)
+{
+    for (unsigned r = 0; r < size; r++) {
+        team_of[r]->op += operations;
+        team_done(team_of[r], team_of[r]->op);
+    }
+    as_ranks(size, let_rank_0_be_root);
+}
+
+/* The numbers wrap in minutes. What a rank has not posted for so long is not believed to be new,
+ * nor does it believe the others to be far ahead. */
+START_TEST(a_post_of_long_ago_does_not_look_new)
+{
+    sync_configure(true, NULL);
+    for (unsigned eighths = 1; eighths < 12; eighths++) {
+        make_team(3);
+        pass(3, TEAM_POSTS);
+        for (unsigned i = 0; i < eighths; i++)
+            pass(3, UINT32_C(1) << 29);
+        as_ranks(3, change_roles);
+        free_team(3);
+    }
+}
+END_TEST
+
+/* ---- streams ---- */
+
+enum { PIECES_MOST = 3 * STREAM_CELLS };
+static size_t stream_bytes[2];
+static bool in_place;
+static char *place[2];
+
+static void exchange(unsigned me)
+{
+    struct team *t = team_of[me];
+    struct chance c = {me};
+    uint32_t start = stream_start(t), start_there = stream_start(team_of[!me]);
+    char *got = in_place ? place[me] : calloc(1, stream_bytes[!me] + 1);
+    all_here();
+    dawdle(&c);
+    struct stream out = stream_out(t, buffer(place[me], BYTES, stream_bytes[me]), start);
+    struct stream in =
+        stream_in(t, !me, buffer(got, BYTES, stream_bytes[!me]), stream_bytes[!me], start_there);
+    EXPECT(stream_run(&out, &in, in_place) == COLL_OK);
+    for (size_t i = 0; i < stream_bytes[!me]; i += 61)
+        EXPECT(got[i] == (char)(i / 61 + !me), "byte %zu of %zu", i, stream_bytes[!me]);
+    if (!in_place)
+        free(got);
+}
+
+START_TEST(streams_of_any_length_pass_each_other)
+{
+    sync_configure(true, NULL);
+    make_team(2);
+    set_numbers(2, UINT32_MAX - 50);
+    for (unsigned round = 0; round < 4 * PIECES_MOST; round++) {
+        size_t pieces = round % PIECES_MOST, other = round / 2 % PIECES_MOST;
+        in_place = round & 1;
+        stream_bytes[0] = pieces * STREAM_CELL + round % 3 - (pieces && round % 5 == 0);
+        stream_bytes[1] = in_place ? stream_bytes[0] : other * STREAM_CELL + round % 7;
+        for (unsigned r = 0; r < 2; r++) {
+            place[r] = calloc(1, stream_bytes[r] + 1);
+            for (size_t i = 0; i < stream_bytes[r]; i += 61)
+                place[r][i] = (char)(i / 61 + r);
+        }
+        as_ranks(2, exchange);
+        free(place[0]);
+        free(place[1]);
+    }
+    free_team(2);
+}
+END_TEST
+
+/* ---- who sleeps is woken ---- */
+
+static void be_late(unsigned me)
+{
+    struct team *t = team_of[me];
+    uint32_t word = 3;
+    for (unsigned i = 0; i < 20; i++) {
+        if (me == 0) {
+            await_sleeper(&post_of(t->mine, t->op + 1)->op);
+            coll_bcast(t, buffer(&word, I32, 1), 0);
+        } else {
+            coll_bcast(t, buffer(&word, I32, 1), 0);
+            EXPECT(word == 3);
+        }
+    }
+}
+
+static void wait_for_room(unsigned me)
+{
+    struct team *t = team_of[me];
+    uint32_t word = 3;
+    for (unsigned i = 0; i < 3 * TEAM_POSTS; i++) {
+        if (me == 1 && i == 0)
+            await_sleeper(&t->mine->done);
+        coll_bcast(t, buffer(&word, I32, 1), 0);
+    }
+}
+
+START_TEST(who_is_late_wakes_who_sleeps)
+{
+    sync_configure(true, NULL);
+    for (int i = 0; i < 5; i++) {
+        make_team(2);
+        endless = true;
+        as_ranks(2, be_late);
+        free_team(2);
+        make_team(2);
+        as_ranks(2, wait_for_room);
+        endless = false;
+        free_team(2);
+    }
+}
+END_TEST
+
+/* The root streams to rank 1 first, which does not come. */
+static void wait_for_ones_turn(unsigned me)
+{
+    enum { MUCH = 300000 };
+    char *data = malloc(3 * MUCH);
+    memset(data, 4, 3 * MUCH);
+    if (me == 1) {
+        all_here();
+        sleep_us(50000);
+    } else {
+        all_here();
+    }
+    coll_scatter(team_of[me], &(struct blocks){.at = data, .map = BYTES, .count = MUCH},
+                 buffer(data, BYTES, MUCH), 0, me == 0);
+    free(data);
+}
+
+START_TEST(who_waits_for_a_stream_sleeps)
+{
+    sync_configure(true, NULL);
+    make_team(3);
+    futex_waits = 0;
+    as_ranks(3, wait_for_ones_turn);
+    ck_assert_uint_lt(futex_waits, 2000);
+    free_team(3);
+}
+END_TEST
+
+/* ---- coming and going ---- */
+
+static void leave_late(unsigned me)
+{
+    struct chance c = {me};
+    struct team *t = team_of[me];
+    uint32_t word = 9;
+    for (unsigned i = 0; i < 10; i++)
+        coll_bcast(t, buffer(&word, I32, 1), 0); /* rank 0 is ahead, and gone before others read */
+    sleep_us(below(&c, 2000) * me);
+    team_leave(t);
+}
+
+START_TEST(all_is_freed_when_the_last_has_left)
+{
+    open_heap();
+    sync_configure(true, NULL);
+    int before = taken;
+    for (int i = 0; i < 200; i++) {
+        unsigned size = 2 + (unsigned)i % 3;
+        make_team(size);
+        ck_assert_int_eq(taken, before + 2 * (int)size + 1);
+        if (i % 10 == 0)
+            as_ranks(size, leave_late);
+        else
+            for (unsigned r = 0; r < size; r++)
+                team_leave(team_of[r]);
+        team_reap();
+        ck_assert_int_eq(taken, before);
+    }
+}
+END_TEST
+
+/* A row that a slow rank will still read is nobody else's. */
+START_TEST(nothing_is_freed_before_the_last_has_left)
+{
+    uint32_t word = 17, got = 0;
+    sync_configure(true, NULL);
+    make_team(2);
+    coll_bcast(team_of[0], buffer(&word, I32, 1), 0);
+    struct row *row = team_of[0]->mine;
+    team_leave(team_of[0]);
+    for (int i = 0; i < 20; i++) {
+        struct team_offer offer;
+        struct team *other = team_prepare(2, 0, &offer);
+        ck_assert_uint_ne(offer.row, (uint64_t)((char *)row - node.base));
+        team_withdraw(other, &offer);
+    }
+    coll_bcast(team_of[1], buffer(&got, I32, 1), 0);
+    ck_assert_uint_eq(got, 17);
+    team_leave(team_of[1]);
+    team_reap();
+}
+END_TEST
+
+START_TEST(one_that_cannot_keeps_all_from_it)
+{
+    struct team_offer offers[3];
+    struct team *t[3];
+    open_heap();
+    int before = taken;
+    for (uint32_t r = 0; r < 3; r++)
+        t[r] = team_prepare(3, r, &offers[r]);
+    offers[1].reason = REASON_GPU;
+    for (uint32_t r = 0; r < 3; r++)
+        ck_assert_int_eq(team_settle(t[r], offers, 3), REASON_GPU);
+    for (uint32_t r = 0; r < 3; r++)
+        team_withdraw(t[r], &offers[r]);
+    ck_assert_int_eq(taken, before);
+}
+END_TEST
+
+/* As many teams as there is room for, and then none, without harm to those. */
+START_TEST(no_room_is_a_reason)
+{
+    enum { MANY = 1000 };
+    static struct team *t[MANY];
+    static struct team_offer offers[MANY];
+    int count = 0;
+    open_heap();
+    int before = taken;
+    do
+        t[count] = team_prepare(2, 0, &offers[count]);
+    while (offers[count++].reason == REASON_COUNT && count < MANY);
+    ck_assert_int_lt(count, MANY);
+    ck_assert_int_gt(count, 20);
+    ck_assert_int_eq(offers[count - 1].reason, REASON_NO_MEMORY);
+    while (count--)
+        team_withdraw(t[count], &offers[count]);
+    ck_assert_int_eq(taken, before);
+}
+END_TEST
+
+UNIT_MAIN(a_root_runs_ahead_until_it_would_overwrite, a_leaf_runs_ahead_until_it_would_overwrite,
+          a_root_stays_with_data_that_stay, a_post_of_long_ago_does_not_look_new,
+          streams_of_any_length_pass_each_other, who_is_late_wakes_who_sleeps,
+          who_waits_for_a_stream_sleeps, all_is_freed_when_the_last_has_left,
+          nothing_is_freed_before_the_last_has_left, one_that_cannot_keeps_all_from_it,
+          no_room_is_a_reason)
