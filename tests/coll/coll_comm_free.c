@@ -3,7 +3,7 @@
  * Communicators made meanwhile do not disturb what is still under way on it. */
 #include "kinds.h"
 
-enum { CALLS = 6, TIMES = 12, N = 60 };
+enum { CALLS = 6, TIMES = 12, N = 60, MEANWHILE = 4 };
 
 static void token(bool send, int root)
 {
@@ -24,6 +24,45 @@ static void small_and_own(void)
     for (int i = 0; i < CALLS; i++)
         kinds_all(self, i, "of one rank");
     MPI_Comm_free(&self);
+}
+
+/* All but the last rank make, use and free communicators of their own. */
+static void without_the_last(void)
+{
+    MPI_Group world, group;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_excl(world, 1, (int[]){test_size - 1}, &group);
+    for (int i = 0; i < MEANWHILE; i++) {
+        MPI_Comm comm;
+        MPI_Comm_create_group(MPI_COMM_WORLD, group, i, &comm);
+        for (int call = 0; call < 2 * CALLS; call++)
+            kinds_all(comm, 1000 + i + call, "one without the last");
+        MPI_Comm_free(&comm);
+    }
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+}
+
+/* The last rank comes late to a Bcast on a communicator that all others have freed. */
+static void the_last_is_late(int mark)
+{
+    MPI_Comm comm;
+    int last = test_size - 1, t = 1, data[N];
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int call = 0; call < CALLS; call++)
+        kinds_all(comm, mark + call, "before all but one free it");
+    for (int e = 0; e < N; e++)
+        data[e] = test_rank ? -1 : mark + e;
+    if (test_rank == last)
+        MPI_Recv(&t, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Bcast(data, N, MPI_INT, 0, comm);
+    MPI_Comm_free(&comm);
+    if (test_rank != last)
+        without_the_last();
+    if (test_rank == 0)
+        MPI_Send(&t, 1, MPI_INT, last, 5, MPI_COMM_WORLD);
+    for (int e = 0; e < N; e++)
+        kinds_expect(data[e], mark + e, "bcast", "one that all others have freed");
 }
 
 int main(int argc, char **argv)
@@ -60,5 +99,7 @@ int main(int argc, char **argv)
                 kinds_expect(all[r * N + e], i + e, "gather", "one that is freed");
         }
     }
+    for (int i = 0; i < TIMES && test_size > 2; i++)
+        the_last_is_late(i);
     return test_end();
 }

@@ -150,26 +150,82 @@ static void allgather(int i, bool allocated)
     room_free(&q, !allocated);
 }
 
-/* Columns of a large matrix here, one row of it there: more than fits into any one piece. */
-static void matrix(int n, int root)
+enum { WIDTH = 3 };
+
+/* Ints of which this rank has one behind the other, that one every WIDTH-th: more than fits into
+ * any one piece. */
+struct ints {
+    struct buffer buffer;
+    int *at, count, stride;
+};
+
+static struct ints ints_make(int count, bool strided)
 {
-    MPI_Datatype column;
-    struct buffer b = buffer_make((size_t)n * (size_t)n * sizeof(int));
-    int *m = (int *)b.data;
-    MPI_Type_vector(n, 1, n, MPI_INT, &column);
-    MPI_Type_commit(&column);
-    coll_turn++;
-    int across = test_rank == root ? n : 1; /* the root has a column, the others a row */
-    for (int i = 0; i < n && test_rank == root; i++)
-        m[i * across] = i * 3 + (int)coll_turn;
-    MPI_Bcast(m, test_rank == root ? 1 : n, test_rank == root ? column : MPI_INT, root, comm);
-    int wrong = 0;
+    struct ints v = {.count = count, .stride = strided ? WIDTH : 1};
+    v.buffer = buffer_make((size_t)(count * v.stride) * sizeof(int));
+    v.at = (int *)v.buffer.data;
+    return v;
+}
+
+static void ints_set(struct ints *v, int first, int n, int from, int to)
+{
     for (int i = 0; i < n; i++)
-        wrong += m[i * across] != i * 3 + (int)coll_turn;
-    CHECK(!wrong, "%d of a column of %d", wrong, n);
-    CHECK(coll_untouched((char *)&m[(n - 1) * across + 1], b.data + b.bytes));
-    MPI_Type_free(&column);
-    buffer_free(&b);
+        v->at[(first + i) * v->stride] = from * 1000000 + to * 100000 + i + (int)coll_turn;
+}
+
+static void ints_expect(struct ints *v, int first, int n, int from, int to, const char *what)
+{
+    for (int i = 0; i < n; i++) {
+        int got = v->at[(first + i) * v->stride];
+        int expected = from * 1000000 + to * 100000 + i + (int)coll_turn;
+        if (got != expected) {
+            CHECK(got == expected, "%s: %d of %d, stride %d: %d", what, i, n, v->stride, got);
+            return;
+        }
+    }
+}
+
+static void ints_free(struct ints *v, const char *what)
+{
+    bool kept = true;
+    for (int i = 0; i < v->count && v->stride > 1; i++)
+        kept &= coll_untouched((char *)&v->at[i * WIDTH + 1], (char *)&v->at[(i + 1) * WIDTH]);
+    CHECK(kept, "%s: between the elements", what);
+    buffer_free(&v->buffer);
+}
+
+static void large(int n, int root, MPI_Datatype every)
+{
+    bool strided = (test_rank + root) % 2;
+    int me = test_rank;
+    MPI_Datatype out_type = strided ? every : MPI_INT, in_type = strided ? MPI_INT : every;
+    struct ints one = ints_make(n, strided), whole = ints_make(n * test_size, !strided);
+    coll_turn++;
+    if (me == root)
+        ints_set(&one, 0, n, root, 0);
+    MPI_Bcast(one.at, n, out_type, root, comm);
+    ints_expect(&one, 0, n, root, 0, "bcast");
+    ints_set(&one, 0, n, me, 1);
+    MPI_Gather(one.at, n, out_type, whole.at, n, in_type, root, comm);
+    for (int r = 0; r < test_size && me == root; r++)
+        ints_expect(&whole, r * n, n, r, 1, "gather");
+    MPI_Allgather(one.at, n, out_type, whole.at, n, in_type, comm);
+    for (int r = 0; r < test_size; r++)
+        ints_expect(&whole, r * n, n, r, 1, "allgather");
+    for (int r = 0; r < test_size; r++)
+        ints_set(&whole, r * n, n, me, r);
+    MPI_Scatter(whole.at, n, in_type, one.at, n, out_type, root, comm);
+    ints_expect(&one, 0, n, root, me, "scatter");
+    struct ints others = ints_make(n * test_size, strided);
+    MPI_Alltoall(whole.at, n, in_type, others.at, n, out_type, comm);
+    for (int r = 0; r < test_size; r++)
+        ints_expect(&others, r * n, n, r, me, "alltoall");
+    MPI_Alltoall(MPI_IN_PLACE, 0, MPI_INT, whole.at, n, in_type, comm);
+    for (int r = 0; r < test_size; r++)
+        ints_expect(&whole, r * n, n, r, me, "alltoall in place");
+    ints_free(&one, "one");
+    ints_free(&whole, "whole");
+    ints_free(&others, "others");
 }
 
 int main(int argc, char **argv)
@@ -186,10 +242,16 @@ int main(int argc, char **argv)
         alltoallw(i, (i + test_rank) % 2);
         allgather(i, i % 3);
     }
-    for (int root = 0; root < test_size; root++) {
-        matrix(30, root);
-        matrix(1100, root);
-    }
+    MPI_Datatype every;
+    MPI_Type_create_resized(MPI_INT, 0, WIDTH * sizeof(int), &every);
+    MPI_Type_commit(&every);
+    for (int root = 0; root < test_size; root++)
+        for (int turn = 0; turn < 2; turn++) { /* other buffers are in other memory */
+            large(700, root, every);
+            large(3000, root, every);
+            large(50000, root, every);
+        }
+    MPI_Type_free(&every);
     layouts_free(&all);
     return test_end();
 }

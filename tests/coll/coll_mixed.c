@@ -79,9 +79,36 @@ static void persistent(void)
 }
 #endif
 
+/* In turn from the first call on, on one that is new: the host sees them in the same order on all
+ * ranks, whatever an implementation does beside. */
+static void in_turn(void)
+{
+    enum { CALLS = 24 };
+    MPI_Comm comm;
+    MPI_Request requests[CALLS];
+    int sums[CALLS], values[CALLS], mine = test_rank + 1;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < CALLS; i++) {
+        int value = test_rank == i % test_size ? i : -1;
+        values[i] = test_rank == 0 ? i : -1;
+        if (i % 2)
+            MPI_Iallreduce(&mine, &sums[i], 1, MPI_INT, MPI_SUM, comm, &requests[i]);
+        else
+            MPI_Ibcast(&values[i], 1, MPI_INT, 0, comm, &requests[i]);
+        MPI_Bcast(&value, 1, MPI_INT, i % test_size, comm);
+        kinds_expect(value, i, "bcast", "a new one");
+    }
+    MPI_Waitall(CALLS, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < CALLS; i++)
+        kinds_expect(i % 2 ? sums[i] : values[i], i % 2 ? test_size * (test_size + 1) / 2 : i,
+                     "a nonblocking one", "a new one");
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
     coll_begin(&argc, &argv);
+    in_turn();
     large = malloc(LARGE * sizeof *large);
     large_sum = malloc(LARGE * sizeof *large);
     MPI_Cart_create(MPI_COMM_WORLD, 1, &test_size, (int[]){1}, 0, &ring);

@@ -4,15 +4,16 @@
 
 static MPI_Comm comm;
 
-/* With few different values there are many ties; negative ones are told from unsigned. */
+/* Every third is equal on all ranks, and others on some; negative ones are told from unsigned. */
 static int value(int rank, int i)
 {
-    return (rank * 5 + i * 3 + (int)coll_turn) % 4 - 2;
+    return (rank * i + i + (int)coll_turn) % 3 - 2;
 }
 
+/* Now the first, now the last rank has the smallest. */
 static int place(int rank, int i)
 {
-    return (test_size - rank) * 100 + i % 50; /* the last rank has the smallest */
+    return (rank * 3 + i) % 4 * 100 + rank;
 }
 
 static int winner(int ranks, int i, bool largest)

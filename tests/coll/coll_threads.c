@@ -3,7 +3,7 @@
 #include "kinds.h"
 #include "threads.h"
 
-enum { THREADS = 3, TIMES = 60 };
+enum { THREADS = 3, TIMES = 60, LARGE_TIMES = 40 };
 
 static MPI_Comm comms[THREADS];
 
@@ -24,7 +24,7 @@ static void *work(void *number)
     }
     int big = 50000, *out = malloc((size_t)big * sizeof *out),
         *in = malloc((size_t)big * sizeof *in);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < LARGE_TIMES; i++) {
         int wrong = 0;
         for (int e = 0; e < big; e++)
             out[e] = e + (int)t + test_rank;
