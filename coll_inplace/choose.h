@@ -16,4 +16,8 @@
  * and in private memory; the others (H15) only what does not fit into a cell. */
 enum { CHOOSE_PLACE_SHARED = 1024, CHOOSE_PLACE_PRIVATE = 6144 };
 
+/* Blocks of up to so many bytes never keep the root of a scatter, since they do not under the
+ * hosts: where all together are too many for a cell, they are copied into a block of memory. */
+enum { CHOOSE_EAGER = 4096, CHOOSE_HOLD = 1 << 20 };
+
 #endif

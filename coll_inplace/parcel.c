@@ -85,8 +85,40 @@ static enum post_kind post_table(struct team *t, uint32_t op, const struct block
     return kind;
 }
 
+/* Copies of them all in a block of memory, whatever the team's cells hold: the root of a scatter of
+ * small blocks must not be kept by its leaves (H15). False: no need, or no room. */
+static bool post_held(struct team *t, uint32_t op, const struct blocks *all)
+{
+    size_t bytes = 0, largest = 0, at = 0;
+    for (uint32_t r = 0; r < t->size; r++) {
+        size_t some = bytes_of(block_of(all, r));
+        bytes += some;
+        largest = some > largest ? some : largest;
+    }
+    if (largest > CHOOSE_EAGER || bytes + table_bytes(t) <= TEAM_CELL || bytes > CHOOSE_HOLD)
+        return false;
+    team_await_room(t);
+    char *block = team_hold(t, op, bytes), *table = table_of(t, t->rank, op);
+    if (!block)
+        return false;
+    place_t place = (place_t)(block - node.base) << 1;
+    for (uint32_t r = 0; r < t->size; r++) {
+        struct parcel parcel = {bytes_of(block_of(all, r)), place + 2 * at};
+        buffer_read(block + at, block_of(all, r), 0, parcel.bytes);
+        at += parcel.bytes;
+        if (!blocks_are_equal(all))
+            memcpy(table + r * sizeof parcel, &parcel, sizeof parcel);
+    }
+    if (blocks_are_equal(all))
+        memcpy(post_of(t->mine, op)->data, &place, sizeof place);
+    team_post(t, op, POST_PLACE, bytes);
+    return true;
+}
+
 enum post_kind parcels_post(struct team *t, uint32_t op, const struct blocks *all, enum stay stay)
 {
+    if (stay == STAY_LONG && post_held(t, op, all))
+        return POST_CELL; /* for us it is as good as that */
     if (!blocks_are_equal(all))
         return post_table(t, op, all, stay);
     struct buffer whole = {all->at, all->map, all->count * t->size};

@@ -113,6 +113,13 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
 
 /* ---- leaving ---- */
 
+/* A block that peers may still read. */
+struct held {
+    uint32_t op;
+    char *block;
+    struct held *next;
+};
+
 static struct team *left;
 static pthread_mutex_t left_mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -130,6 +137,20 @@ void team_leave(struct team *team)
     team_reap();
 }
 
+static void release(struct team *t, bool all)
+{
+    for (struct held **link = &t->held; *link;) {
+        struct held *h = *link;
+        if (all || sync_reached(t->all_done, h->op)) {
+            *link = h->next;
+            arena_control_free(h->block);
+            free(h);
+        } else {
+            link = &h->next;
+        }
+    }
+}
+
 /* Whether nothing of it is ours to keep any longer. Rank 0 keeps what is common until the others
  * have looked at it for the last time. */
 static bool reaped(struct team *t)
@@ -137,6 +158,7 @@ static bool reaped(struct team *t)
     if (t->mine) {
         if (atomic_load_explicit(&t->common->departed, memory_order_acquire) < t->size)
             return false;
+        release(t, true);
         free_row(t->mine);
         t->mine = NULL;
         if (t->rank) {
@@ -190,6 +212,20 @@ COLD void team_keep_near(struct team *t, uint32_t op)
         if (!sync_reached(sync_load(posted), old))
             sync_publish(posted, old);
     }
+}
+
+char *team_hold(struct team *t, uint32_t op, size_t bytes)
+{
+    release(t, false);
+    struct held *h = malloc(sizeof *h);
+    char *block = h ? arena_control_alloc_raw(bytes) : NULL;
+    if (!block) {
+        free(h);
+        return NULL;
+    }
+    *h = (struct held){op, block, t->held};
+    t->held = h;
+    return block;
 }
 
 place_t team_place(const struct team *t, struct buffer b, size_t bytes)

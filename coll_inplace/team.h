@@ -85,6 +85,7 @@ struct team {
     struct barrier barrier;
     struct team_common *common;
     struct row *mine;
+    struct held *held; /* see team_hold() */
     struct team *next; /* among those that were left */
     struct row *row[]; /* by rank */
 };
@@ -251,6 +252,10 @@ HOT_INLINE void team_post_few(struct team *t, uint32_t op, const void *from, siz
     copy_bytes(post_of(t->mine, op)->data, from, bytes);
     team_post(t, op, POST_HERE, bytes);
 }
+
+/* Shared memory for more than a cell, which is freed some time after all have done operation `op`.
+ * NULL: no room. */
+char *team_hold(struct team *team, uint32_t op, size_t bytes);
 
 /* Whether data may stay where they lie, so that we are kept until all have read them. */
 enum stay {

@@ -100,7 +100,7 @@ int accel_Barrier(MPI_Comm comm)
 {
     struct team *t = team_for(comm, CALL_Barrier, true);
     if (UNLIKELY(!t))
-        return host.Barrier(comm);
+        return comm_used(comm, host.Barrier(comm));
     coll_barrier(t);
     return done(CALL_Barrier, comm, COLL_OK, 0);
 }

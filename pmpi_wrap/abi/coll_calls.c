@@ -4,7 +4,8 @@
 int accel_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
     int result = do_bcast(CALL_Bcast, (struct data){buffer, count, type}, root, comm);
-    return LIKELY(result != TO_HOST) ? result : host.Bcast(buffer, count, type, root, comm);
+    return LIKELY(result != TO_HOST) ? result
+                                     : comm_used(comm, host.Bcast(buffer, count, type, root, comm));
 }
 
 int accel_Gather(const void *from, int count, MPI_Datatype type, void *to, int to_count,
@@ -14,7 +15,7 @@ int accel_Gather(const void *from, int count, MPI_Datatype type, void *to, int t
     int result = do_gather(CALL_Gather, (struct data){from, count, type}, &all, root, comm);
     return LIKELY(result != TO_HOST)
                ? result
-               : host.Gather(from, count, type, to, to_count, to_type, root, comm);
+               : comm_used(comm, host.Gather(from, count, type, to, to_count, to_type, root, comm));
 }
 
 int accel_Gatherv(const void *from, int count, MPI_Datatype type, void *to, const int counts[],
@@ -22,9 +23,9 @@ int accel_Gatherv(const void *from, int count, MPI_Datatype type, void *to, cons
 {
     struct all all = {.at = to, .counts = counts, .displs = displs, .type = to_type};
     int result = do_gather(CALL_Gatherv, (struct data){from, count, type}, &all, root, comm);
-    return LIKELY(result != TO_HOST)
-               ? result
-               : host.Gatherv(from, count, type, to, counts, displs, to_type, root, comm);
+    return LIKELY(result != TO_HOST) ? result
+                                     : comm_used(comm, host.Gatherv(from, count, type, to, counts,
+                                                                    displs, to_type, root, comm));
 }
 
 int accel_Scatter(const void *from, int count, MPI_Datatype type, void *to, int to_count,
@@ -32,9 +33,9 @@ int accel_Scatter(const void *from, int count, MPI_Datatype type, void *to, int 
 {
     struct all all = {.at = from, .count = count, .type = type};
     int result = do_scatter(CALL_Scatter, &all, (struct data){to, to_count, to_type}, root, comm);
-    return LIKELY(result != TO_HOST)
-               ? result
-               : host.Scatter(from, count, type, to, to_count, to_type, root, comm);
+    return LIKELY(result != TO_HOST) ? result
+                                     : comm_used(comm, host.Scatter(from, count, type, to, to_count,
+                                                                    to_type, root, comm));
 }
 
 int accel_Scatterv(const void *from, const int counts[], const int displs[], MPI_Datatype type,
@@ -44,7 +45,8 @@ int accel_Scatterv(const void *from, const int counts[], const int displs[], MPI
     int result = do_scatter(CALL_Scatterv, &all, (struct data){to, to_count, to_type}, root, comm);
     return LIKELY(result != TO_HOST)
                ? result
-               : host.Scatterv(from, counts, displs, type, to, to_count, to_type, root, comm);
+               : comm_used(comm, host.Scatterv(from, counts, displs, type, to, to_count, to_type,
+                                               root, comm));
 }
 
 int accel_Allgather(const void *from, int count, MPI_Datatype type, void *to, int to_count,
@@ -54,7 +56,7 @@ int accel_Allgather(const void *from, int count, MPI_Datatype type, void *to, in
     int result = do_allgather(CALL_Allgather, (struct data){from, count, type}, &all, comm);
     return LIKELY(result != TO_HOST)
                ? result
-               : host.Allgather(from, count, type, to, to_count, to_type, comm);
+               : comm_used(comm, host.Allgather(from, count, type, to, to_count, to_type, comm));
 }
 
 int accel_Allgatherv(const void *from, int count, MPI_Datatype type, void *to, const int counts[],
@@ -64,7 +66,8 @@ int accel_Allgatherv(const void *from, int count, MPI_Datatype type, void *to, c
     int result = do_allgather(CALL_Allgatherv, (struct data){from, count, type}, &all, comm);
     return LIKELY(result != TO_HOST)
                ? result
-               : host.Allgatherv(from, count, type, to, counts, displs, to_type, comm);
+               : comm_used(comm,
+                           host.Allgatherv(from, count, type, to, counts, displs, to_type, comm));
 }
 
 int accel_Alltoall(const void *from, int count, MPI_Datatype type, void *to, int to_count,
@@ -75,7 +78,7 @@ int accel_Alltoall(const void *from, int count, MPI_Datatype type, void *to, int
     int result = do_alltoall(CALL_Alltoall, &out, &in, comm);
     return LIKELY(result != TO_HOST)
                ? result
-               : host.Alltoall(from, count, type, to, to_count, to_type, comm);
+               : comm_used(comm, host.Alltoall(from, count, type, to, to_count, to_type, comm));
 }
 
 int accel_Alltoallv(const void *from, const int counts[], const int displs[], MPI_Datatype type,
@@ -85,9 +88,10 @@ int accel_Alltoallv(const void *from, const int counts[], const int displs[], MP
     struct all out = {.at = from, .counts = counts, .displs = displs, .type = type};
     struct all in = {.at = to, .counts = to_counts, .displs = to_displs, .type = to_type};
     int result = do_alltoall(CALL_Alltoallv, &out, &in, comm);
-    return LIKELY(result != TO_HOST) ? result
-                                     : host.Alltoallv(from, counts, displs, type, to, to_counts,
-                                                      to_displs, to_type, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Alltoallv(from, counts, displs, type, to, to_counts,
+                                                to_displs, to_type, comm));
 }
 
 int accel_Alltoallw(const void *from, const int counts[], const int displs[],
@@ -97,9 +101,10 @@ int accel_Alltoallw(const void *from, const int counts[], const int displs[],
     struct all out = {.at = from, .counts = counts, .displs = displs, .types = types};
     struct all in = {.at = to, .counts = to_counts, .displs = to_displs, .types = to_types};
     int result = do_alltoall(CALL_Alltoallw, &out, &in, comm);
-    return LIKELY(result != TO_HOST) ? result
-                                     : host.Alltoallw(from, counts, displs, types, to, to_counts,
-                                                      to_displs, to_types, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Alltoallw(from, counts, displs, types, to, to_counts,
+                                                to_displs, to_types, comm));
 }
 
 int accel_Reduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, int root,
@@ -107,7 +112,9 @@ int accel_Reduce(const void *from, void *to, int count, MPI_Datatype type, MPI_O
 {
     struct reduction r = {from, to, count, type, op};
     int result = do_reduce(CALL_Reduce, &r, root, comm);
-    return LIKELY(result != TO_HOST) ? result : host.Reduce(from, to, count, type, op, root, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Reduce(from, to, count, type, op, root, comm));
 }
 
 int accel_Allreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op,
@@ -115,7 +122,9 @@ int accel_Allreduce(const void *from, void *to, int count, MPI_Datatype type, MP
 {
     struct reduction r = {from, to, count, type, op};
     int result = do_allreduce(CALL_Allreduce, &r, comm);
-    return LIKELY(result != TO_HOST) ? result : host.Allreduce(from, to, count, type, op, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Allreduce(from, to, count, type, op, comm));
 }
 
 int accel_Reduce_scatter(const void *from, void *to, const int counts[], MPI_Datatype type,
@@ -124,8 +133,9 @@ int accel_Reduce_scatter(const void *from, void *to, const int counts[], MPI_Dat
     struct reduction r = {from, to, 0, type, op};
     struct all shares = {.counts = counts};
     int result = do_reduce_scatter(CALL_Reduce_scatter, r, shares, comm);
-    return LIKELY(result != TO_HOST) ? result
-                                     : host.Reduce_scatter(from, to, counts, type, op, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Reduce_scatter(from, to, counts, type, op, comm));
 }
 
 int accel_Reduce_scatter_block(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op,
@@ -134,29 +144,35 @@ int accel_Reduce_scatter_block(const void *from, void *to, int count, MPI_Dataty
     struct reduction r = {from, to, 0, type, op};
     struct all shares = {.count = count};
     int result = do_reduce_scatter(CALL_Reduce_scatter_block, r, shares, comm);
-    return LIKELY(result != TO_HOST) ? result
-                                     : host.Reduce_scatter_block(from, to, count, type, op, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Reduce_scatter_block(from, to, count, type, op, comm));
 }
 
 int accel_Scan(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
     struct reduction r = {from, to, count, type, op};
     int result = do_scan(CALL_Scan, &r, false, comm);
-    return LIKELY(result != TO_HOST) ? result : host.Scan(from, to, count, type, op, comm);
+    return LIKELY(result != TO_HOST) ? result
+                                     : comm_used(comm, host.Scan(from, to, count, type, op, comm));
 }
 
 int accel_Exscan(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
     struct reduction r = {from, to, count, type, op};
     int result = do_scan(CALL_Exscan, &r, true, comm);
-    return LIKELY(result != TO_HOST) ? result : host.Exscan(from, to, count, type, op, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Exscan(from, to, count, type, op, comm));
 }
 
 #if MPI_VERSION >= 4
 int accel_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
 {
     int result = do_bcast(CALL_Bcast_c, (struct data){buffer, count, type}, root, comm);
-    return LIKELY(result != TO_HOST) ? result : host.Bcast_c(buffer, count, type, root, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Bcast_c(buffer, count, type, root, comm));
 }
 
 int accel_Gather_c(const void *from, MPI_Count count, MPI_Datatype type, void *to,
@@ -166,7 +182,8 @@ int accel_Gather_c(const void *from, MPI_Count count, MPI_Datatype type, void *t
     int result = do_gather(CALL_Gather_c, (struct data){from, count, type}, &all, root, comm);
     return LIKELY(result != TO_HOST)
                ? result
-               : host.Gather_c(from, count, type, to, to_count, to_type, root, comm);
+               : comm_used(comm,
+                           host.Gather_c(from, count, type, to, to_count, to_type, root, comm));
 }
 
 int accel_Gatherv_c(const void *from, MPI_Count count, MPI_Datatype type, void *to,
@@ -175,9 +192,9 @@ int accel_Gatherv_c(const void *from, MPI_Count count, MPI_Datatype type, void *
 {
     struct all all = {.at = to, .counts = counts, .displs = displs, .wide = true, .type = to_type};
     int result = do_gather(CALL_Gatherv_c, (struct data){from, count, type}, &all, root, comm);
-    return LIKELY(result != TO_HOST)
-               ? result
-               : host.Gatherv_c(from, count, type, to, counts, displs, to_type, root, comm);
+    return LIKELY(result != TO_HOST) ? result
+                                     : comm_used(comm, host.Gatherv_c(from, count, type, to, counts,
+                                                                      displs, to_type, root, comm));
 }
 
 int accel_Scatter_c(const void *from, MPI_Count count, MPI_Datatype type, void *to,
@@ -187,7 +204,8 @@ int accel_Scatter_c(const void *from, MPI_Count count, MPI_Datatype type, void *
     int result = do_scatter(CALL_Scatter_c, &all, (struct data){to, to_count, to_type}, root, comm);
     return LIKELY(result != TO_HOST)
                ? result
-               : host.Scatter_c(from, count, type, to, to_count, to_type, root, comm);
+               : comm_used(comm,
+                           host.Scatter_c(from, count, type, to, to_count, to_type, root, comm));
 }
 
 int accel_Scatterv_c(const void *from, const MPI_Count counts[], const MPI_Aint displs[],
@@ -199,7 +217,8 @@ int accel_Scatterv_c(const void *from, const MPI_Count counts[], const MPI_Aint 
         do_scatter(CALL_Scatterv_c, &all, (struct data){to, to_count, to_type}, root, comm);
     return LIKELY(result != TO_HOST)
                ? result
-               : host.Scatterv_c(from, counts, displs, type, to, to_count, to_type, root, comm);
+               : comm_used(comm, host.Scatterv_c(from, counts, displs, type, to, to_count, to_type,
+                                                 root, comm));
 }
 
 int accel_Allgather_c(const void *from, MPI_Count count, MPI_Datatype type, void *to,
@@ -209,7 +228,7 @@ int accel_Allgather_c(const void *from, MPI_Count count, MPI_Datatype type, void
     int result = do_allgather(CALL_Allgather_c, (struct data){from, count, type}, &all, comm);
     return LIKELY(result != TO_HOST)
                ? result
-               : host.Allgather_c(from, count, type, to, to_count, to_type, comm);
+               : comm_used(comm, host.Allgather_c(from, count, type, to, to_count, to_type, comm));
 }
 
 int accel_Allgatherv_c(const void *from, MPI_Count count, MPI_Datatype type, void *to,
@@ -220,7 +239,8 @@ int accel_Allgatherv_c(const void *from, MPI_Count count, MPI_Datatype type, voi
     int result = do_allgather(CALL_Allgatherv_c, (struct data){from, count, type}, &all, comm);
     return LIKELY(result != TO_HOST)
                ? result
-               : host.Allgatherv_c(from, count, type, to, counts, displs, to_type, comm);
+               : comm_used(comm,
+                           host.Allgatherv_c(from, count, type, to, counts, displs, to_type, comm));
 }
 
 int accel_Alltoall_c(const void *from, MPI_Count count, MPI_Datatype type, void *to,
@@ -231,7 +251,7 @@ int accel_Alltoall_c(const void *from, MPI_Count count, MPI_Datatype type, void 
     int result = do_alltoall(CALL_Alltoall_c, &out, &in, comm);
     return LIKELY(result != TO_HOST)
                ? result
-               : host.Alltoall_c(from, count, type, to, to_count, to_type, comm);
+               : comm_used(comm, host.Alltoall_c(from, count, type, to, to_count, to_type, comm));
 }
 
 int accel_Alltoallv_c(const void *from, const MPI_Count counts[], const MPI_Aint displs[],
@@ -242,9 +262,10 @@ int accel_Alltoallv_c(const void *from, const MPI_Count counts[], const MPI_Aint
     struct all in = {
         .at = to, .counts = to_counts, .displs = to_displs, .wide = true, .type = to_type};
     int result = do_alltoall(CALL_Alltoallv_c, &out, &in, comm);
-    return LIKELY(result != TO_HOST) ? result
-                                     : host.Alltoallv_c(from, counts, displs, type, to, to_counts,
-                                                        to_displs, to_type, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Alltoallv_c(from, counts, displs, type, to, to_counts,
+                                                  to_displs, to_type, comm));
 }
 
 int accel_Alltoallw_c(const void *from, const MPI_Count counts[], const MPI_Aint displs[],
@@ -255,9 +276,10 @@ int accel_Alltoallw_c(const void *from, const MPI_Count counts[], const MPI_Aint
     struct all in = {
         .at = to, .counts = to_counts, .displs = to_displs, .wide = true, .types = to_types};
     int result = do_alltoall(CALL_Alltoallw_c, &out, &in, comm);
-    return LIKELY(result != TO_HOST) ? result
-                                     : host.Alltoallw_c(from, counts, displs, types, to, to_counts,
-                                                        to_displs, to_types, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Alltoallw_c(from, counts, displs, types, to, to_counts,
+                                                  to_displs, to_types, comm));
 }
 
 int accel_Reduce_c(const void *from, void *to, MPI_Count count, MPI_Datatype type, MPI_Op op,
@@ -265,8 +287,9 @@ int accel_Reduce_c(const void *from, void *to, MPI_Count count, MPI_Datatype typ
 {
     struct reduction r = {from, to, count, type, op};
     int result = do_reduce(CALL_Reduce_c, &r, root, comm);
-    return LIKELY(result != TO_HOST) ? result
-                                     : host.Reduce_c(from, to, count, type, op, root, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Reduce_c(from, to, count, type, op, root, comm));
 }
 
 int accel_Allreduce_c(const void *from, void *to, MPI_Count count, MPI_Datatype type, MPI_Op op,
@@ -274,7 +297,9 @@ int accel_Allreduce_c(const void *from, void *to, MPI_Count count, MPI_Datatype 
 {
     struct reduction r = {from, to, count, type, op};
     int result = do_allreduce(CALL_Allreduce_c, &r, comm);
-    return LIKELY(result != TO_HOST) ? result : host.Allreduce_c(from, to, count, type, op, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Allreduce_c(from, to, count, type, op, comm));
 }
 
 int accel_Reduce_scatter_c(const void *from, void *to, const MPI_Count counts[], MPI_Datatype type,
@@ -283,8 +308,9 @@ int accel_Reduce_scatter_c(const void *from, void *to, const MPI_Count counts[],
     struct reduction r = {from, to, 0, type, op};
     struct all shares = {.counts = counts, .wide = true};
     int result = do_reduce_scatter(CALL_Reduce_scatter_c, r, shares, comm);
-    return LIKELY(result != TO_HOST) ? result
-                                     : host.Reduce_scatter_c(from, to, counts, type, op, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Reduce_scatter_c(from, to, counts, type, op, comm));
 }
 
 int accel_Reduce_scatter_block_c(const void *from, void *to, MPI_Count count, MPI_Datatype type,
@@ -293,8 +319,9 @@ int accel_Reduce_scatter_block_c(const void *from, void *to, MPI_Count count, MP
     struct reduction r = {from, to, 0, type, op};
     struct all shares = {.count = count};
     int result = do_reduce_scatter(CALL_Reduce_scatter_block_c, r, shares, comm);
-    return LIKELY(result != TO_HOST) ? result
-                                     : host.Reduce_scatter_block_c(from, to, count, type, op, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Reduce_scatter_block_c(from, to, count, type, op, comm));
 }
 
 int accel_Scan_c(const void *from, void *to, MPI_Count count, MPI_Datatype type, MPI_Op op,
@@ -302,7 +329,9 @@ int accel_Scan_c(const void *from, void *to, MPI_Count count, MPI_Datatype type,
 {
     struct reduction r = {from, to, count, type, op};
     int result = do_scan(CALL_Scan_c, &r, false, comm);
-    return LIKELY(result != TO_HOST) ? result : host.Scan_c(from, to, count, type, op, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Scan_c(from, to, count, type, op, comm));
 }
 
 int accel_Exscan_c(const void *from, void *to, MPI_Count count, MPI_Datatype type, MPI_Op op,
@@ -310,6 +339,8 @@ int accel_Exscan_c(const void *from, void *to, MPI_Count count, MPI_Datatype typ
 {
     struct reduction r = {from, to, count, type, op};
     int result = do_scan(CALL_Exscan_c, &r, true, comm);
-    return LIKELY(result != TO_HOST) ? result : host.Exscan_c(from, to, count, type, op, comm);
+    return LIKELY(result != TO_HOST)
+               ? result
+               : comm_used(comm, host.Exscan_c(from, to, count, type, op, comm));
 }
 #endif

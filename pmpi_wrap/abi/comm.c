@@ -7,7 +7,7 @@
 struct registry communicators = REGISTRY_INITIALIZER;
 
 /* Calls on a communicator before the exchange begins, and after which it ends in any case. */
-enum { CALLS_BEFORE = 1, CALLS_DURING = 16 };
+enum { CALLS_BEFORE = 2, CALLS_DURING = 16 };
 
 /* Those whose exchange is under way. */
 static struct communicator *exchanging;
@@ -163,18 +163,24 @@ COLD struct team *team_not_yet(MPI_Comm comm, enum call call, bool synchronises)
     }
     struct entry *e = registry_find(&communicators, BITS(comm));
     struct communicator *c = e ? e->object : meet(comm);
-    if (c->reason == REASON_NOT_READY && c->size > 1) {
-        c->calls++;
-        if (c->calls == CALLS_BEFORE + 1) {
-            sweep(false);
-            begin(comm, c);
-        } else if (c->exchanging && (synchronises || c->calls > CALLS_BEFORE + CALLS_DURING)) {
-            complete(c);
-        }
-    }
+    if (c->exchanging && (synchronises || c->calls == CALLS_BEFORE + CALLS_DURING))
+        complete(c);
     if (!c->team)
         deferred(call, c->reason);
     return c->team;
+}
+
+int comm_used(MPI_Comm comm, int result)
+{
+    struct entry *e = result == MPI_SUCCESS ? registry_find(&communicators, BITS(comm)) : NULL;
+    struct communicator *c = e ? e->object : NULL;
+    if (!c || c->reason != REASON_NOT_READY || c->size == 1 || inside_host())
+        return result;
+    if (++c->calls == CALLS_BEFORE) {
+        sweep(false);
+        begin(comm, c);
+    }
+    return result;
 }
 
 /* ---- freeing ---- */

@@ -1,11 +1,12 @@
 /* Communicators: which have a team, and how they get one (H13, H14).
  *
  * The ranks of a communicator agree on a team by an exchange of offers, which the host's
- * nonblocking allgather does: begun at the second collective call, since many communicators never
- * see one; complete at the first call after it that synchronises anyway, or at the latest some
- * calls later, so that no call waits that would not under the host (H15). Calls are counted, and
- * come in the same order on all ranks, so all begin and end it at the same call. Whether there is
- * one at all depends on what survey_comm() says, the same on all ranks.
+ * nonblocking allgather does: begun after the second collective call, since many communicators
+ * never see one; complete at the first call after it that synchronises anyway, or at the latest
+ * some calls later, so that no call waits that would not under the host (H15). Calls that succeed
+ * are counted, and come in the same order on all ranks, so all begin and end it at the same call.
+ * (One that the host refuses may be the call of one rank alone.) Whether there is one at all
+ * depends on what survey_comm() says, the same on all ranks.
  *
  * Freeing a communicator waits for nobody. An exchange that is still under way then is ended when
  * the process next looks, at MPI_Finalize at the latest; so is the memory of a team that slower
@@ -20,7 +21,7 @@
 struct communicator {
     struct team *team;  /* NULL: not fast, or not yet */
     enum reason reason; /* then: why */
-    uint32_t calls;     /* so far, until there is a team */
+    uint32_t calls;     /* that the host has done, until there is a team */
     struct team *prepared;
     struct team_offer mine, *offers;
     MPI_Request request; /* of the exchange */
@@ -44,6 +45,9 @@ HOT_INLINE struct team *team_for(MPI_Comm comm, enum call call, bool synchronise
         return c->team;
     return team_not_yet(comm, call, synchronises);
 }
+
+/* The host has done a collective call. Returns the result. */
+int comm_used(MPI_Comm comm, int result);
 
 /* Report an error through the communicator's handler. Returns its class. */
 int report_on_comm(MPI_Comm comm, int error_class);
