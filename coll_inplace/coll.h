@@ -15,6 +15,7 @@ enum coll_error {
     COLL_OK = 0,
     COLL_TRUNCATE = 1,    /* more data came than there is room for; what fits is there */
     COLL_UNREACHABLE = 2, /* the kernel no longer lets us read another rank's memory */
+    COLL_LEFT = 4,        /* nothing was done: all ranks leave it to the host */
 };
 
 /* One block a rank in a buffer. */

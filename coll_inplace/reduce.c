@@ -3,6 +3,7 @@
  * a tree whose subtrees are ranges of ranks, so the order is still that of the ranks, and rank 0
  * posts the result. What is longer: see shares.c, and here for elements that only fit singly. */
 #include "coll_inplace/shares.h"
+#include "coll_inplace/whole.h"
 
 /* Our operand. */
 static enum post_kind post_operand(struct team *t, const struct reducer *red, uint32_t op,
@@ -70,7 +71,7 @@ static void combine_posts(struct team *t, const struct reducer *red, struct oper
 }
 
 /* The end of an operation that leaves operands where they lie. */
-static void part(struct team *t, const struct operands *o, enum post_kind mine)
+static void leave(struct team *t, const struct operands *o, enum post_kind mine)
 {
     if (o->bound)
         team_done(t, o->op);
@@ -124,7 +125,7 @@ static enum coll_error allreduce_few(struct team *t, const struct reducer *red, 
         post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY : STAY_NEVER);
     combine_posts(t, red, &o, to);
     team_all_did(t, o.op - 1);
-    part(t, &o, mine);
+    leave(t, &o, mine);
     return o.error;
 }
 
@@ -161,6 +162,9 @@ enum coll_error coll_reduce(struct team *t, const struct reducer *red, struct bu
     size_t bytes = total(red, from);
     if (t->size == 1)
         return alone(from, to);
+    if (bytes > TEAM_CELL && !reducer_is_plain(red))
+        return whole_combine(t, red, from, to,
+                             (struct part){t->rank == root ? t->size : 0, 0, bytes});
     if (bytes > TEAM_CELL)
         return shares_reduce(t, red, from, to, root);
     if (bytes)
@@ -174,6 +178,8 @@ enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct
     size_t bytes = total(red, from);
     if (t->size == 1)
         return alone(from, to);
+    if (UNLIKELY(bytes > TEAM_CELL) && !reducer_is_plain(red))
+        return whole_combine(t, red, from, to, (struct part){t->size, 0, bytes});
     if (UNLIKELY(bytes > TEAM_CELL))
         return shares_reduce(t, red, from, to, SHARES_FOR_ALL);
     if (!bytes)
@@ -194,6 +200,8 @@ enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, s
     size_t bytes = begin[t->size], own = begin[t->rank + 1] - begin[t->rank];
     if (t->size == 1)
         return alone(from, to);
+    if (bytes > TEAM_CELL && !reducer_is_plain(red))
+        return whole_combine(t, red, from, to, (struct part){t->size, begin[t->rank], own});
     if (bytes > TEAM_CELL)
         return shares_reduce_scatter(t, red, from, to, begin);
     if (!bytes)
@@ -209,7 +217,7 @@ enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, s
         combine_posts(t, red, &o, to);
     for (uint32_t r = 0; r < t->size && !own; r++)
         o.bound |= post_kind(team_hear(t, r, o.op)) == POST_PLACE;
-    part(t, &o, mine);
+    leave(t, &o, mine);
     return o.error;
 }
 
@@ -220,6 +228,8 @@ enum coll_error coll_scan(struct team *t, const struct reducer *red, struct buff
     size_t bytes = total(red, from);
     if (t->size == 1)
         return exclusive ? COLL_OK : alone(from, to);
+    if (bytes > TEAM_CELL && !reducer_is_plain(red))
+        return whole_combine(t, red, from, to, (struct part){t->rank + !exclusive, 0, bytes});
     if (bytes > TEAM_CELL)
         return shares_scan(t, red, from, to, exclusive);
     if (!bytes)

@@ -74,19 +74,21 @@ static bool translate_all(const struct all *a, uint32_t size, struct blocks *b, 
 
 /* ---- ends of calls ---- */
 
-static int done(enum call call, MPI_Comm comm, enum coll_error error, size_t bytes)
-{
-    thread_count(thread_self(), call, bytes);
-    if (LIKELY(error == COLL_OK))
-        return MPI_SUCCESS;
-    return report_on_comm(comm, error & COLL_UNREACHABLE ? MPI_ERR_OTHER : MPI_ERR_TRUNCATE);
-}
-
 /* The host will judge. */
 static COLD int not_ours(enum call call, enum reason reason)
 {
     deferred(call, reason);
     return TO_HOST;
+}
+
+static int done(enum call call, MPI_Comm comm, enum coll_error error, size_t bytes)
+{
+    if (UNLIKELY(error & COLL_LEFT))
+        return not_ours(call, REASON_NO_MEMORY);
+    thread_count(thread_self(), call, bytes);
+    if (LIKELY(error == COLL_OK))
+        return MPI_SUCCESS;
+    return report_on_comm(comm, error & COLL_UNREACHABLE ? MPI_ERR_OTHER : MPI_ERR_TRUNCATE);
 }
 
 static bool is_root(const struct team *t, int root)
@@ -209,8 +211,9 @@ int do_alltoall(enum call call, const struct all *from, const struct all *to, MP
 /* ---- reductions ---- */
 
 /* The buffers and how to combine. Where this rank gets no result, `to` has none either. */
-static bool translate_reduction(enum call call, const struct reduction *r, bool receives,
-                                struct reducer *red, struct buffer *from, struct buffer *to)
+static bool translate_reduction(enum call call, const struct reduction *r, struct team *t,
+                                bool receives, struct reducer *red, struct buffer *from,
+                                struct buffer *to)
 {
     bool in_place = r->from == MPI_IN_PLACE;
     struct data data = {in_place ? r->to : r->from, r->count, r->type};
@@ -223,7 +226,7 @@ static bool translate_reduction(enum call call, const struct reduction *r, bool 
     }
     *to = *from;
     to->at = r->to;
-    if (reducer_for(red, r->op, r->type, *from))
+    if (reducer_for(red, r->op, r->type, *from, t->size))
         return true;
     not_ours(call, REASON_HOST_OPERATION);
     return false;
@@ -238,7 +241,7 @@ int do_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm
         return TO_HOST;
     if ((uint32_t)root >= t->size)
         return not_ours(call, REASON_ARGUMENTS);
-    if (!translate_reduction(call, r, is_root(t, root), &red, &from, &to))
+    if (!translate_reduction(call, r, t, is_root(t, root), &red, &from, &to))
         return TO_HOST;
     enum coll_error error = coll_reduce(t, &red, from, to, (uint32_t)root);
     int result = done(call, comm, error, bytes_of(from));
@@ -251,7 +254,7 @@ int do_allreduce(enum call call, const struct reduction *r, MPI_Comm comm)
     struct team *t = team_for(comm, call, true);
     struct reducer red;
     struct buffer from, to;
-    if (UNLIKELY(!t) || UNLIKELY(!translate_reduction(call, r, true, &red, &from, &to)))
+    if (UNLIKELY(!t) || UNLIKELY(!translate_reduction(call, r, t, true, &red, &from, &to)))
         return TO_HOST;
     enum coll_error error = coll_allreduce(t, &red, from, to);
     int result = done(call, comm, error, bytes_of(from));
@@ -264,7 +267,7 @@ int do_scan(enum call call, const struct reduction *r, bool exclusive, MPI_Comm 
     struct team *t = team_for(comm, call, false);
     struct reducer red;
     struct buffer from, to;
-    if (!t || !translate_reduction(call, r, true, &red, &from, &to))
+    if (!t || !translate_reduction(call, r, t, true, &red, &from, &to))
         return TO_HOST;
     enum coll_error error = coll_scan(t, &red, from, to, exclusive);
     int result = done(call, comm, error, bytes_of(from));
@@ -289,7 +292,7 @@ int do_reduce_scatter(enum call call, struct reduction r, struct all shares, MPI
     r.count = 0;
     for (uint32_t rank = 0; rank < t->size; rank++)
         r.count += (MPI_Count)block_of(&blocks, rank).count;
-    if (!translate_reduction(call, &r, true, &red, &from, &to))
+    if (!translate_reduction(call, &r, t, true, &red, &from, &to))
         return TO_HOST;
     to.count = block_of(&blocks, t->rank).count;
     enum coll_error error = coll_reduce_scatter(t, &red, from, to, &blocks);

@@ -1,24 +1,32 @@
 #include "pmpi_wrap/abi/reduction.h"
 
-#include "coll_inplace/team.h"
+#include "coll_inplace/whole.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 static const struct kernels *kernels;
 
 /* ---- the user's operations ---- */
 
+/* Elements of it do not lie as they travel. */
+static bool needs_layout(const struct typemap *map)
+{
+    return !map->contiguous || map->without_holes;
+}
+
 /* MPI_Reduce_local makes inout = in op inout. Elements travel packed; the function gets them as the
  * datatype lays them out. */
 static void apply(const struct reducer *r, void *out, const void *a, const void *b, size_t n)
 {
-    _Alignas(LINE) char packed[TEAM_CELL];
+    _Alignas(LINE) char few[TEAM_CELL];
     MPI_Datatype type = HANDLE_OF(MPI_Datatype, r->host_type);
     MPI_Op op = HANDLE_OF(MPI_Op, r->host_op);
-    if (!r->scratch) {
-        memcpy(packed, b, n * r->element);
-        host.Reduce_local(a, packed, (int)n, type, op);
-        memcpy(out, packed, n * r->element);
+    if (!needs_layout(r->map)) {
+        char *right = r->scratch ? r->scratch : few;
+        memcpy(right, b, n * r->element);
+        host.Reduce_local(a, right, (int)n, type, op);
+        memcpy(out, right, n * r->element);
         return;
     }
     ptrdiff_t low, high;
@@ -30,11 +38,13 @@ static void apply(const struct reducer *r, void *out, const void *a, const void 
     buffer_read(out, right, 0, n * r->element);
 }
 
-static bool users(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b)
+static bool users(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b,
+                  uint32_t ranks)
 {
     const struct typemap *map = typemap_to_move(b.map);
+    size_t bytes = map->size * b.count, room = 0;
     ptrdiff_t low, high;
-    if (op == MPI_OP_NULL || map->size * b.count > TEAM_CELL ||
+    if (op == MPI_OP_NULL || (bytes > TEAM_CELL && ranks > WHOLE_RANKS_MAX) || b.count > INT_MAX ||
         !typemap_span(b.map, b.count, &low, &high))
         return false;
     *red = (struct reducer){.element = map->size ? map->size : 1,
@@ -42,23 +52,24 @@ static bool users(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buff
                             .map = b.map,
                             .host_type = BITS(type),
                             .host_op = BITS(op)};
-    if (!b.map->contiguous || b.map->without_holes) {
-        red->scratch = malloc(2 * (size_t)(high - low) + 1);
-        if (!red->scratch)
-            abort();
-    }
+    if (needs_layout(b.map))
+        room = 2 * (size_t)(high - low) + 1;
+    else if (bytes > TEAM_CELL)
+        room = bytes;
+    if (room && !(red->scratch = malloc(room)))
+        abort();
     return true;
 }
 
 /* ---- */
 
-bool reducer_for(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b)
+bool reducer_for(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b, uint32_t ranks)
 {
     enum op known = op_of(op);
     if (UNLIKELY(!kernels))
         kernels = kernels_best();
     if (UNLIKELY(known == OP_COUNT))
-        return users(red, op, type, b);
+        return users(red, op, type, b, ranks);
     combine_fn *kernel = kernels->combine[known][b.map->prim];
     /* A derived datatype is the program's error, even if it is made of one basic one. */
     if (UNLIKELY(!kernel) || UNLIKELY(b.map->base != BITS(type)))

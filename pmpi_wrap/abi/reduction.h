@@ -5,12 +5,12 @@
 #include "coll_inplace/reducer.h"
 #include "pmpi_wrap/abi/abi.h"
 
-/* False: the host's; the same answer on all ranks. A predefined operation is ours where we have a
- * kernel for the datatype. One of the user's is ours if all operands of a rank fit into a cell: it
- * is applied to all of them at once, as hosts do, since its function may rely on that; and whether
- * they do depends on the bytes in all, for which alone the standard asks equality where datatypes
- * are derived. */
-bool reducer_for(struct reducer *reducer, MPI_Op op, MPI_Datatype type, struct buffer operands);
+/* False: the host's; the same answer on all `ranks` ranks. A predefined operation is ours where we
+ * have a kernel for the datatype. One of the user's is applied to all of an operand at once, as
+ * hosts do, since its function may rely on that; the way depends on the bytes in all, for which
+ * alone the standard asks equality where datatypes are derived. */
+bool reducer_for(struct reducer *reducer, MPI_Op op, MPI_Datatype type, struct buffer operands,
+                 uint32_t ranks);
 void reducer_close(struct reducer *reducer);
 
 #endif

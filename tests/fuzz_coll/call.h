@@ -119,8 +119,7 @@ struct profile {
 
 /* Known bugs of the host that this was built for: host.c. */
 bool host_is_wrong(const struct call *c);
-/* … in a way that ends the program, and is met with the plugin too: long ones of the user's
- * operations may be left to the host. */
+/* … in a way that ends the program. */
 bool host_corrupts(const struct call *c);
 /* … and how many bytes it moves rightly when their types are derived. */
 long host_most_derived(const struct call *c);

@@ -306,7 +306,7 @@ void call_invent(struct call *c, const struct profile *p)
 {
     c->form = &forms[c->collective];
     agree(c, p);
-    if ((p->tame && host_is_wrong(c)) || host_corrupts(c)) {
+    if (p->tame && (host_is_wrong(c) || host_corrupts(c))) {
         *c = (struct call){.seed = c->seed, .id = c->id, .size = c->size, .rank = c->rank};
         c->form = &forms[BARRIER];
     }
