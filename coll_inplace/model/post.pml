@@ -1,6 +1,6 @@
 /* The protocol of team.h: posts, done and room, for ranks that make the same operations, any ones:
- * a broadcast from rank 0 or 1, a gather to rank 0 or 1, an exchange of all with all, a broadcast
- * of data that stay where they are. Memory is sequentially consistent here; what the real code must
+ * a broadcast from rank 0 or 1, a gather to rank 0, an exchange of all with all, a broadcast of data
+ * that stay where they are. Memory is sequentially consistent here; what the real code must
  * order, ThreadSanitizer sees in tests/unit.
  *
  * No reader sees data of another operation, no writer writes over what somebody will still read,
@@ -46,8 +46,10 @@ inline next()
         fi;
         if
         :: roots[op % 4] = 0
-        :: kinds[op % 4] != ALL -> roots[op % 4] = 1
-        fi
+        :: kinds[op % 4] == BCAST -> roots[op % 4] = 1
+        fi;
+        kinds[(op + 2) % 4] = 0;
+        roots[(op + 2) % 4] = 0
     :: else
     fi;
     kind = kinds[op % 4];
