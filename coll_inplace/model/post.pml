@@ -48,8 +48,8 @@ inline next()
         :: roots[op % 4] = 0
         :: kinds[op % 4] == BCAST -> roots[op % 4] = 1
         fi;
-        kinds[(op + 2) % 4] = 0;
-        roots[(op + 2) % 4] = 0
+        kinds[(op + 1) % 4] = 0;
+        roots[(op + 1) % 4] = 0
     :: else
     fi;
     kind = kinds[op % 4];
