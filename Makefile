@@ -2,6 +2,7 @@
 # make demo       set up, build, run real programs with and without the plugin
 # make check      set up, build, run every test on every MPI found
 # make bench      plugin against host against the machine's floor (BENCH_RANKS="2 4" BENCH_OPTIONS="--part coll")
+# make scale      collectives with threads as ranks, measured against a model of their cost
 # make lint       set up, formatter, clang-tidy, cppcheck, shellcheck, and whatever else reads code
 # make format     clang-format on all that is committed
 # make install    library, command, header, manual and the rest (PREFIX=, LIBDIR=, DESTDIR=)
@@ -203,9 +204,18 @@ demo: all examples
 # ---- benchmark -----------------------------------------------------------------------------------
 
 BENCH_RANKS ?= 2 4
-build/bin/mpiaccel-bench-%: $(wildcard bench/*.c) bench/bench.h build/config.mk
+build/bin/mpiaccel-bench-%: $(filter-out bench/scale.c,$(wildcard bench/*.c)) bench/bench.h build/config.mk
 	@mkdir -p $(@D)
 	$(call show,MPICC,bench for $*)$(MPICC_$*) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $(filter %.c,$^) -o $@ -ldl -lm
+
+# Threads as ranks, without MPI: the modules alone.
+SCALE_OBJECTS = $(patsubst %.c,build/obj/%.o,$(filter core/% alloc/% coll_inplace/%,$(MODULES))) $(ISAS:%=build/obj/core/kernels_%.o)
+build/bin/mpiaccel-scale: bench/scale.c $(SCALE_OBJECTS) $(JEMALLOC_LIB)
+	@mkdir -p $(@D)
+	$(call show,CC,$<)$(COMPILE) -O2 -o $@ $< $(SCALE_OBJECTS) $(JEMALLOC_LIB) -lm -ldl
+
+scale: build/bin/mpiaccel-scale
+	build/bin/mpiaccel-scale
 
 benches: $(ABIS:%=build/bin/mpiaccel-bench-%)
 
@@ -225,7 +235,7 @@ clean:
 distclean:
 	rm -rf build
 
-.PHONY: all setup install uninstall dist help lint format examples demo bench benches check tests clean \
+.PHONY: all setup install uninstall dist help lint format examples demo bench scale benches check tests clean \
     distclean FORCE
 
 -include $(shell find build/obj build/test build/tsan build/asan -name '*.d' 2>/dev/null)

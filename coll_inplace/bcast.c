@@ -63,10 +63,10 @@ enum coll_error coll_copy(struct buffer to, struct buffer from)
     return bytes > room ? COLL_TRUNCATE : COLL_OK;
 }
 
-/* Our post becomes a copy of what we heard. */
+/* Our post becomes a copy of what we heard. There is room: the root has waited for it. */
 static const struct post *hand_on(struct team *t, uint32_t op, const struct post *heard)
 {
-    team_await_room(t);
+    team_all_did(t, op - TEAM_POSTS);
     struct post *mine = post_of(t->mine, op);
     memcpy(mine->data, heard->data, POST_ROOM);
     team_post(t, op, post_kind(heard), post_bytes(heard));

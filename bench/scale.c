@@ -1,0 +1,279 @@
+/* How collectives scale: threads as ranks, and what a model of their cost says.
+ *
+ *     T = depth / ahead * flight + lines * line           while every rank has a processor
+ *     T = turns / ahead * turn * ranks / processors       when ranks outnumber them
+ *
+ * `depth` is how many flights of a line depend on each other, or turns on a processor; `lines` how
+ * many lines the busiest rank reads or writes; `ahead` how many operations are on their way at
+ * once. They come from the algorithms' structure; `flight`, `line` and `turn` are measured here.
+ * Prints the table of HACKING.md. No MPI.
+ */
+#include "alloc/arena.h"
+#include "coll_inplace/coll.h"
+#include "core/config.h"
+#include "core/kernels.h"
+#include "core/thread.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { RANKS_MOST = 128, BATCHES = 7 };
+
+static unsigned ranks;
+static long processors;
+static pthread_barrier_t start;
+static struct team *team_of[RANKS_MOST];
+
+/* ---- running ---- */
+
+typedef void rank_fn(unsigned rank);
+static rank_fn *function;
+
+static void *be_rank(void *number)
+{
+    pthread_barrier_wait(&start);
+    function((unsigned)(uintptr_t)number);
+    return NULL;
+}
+
+/* The time from when all are there to when all are done. */
+static double run_ranks(unsigned n, rank_fn *what)
+{
+    pthread_t thread[RANKS_MOST];
+    ranks = n;
+    function = what;
+    pthread_barrier_init(&start, NULL, n + 1);
+    for (unsigned r = 0; r < n; r++)
+        if (pthread_create(&thread[r], NULL, be_rank, (void *)(uintptr_t)r))
+            exit(1);
+    pthread_barrier_wait(&start);
+    uint64_t begin = sync_now_ns();
+    for (unsigned r = 0; r < n; r++)
+        pthread_join(thread[r], NULL);
+    pthread_barrier_destroy(&start);
+    return (double)(sync_now_ns() - begin);
+}
+
+/* The best of some: others use the machine too. */
+static double least(unsigned n, rank_fn *what, unsigned rounds)
+{
+    double best = 1e18;
+    for (int i = 0; i < BATCHES; i++) {
+        double time = run_ranks(n, what) / rounds;
+        best = time < best ? time : best;
+    }
+    return best;
+}
+
+static void run_on(int processor)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(processor, &set);
+    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+/* ---- what the machine takes ---- */
+
+enum { BOUNCES = 20000, MANY_LINES = 64, CROWD = 32, LAPS = 500 };
+static struct {
+    _Alignas(LINE) struct sync_word word;
+} flag[2], line[MANY_LINES];
+static unsigned lines_there;
+
+/* There and back: two flights, and on the way there some more lines. */
+static void bounce(unsigned me)
+{
+    uint32_t first = sync_load(&flag[me].word), sum = 0;
+    run_on((int)me);
+    for (uint32_t i = first + 1; i <= first + BOUNCES; i++) {
+        if (me)
+            sync_await(&flag[0].word, i);
+        for (unsigned k = 0; k < lines_there; k++)
+            if (me)
+                sum |= sync_load(&line[k].word);
+            else
+                atomic_store_explicit(&line[k].word.value, i, memory_order_release);
+        sync_publish(&flag[me].word, i + (sum == UINT32_MAX));
+        if (!me)
+            sync_await(&flag[1].word, i);
+    }
+}
+
+/* The last to come lets all others go: a turn for each. */
+static void gather_round(unsigned me)
+{
+    (void)me;
+    for (uint32_t i = 1; i <= LAPS; i++) {
+        uint32_t here = atomic_fetch_add(&flag[0].word.value, 1) + 1;
+        uint32_t round = (here + CROWD - 1) / CROWD;
+        if (here == round * CROWD)
+            sync_post(&flag[1].word, round);
+        sync_await(&flag[1].word, round);
+    }
+}
+
+static double round_trip(unsigned lines)
+{
+    lines_there = lines;
+    sync_configure(false, NULL);
+    return least(2, bounce, BOUNCES);
+}
+
+static double turn_of_one(void)
+{
+    atomic_store(&flag[0].word.value, 0);
+    atomic_store(&flag[1].word.value, 0);
+    sync_configure(true, NULL);
+    return least(CROWD, gather_round, LAPS) * (double)processors / CROWD;
+}
+
+/* ---- collectives of 8 bytes ---- */
+
+enum what { BARRIER, BCAST, ALLREDUCE, ALLGATHER, WHATS };
+static const char *const names[] = {"barrier", "bcast 8 B", "allreduce 8 B", "allgather 8 B"};
+static enum what what;
+static unsigned rounds;
+static struct typemap *word;
+
+static void collect(unsigned me)
+{
+    struct team *t = team_of[me];
+    const struct reducer sum = {
+        .kernel = kernels_best()->combine[OP_SUM][PRIM_I64], .element = 8, .map = word};
+    int64_t mine = me, all[RANKS_MOST];
+    struct buffer in = {(char *)&mine, word, 1}, out = {(char *)all, word, 1};
+    struct blocks blocks = {.at = (char *)all, .map = word, .count = 1};
+    for (unsigned i = 0; i < rounds; i++)
+        switch (what) {
+        case BARRIER:
+            coll_barrier(t);
+            break;
+        case BCAST:
+            coll_bcast(t, in, 0);
+            break;
+        case ALLREDUCE:
+            coll_allreduce(t, &sum, in, out);
+            break;
+        default:
+            coll_allgather(t, in, &blocks, false);
+        }
+}
+
+static void make_team(unsigned n)
+{
+    static const int one_member[RANKS_MOST];
+    struct team_offer offers[RANKS_MOST];
+    for (unsigned r = 0; r < n; r++)
+        team_of[r] = team_prepare(n, r, one_member, &offers[r]);
+    for (unsigned r = 0; r < n; r++)
+        if (team_settle(team_of[r], offers, n) != REASON_COUNT)
+            exit(1);
+}
+
+static void leave_team(unsigned n)
+{
+    for (unsigned r = 0; r < n; r++)
+        team_leave(team_of[r]);
+    team_reap();
+}
+
+/* ---- what they do ---- */
+
+struct cost {
+    unsigned depth, turns, ahead;
+    double lines;
+};
+
+static unsigned tree_depth(unsigned n)
+{
+    unsigned deepest = 0;
+    for (uint32_t v = 1; v < n; v++) {
+        unsigned depth = 0;
+        for (uint32_t at = v; at; at = tree_parent(at))
+            depth++;
+        deepest = depth > deepest ? depth : deepest;
+    }
+    return deepest;
+}
+
+/* Ranks whose post rank 0, the busiest, waits for: children, or peers of the barrier's rounds. */
+static unsigned partners(unsigned n)
+{
+    unsigned count = 0;
+    for (unsigned step = 1; step < n; step *= TREE_RADIX)
+        for (unsigned j = 1; j < TREE_RADIX && j * step < n; j++)
+            count++;
+    return count;
+}
+
+static unsigned levels(unsigned n)
+{
+    unsigned count = 0;
+    for (unsigned step = 1; step < n; step *= TREE_RADIX)
+        count++;
+    return count;
+}
+
+/* A turn is over when a rank has to wait. What it posts for the next operation it posts in the turn
+ * in which the last one ended. */
+static struct cost cost_of(enum what it, unsigned n)
+{
+    const unsigned ahead = TEAM_POSTS - DONE_LAG;
+    bool flat = n <= TREE_FLAT;
+    switch (it) {
+    case BARRIER:
+        return (struct cost){levels(n), levels(n), 1, levels(n) + partners(n)};
+    case BCAST: /* the root also looks at everybody's `done` now and then */
+        return (struct cost){flat ? 1 : tree_depth(n), 1, ahead, 1 + (n - 1.0) / ahead};
+    case ALLREDUCE:
+        return flat ? (struct cost){1, 1, 1, n}
+                    : (struct cost){2 * tree_depth(n), 2, 1, 2 + partners(n)};
+    default:
+        return (struct cost){1, 1, 1, n};
+    }
+}
+
+int main(void)
+{
+    cpu_set_t set;
+    struct job job = {.local_size = 1};
+    config.heap_size = (size_t)1 << 30;
+    thread_concurrent = true;
+    node_enter(&job);
+    node_settle(0, 1);
+    if (!node.header ||
+        !arena_open(node_slice(0), node.slice_size, node.header->control_size, SIZE_MAX))
+        return 1;
+    sched_getaffinity(0, sizeof set, &set);
+    processors = CPU_COUNT(&set);
+    word = typemap_predefined(1, PRIM_I64, 8, 8);
+
+    double flight = round_trip(0) / 2;
+    double per_line = (round_trip(MANY_LINES) - 2 * flight) / (2 * MANY_LINES);
+    double turn = turn_of_one();
+    printf("%ld processors; flight %.0f ns, line %.1f ns, turn %.0f ns\n\n", processors, flight,
+           per_line, turn);
+    printf("| | ranks | depth | lines | a processor each | on %ld, predicted | measured (us) |\n",
+           processors);
+    printf("|---|---|---|---|---|---|---|\n");
+    for (what = 0; what < WHATS; what++)
+        for (unsigned n = 2; n <= RANKS_MOST; n *= 2) {
+            struct cost c = cost_of(what, n);
+            double apart = c.depth * flight / c.ahead + c.lines * per_line;
+            double crowd = c.turns * turn / c.ahead * n / (double)processors;
+            bool crowded = n > processors;
+            sync_configure(crowded, NULL);
+            rounds = crowded ? 20000 / n : 100000;
+            make_team(n);
+            double time = least(n, collect, rounds);
+            leave_team(n);
+            printf("| %s | %u | %u | %.1f | %.2f | %.2f | %.2f |\n", names[what], n, c.depth,
+                   c.lines, apart / 1e3, (crowded ? crowd : apart) / 1e3, time / 1e3);
+            fflush(stdout);
+        }
+    return 0;
+}

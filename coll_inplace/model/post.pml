@@ -1,0 +1,194 @@
+/* The protocol of team.h: posts, done and room, for ranks that make the same operations, any ones:
+ * a broadcast from rank 0 or 1, a gather to rank 0, an exchange of all with all, a broadcast of data
+ * that stay where they are. Memory is sequentially consistent here; what the real code must
+ * order, ThreadSanitizer sees in tests/unit.
+ *
+ * No reader sees data of another operation, no writer writes over what somebody will still read,
+ * nobody waits for ever, in LAST operations; with more than half of NUMBERS, posts of long ago would
+ * look new. BREAK_x leaves out what the protocol needs: tests/docs/model sees that it is found.
+ */
+#ifndef RANKS
+#define RANKS 3
+#endif
+#define POSTS 2    /* TEAM_POSTS */
+#define LAG 2      /* DONE_LAG */
+#define NUMBERS 32 /* 2^32 */
+#define FAR 4      /* TEAM_FAR */
+
+#define MINUS(a, b)        (((a) + NUMBERS - (b)) % NUMBERS)
+#define REACHED(a, b)      (MINUS(a, b) < NUMBERS / 2)
+#define SLOT(rank, number) ((rank) * POSTS + (number) % POSTS)
+#define NOTHING            255 /* half written, or spoilt */
+
+mtype = { BCAST, GATHER, ALL, PLACE };
+
+byte posted[RANKS * POSTS]; /* the numbers in posts */
+byte data[RANKS * POSTS];   /* what is in them: right if it is the number of the operation */
+byte place[RANKS];          /* data that stay */
+byte done[RANKS];
+
+/* What the program says, by number: decided when the first rank comes to it. */
+mtype kinds[4];
+bit roots[4];
+byte decided;
+
+inline next()
+{
+    op = (op + 1) % NUMBERS;
+    if
+    :: decided == MINUS(op, 1) ->
+        decided = op;
+        if
+        :: kinds[op % 4] = BCAST
+        :: kinds[op % 4] = GATHER
+        :: kinds[op % 4] = ALL
+        :: kinds[op % 4] = PLACE
+        fi;
+        if
+        :: roots[op % 4] = 0
+        :: kinds[op % 4] == BCAST -> roots[op % 4] = 1
+        fi;
+        kinds[(op + 1) % 4] = 0;
+        roots[(op + 1) % 4] = 0
+    :: else
+    fi;
+    kind = kinds[op % 4];
+    root = roots[op % 4]
+}
+
+#define POSTING(rank) (kind == ALL || (kind == GATHER) != ((rank) == root))
+#define READING       (kind != GATHER || me == root)
+
+/* team_await_all(); done only grows, so looking at one after another is the same. */
+#define HAS_DONE(r, number) (r >= RANKS || me == r || REACHED(done[(r) % RANKS], number))
+#define ALL_HAVE_DONE(number) (HAS_DONE(0, number) && HAS_DONE(1, number) && HAS_DONE(2, number))
+
+inline await_room()
+{
+#ifndef BREAK_ROOM
+    if
+    :: REACHED(all_done, MINUS(op, POSTS))
+    :: else -> ALL_HAVE_DONE(MINUS(op, POSTS)); all_done = MINUS(op, POSTS)
+    fi
+#else
+    skip
+#endif
+}
+
+inline post()
+{
+    atomic {
+        await_room();
+#ifdef BREAK_POST
+        posted[SLOT(me, op)] = op;
+#endif
+        data[SLOT(me, op)] = NOTHING;
+        place[me] = (kind == PLACE -> op : NOTHING)
+    }
+    atomic {
+        data[SLOT(me, op)] = op;
+        posted[SLOT(me, op)] = op
+    }
+}
+
+/* Reading takes a while: all is as it should be when it begins, and when it ends. */
+inline look()
+{
+    assert((kind == PLACE -> place[peer] : data[SLOT(peer, op)]) == op)
+}
+
+inline read()
+{
+    peer = 0;
+    do
+    :: atomic { peer < RANKS && peer != me && POSTING(peer) && REACHED(posted[SLOT(peer, op)], op) ->
+           look() }
+       atomic { look(); peer++ }
+    :: atomic { peer < RANKS && (peer == me || !POSTING(peer)) -> peer++ }
+    :: atomic { peer == RANKS -> peer = 0; break }
+    od
+}
+
+inline keep_near()
+{
+#ifndef BREAK_NEAR
+    if
+    :: op / FAR != published / FAR ->
+        if
+        :: REACHED(all_done, MINUS(op, FAR))
+        :: else -> all_done = MINUS(op, FAR)
+        fi;
+        for (peer : 0 .. POSTS - 1) {
+            if
+            :: REACHED(posted[me * POSTS + peer], MINUS(op, FAR))
+            :: else -> posted[me * POSTS + peer] = MINUS(op, FAR)
+            fi
+        }
+        peer = 0
+    :: else
+    fi
+#else
+    skip
+#endif
+}
+
+inline end()
+{
+    if
+#ifdef BREAK_ALL
+    :: kind == ALL -> all_done = op
+#else
+    :: kind == ALL -> all_done = MINUS(op, 1)
+#endif
+    :: else
+    fi;
+    if
+    :: (kind == PLACE && me != root) || MINUS(op, published) >= LAG ->
+        keep_near();
+        published = op;
+        done[me] = op
+    :: else
+    fi
+}
+
+proctype rank(byte me)
+{
+    byte op, published, all_done, peer;
+    bit root;
+    mtype kind;
+    do
+    :: op == LAST -> break
+    :: op != LAST ->
+        atomic {
+            next();
+#ifdef BREAK_DONE
+            done[me] = op
+#endif
+        }
+        if
+        :: POSTING(me) -> post()
+        :: else
+        fi;
+        if
+        :: READING -> read()
+        :: else
+        fi;
+#ifndef BREAK_PLACE
+        if
+        :: kind == PLACE && me == root -> ALL_HAVE_DONE(op)
+        :: else
+        fi;
+#endif
+        atomic { end(); place[me] = NOTHING }
+    od
+}
+
+init
+{
+    atomic {
+        byte i;
+        for (i : 0 .. RANKS - 1) {
+            run rank(i)
+        }
+    }
+}
