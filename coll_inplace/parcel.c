@@ -29,6 +29,27 @@ static size_t block_bytes(const struct team *t, const struct blocks *all, uint32
     return r == t->rank ? 0 : bytes_of(block_of(all, r));
 }
 
+/* Of all blocks but our own. */
+struct sizes {
+    size_t bytes, largest;
+};
+
+static struct sizes sizes_of(const struct team *t, const struct blocks *all)
+{
+    struct sizes s = {0};
+    if (blocks_are_equal(all)) {
+        s.largest = bytes_of((struct buffer){all->at, all->map, all->count});
+        s.bytes = s.largest * (t->size - 1);
+        return s;
+    }
+    for (uint32_t r = 0; r < t->size; r++) {
+        size_t some = block_bytes(t, all, r);
+        s.bytes += some;
+        s.largest = some > s.largest ? some : s.largest;
+    }
+    return s;
+}
+
 /* They can stay where they lie, and that is faster than to copy `bytes` bytes. */
 static bool may_stay(struct team *t, const struct blocks *all, size_t bytes, enum stay stay)
 {
@@ -46,11 +67,8 @@ static bool may_stay(struct team *t, const struct blocks *all, size_t bytes, enu
     return shared || bytes >= CHOOSE_PLACE_PRIVATE;
 }
 
-static enum post_kind choose(struct team *t, const struct blocks *all, enum stay stay)
+static enum post_kind choose(struct team *t, const struct blocks *all, size_t bytes, enum stay stay)
 {
-    size_t bytes = 0;
-    for (uint32_t r = 0; r < t->size; r++)
-        bytes += block_bytes(t, all, r);
     if (bytes + table_bytes(t) <= POST_ROOM)
         return POST_HERE;
     if (may_stay(t, all, bytes, stay))
@@ -59,9 +77,9 @@ static enum post_kind choose(struct team *t, const struct blocks *all, enum stay
 }
 
 static enum post_kind post_table(struct team *t, uint32_t op, const struct blocks *all,
-                                 enum stay stay)
+                                 size_t bytes, enum stay stay)
 {
-    enum post_kind kind = choose(t, all, stay);
+    enum post_kind kind = choose(t, all, bytes, stay);
     team_await_room(t);
     char *table = table_of(t, t->rank, op), *behind = behind_table(t, t->rank, op, kind);
     uint32_t stream = stream_start(t);
@@ -87,15 +105,10 @@ static enum post_kind post_table(struct team *t, uint32_t op, const struct block
 
 /* Copies of them all in a block of memory, whatever the team's cells hold: the root of a scatter of
  * small blocks must not be kept by its leaves (H15). False: no need, or no room. */
-static bool post_held(struct team *t, uint32_t op, const struct blocks *all)
+static bool post_held(struct team *t, uint32_t op, const struct blocks *all, struct sizes sizes)
 {
-    size_t bytes = 0, largest = 0, at = 0;
-    for (uint32_t r = 0; r < t->size; r++) {
-        size_t some = bytes_of(block_of(all, r));
-        bytes += some;
-        largest = some > largest ? some : largest;
-    }
-    if (largest > CHOOSE_EAGER || bytes + table_bytes(t) <= TEAM_CELL || bytes > CHOOSE_HOLD)
+    size_t bytes = sizes.bytes + bytes_of(block_of(all, t->rank)), at = 0;
+    if (sizes.largest > CHOOSE_EAGER || bytes + table_bytes(t) <= TEAM_CELL || bytes > CHOOSE_HOLD)
         return false;
     team_await_room(t);
     char *block = team_hold(t, op, bytes), *table = table_of(t, t->rank, op);
@@ -117,10 +130,12 @@ static bool post_held(struct team *t, uint32_t op, const struct blocks *all)
 
 enum post_kind parcels_post(struct team *t, uint32_t op, const struct blocks *all, enum stay stay)
 {
-    if (stay == STAY_LONG && post_held(t, op, all))
+    struct sizes sizes = sizes_of(t, all);
+    bool many = sizes.bytes + table_bytes(t) > TEAM_CELL / 2;
+    if (UNLIKELY(many) && stay == STAY_LONG && post_held(t, op, all, sizes))
         return POST_CELL; /* for us it is as good as that */
     if (!blocks_are_equal(all))
-        return post_table(t, op, all, stay);
+        return post_table(t, op, all, sizes.bytes, stay);
     struct buffer whole = {all->at, all->map, all->count * t->size};
     return team_post_data(t, op, whole, stay, stream_start(t));
 }
