@@ -562,7 +562,7 @@ static void play_rounds(unsigned me)
 static void play(play_fn *what, unsigned size, unsigned how_often, size_t much, uint32_t first)
 {
     played = what;
-    bytes_a_round = much;
+    bytes_a_round = effort((unsigned)much);
     rounds = how_often;
     make_team(size);
     set_numbers(size, first);
