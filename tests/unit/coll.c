@@ -13,7 +13,7 @@ struct play {
     struct chance all, own;
 };
 
-static const size_t sizes[] = {0, 1, 8, 112, 113, 8192, 8193, 32767, 32768, 32769, 200000};
+static const size_t sizes[] = {0, 1, 8, 112, 113, 8192, 8193, 32767, 32768, 32769, 200000, 700000};
 
 /* Bytes that all ranks together may send in a round. */
 static size_t bytes_a_round;
