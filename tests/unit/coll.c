@@ -14,7 +14,7 @@ struct play {
     bool plain; /* blocks are equal and have no counts, as all know: another call of MPI */
 };
 
-static const size_t sizes[] = {0, 1, 8, 112, 113, 8192, 8193, 32767, 32768, 32769, 200000};
+static const size_t sizes[] = {0, 1, 8, 112, 113, 8192, 8193, 32767, 32768, 32769, 200000, 700000};
 
 /* Bytes that all ranks together may send in a round. */
 static size_t bytes_a_round;
@@ -563,7 +563,7 @@ static void play_rounds(unsigned me)
 static void play(play_fn *what, unsigned size, unsigned how_often, size_t much, uint32_t first)
 {
     played = what;
-    bytes_a_round = much;
+    bytes_a_round = effort((unsigned)much);
     rounds = how_often;
     make_team(size);
     set_numbers(size, first);
