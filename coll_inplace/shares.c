@@ -94,6 +94,8 @@ static void plan(struct work *w)
     w->chunk = room == SIZE_MAX ? longest : room / w->red->element * w->red->element;
     w->steps = (longest + w->chunk - 1) / w->chunk;
     w->part = (w->fetches ? PART_FETCHED : PART) / w->red->element * w->red->element;
+    if (w->count == 1 && !w->to.map->without_holes) /* it goes straight to where it is wanted */
+        w->part = w->chunk;
 }
 
 /* ---- one step ---- */
@@ -149,8 +151,8 @@ static void combine_part(struct work *w, uint32_t in, size_t first, size_t at, c
                          size_t bytes)
 {
     char *space = room_for(w, 0), *other = room_for(w, 1);
-    const char *sum = operand(w, 0, in, first, at, bytes, space);
-    if (w->count == 1)
+    const char *sum = operand(w, 0, in, first, at, bytes, w->count > 1 ? space : out);
+    if (w->count == 1 && sum != out)
         copy_bytes(out, sum, bytes);
     for (uint32_t r = 1; r < w->count; r++) {
         char *next = r + 1 < w->count ? space : out;
