@@ -18,7 +18,8 @@ uint64_t reach_probe(uint64_t *address)
 typedef ssize_t transfer_fn(pid_t, const struct iovec *, unsigned long, const struct iovec *,
                             unsigned long, unsigned long);
 
-/* The kernel may do less than it was asked for: at most 2 GiB, and up to a page that is not there. */
+/* The kernel may do less than it was asked for: at most 2 GiB, and up to a page that is not there.
+ */
 static bool transfer(transfer_fn *move, int pid, char *here, uint64_t there, size_t bytes)
 {
     while (bytes) {

@@ -95,7 +95,7 @@ static bool fits_native(const void *at, size_t element, size_t count)
             old = __atomic_load_n(at, __ATOMIC_RELAXED);                                          \
             do {                                                                                  \
                 new = old;                                                                        \
-                c->kernel(&new, &new, &operand, 1);                                                     \
+                c->kernel(&new, &new, &operand, 1);                                               \
             } while (!__atomic_compare_exchange_n(at, &old, new, true, __ATOMIC_SEQ_CST,          \
                                                   __ATOMIC_RELAXED));                             \
         }                                                                                         \

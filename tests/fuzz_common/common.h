@@ -1,5 +1,5 @@
-/* What all fuzzers use: random numbers that are the same on every rank, memory that lives as long as
- * a program, and complaints. */
+/* What all fuzzers use: random numbers that are the same on every rank, memory that lives as long
+ * as a program, and complaints. */
 #ifndef FUZZ_COMMON_H
 #define FUZZ_COMMON_H
 
