@@ -115,8 +115,7 @@ int do_bcast(enum call call, struct data d, int root, MPI_Comm comm)
         return TO_HOST;
     if (UNLIKELY((uint32_t)root >= t->size) || UNLIKELY(!translate(d, &b)))
         return not_ours(call, REASON_ARGUMENTS);
-    int result = done(call, comm, coll_bcast(t, b, (uint32_t)root), bytes_of(b));
-    return result;
+    return done(call, comm, coll_bcast(t, b, (uint32_t)root), bytes_of(b));
 }
 
 int do_gather(enum call call, struct data from, const struct all *to, int root, MPI_Comm comm)
@@ -124,7 +123,8 @@ int do_gather(enum call call, struct data from, const struct all *to, int root, 
     struct team *t = team_for(comm, call, false);
     struct buffer mine = {0};
     struct blocks all = {0};
-    struct maps maps = {.map = maps.few};
+    struct maps maps;
+    maps.map = maps.few; /* and no more: the others would be cleared at every call */
     if (!t)
         return TO_HOST;
     if ((uint32_t)root >= t->size)
@@ -145,7 +145,8 @@ int do_scatter(enum call call, const struct all *from, struct data to, int root,
     struct team *t = team_for(comm, call, false);
     struct buffer mine = {0};
     struct blocks all = {0};
-    struct maps maps = {.map = maps.few};
+    struct maps maps;
+    maps.map = maps.few; /* and no more: the others would be cleared at every call */
     if (!t)
         return TO_HOST;
     if ((uint32_t)root >= t->size)
