@@ -1,6 +1,6 @@
-/* Allgather: each rank posts its part and takes the others'. Long parts stay where they are if they
- * lie in the heap; else all ranks that have such parts post pieces of them, round by round. What
- * each does is in its post, so all know how many rounds there are. */
+/* Allgather: each rank posts its part and takes the others'. Long parts stay where they are if
+ * the others can reach them there; else all ranks that have such parts post pieces of them, round
+ * by round. What each does is in its post, so all know how many rounds there are. */
 #include "coll_inplace/coll.h"
 
 static bool takes_rounds(const struct post *post)

@@ -1,7 +1,7 @@
 /* Alltoall: each rank posts a table with a parcel for every other one, and takes its own from
- * theirs. Long data stay where they are if they lie in the heap and are not to be overwritten;
- * else they go through streams, two ranks at a time: in step s ranks a and b with a + b = s (mod n)
- * exchange, so in place each piece comes in where one has gone out. */
+ * theirs. Long data stay where they are if the others can reach them and they are not to be
+ * overwritten; else they go through streams, two ranks at a time: in step s ranks a and b with a +
+ * b = s (mod n) exchange, so in place each piece comes in where one has gone out. */
 #include "coll_inplace/parcel.h"
 #include "coll_inplace/stream.h"
 

@@ -1,9 +1,9 @@
 /* From how many bytes on a collective goes another way. Measured on 2 cores with 2 MiB of L2 each,
  * 2 ranks, Open MPI 4.1 and MPICH 4.0 beside it; ns a call, `make bench` shows all of them.
  *
- *   allreduce from the heap    1 KiB: copied into cells 570, left where it lies 480
- *                              8 KiB:                  1700,                    640
- *   allreduce from malloc      8 KiB: copied into cells 1720, fetched by the kernel 1350
+ *   allreduce from the heap    1 KiB: copied into cells 590, left where it lies 350
+ *                              8 KiB:                  1700,                    420
+ *   allreduce from malloc      8 KiB: copied into cells 1720, fetched by the kernel 1550 to 1660
  *   bcast from malloc        128 KiB: in pieces 11900, fetched 5350 (a system call costs 700)
  *   allreduce from malloc    128 KiB: each combines a share 9300, each combines all 12500
  */

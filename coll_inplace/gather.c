@@ -4,8 +4,9 @@
  * they are, and the rank, until the root has them, or go through its stream. How a rank's data come
  * is its own affair, in its post.
  *
- * Scatter: the root posts a table that says where each rank's data are: behind the table, in the
- * heap, or in a stream, one rank after another (parcel.h).
+ * Scatter: the root posts a table that says where each rank's data are: behind the table, where
+ * they lie, or in a stream, one rank after another (parcel.h).
+ * Small blocks never keep the root, however many there are (H15).
  */
 #include "coll_inplace/parcel.h"
 #include "coll_inplace/stream.h"

@@ -1,7 +1,7 @@
 /* Reductions of what fits into a cell. Each rank posts its operand. In a team of a few, who wants
  * the result combines all of them, in rank order: one flight. In a larger one they are combined up
  * a tree whose subtrees are ranges of ranks, so the order is still that of the ranks, and rank 0
- * posts the result. What is longer: see shares.c, and here for elements that only fit singly. */
+ * posts the result. What is longer: shares.c, and whole.c for operations of the user's. */
 #include "coll_inplace/shares.h"
 #include "coll_inplace/whole.h"
 

@@ -15,10 +15,11 @@
  * twelve operations ahead of the slowest one. Seeing a post k of a rank also says that this rank
  * has done all before k; a team whose collectives synchronise never has to look at `done`.
  *
- * Data that stay where they are (a post that names a place in the shared heap) bind their owner: it
- * leaves the operation when those who read have published that they are done. Long data elsewhere
- * go in pieces, each an operation of PIECE_CELLS numbers and as many cells, of which several are on
- * their way at once; data of lengths that only two ranks know go through a stream (stream.h).
+ * Data that stay where they are (a post that names a place, in the shared heap or in memory that
+ * the kernel copies from for the others) bind their owner: it leaves the operation when those who
+ * read have published that they are done. Long data elsewhere go in pieces, each an operation of
+ * PIECE_CELLS numbers and as many cells, of which several are on their way at once; data of lengths
+ * that only two ranks know go through a stream (stream.h).
  *
  * What is decided from facts that only one rank knows (where its buffer lies, how long its part of
  * a v-variant is) is in its post, and the others follow it (H13).
