@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -538,13 +539,13 @@ static void in_parent(void)
         }
 }
 
-/* The copy takes the variables' place. Without one they stay shared. */
+/* The copy takes the variables' place; without one they stay shared. By a bare system call: UCX
+ * stands before mremap() and forgets where to. */
 static void take_copy(struct node_alias *a)
 {
-    if (!a->copy ||
-        mremap(a->copy, a->size, a->size, MREMAP_MAYMOVE | MREMAP_FIXED, a->at) == MAP_FAILED)
-        say(0, "a child of fork shares variables with its parent: no memory for a copy; unset "
-               "MPIACCEL_STATICS");
+    int how = MREMAP_MAYMOVE | MREMAP_FIXED;
+    if (!a->copy || syscall(SYS_mremap, a->copy, a->size, a->size, how, a->at) == -1)
+        say(0, "a child of fork shares variables with its parent: no memory for a copy");
 }
 
 static bool make_private(char *at, size_t size, uint64_t position)
