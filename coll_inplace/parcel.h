@@ -32,11 +32,11 @@ static inline bool blocks_are_equal(const struct blocks *b)
 enum post_kind parcels_post(struct team *team, uint32_t op, const struct blocks *all,
                             enum stay stay);
 
-/* What `rank` has for rank `to`, in a post of equal blocks or one with a table; and its data, into
- * a buffer, if the post is not POST_PIECES. */
+/* What `rank` has for rank `to`, in a post of equal blocks or one with a table; and its data for us,
+ * into a buffer, if the post is not POST_PIECES. */
 struct parcel parcel_for(struct team *team, uint32_t rank, uint32_t op, const struct post *post,
                          uint32_t to, bool equal);
 enum coll_error parcel_take(struct team *team, uint32_t rank, uint32_t op, const struct post *post,
-                            bool equal, struct buffer to);
+                            struct parcel parcel, bool equal, struct buffer to);
 
 #endif
