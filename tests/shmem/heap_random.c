@@ -52,6 +52,7 @@ int main(int argc, char **argv)
     long rounds = argc > 1 ? atol(argv[1]) : 20000;
     test_begin(&argc, &argv);
     unsigned char *origin = shmem_malloc(64);
+    CHECK(origin);
     uint64_t sum = 0;
     for (long round = 0; round < rounds && !test_failures; round++) {
         int i = (int)draw(BLOCKS);
@@ -79,6 +80,7 @@ int main(int argc, char **argv)
         } else {
             block[i].at = shmem_malloc(size);
         }
+        CHECK(block[i].at, "round %ld: no %zu bytes", round, size);
         if (!block[i].at)
             break;
         block[i].size = size;

@@ -10,6 +10,7 @@ static struct {
     volatile long count;
     char apart[4088];
 } counter[THREADS];
+static char bulk[8 << 20]; /* takes its time to copy */
 static _Atomic bool stop;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -19,7 +20,7 @@ static void *count(void *which)
 {
     long i = (long)which, n = 0;
     while (!stop)
-        counter[i].count = ++n;
+        counter[i].count++, n++; /* one that is lost stays lost */
     return (void *)n;
 }
 
@@ -41,6 +42,7 @@ int main(int argc, char **argv)
     pthread_t thread[THREADS], asleep;
     int provided;
     change_some();
+    memset(bulk, 1, sizeof bulk);
     pthread_create(&asleep, NULL, sleeper, NULL);
     for (long i = 0; i < THREADS; i++)
         pthread_create(&thread[i], NULL, count, (void *)i);
@@ -49,6 +51,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &test_size);
     check_values();
     check_windows();
+    CHECK(bulk[0] == 1 && bulk[sizeof bulk - 1] == 1);
     stop = true;
     for (int i = 0; i < THREADS; i++) {
         void *written;
