@@ -158,6 +158,19 @@ static int count_threads(void)
     return threads;
 }
 
+/* But for exceptions that a process makes. */
+static bool only_ancestors_may_trace(void)
+{
+    int scope = 0;
+    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+    if (file) {
+        if (fscanf(file, "%d", &scope) != 1)
+            scope = 0;
+        fclose(file);
+    }
+    return scope == 1;
+}
+
 static enum state helper_says(enum state before)
 {
     uint32_t now;
@@ -180,9 +193,9 @@ static enum state begin_helping(void)
         return FAILED;
     }
     enum state state = helper_says(BEGIN);
-    if (state != FORBIDDEN)
+    if (state != FORBIDDEN || !only_ancestors_may_trace())
         return state;
-    /* Where only ancestors may trace, and nobody has been excepted yet. */
+    /* Not from the beginning: there is one exception a process, and a host may have made one. */
     prctl(PR_SET_PTRACER, helper);
     sync_post(&halt->state, AGAIN);
     state = helper_says(AGAIN);

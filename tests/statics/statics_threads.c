@@ -4,13 +4,13 @@
 #include <pthread.h>
 #include <signal.h>
 
-enum { THREADS = 1 };
+enum { THREADS = 2 };
 
 static struct {
     volatile long count;
     char apart[4088];
-} counter[THREADS];
-static char bulk[8 << 20]; /* takes its time to copy */
+} counter[THREADS] = {{.apart = {1}}}; /* in .data, so it is copied first */
+static char bulk[16 << 20];            /* and this takes its time */
 static _Atomic bool stop;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
