@@ -8,13 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 struct symmetric symmetric;
 
 enum call { ALLOC = 1, FREE, RESIZE };
 enum { FAILED = UINT32_MAX };
-#define NO_BLOCK  UINT64_MAX
-#define BAD_BLOCK (UINT64_MAX - 1)
+#define COMMON_ALIGNMENT ((size_t)1 << 36) /* of all `places` */
+#define LONE_ALIGNMENT   ((size_t)1 << 30)
+#define NO_BLOCK         UINT64_MAX
+#define BAD_BLOCK        (UINT64_MAX - 1)
 
 struct request {
     _Alignas(LINE) uint64_t call, size, align;
@@ -34,7 +37,8 @@ struct shared {
 
 static struct shared *shared;
 static struct barrier barrier;
-static size_t limit;       /* of one block */
+static size_t limit; /* of one block */
+static size_t most_alignment;
 static uint8_t *live_at;   /* of PE 0: 1 at the grains where a live block starts */
 static size_t dump_so_far; /* before this offset core files hold what there is */
 static bool tried;
@@ -103,7 +107,7 @@ static void decide_alloc(struct decision *d, uint64_t size, uint64_t align)
     }
     if (!size)
         return;
-    if (size <= limit && align <= limit)
+    if (size <= limit && align <= most_alignment)
         at = arena_symmetric_alloc(size, align);
     if (!at) {
         d->error = SYMMETRIC_NO_ROOM;
@@ -364,18 +368,43 @@ static char *const places[] = {(char *)(UINT64_C(2) << 44), (char *)(UINT64_C(3)
                                (char *)(UINT64_C(1) << 44), (char *)(UINT64_C(5) << 43),
                                (char *)(UINT64_C(1) << 38), (char *)(UINT64_C(3) << 36)};
 
+/* At an address of this PE's own. NULL: no room. */
+static char *place_alone(uint64_t position)
+{
+    size_t room = symmetric.size + LONE_ALIGNMENT;
+    char *at = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    char *start = (char *)round_up((uintptr_t)at, LONE_ALIGNMENT), *end = start + symmetric.size;
+    if (!node_add_alias(start, symmetric.size, position, false, true)) {
+        munmap(at, room);
+        return NULL;
+    }
+    if (start > at)
+        munmap(at, (size_t)(start - at));
+    if (at + room > end)
+        munmap(end, (size_t)(at + room - end));
+    return start;
+}
+
+/* A block is aligned everywhere if it is where PE 0 is and all bases are aligned so: `alignment` is
+ * what they are. */
+static void place_at(char *base, size_t alignment)
+{
+    symmetric.base = base;
+    most_alignment = alignment;
+    madvise(base, symmetric.size, MADV_DONTDUMP);
+}
+
 /* At one address on all PEs, or each at its own. */
 static void place(void)
 {
     char *mine = part_of((int)symmetric.me);
     uint64_t position = (uint64_t)(mine - node.base);
-    symmetric.base = mine;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         bool mapped = node_add_alias(places[i], symmetric.size, position, false, false);
-        bool all = all_say(mapped);
-        if (all) {
-            madvise(places[i], symmetric.size, MADV_DONTDUMP);
-            symmetric.base = places[i];
+        if (all_say(mapped)) {
+            place_at(places[i], COMMON_ALIGNMENT);
             return;
         }
         if (mapped)
@@ -383,6 +412,14 @@ static void place(void)
     }
     if (!symmetric.me)
         say(1, "the PEs have no common address for the symmetric heap: only offsets are equal");
+    char *alone = place_alone(position);
+    if (all_say(alone)) {
+        place_at(alone, LONE_ALIGNMENT);
+        return;
+    }
+    if (alone)
+        node_drop_alias(alone);
+    place_at(mine, (size_t)sysconf(_SC_PAGESIZE));
 }
 
 /* What each PE has for itself. */
