@@ -234,8 +234,9 @@ place_t team_place(const struct team *t, struct buffer b, size_t bytes)
     const char *at = b.at + map->low;
     if (!map->contiguous || map->without_holes)
         return 0;
-    if (node_shares(at, bytes))
-        return (place_t)(at - node.base) << 1;
+    uint64_t position;
+    if (node_position(at, bytes, &position))
+        return (place_t)position << 1;
     return t->reaches ? (place_t)(uintptr_t)at << 1 | 1 : 0;
 }
 
