@@ -76,7 +76,7 @@ static const struct post *hand_on(struct team *t, uint32_t op, const struct post
 const struct post *tree_hear(struct team *t, uint32_t op, uint32_t root)
 {
     if (t->size <= TREE_FLAT)
-        return team_hear(t, root, op);
+        return team_hear_stream(t, root, op);
     uint32_t v = t->rank >= root ? t->rank - root : t->rank + t->size - root;
     uint32_t parent = tree_parent(v) + root;
     const struct post *heard = team_hear(t, parent < t->size ? parent : parent - t->size, op);

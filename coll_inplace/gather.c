@@ -46,7 +46,7 @@ static void open_joints(struct team *t, uint32_t op, const struct blocks *all)
 static enum coll_error take_from(struct team *t, uint32_t op, uint32_t rank, struct buffer to,
                                  bool *bound)
 {
-    const struct post *post = team_hear(t, rank, op);
+    const struct post *post = team_hear_stream(t, rank, op);
     size_t bytes = post_bytes(post);
     struct joint *joint = &t->row[rank]->joint;
     *bound |= post_kind(post) == POST_PLACE;

@@ -154,6 +154,8 @@ static enum post_kind post_equal(struct team *t, uint32_t op, const struct block
 
 enum post_kind parcels_post(struct team *t, uint32_t op, const struct blocks *all, enum stay stay)
 {
+    if (t->size == 2)
+        return team_post_data(t, op, block_of(all, 1 - t->rank), stay, stream_start(t));
     struct sizes sizes = sizes_of(t, all);
     bool many = sizes.bytes + table_bytes(t) > TEAM_CELL / 2;
     if (UNLIKELY(many) && stay == STAY_LONG && post_held(t, op, all, sizes))
@@ -185,10 +187,26 @@ static struct parcel equal_parcel(struct team *t, uint32_t rank, const struct po
     return parcel;
 }
 
+/* Of two ranks: the post is the parcel. */
+static struct parcel only_parcel(const struct post *post)
+{
+    struct parcel parcel = {.bytes = post_bytes(post)};
+    uint32_t start;
+    if (post_kind(post) == POST_PLACE) {
+        parcel.where = post_place(post);
+    } else if (post_kind(post) == POST_PIECES) {
+        memcpy(&start, post->data, sizeof start);
+        parcel.where = start;
+    }
+    return parcel;
+}
+
 struct parcel parcel_for(struct team *t, uint32_t rank, uint32_t op, const struct post *post,
                          uint32_t to, bool equal)
 {
     struct parcel parcel;
+    if (t->size == 2)
+        return only_parcel(post);
     if (equal)
         return equal_parcel(t, rank, post, to);
     const char *table = table_bytes(t) <= POST_ROOM ? post->data : table_of(t, rank, op);
@@ -201,7 +219,7 @@ enum coll_error parcel_take(struct team *t, uint32_t rank, uint32_t op, const st
 {
     if (post_kind(post) == POST_PLACE)
         return coll_take_place(t, rank, parcel.where, to, parcel.bytes);
-    const char *data = equal                          ? post_data(t, rank, op, post)
+    const char *data = equal || t->size == 2          ? post_data(t, rank, op, post)
                        : post_kind(post) == POST_HERE ? post->data + table_bytes(t)
                                                       : behind_table(t, rank, op, POST_CELL);
     return coll_take(to, 0, data + parcel.where, parcel.bytes);

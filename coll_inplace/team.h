@@ -186,8 +186,10 @@ static inline void team_post(struct team *t, uint32_t op, enum post_kind kind, s
     struct post *post = post_of(t->mine, op);
     post->what = (uint64_t)bytes << 2 | kind;
     sync_publish(&post->op, op);
-    prefetch_to_write(post_of(t->mine, op + 1));
-    if (bytes > POST_ROOM)
+    const char *next = (const char *)post_of(t->mine, op + 1);
+    prefetch_to_write(next);
+    prefetch_to_write(next + PREFETCH_LINE);
+    if (kind == POST_CELL)
         prefetch_block_to_write(cell_of(t->mine, op + 1), bytes);
 }
 
@@ -207,6 +209,22 @@ static inline enum post_kind post_kind(const struct post *post)
 static inline size_t post_bytes(const struct post *post)
 {
     return post->what >> 2;
+}
+
+/* The same of a rank that may run ahead of us: if the post was there, the next one may be too. */
+static inline const struct post *team_hear_stream(struct team *t, uint32_t rank, uint32_t op)
+{
+    struct post *post = post_of(t->row[rank], op);
+    if (sync_reached(sync_load(&post->op), op)) {
+        const char *next = (const char *)post_of(t->row[rank], op + 1);
+        __builtin_prefetch(next);
+        __builtin_prefetch(next + PREFETCH_LINE);
+        if (post_kind(post) == POST_CELL)
+            prefetch_block_to_read(cell_of(t->row[rank], op + 1), post_bytes(post));
+    } else {
+        sync_await_slowly(&post->op, op);
+    }
+    return post;
 }
 
 /* Numbers are compared as if they were near each other: what is far behind would look ahead. */

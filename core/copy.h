@@ -51,6 +51,12 @@ static inline void prefetch_block_to_write(const char *at, size_t bytes)
         prefetch_to_write(at + i);
 }
 
+static inline void prefetch_block_to_read(const char *at, size_t bytes)
+{
+    for (size_t i = 0; i < PREFETCH_BLOCK && i < bytes; i += PREFETCH_LINE)
+        __builtin_prefetch(at + i);
+}
+
 /* The same to shared memory that peers have read last, so that its lines are in their caches: each
  * block's lines come here while the one before is copied (see HACKING.md). */
 void copy_blocks_to_peers(char *to, const char *from, size_t bytes);
