@@ -103,12 +103,24 @@ static void note_segments(const struct dl_phdr_info *object)
     }
 }
 
+/* A note that was not loaded has an address all the same. */
+static bool is_loaded(const struct dl_phdr_info *object, const ElfW(Phdr) * part)
+{
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_R) && part->p_vaddr >= p->p_vaddr &&
+            part->p_vaddr + part->p_memsz <= p->p_vaddr + p->p_memsz)
+            return true;
+    }
+    return false;
+}
+
 static int look_at(struct dl_phdr_info *object, size_t size, void *first)
 {
     (void)size;
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &object->dlpi_phdr[i];
-        if (p->p_type == PT_NOTE)
+        if (p->p_type == PT_NOTE && is_loaded(object, p))
             read_notes((const char *)object->dlpi_addr + p->p_vaddr, p->p_memsz, p->p_align,
                        object->dlpi_addr);
     }

@@ -72,11 +72,17 @@ static const char *named_variable(size_t *bytes)
         const char *text = getenv(variables[i]);
         if (text && parse(text, bytes))
             return variables[i];
-        if (text)
-            say_once(0, "%s=%s is not a size such as 512m or 2g; it has no effect", variables[i],
-                     text);
     }
     return NULL;
+}
+
+static void warn_of_bad_sizes(void)
+{
+    size_t bytes;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (getenv(variables[i]) && !parse(getenv(variables[i]), &bytes))
+            say(0, "%s=%s is not a size such as 512m or 2g; it has no effect", variables[i],
+                getenv(variables[i]));
 }
 
 /* A quarter more than is asked for: jemalloc rounds sizes up by as much at most. */
@@ -469,6 +475,8 @@ static enum reason open_here(void)
     named_variable(&limit);
     limit = min_size(limit, symmetric.size);
     pthread_atfork(NULL, NULL, in_child);
+    if (!symmetric.me)
+        warn_of_bad_sizes();
     return REASON_COUNT;
 }
 

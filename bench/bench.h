@@ -6,8 +6,8 @@
  * ratio of the times of one round: machines drift, neighbours in time drift together. Without the
  * plugin both tables are the host, and all ratios are 1.
  *
- * rma.c and coll.c hold the cells, measure.c times one, report.c prints and sums up, bench.c sets
- * up.
+ * rma.c, coll.c and shmem.c hold the cells, measure.c times one, report.c prints and sums up,
+ * bench.c sets up.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -101,7 +101,10 @@ struct part {
     size_t goal_count;
 };
 
-extern const struct part rma_part, coll_part;
+extern const struct part rma_part, coll_part, shmem_part;
+
+/* shmem.c: whether there is something to measure. */
+bool shmem_is_here(void);
 
 /* bench.c: a barrier of one flag a rank, the floor of all that makes ranks wait for each other. */
 cell_fn flag_barrier;

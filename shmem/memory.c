@@ -121,7 +121,7 @@ void accel_shmem_info_get_version(int *major, int *minor)
 
 void accel_shmem_info_get_name(char *name)
 {
-    strcpy(name, SHMEM_VENDOR_STRING);
+    memcpy(name, SHMEM_VENDOR_STRING, sizeof SHMEM_VENDOR_STRING);
 }
 
 /* ---- questions ---- */

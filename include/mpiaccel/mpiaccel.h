@@ -1,5 +1,5 @@
-/* For a program or tool that wants to know whether libmpiaccel is in its process, or that marks static
- * variables. Nothing has to include this to be made faster.
+/* For a program or tool that wants to know whether libmpiaccel is in its process, or that marks
+ * static variables. Nothing has to include this to be made faster.
  *
  *     if (mpiaccel_version)
  *         printf("libmpiaccel %s\n", mpiaccel_version());
@@ -28,9 +28,10 @@ const char *mpiaccel_version(void) __attribute__((weak));
  *     MPIACCEL_SHARED static double grid[100][100];
  *     MPIACCEL_SHARED int counters[8] = {1, 2, 3};
  *
- * In C and C++, in executables and shared libraries. It keeps its address and its value. Each process
- * has its own, as ever. Without the library nothing changes. Not for constants and thread-local
- * variables. Like all in a section of a name, it takes its size in the file, zero or not. */
+ * In C and C++, in executables and shared libraries. It keeps its address and its value. Each
+ * process has its own, as ever. Without the library nothing changes. Not for constants and
+ * thread-local variables. Like all in a section of a name, it takes its size in the file, zero or
+ * not. */
 #define MPIACCEL_SHARED __attribute__((section("mpiaccel_shared")))
 
 /* A note by which the library finds the section: where it begins and ends, relative to here. The 16
