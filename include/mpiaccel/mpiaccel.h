@@ -40,7 +40,7 @@ __asm__(".pushsection mpiaccel_shared,\"awG\",%progbits,mpiaccel_shared_mark,com
         ".balign 16\n"
         ".zero 16\n"
         ".popsection\n"
-        ".pushsection .note.mpiaccel,\"aG\",%note,mpiaccel_shared_mark,comdat\n"
+        ".pushsection .note.mpiaccel,\"a\",%note\n"
         ".balign 4\n"
         ".long 9, 16, 1\n"
         ".asciz \"mpiaccel\"\n"

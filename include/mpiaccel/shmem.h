@@ -44,10 +44,7 @@ int shmem_pe_accessible(int pe);
 
 /* ---- the symmetric heap: collective, the same arguments on all PEs ---- */
 
-enum {
-    SHMEM_MALLOC_ATOMICS_REMOTE = 1,
-    SHMEM_MALLOC_SIGNAL_REMOTE = 2,
-};
+enum { SHMEM_MALLOC_ATOMICS_REMOTE = 1, SHMEM_MALLOC_SIGNAL_REMOTE = 2 };
 
 void *shmem_malloc(size_t size);
 void *shmem_malloc_with_hints(size_t size, long hints);
@@ -69,7 +66,7 @@ enum {
     MPIACCEL_MALLOC_NO_ROOM,       /* see SHMEM_SYMMETRIC_HEAP_SIZE */
     MPIACCEL_MALLOC_BAD_BLOCK,     /* not the start of a block that is allocated */
     MPIACCEL_MALLOC_BAD_ALIGNMENT, /* not a power of two, or less than a pointer's size */
-    MPIACCEL_MALLOC_NOT_HERE,      /* there is no symmetric heap, as on several nodes */
+    MPIACCEL_MALLOC_NOT_HERE       /* there is no symmetric heap, as on several nodes */
 };
 
 /* ---- order ---- */
@@ -114,7 +111,7 @@ void shmem_getmem_nbi(void *to, const void *from, size_t bytes, int pe);
     X(ptrdiff, ptrdiff_t)
 
 /* p: store one element there; g: its value there; the strided ones count in elements. */
-#define X(name, type)                                                              \
+#define MPIACCEL_SHMEM_EACH_(name, type)                                           \
     void shmem_##name##_p(type *to, type value, int pe);                           \
     type shmem_##name##_g(const type *from, int pe);                               \
     void shmem_##name##_put(type *to, const type *from, size_t count, int pe);     \
@@ -125,13 +122,13 @@ void shmem_getmem_nbi(void *to, const void *from, size_t bytes, int pe);
                              ptrdiff_t from_stride, size_t count, int pe);         \
     void shmem_##name##_iget(type *to, const type *from, ptrdiff_t to_stride,      \
                              ptrdiff_t from_stride, size_t count, int pe);
-MPIACCEL_SHMEM_RMA_TYPES(X)
-#undef X
+MPIACCEL_SHMEM_RMA_TYPES(MPIACCEL_SHMEM_EACH_)
+#undef MPIACCEL_SHMEM_EACH_
 
 /* Elements of so many bits. X(bits) */
 #define MPIACCEL_SHMEM_SIZES(X) X(8) X(16) X(32) X(64) X(128)
 
-#define X(bits)                                                                                   \
+#define MPIACCEL_SHMEM_EACH_(bits)                                                                \
     void shmem_put##bits(void *to, const void *from, size_t count, int pe);                       \
     void shmem_get##bits(void *to, const void *from, size_t count, int pe);                       \
     void shmem_put##bits##_nbi(void *to, const void *from, size_t count, int pe);                 \
@@ -140,8 +137,8 @@ MPIACCEL_SHMEM_RMA_TYPES(X)
                           size_t count, int pe);                                                  \
     void shmem_iget##bits(void *to, const void *from, ptrdiff_t to_stride, ptrdiff_t from_stride, \
                           size_t count, int pe);
-MPIACCEL_SHMEM_SIZES(X)
-#undef X
+MPIACCEL_SHMEM_SIZES(MPIACCEL_SHMEM_EACH_)
+#undef MPIACCEL_SHMEM_EACH_
 
 /* ---- atomics ---- */
 
@@ -166,49 +163,49 @@ MPIACCEL_SHMEM_SIZES(X)
     X(size, size_t)                    \
     X(ptrdiff, ptrdiff_t)
 
-#define X(name, type)                                             \
+#define MPIACCEL_SHMEM_EACH_(name, type)                          \
     type shmem_##name##_atomic_fetch(const type *from, int pe);   \
     void shmem_##name##_atomic_set(type *to, type value, int pe); \
     type shmem_##name##_atomic_swap(type *to, type value, int pe);
-MPIACCEL_SHMEM_ATOMIC_TYPES(X)
-MPIACCEL_SHMEM_REAL_TYPES(X)
-#undef X
+MPIACCEL_SHMEM_ATOMIC_TYPES(MPIACCEL_SHMEM_EACH_)
+MPIACCEL_SHMEM_REAL_TYPES(MPIACCEL_SHMEM_EACH_)
+#undef MPIACCEL_SHMEM_EACH_
 
-#define X(name, type)                                                                      \
+#define MPIACCEL_SHMEM_EACH_(name, type)                                                   \
     type shmem_##name##_atomic_compare_swap(type *to, type condition, type value, int pe); \
     type shmem_##name##_atomic_fetch_inc(type *to, int pe);                                \
     void shmem_##name##_atomic_inc(type *to, int pe);                                      \
     type shmem_##name##_atomic_fetch_add(type *to, type value, int pe);                    \
     void shmem_##name##_atomic_add(type *to, type value, int pe);
-MPIACCEL_SHMEM_ATOMIC_TYPES(X)
-#undef X
+MPIACCEL_SHMEM_ATOMIC_TYPES(MPIACCEL_SHMEM_EACH_)
+#undef MPIACCEL_SHMEM_EACH_
 
-#define X(name, type)                                                   \
+#define MPIACCEL_SHMEM_EACH_(name, type)                                \
     type shmem_##name##_atomic_fetch_and(type *to, type value, int pe); \
     void shmem_##name##_atomic_and(type *to, type value, int pe);       \
     type shmem_##name##_atomic_fetch_or(type *to, type value, int pe);  \
     void shmem_##name##_atomic_or(type *to, type value, int pe);        \
     type shmem_##name##_atomic_fetch_xor(type *to, type value, int pe); \
     void shmem_##name##_atomic_xor(type *to, type value, int pe);
-MPIACCEL_SHMEM_BITWISE_TYPES(X)
-#undef X
+MPIACCEL_SHMEM_BITWISE_TYPES(MPIACCEL_SHMEM_EACH_)
+#undef MPIACCEL_SHMEM_EACH_
 
 /* Their names before OpenSHMEM 1.4. */
-#define X(name, type)                                      \
+#define MPIACCEL_SHMEM_EACH_(name, type)                   \
     type shmem_##name##_fetch(const type *from, int pe);   \
     void shmem_##name##_set(type *to, type value, int pe); \
     type shmem_##name##_swap(type *to, type value, int pe);
-MPIACCEL_SHMEM_SIGNED_TYPES(X)
-MPIACCEL_SHMEM_REAL_TYPES(X)
-#undef X
-#define X(name, type)                                                        \
+MPIACCEL_SHMEM_SIGNED_TYPES(MPIACCEL_SHMEM_EACH_)
+MPIACCEL_SHMEM_REAL_TYPES(MPIACCEL_SHMEM_EACH_)
+#undef MPIACCEL_SHMEM_EACH_
+#define MPIACCEL_SHMEM_EACH_(name, type)                                     \
     type shmem_##name##_cswap(type *to, type condition, type value, int pe); \
     type shmem_##name##_finc(type *to, int pe);                              \
     void shmem_##name##_inc(type *to, int pe);                               \
     type shmem_##name##_fadd(type *to, type value, int pe);                  \
     void shmem_##name##_add(type *to, type value, int pe);
-MPIACCEL_SHMEM_SIGNED_TYPES(X)
-#undef X
+MPIACCEL_SHMEM_SIGNED_TYPES(MPIACCEL_SHMEM_EACH_)
+#undef MPIACCEL_SHMEM_EACH_
 
 /* ---- waiting for what another PE stores here ---- */
 
@@ -219,11 +216,11 @@ enum { SHMEM_CMP_EQ, SHMEM_CMP_NE, SHMEM_CMP_GT, SHMEM_CMP_LE, SHMEM_CMP_LT, SHM
     X(short, short)                  \
     X(ushort, unsigned short)
 
-#define X(name, type)                                                    \
+#define MPIACCEL_SHMEM_EACH_(name, type)                                 \
     void shmem_##name##_wait_until(type *here, int compare, type value); \
     int shmem_##name##_test(type *here, int compare, type value);
-MPIACCEL_SHMEM_WAIT_TYPES(X)
-#undef X
+MPIACCEL_SHMEM_WAIT_TYPES(MPIACCEL_SHMEM_EACH_)
+#undef MPIACCEL_SHMEM_EACH_
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@ build/test/$(1)/statics_%: tests/statics/statics_%.c tests/statics/statics.h inc
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -fPIE -pie -Iinclude -Itests/mpi $$< -o $$@ -pthread
 build/test/$(1)/statics_%_fixed: tests/statics/statics_%.c tests/statics/statics.h include/mpiaccel/mpiaccel.h $$(TEST_HEADERS) build/config.mk
 	@mkdir -p $$(@D)
-	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -fno-pie -no-pie -Iinclude -Itests/mpi $$< -o $$@ -pthread
+	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -fno-pie -no-pie -ffunction-sections -Wl,--gc-sections -Iinclude -Itests/mpi $$< -o $$@ -pthread
 build/test/$(1)/libstatics_library.so: tests/statics/statics_library.c include/mpiaccel/mpiaccel.h build/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,CC,$$<)$$(CC) $$(TEST_FLAGS) -fPIC -shared -Iinclude $$< -o $$@
