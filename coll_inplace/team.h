@@ -24,6 +24,10 @@
  * What is decided from facts that only one rank knows (where its buffer lies, how long its part of
  * a v-variant is) is in its post, and the others follow it (H13).
  *
+ * The two groups of an intercommunicator move data only from one to the other, so there the team of a
+ * rank has the rows of the other group alone: they are its readers and those that it reads
+ * (inter.h).
+ *
  * A rank that dies ends the job. One that runs ahead meets posts that are not free yet, and waits.
  * One that never comes keeps the others waiting inside sync_wait(), which gives the host progress.
  */
@@ -68,6 +72,7 @@ struct row {
     struct post post[TEAM_POSTS];
     uint64_t cells; /* where they are, from the row */
     int32_t pid;    /* of its owner */
+    _Atomic uint32_t departed; /* between groups: readers that have freed the communicator */
 };
 
 /* In rank 0's slice, for all. */
@@ -78,7 +83,8 @@ struct team_common {
 };
 
 struct team {
-    uint32_t size, rank;
+    uint32_t size, rank; /* between groups: how many rows there are, our rank in our group */
+    uint32_t group;      /* between groups: how many we are; else 0 */
     bool reaches;       /* all can read each other's private memory */
     uint32_t op;        /* the last one begun */
     uint32_t published; /* what our `done` says */
@@ -104,7 +110,11 @@ struct team_offer {
 struct team *team_prepare(uint32_t size, uint32_t rank, const int *members,
                           struct team_offer *offer);
 
-/* With the offers of all ranks: REASON_COUNT and the team is ready, or why it cannot be, the same
+/* The same between groups: ours, and another one of `size` ranks, who are these members. */
+struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, const int *others,
+                                  struct team_offer *offer);
+
+/* With the offers of all ranks (between groups: of the other one): REASON_COUNT and the team is ready, or why it cannot be, the same
  * on all ranks. */
 enum reason team_settle(struct team *team, const struct team_offer *offers, uint32_t size);
 
