@@ -24,8 +24,8 @@
  * What is decided from facts that only one rank knows (where its buffer lies, how long its part of
  * a v-variant is) is in its post, and the others follow it (H13).
  *
- * The two groups of an intercommunicator move data only from one to the other, so there the team of a
- * rank has the rows of the other group alone: they are its readers and those that it reads
+ * The two groups of an intercommunicator move data only from one to the other, so there the team of
+ * a rank has the rows of the other group alone: they are its readers and those that it reads
  * (inter.h).
  *
  * A rank that dies ends the job. One that runs ahead meets posts that are not free yet, and waits.
@@ -70,8 +70,8 @@ struct row {
     _Alignas(LINE) struct sync_word produced; /* pieces of its streams, since the team began */
     _Alignas(LINE) struct sync_word consumed; /* the same, by whom they are meant for */
     struct post post[TEAM_POSTS];
-    uint64_t cells; /* where they are, from the row */
-    int32_t pid;    /* of its owner */
+    uint64_t cells;            /* where they are, from the row */
+    int32_t pid;               /* of its owner */
     _Atomic uint32_t departed; /* between groups: readers that have freed the communicator */
 };
 
@@ -85,10 +85,10 @@ struct team_common {
 struct team {
     uint32_t size, rank; /* between groups: how many rows there are, our rank in our group */
     uint32_t group;      /* between groups: how many we are; else 0 */
-    bool reaches;       /* all can read each other's private memory */
-    uint32_t op;        /* the last one begun */
-    uint32_t published; /* what our `done` says */
-    uint32_t all_done;  /* up to here, as far as we know */
+    bool reaches;        /* all can read each other's private memory */
+    uint32_t op;         /* the last one begun */
+    uint32_t published;  /* what our `done` says */
+    uint32_t all_done;   /* up to here, as far as we know */
     struct barrier barrier;
     struct team_common *common;
     struct row *mine;
@@ -114,8 +114,8 @@ struct team *team_prepare(uint32_t size, uint32_t rank, const int *members,
 struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, const int *others,
                                   struct team_offer *offer);
 
-/* With the offers of all ranks (between groups: of the other one): REASON_COUNT and the team is ready, or why it cannot be, the same
- * on all ranks. */
+/* With the offers of all ranks (between groups: of the other one): REASON_COUNT and the team is
+ * ready, or why it cannot be, the same on all ranks. */
 enum reason team_settle(struct team *team, const struct team_offer *offers, uint32_t size);
 
 /* What came to nothing. */

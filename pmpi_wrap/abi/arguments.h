@@ -51,7 +51,8 @@ static inline bool find_maps(const struct all *a, uint32_t size, struct maps *ma
 }
 
 /* False: wrong. With true the caller frees the maps. */
-static inline bool translate_all(const struct all *a, uint32_t size, struct blocks *b, struct maps *maps)
+static inline bool translate_all(const struct all *a, uint32_t size, struct blocks *b,
+                                 struct maps *maps)
 {
     size_t bytes;
     maps->map = maps->few;

@@ -239,33 +239,40 @@ int comm_used(MPI_Comm comm, int result)
 
 /* ---- freeing ---- */
 
-/* Before the host does: it may give the handle to another thread's communicator at once. */
-static void forget(const MPI_Comm *comm)
+/* Before the host frees it: it may give the handle to another thread's communicator at once. NULL:
+ * not known. */
+static struct communicator *removed(const MPI_Comm *comm)
 {
     if (!comm || *comm == MPI_COMM_NULL || *comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF ||
         inside_host())
-        return;
-    struct communicator *c = registry_remove(&communicators, BITS(*comm));
-    if (!c)
-        return;
-    if (c->exchanging) {
-        pthread_mutex_lock(&mutex);
-        c->freed = true; /* from now on it is whose who sweeps */
-        pthread_mutex_unlock(&mutex);
-        return;
-    }
-    discard(c);
+        return NULL;
+    return registry_remove(&communicators, BITS(*comm));
 }
 
 int accel_Comm_free(MPI_Comm *comm)
 {
-    forget(comm);
+    struct communicator *c = removed(comm);
+    if (c && c->exchanging) {
+        pthread_mutex_lock(&mutex);
+        c->freed = true; /* from now on it is whose who sweeps */
+        pthread_mutex_unlock(&mutex);
+    } else if (c) {
+        discard(c);
+    }
     return host.Comm_free(comm);
 }
 
+/* The host waits for what is under way, also for us to ask whether it has ended. */
 int accel_Comm_disconnect(MPI_Comm *comm)
 {
-    forget(comm);
+    struct communicator *c = removed(comm);
+    if (c && c->exchanging) {
+        forget_exchange(c);
+        c->freed = true;
+        conclude(c);
+    }
+    if (c)
+        discard(c);
     return host.Comm_disconnect(comm);
 }
 

@@ -8,9 +8,9 @@
  * (One that the host refuses may be the call of one rank alone.) Whether there is one at all
  * depends on what survey_comm() says, the same on all ranks.
  *
- * Between the groups of an intercommunicator the host's allgather tells each only what the other one
- * offers. So a second one follows where the first ends, in which each group answers; it ends in the
- * same way.
+ * Between the groups of an intercommunicator the host's allgather tells each only what the other
+ * one offers. So a second one follows where the first ends, in which each group answers; it ends in
+ * the same way.
  *
  * Freeing a communicator waits for nobody. An exchange that is still under way then is ended when
  * the process next looks, at MPI_Finalize at the latest; so is the memory of a team that slower

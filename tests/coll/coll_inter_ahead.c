@@ -1,6 +1,6 @@
 /* Between groups too, collectives that need not synchronise do not: a root runs ahead of the other
- * group in Bcast and Scatter, the leaves ahead of the root in Gather and Reduce. And ranks that pass
- * MPI_PROC_NULL have nothing to do: they go any distance ahead, and nobody waits when they are
+ * group in Bcast and Scatter, the leaves ahead of the root in Gather and Reduce. And ranks that
+ * pass MPI_PROC_NULL have nothing to do: they go any distance ahead, and nobody waits when they are
  * late. */
 #include "inter.h"
 

@@ -45,8 +45,7 @@ static void compose_spaced(void *in, void *inout, int *n, MPI_Datatype *type)
     struct spaced *f = in, *g = inout;
     (void)type;
     for (int i = 0; i < *n; i++) {
-        struct affine c =
-            compose((struct affine){f[i].a, f[i].b}, (struct affine){g[i].a, g[i].b});
+        struct affine c = compose((struct affine){f[i].a, f[i].b}, (struct affine){g[i].a, g[i].b});
         g[i].a = c.a;
         g[i].b = c.b;
     }

@@ -87,9 +87,9 @@ struct user_op;
 struct call {
     uint64_t seed;
     int id, root;
-    int rank;              /* ours; between two groups ranks count through both */
-    int first, size;       /* the ranks that we exchange with: between groups the other one */
-    int own_first, own;    /* our group */
+    int rank;           /* ours; between two groups ranks count through both */
+    int first, size;    /* the ranks that we exchange with: between groups the other one */
+    int own_first, own; /* our group */
     bool inter;
     enum collective collective;
     const struct form *form;

@@ -325,8 +325,8 @@ void call_invent(struct call *c, const struct profile *p)
     c->form = &forms[c->collective];
     agree(c, p);
     if (p->tame && (host_is_wrong(c) || host_corrupts(c))) {
-        *c = (struct call){.seed = c->seed, .id = c->id, .size = c->size, .rank = c->rank,
-                           .own = c->own};
+        *c = (struct call){
+            .seed = c->seed, .id = c->id, .size = c->size, .rank = c->rank, .own = c->own};
         c->form = &forms[BARRIER];
     }
     struct rng r = rng_for(c->seed, (uint64_t)(OWN + c->rank));
