@@ -294,6 +294,11 @@ static place_t place_for(const struct team *t, struct buffer from, size_t bytes,
     return place && (place_shared(place) || bytes >= CHOOSE_PLACE_PRIVATE) ? place : 0;
 }
 
+bool team_stays(const struct team *t, struct buffer from, size_t bytes, enum stay stay)
+{
+    return place_for(t, from, bytes, stay);
+}
+
 enum post_kind team_post_data(struct team *t, uint32_t op, struct buffer from, enum stay stay,
                               uint32_t start)
 {
