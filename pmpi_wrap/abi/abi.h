@@ -61,6 +61,8 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
     X(Comm_get_errhandler)   \
     X(Comm_group)            \
     X(Comm_rank)             \
+    X(Comm_remote_group)     \
+    X(Comm_remote_size)      \
     X(Comm_set_errhandler)   \
     X(Comm_size)             \
     X(Comm_split)            \
@@ -204,12 +206,17 @@ bool host_combines(MPI_Datatype type, MPI_Op op);
 struct survey {
     int size, rank;
     int *members; /* of the node, by rank in the communicator; NULL where they do not matter */
+    int others;   /* of an intercommunicator: ranks of the other group */
 };
 
 /* May something on this communicator be fast, of up to `most` ranks? The same answer on all its
  * ranks (H13): it depends on the communicator and on what the node's ranks settled together. The
  * caller frees s->members. */
 enum reason survey_comm(MPI_Comm comm, int most, struct survey *s);
+
+/* The same of an intercommunicator, whose groups may each have so many; s->members are of the other
+ * group, and s->others their number. */
+enum reason survey_across(MPI_Comm comm, int most, struct survey *s);
 
 /* A buffer may be on a GPU, and we could not tell: the host can (H7). */
 bool gpu_runtime_loaded(void);
