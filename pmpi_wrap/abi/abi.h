@@ -52,6 +52,14 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #define HOST_REFUSES_ALIASES(call) true
 #endif
 
+/* The shortest buffered send of which the receiver reads the sender's memory itself; up to here
+ * hosts hand on a copy, and we have nothing better. */
+#if defined(OPEN_MPI)
+#define BSEND_MIN ((size_t)4 << 10)
+#else
+#define BSEND_MIN ((size_t)12 << 10)
+#endif
+
 /* The functions of the host that we use besides those we intercept; the second list where the host
  * has them. */
 #define HOST_HELPERS(X)      \
@@ -109,6 +117,9 @@ struct host_functions {
 };
 
 extern struct host_functions host;
+
+/* Whether the host has a call that our headers need not know: "Buffer_flush". */
+bool host_has(const char *name);
 
 /* Handles that fast calls compare with or pass on: looking one up by name takes its time. */
 struct constants {

@@ -1,6 +1,7 @@
 #include "pmpi_wrap/abi/comm.h"
 
 #include "core/config.h"
+#include "pmpi_wrap/abi/bsend.h"
 
 #include <stdlib.h>
 
@@ -207,12 +208,14 @@ static void forget(const MPI_Comm *comm)
 
 int accel_Comm_free(MPI_Comm *comm)
 {
+    bsend_forget(comm);
     forget(comm);
     return host.Comm_free(comm);
 }
 
 int accel_Comm_disconnect(MPI_Comm *comm)
 {
+    bsend_drain(comm);
     forget(comm);
     return host.Comm_disconnect(comm);
 }

@@ -3,6 +3,7 @@
 #include "alloc/node.h"
 #include "core/config.h"
 #include "pmpi_wrap/abi/abi.h"
+#include "pmpi_wrap/abi/bsend.h"
 #include "pmpi_wrap/abi/comm.h"
 #include "pmpi_wrap/abi/rma.h"
 
@@ -181,6 +182,7 @@ static void print_stats(void)
 
 int accel_Finalize(void)
 {
+    bsend_close();
     comms_close();
     publish();
     sync_configure(node_crowded(), NULL);

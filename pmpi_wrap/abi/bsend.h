@@ -1,0 +1,16 @@
+/* Buffered sends: what other chapters must do about them. */
+#ifndef MPIACCEL_ABI_BSEND_H
+#define MPIACCEL_ABI_BSEND_H
+
+#include "pmpi_wrap/abi/abi.h"
+
+/* Before the host frees a communicator. */
+void bsend_forget(const MPI_Comm *comm);
+
+/* Before the host disconnects it: MPICH waits until nobody holds a request on it any more. */
+void bsend_drain(const MPI_Comm *comm);
+
+/* At MPI_Finalize, before the host's: all that was sent is delivered. */
+void bsend_close(void);
+
+#endif
