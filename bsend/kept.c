@@ -145,9 +145,11 @@ void kept_drop(struct kept *p)
 void kept_open(size_t room, kept_sent_fn *sent)
 {
     lock();
-    room_left = room;
-    has_been_sent = sent;
-    kept_is_open = true;
+    if (!kept_is_open) { /* Open MPI 4.1 may call a second attach a success */
+        room_left = room;
+        has_been_sent = sent;
+        kept_is_open = true;
+    }
     unlock();
 }
 

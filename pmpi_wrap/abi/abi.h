@@ -52,6 +52,15 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #define HOST_REFUSES_ALIASES(call) true
 #endif
 
+/* Whether a persistent buffered request may be left to the host. Open MPI 4.1 sends from the second
+ * start on whatever lies at the place in the buffer that the first one had. (MPICH needs no help,
+ * and could have none: its persistent requests to MPI_PROC_NULL never become active.) */
+#if defined(OPEN_MPI)
+#define HOST_REPEATS_BSEND false
+#else
+#define HOST_REPEATS_BSEND true
+#endif
+
 /* The shortest buffered send of which the receiver reads the sender's memory itself; up to here
  * hosts hand on a copy, and we have nothing better. */
 #if defined(OPEN_MPI)
@@ -85,7 +94,9 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
     X(Reduce_local)          \
     X(Request_get_status)    \
     X(Send)                  \
+    X(Send_init)             \
     X(Test)                  \
+    X(Type_dup)              \
     X(Type_get_contents)     \
     X(Type_get_envelope)     \
     X(Type_get_extent)       \

@@ -11,14 +11,6 @@
 
 #include <limits.h>
 
-struct message {
-    const void *from;
-    MPI_Count count;
-    MPI_Datatype type;
-    int rank, tag;
-    MPI_Comm comm;
-};
-
 /* ---- the buffer ---- */
 
 /* Not while somebody else's lock is held: the host may call the program back. */
@@ -98,6 +90,8 @@ void bsend_forget(const MPI_Comm *comm)
 {
     if (kept_is_open && comm)
         kept_forget(BITS(*comm));
+    if (comm)
+        persistent_forget(*comm);
 }
 
 void bsend_drain(const MPI_Comm *comm)
@@ -153,6 +147,13 @@ static int send(enum call call, struct kept *place, const struct message *m)
     return result;
 }
 
+int bsend_message(enum call call, const struct message *m)
+{
+    struct kept *place = claim(call, m);
+    return place ? send(call, place, m)
+                 : host.Bsend(m->from, (int)m->count, m->type, m->rank, m->tag, m->comm);
+}
+
 int accel_Bsend(const void *from, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm)
 {
     struct message m = {from, count, type, rank, tag, comm};
@@ -174,14 +175,6 @@ int accel_Ibsend(const void *from, int count, MPI_Datatype type, int rank, int t
     struct kept *place = claim(CALL_Ibsend, &m);
     return place ? isend(CALL_Ibsend, place, &m, request)
                  : host.Ibsend(from, count, type, rank, tag, comm, request);
-}
-
-/* Persistent requests are the host's: it must know what MPI_Start begins. */
-int accel_Bsend_init(const void *from, int count, MPI_Datatype type, int rank, int tag,
-                     MPI_Comm comm, MPI_Request *request)
-{
-    deferred(CALL_Bsend_init, inside_host() ? REASON_INSIDE : REASON_HOST_MESSAGE);
-    return host.Bsend_init(from, count, type, rank, tag, comm, request);
 }
 
 /* ---- large counts ---- */
@@ -213,12 +206,5 @@ int accel_Ibsend_c(const void *from, MPI_Count count, MPI_Datatype type, int ran
     struct kept *place = claim(CALL_Ibsend_c, &m);
     return place ? isend(CALL_Ibsend_c, place, &m, request)
                  : host.Ibsend_c(from, count, type, rank, tag, comm, request);
-}
-
-int accel_Bsend_init_c(const void *from, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                       MPI_Comm comm, MPI_Request *request)
-{
-    deferred(CALL_Bsend_init_c, inside_host() ? REASON_INSIDE : REASON_HOST_MESSAGE);
-    return host.Bsend_init_c(from, count, type, rank, tag, comm, request);
 }
 #endif
