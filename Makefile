@@ -44,7 +44,7 @@ setup: $(SETUP)
 
 LIB := build/lib/libmpiaccel.so
 CORE := $(wildcard core/*.c)
-MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard alloc/*.c rma_shm/*.c coll_inplace/*.c bsend/*.c pmpi_wrap/*.c)
+MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard alloc/*.c rma_shm/*.c coll_inplace/*.c shmem/*.c bsend/*.c pmpi_wrap/*.c)
 ABI := $(wildcard pmpi_wrap/abi/*.c)
 ISAS := baseline $(if $(findstring x86_64,$(shell uname -m)),avx2)
 
@@ -140,6 +140,7 @@ MANDIR = $(PREFIX)/share/man
 DOCDIR = $(PREFIX)/share/doc/mpiaccel
 MODULEDIR = $(PREFIX)/share/modulefiles/mpiaccel
 DOCS := README.md LD_PRELOAD.md HACKING.md CHANGELOG.md LICENSE
+HEADERS := include/mpiaccel/mpiaccel.h include/mpiaccel/shmem.h
 EXAMPLE_SOURCES := $(wildcard examples/*.c examples/*.f90)
 FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|'
 
@@ -149,7 +150,7 @@ put = install -d "$(DESTDIR)$(3)" && install -m $(1) $(2) "$(DESTDIR)$(3)"
 install: all
 	$(Q)$(call put,755,$(COMMAND),$(PREFIX)/bin)
 	$(Q)$(call put,755,$(LIB),$(LIBDIR))
-	$(Q)$(call put,644,include/mpiaccel/mpiaccel.h,$(PREFIX)/include/mpiaccel)
+	$(Q)$(call put,644,$(HEADERS),$(PREFIX)/include/mpiaccel)
 	$(Q)$(call put,644,build/man/mpiaccel.1,$(MANDIR)/man1)
 	$(Q)$(call put,644,build/man/mpiaccel.7,$(MANDIR)/man7)
 	$(Q)$(call put,644,$(DOCS),$(DOCDIR))
@@ -161,7 +162,7 @@ install: all
 
 # Folders of its own go too, when they are empty.
 uninstall:
-	$(Q)cd "$(DESTDIR)$(PREFIX)" && rm -f bin/mpiaccel include/mpiaccel/mpiaccel.h \
+	$(Q)cd "$(DESTDIR)$(PREFIX)" && rm -f bin/mpiaccel $(HEADERS) \
 	    share/man/man1/mpiaccel.1 share/man/man7/mpiaccel.7 \
 	    share/modulefiles/mpiaccel/$(VERSION) \
 	    $(DOCS:%=share/doc/mpiaccel/%) $(EXAMPLE_SOURCES:%=share/doc/mpiaccel/%)

@@ -33,10 +33,11 @@ struct region {
     struct ranges unused; /* below next; holes of the file */
     char *start, *next, *end;
     char *dumped; /* before it, a core file holds what there is */
+    bool (*drop)(char *at, size_t size);
     unsigned arena;
 };
 
-static struct region heap, control;
+static struct region heap, control, symmetric;
 static uint8_t *live_at; /* a byte a grain of the heap: 0, or class_of() the allocation there */
 static _Atomic uint64_t live, peak, allocations, idle;
 static bool in_child;              /* of fork: holes in the file would be the parent's too (H6) */
@@ -80,13 +81,19 @@ static void *grow(extent_hooks_t *hooks, void *at, size_t size, size_t alignment
     return start;
 }
 
+static bool punch(char *at, size_t size)
+{
+    return madvise(at, size, MADV_REMOVE) == 0;
+}
+
 /* MADV_DONTNEED would drop our mapping of the pages and leave the pages; this frees them. Also the
  * way to know that they read as zeroes again. */
 static bool purge(extent_hooks_t *hooks, void *at, size_t size, size_t offset, size_t length,
                   unsigned arena)
 {
-    (void)hooks, (void)size, (void)arena;
-    return in_child || madvise((char *)at + offset, length, MADV_REMOVE) != 0;
+    (void)size, (void)arena;
+    struct region *r = (struct region *)hooks;
+    return in_child || !r->drop((char *)at + offset, length);
 }
 
 /* Pages go back to the system, addresses to us. */
@@ -136,15 +143,19 @@ static void forked(void)
     in_child = true;
     heap.unused = (struct ranges){0};
     control.unused = (struct ranges){0};
+    symmetric.unused = (struct ranges){0};
     pthread_mutex_init(&heap.mutex, NULL);
     pthread_mutex_init(&control.mutex, NULL);
+    pthread_mutex_init(&symmetric.mutex, NULL);
 }
 
-static bool create_arena(struct region *r, char *start, size_t size)
+static bool create_arena(struct region *r, char *start, size_t size,
+                         bool (*drop)(char *at, size_t size))
 {
     r->hooks = region_hooks;
     r->start = r->next = r->dumped = start;
     r->end = start + size;
+    r->drop = drop;
     pthread_mutex_init(&r->mutex, NULL);
     struct arena_config wanted = {.extent_hooks = &r->hooks, .metadata_use_hooks = false};
     size_t length = sizeof r->arena;
@@ -162,7 +173,8 @@ bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED)
         return false;
-    if (!create_arena(&control, slice, control_size) || !create_arena(&heap, start, room)) {
+    if (!create_arena(&control, slice, control_size, punch) ||
+        !create_arena(&heap, start, room, punch)) {
         munmap(map, room / ARENA_GRAIN);
         return false;
     }
@@ -324,4 +336,45 @@ void *arena_control_alloc_raw(size_t size)
 void arena_control_free(void *at)
 {
     je(dallocx)(at, MALLOCX_TCACHE_NONE);
+}
+
+/* ---- the symmetric heap ---- */
+
+bool arena_symmetric_open(char *start, size_t size, bool (*drop)(char *at, size_t size))
+{
+    return create_arena(&symmetric, start, size, drop);
+}
+
+void *arena_symmetric_alloc(size_t size, size_t align)
+{
+    if (size > (size_t)(symmetric.end - symmetric.start))
+        return NULL;
+    size_t grain = align > ARENA_GRAIN ? align : ARENA_GRAIN;
+    int flags = MALLOCX_ARENA(symmetric.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(grain);
+    void *at = je(mallocx)(size, flags);
+    if (at)
+        return at;
+    purge_all(symmetric.arena);
+    return je(mallocx)(size, flags);
+}
+
+bool arena_symmetric_resize(void *at, size_t size)
+{
+    return je(xallocx)(at, size, 0, MALLOCX_TCACHE_NONE) >= size;
+}
+
+size_t arena_symmetric_usable(void *at)
+{
+    return je(sallocx)(at, 0);
+}
+
+void arena_symmetric_free(void *at)
+{
+    static size_t ready; /* freed since the last purge */
+    ready += arena_symmetric_usable(at);
+    je(dallocx)(at, MALLOCX_TCACHE_NONE);
+    if (ready > ARENA_KEEP) {
+        ready = 0;
+        purge_all(symmetric.arena);
+    }
 }

@@ -39,6 +39,14 @@ void *arena_control_alloc(size_t size);
 void *arena_control_alloc_raw(size_t size);
 void arena_control_free(void *at);
 
+/* The symmetric heap, of the PE that decides for all. Nothing is read or written in [start, start +
+ * size): it only stands for offsets. `drop` frees the pages behind a part of it, everywhere. */
+bool arena_symmetric_open(char *start, size_t size, bool (*drop)(char *at, size_t size));
+void *arena_symmetric_alloc(size_t size, size_t align);
+bool arena_symmetric_resize(void *at, size_t size); /* without moving it */
+size_t arena_symmetric_usable(void *at);
+void arena_symmetric_free(void *at);
+
 struct arena_use {
     uint64_t live, peak, allocations;
 };

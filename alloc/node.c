@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -32,9 +33,10 @@ static struct {
 
 struct greeting {
     uint64_t magic;
-    uint64_t version; /* no padding, which would hold bytes that nobody set */
-    uint64_t heap;    /* most it will take */
-    uint64_t room;    /* address space it has left */
+    uint64_t version;            /* no padding, which would hold bytes that nobody set */
+    uint64_t heap;               /* most it will take */
+    uint64_t symmetric, statics; /* the same of those */
+    uint64_t room;               /* address space it has left */
     uint64_t settings;
 };
 enum { SETTINGS_DIFFER = -1 };
@@ -54,6 +56,7 @@ static struct {
     int file;        /* kept for fork */
     int reserved;    /* where it shall be */
     bool asymmetric; /* heavy fences reach this process */
+    size_t symmetric, statics;
 } rendezvous = {.listener = -1, .leader = -1, .file = -1, .reserved = -1};
 
 /* Which windows and collectives may be fast depends on these, so all ranks must have the same
@@ -97,11 +100,20 @@ static size_t file_limit(void)
     return limited ? limit.rlim_cur : SIZE_MAX;
 }
 
+void node_want(size_t symmetric, size_t statics)
+{
+    rendezvous.symmetric = symmetric;
+    rendezvous.statics = statics;
+}
+
 static struct greeting own_greeting(void)
 {
+    size_t heap = config.heap_size ? config.heap_size : physical_memory();
     return (struct greeting){.magic = LAYOUT_MAGIC,
                              .version = LAYOUT_VERSION,
-                             .heap = config.heap_size ? config.heap_size : physical_memory(),
+                             .heap = heap,
+                             .symmetric = rendezvous.symmetric ? rendezvous.symmetric : heap,
+                             .statics = rendezvous.statics,
                              .room = address_space_left(),
                              .settings = common_settings()};
 }
@@ -333,6 +345,8 @@ static uint32_t accept_all(int *members, uint32_t most, struct greeting *togethe
             continue;
         }
         together->heap = g.heap > together->heap ? g.heap : together->heap;
+        together->symmetric = g.symmetric > together->symmetric ? g.symmetric : together->symmetric;
+        together->statics = g.statics > together->statics ? g.statics : together->statics;
         together->room = min_size(g.room, together->room);
         if (g.settings != together->settings)
             together->settings = (uint64_t)SETTINGS_DIFFER;
@@ -350,11 +364,20 @@ static bool create_shared(uint32_t size, const struct greeting *together)
     most = most > header ? (most - header) / size : 0;
     /* A small limit on the heap is kept where it is used; a slice also holds what windows share. */
     size_t heap = together->heap > least_slice ? together->heap : least_slice;
-    size_t slice = min_size(round_up(min_size(heap, most_in_all), LAYOUT_PAGE) +
-                                min_size(most_control, heap / 8) + LAYOUT_GAP,
-                            most);
-    slice = round_down(slice, LAYOUT_PAGE);
-    if (slice < least_slice) {
+    size_t arenas = round_up(min_size(heap, most_in_all), LAYOUT_PAGE) +
+                    min_size(most_control, heap / 8) + LAYOUT_GAP;
+    /* Where room is short the statics have what they need or nothing, the symmetric heap a quarter
+     * of the rest. */
+    size_t spare =
+        most > least_slice + layout_tail(0, 0) ? most - least_slice - layout_tail(0, 0) : 0;
+    size_t statics = together->statics <= spare ? round_up(together->statics, LAYOUT_PAGE) : 0;
+    spare -= min_size(spare, statics);
+    size_t symmetric = round_up(min_size(together->symmetric, most_in_all), LAYOUT_PAGE);
+    if (symmetric + arenas > spare)
+        symmetric = round_down(min_size(symmetric, spare / 4), LAYOUT_PAGE);
+    size_t tail = layout_tail(symmetric, statics);
+    size_t slice = round_down(min_size(arenas + tail, most), LAYOUT_PAGE);
+    if (slice < least_slice + tail) {
         say(2, "no room for a shared file; see `ulimit -v` and `ulimit -f`");
         return false;
     }
@@ -367,7 +390,9 @@ static bool create_shared(uint32_t size, const struct greeting *together)
         .version = LAYOUT_VERSION,
         .members = size,
         .slice_size = slice,
-        .control_size = round_down(min_size(most_control, slice / 8), LAYOUT_PAGE),
+        .control_size = round_down(min_size(most_control, (slice - tail) / 8), LAYOUT_PAGE),
+        .symmetric_size = symmetric,
+        .statics_size = statics,
     };
     return true;
 }
@@ -472,28 +497,132 @@ static void join(int world_rank)
 
 static struct stat file_identity;
 
+static bool file_is_ours(void)
+{
+    struct stat now;
+    return !fstat(rendezvous.file, &now) && now.st_ino == file_identity.st_ino &&
+           now.st_dev == file_identity.st_dev;
+}
+
+/* Variables are copied before the fork, by the process that has them: what the child finds must not
+ * depend on what its parent does meanwhile. Of the file's holes there is nothing to copy. */
+static void copy_variables(struct node_alias *a)
+{
+    off_t start = (off_t)a->position, end = start + (off_t)a->size, data = start, hole;
+    a->copy = mmap(NULL, a->size, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (a->copy == MAP_FAILED) {
+        a->copy = NULL;
+        return;
+    }
+    while ((data = lseek(rendezvous.file, data, SEEK_DATA)) >= 0 && data < end) {
+        hole = lseek(rendezvous.file, data, SEEK_HOLE);
+        hole = hole < 0 || hole > end ? end : hole;
+        memcpy(a->copy + (data - start), a->at + (data - start), (size_t)(hole - data));
+        data = hole;
+    }
+}
+
+static void before_fork(void)
+{
+    for (uint32_t i = 0; node.header && i < node.aliases; i++)
+        if (node.alias[i].variables && file_is_ours())
+            copy_variables(&node.alias[i]);
+}
+
+static void in_parent(void)
+{
+    for (uint32_t i = 0; i < node.aliases; i++)
+        if (node.alias[i].copy) {
+            munmap(node.alias[i].copy, node.alias[i].size);
+            node.alias[i].copy = NULL;
+        }
+}
+
+/* The copy takes the variables' place; without one they stay shared. By a bare system call: UCX
+ * stands before mremap() and forgets where to. */
+static void take_copy(struct node_alias *a)
+{
+    int how = MREMAP_MAYMOVE | MREMAP_FIXED;
+    if (!a->copy || syscall(SYS_mremap, a->copy, a->size, a->size, how, a->at) == -1)
+        say(0, "a child of fork shares variables with its parent: no memory for a copy");
+}
+
+static bool make_private(char *at, size_t size, uint64_t position)
+{
+    bool made = mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
+                     rendezvous.file, (off_t)position) != MAP_FAILED;
+    if (made)
+        madvise(at, size, MADV_DONTDUMP);
+    return made;
+}
+
 /* What the child writes must not reach the parent's peers: its slice becomes a private copy of the
  * file's pages. The rest of the file was not inherited. If the program has closed our descriptor,
  * the slice stays shared, as memory of MPI_Win_allocate_shared does under any host. */
 static void in_child(void)
 {
-    struct stat now;
     if (!node.header)
         return;
+    for (uint32_t i = 0; i < node.aliases; i++)
+        if (node.alias[i].variables)
+            take_copy(&node.alias[i]);
     node.header = NULL;
     node.forked = true;
     node.why_not = REASON_FORKED;
-    if (fstat(rendezvous.file, &now) || now.st_ino != file_identity.st_ino ||
-        now.st_dev != file_identity.st_dev)
+    if (!file_is_ours())
         return;
     char *slice = node_slice(node.me);
-    if (mmap(slice, node.slice_size, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, rendezvous.file,
-             slice - node.base) == MAP_FAILED)
+    bool made = make_private(slice, node.slice_size, (uint64_t)(slice - node.base));
+    for (uint32_t i = 0; i < node.aliases; i++)
+        if (!node.alias[i].variables)
+            made &= make_private(node.alias[i].at, node.alias[i].size, node.alias[i].position);
+    if (!made)
         say(1,
             "a child of fork shares the memory of MPI_Alloc_mem with its parent: %m; set a smaller "
             "MPIACCEL_HEAP_SIZE");
-    madvise(slice, node.slice_size, MADV_DONTDUMP);
+}
+
+/* ---- second views ---- */
+
+bool node_add_alias(char *at, size_t size, uint64_t position, bool variables, bool replace)
+{
+    int how = replace ? MAP_FIXED : MAP_FIXED_NOREPLACE;
+    if (node.aliases == NODE_ALIASES_MAX)
+        return false;
+    char *got = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | how,
+                     rendezvous.file, (off_t)position);
+    if (got == MAP_FAILED)
+        return false;
+    if (got != at) { /* a kernel before 4.17 takes the address for a hint */
+        munmap(got, size);
+        return false;
+    }
+    node.alias[node.aliases++] = (struct node_alias){at, size, position, variables, NULL};
+    return true;
+}
+
+void node_drop_alias(char *at)
+{
+    for (uint32_t i = 0; i < node.aliases; i++)
+        if (node.alias[i].at == at) {
+            munmap(at, node.alias[i].size);
+            node.alias[i] = node.alias[--node.aliases];
+            return;
+        }
+}
+
+bool node_alias_position(const void *at, size_t bytes, uint64_t *position)
+{
+    const char *p = at;
+    for (uint32_t i = 0; i < node.aliases; i++) {
+        const struct node_alias *a = &node.alias[i];
+        if (p >= a->at && p < a->at + a->size) {
+            *position = a->position + (uint64_t)(p - a->at);
+            return bytes <= (size_t)(a->at + a->size - p);
+        }
+    }
+    return false;
 }
 
 /* ---- settling ---- */
@@ -524,7 +653,7 @@ void node_settle(int world_rank, int world_size)
     set_peers_apart();
     move_up(&rendezvous.file);
     fstat(rendezvous.file, &file_identity);
-    pthread_atfork(NULL, NULL, in_child);
+    pthread_atfork(before_fork, in_parent, in_child);
     thread_offer_inflight(node_member(node.me)->inflight);
 }
 
@@ -534,6 +663,11 @@ static bool same_node(int rank, int other)
 {
     return !config.node_size ||
            (unsigned long)rank / config.node_size == (unsigned long)other / config.node_size;
+}
+
+int node_world_size(void)
+{
+    return by_rank.count;
 }
 
 int node_member_of(int world_rank)

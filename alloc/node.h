@@ -30,6 +30,16 @@
 #include "alloc/job.h"
 #include "core/layout.h"
 
+/* Memory of this process that is a second view of a part of its slice. */
+struct node_alias {
+    char *at;
+    size_t size;
+    uint64_t position; /* in the file */
+    bool variables;    /* of the program: a child of fork gets them as they were */
+    char *copy;        /* of those, while the process forks */
+};
+enum { NODE_ALIASES_MAX = 64 };
+
 struct node {
     struct layout_header *header; /* NULL: nothing is shared */
     char *base, *end;             /* of the whole file here */
@@ -37,6 +47,8 @@ struct node {
     uint32_t me, size;   /* this rank's place among the members */
     enum reason why_not; /* nothing is shared */
     bool forked;         /* this is a child */
+    uint32_t aliases;
+    struct node_alias alias[NODE_ALIASES_MAX];
 };
 
 extern struct node node;
@@ -44,6 +56,13 @@ extern struct node node;
 /* Before the host's MPI_Init, and after it. */
 void node_enter(const struct job *job);
 void node_settle(int world_rank, int world_size);
+
+/* Bytes that the symmetric heap (0: as much as the other one) and the statics want of each slice;
+ * before node_enter(). */
+void node_want(size_t symmetric, size_t statics);
+
+/* Ranks of MPI_COMM_WORLD, here or not. */
+int node_world_size(void);
 
 /* The member that is `world_rank`, -1 if that rank is not on this node. */
 int node_member_of(int world_rank);
@@ -58,11 +77,29 @@ static inline char *node_slice(uint32_t member)
     return node.base + layout_header_size(node.size) + member * node.slice_size;
 }
 
-/* Whether [at, at + bytes) is memory that all members can reach. */
-static inline bool node_shares(const void *at, size_t bytes)
+/* Map a part of our slice at `at` too: over what is there, or, if not `replace`, only where nothing
+ * is. False: not possible. */
+bool node_add_alias(char *at, size_t size, uint64_t position, bool variables, bool replace);
+void node_drop_alias(char *at);
+
+bool node_alias_position(const void *at, size_t bytes, uint64_t *position);
+
+/* Whether [at, at + bytes) is memory that all members can reach, and where it is in the file. */
+static inline bool node_position(const void *at, size_t bytes, uint64_t *position)
 {
     const char *p = at;
-    return node.header && p >= node.base && p < node.end && bytes <= (size_t)(node.end - p);
+    if (!node.header)
+        return false;
+    if (p < node.base || p >= node.end)
+        return UNLIKELY(node.aliases) && node_alias_position(at, bytes, position);
+    *position = (uint64_t)(p - node.base);
+    return bytes <= (size_t)(node.end - p);
+}
+
+static inline bool node_shares(const void *at, size_t bytes)
+{
+    uint64_t position;
+    return node_position(at, bytes, &position);
 }
 
 /* sync_heavy_fence() reaches every member. */

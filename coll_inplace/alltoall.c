@@ -8,7 +8,9 @@
 static enum coll_error take(struct team *t, uint32_t op, uint32_t peer, const struct post *post,
                             const struct blocks *from)
 {
-    return parcel_take(t, peer, op, post, blocks_are_equal(from), block_of(from, peer));
+    bool equal = blocks_are_equal(from);
+    struct parcel parcel = parcel_for(t, peer, op, post, t->rank, equal);
+    return parcel_take(t, peer, op, post, parcel, equal, block_of(from, peer));
 }
 
 static enum coll_error exchange(struct team *t, uint32_t op, uint32_t peer, const struct blocks *to,

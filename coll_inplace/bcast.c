@@ -1,6 +1,6 @@
 /* Barrier and broadcast. A broadcast does not synchronise: the root leaves once its data are on
  * their way, unless they stay where they are. */
-#include "coll_inplace/coll.h"
+#include "coll_inplace/joint.h"
 
 void coll_barrier(struct team *t)
 {
@@ -76,7 +76,7 @@ static const struct post *hand_on(struct team *t, uint32_t op, const struct post
 const struct post *tree_hear(struct team *t, uint32_t op, uint32_t root)
 {
     if (t->size <= TREE_FLAT)
-        return team_hear(t, root, op);
+        return team_hear_stream(t, root, op);
     uint32_t v = t->rank >= root ? t->rank - root : t->rank + t->size - root;
     uint32_t parent = tree_parent(v) + root;
     const struct post *heard = team_hear(t, parent < t->size ? parent : parent - t->size, op);
@@ -108,9 +108,18 @@ static enum coll_error take_pieces(struct team *t, struct buffer data, size_t by
     return error;
 }
 
+static void help_all(struct team *t, uint32_t op, struct buffer data)
+{
+    for (uint32_t r = 0; r < t->size; r++)
+        if (r != t->rank)
+            joint_give(t, &t->row[r]->joint, op, r, data);
+}
+
 static void send(struct team *t, uint32_t op, struct buffer data)
 {
     enum post_kind kind = team_post_data(t, op, data, STAY_LONG, 0);
+    if (kind == POST_PLACE && joint_post_pays(post_of(t->mine, op)))
+        help_all(t, op, data);
     if (kind == POST_PLACE)
         team_await_all(t, op);
     else if (kind == POST_PIECES)
@@ -131,7 +140,13 @@ enum coll_error coll_bcast(struct team *t, struct buffer data, uint32_t root)
     size_t bytes = post_bytes(post);
     if (post_kind(post) == POST_PIECES)
         return take_pieces(t, data, bytes, root);
-    enum coll_error error = coll_take_post(t, root, op, post, data);
+    enum coll_error error;
+    if (joint_post_pays(post)) {
+        joint_open(t, &t->mine->joint, op, data, bytes);
+        error = joint_take(t, &t->mine->joint, op, root, post_place(post), data, bytes);
+    } else {
+        error = coll_take_post(t, root, op, post, data);
+    }
     if (post_kind(post) == POST_PLACE)
         team_done(t, op);
     else

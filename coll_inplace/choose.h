@@ -5,6 +5,9 @@
  *                              8 KiB:                  1700,                    420
  *   allreduce from malloc      8 KiB: copied into cells 1720, fetched by the kernel 1550 to 1660
  *   bcast from malloc        128 KiB: in pieces 11900, fetched 5350 (a system call costs 700)
+ *   gather from malloc         1 MiB: copied by the root 174000, by both 86000
+ *                            128 KiB:                    8600,          10300
+ *   gather from the heap       1 MiB:                  153000,          72000
  *   allreduce from malloc    128 KiB: each combines a share 9300, each combines all 12500
  */
 #ifndef MPIACCEL_CHOOSE_H
@@ -16,8 +19,12 @@
  * and in private memory; the others (H15) only what does not fit into a cell. */
 enum { CHOOSE_PLACE_SHARED = 1024, CHOOSE_PLACE_PRIVATE = 6144 };
 
+/* Data that stay where they lie are copied by both sides from these sizes on, where one waits for
+ * the other anyway (joint.h). */
+enum { CHOOSE_JOINT_SHARED = 64 << 10, CHOOSE_JOINT_PRIVATE = 256 << 10 };
+
 /* Blocks of up to so many bytes never keep the root of a scatter, since they do not under the
  * hosts: where all together are too many for a cell, they are copied into a block of memory. */
-enum { CHOOSE_EAGER = 4096, CHOOSE_HOLD = 1 << 20 };
+enum { CHOOSE_EAGER = 8192, CHOOSE_HOLD = 1 << 20 };
 
 #endif

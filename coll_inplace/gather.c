@@ -8,6 +8,7 @@
  * they lie, or in a stream, one rank after another (parcel.h).
  * Small blocks never keep the root, however many there are (H15).
  */
+#include "coll_inplace/joint.h"
 #include "coll_inplace/parcel.h"
 #include "coll_inplace/stream.h"
 
@@ -22,6 +23,8 @@ static void send_to_root(struct team *t, uint32_t op, struct buffer mine, uint32
 {
     uint32_t start = stream_start(t);
     enum post_kind kind = team_post_data(t, op, mine, STAY_LONG, start);
+    if (kind == POST_PLACE && joint_post_pays(post_of(t->mine, op)))
+        joint_give(t, &t->mine->joint, op, root, mine);
     if (kind == POST_PLACE) {
         sync_await(&t->row[root]->done, op);
     } else if (kind == POST_PIECES) {
@@ -30,12 +33,28 @@ static void send_to_root(struct team *t, uint32_t op, struct buffer mine, uint32
     }
 }
 
+/* Where long data have been posted already, so that their ranks copy while we do something else. */
+static void open_joints(struct team *t, uint32_t op, const struct blocks *all)
+{
+    for (uint32_t r = 0; r < t->size; r++) {
+        struct post *post = post_of(t->row[r], op);
+        if (r != t->rank && sync_load(&post->op) == op && joint_post_pays(post))
+            joint_open(t, &t->row[r]->joint, op, block_of(all, r), post_bytes(post));
+    }
+}
+
 static enum coll_error take_from(struct team *t, uint32_t op, uint32_t rank, struct buffer to,
                                  bool *bound)
 {
-    const struct post *post = team_hear(t, rank, op);
+    const struct post *post = team_hear_stream(t, rank, op);
     size_t bytes = post_bytes(post);
+    struct joint *joint = &t->row[rank]->joint;
     *bound |= post_kind(post) == POST_PLACE;
+    if (joint_post_pays(post)) {
+        if (sync_load(&joint->opened) != op)
+            joint_open(t, joint, op, to, bytes);
+        return joint_take(t, joint, op, rank, post_place(post), to, bytes);
+    }
     if (post_kind(post) != POST_PIECES)
         return coll_take_post(t, rank, op, post, to);
     uint32_t start;
@@ -57,6 +76,7 @@ enum coll_error coll_gather(struct team *t, struct buffer mine, const struct blo
         return COLL_OK;
     }
     bool bound = false;
+    open_joints(t, op, all);
     if (!in_place)
         error |= coll_copy(block_of(all, root), mine);
     for (uint32_t r = 0; r < t->size; r++)
@@ -71,9 +91,15 @@ enum coll_error coll_gather(struct team *t, struct buffer mine, const struct blo
 
 /* ---- scatter ---- */
 
-static void send_to_leaves(struct team *t, uint32_t op, const struct blocks *all)
+static void finish_leaves(struct team *t, uint32_t op, enum post_kind kind,
+                          const struct blocks *all, bool equal)
 {
-    enum post_kind kind = parcels_post(t, op, all, STAY_LONG);
+    const struct post *post = post_of(t->mine, op);
+    for (uint32_t r = 0; kind == POST_PLACE && r < t->size; r++) {
+        struct parcel parcel = parcel_for(t, t->rank, op, post, r, equal);
+        if (r != t->rank && joint_pays(parcel.where, parcel.bytes))
+            joint_give(t, &t->row[r]->joint, op, r, block_of(all, r));
+    }
     if (kind == POST_PLACE)
         team_await_all(t, op);
     struct stream in = no_stream(t);
@@ -90,14 +116,17 @@ static enum coll_error take_from_root(struct team *t, uint32_t op, struct buffer
                                       uint32_t root, bool equal)
 {
     const struct post *post = tree_hear(t, op, root);
-    enum coll_error error = COLL_OK;
+    struct parcel parcel = parcel_for(t, root, op, post, t->rank, equal);
+    enum coll_error error;
     if (post_kind(post) == POST_PIECES) {
-        struct parcel parcel = parcel_for(t, root, op, post, t->rank, equal);
         struct stream in = stream_in(t, root, mine, parcel.bytes, (uint32_t)parcel.where);
         struct stream out = no_stream(t);
         error = stream_run(&out, &in, false);
+    } else if (post_kind(post) == POST_PLACE && joint_pays(parcel.where, parcel.bytes)) {
+        joint_open(t, &t->mine->joint, op, mine, parcel.bytes);
+        error = joint_take(t, &t->mine->joint, op, root, parcel.where, mine, parcel.bytes);
     } else {
-        error = parcel_take(t, root, op, post, equal, mine);
+        error = parcel_take(t, root, op, post, parcel, equal, mine);
     }
     if (post_kind(post) == POST_PLACE)
         team_done(t, op);
@@ -109,12 +138,18 @@ static enum coll_error take_from_root(struct team *t, uint32_t op, struct buffer
 enum coll_error coll_scatter(struct team *t, const struct blocks *all, struct buffer mine,
                              uint32_t root, bool in_place, bool equal)
 {
+    enum post_kind kind = POST_HERE;
+    uint32_t op = 0;
     if (t->size > 1) {
-        uint32_t op = team_begin(t);
+        op = team_begin(t);
         if (t->rank != root)
             return take_from_root(t, op, mine, root, equal);
-        send_to_leaves(t, op, all);
+        kind = parcels_post(t, op, all, STAY_LONG);
+    }
+    enum coll_error error = in_place ? COLL_OK : coll_copy(mine, block_of(all, root));
+    if (t->size > 1) {
+        finish_leaves(t, op, kind, all, equal);
         team_end(t);
     }
-    return in_place ? COLL_OK : coll_copy(mine, block_of(all, root));
+    return error;
 }

@@ -10,6 +10,12 @@ static size_t table_bytes(const struct team *t)
     return t->size * sizeof(struct parcel);
 }
 
+/* It is in the post if it fits there, else at the beginning of the cell. */
+static size_t table_in_cell(const struct team *t)
+{
+    return table_bytes(t) <= POST_ROOM ? 0 : table_bytes(t);
+}
+
 static char *table_of(struct team *t, uint32_t rank, uint32_t op)
 {
     return table_bytes(t) <= POST_ROOM ? post_of(t->row[rank], op)->data
@@ -21,7 +27,7 @@ static char *behind_table(struct team *t, uint32_t rank, uint32_t op, enum post_
 {
     if (kind == POST_HERE)
         return post_of(t->row[rank], op)->data + table_bytes(t);
-    return cell_of(t->row[rank], op) + (table_bytes(t) <= POST_ROOM ? 0 : table_bytes(t));
+    return cell_of(t->row[rank], op) + table_in_cell(t);
 }
 
 static size_t block_bytes(const struct team *t, const struct blocks *all, uint32_t r)
@@ -55,7 +61,7 @@ static bool may_stay(struct team *t, const struct blocks *all, size_t bytes, enu
 {
     bool shared = true;
     if (stay == STAY_NEVER || bytes < CHOOSE_PLACE_SHARED ||
-        (stay == STAY_LONG && bytes + table_bytes(t) <= TEAM_CELL))
+        (stay == STAY_LONG && bytes + table_in_cell(t) <= TEAM_CELL))
         return false;
     for (uint32_t r = 0; r < t->size; r++) {
         size_t some = block_bytes(t, all, r);
@@ -73,7 +79,7 @@ static enum post_kind choose(struct team *t, const struct blocks *all, size_t by
         return POST_HERE;
     if (may_stay(t, all, bytes, stay))
         return POST_PLACE;
-    return bytes + table_bytes(t) <= TEAM_CELL ? POST_CELL : POST_PIECES;
+    return bytes + table_in_cell(t) <= TEAM_CELL ? POST_CELL : POST_PIECES;
 }
 
 static enum post_kind post_table(struct team *t, uint32_t op, const struct blocks *all,
@@ -108,7 +114,8 @@ static enum post_kind post_table(struct team *t, uint32_t op, const struct block
 static bool post_held(struct team *t, uint32_t op, const struct blocks *all, struct sizes sizes)
 {
     size_t bytes = sizes.bytes + bytes_of(block_of(all, t->rank)), at = 0;
-    if (sizes.largest > CHOOSE_EAGER || bytes + table_bytes(t) <= TEAM_CELL || bytes > CHOOSE_HOLD)
+    if (sizes.largest > CHOOSE_EAGER || sizes.bytes + table_in_cell(t) <= TEAM_CELL ||
+        bytes > CHOOSE_HOLD)
         return false;
     team_await_room(t);
     char *block = team_hold(t, op, bytes), *table = table_of(t, t->rank, op);
@@ -128,32 +135,68 @@ static bool post_held(struct team *t, uint32_t op, const struct blocks *all, str
     return true;
 }
 
+/* Equally long blocks that are copied need no table: one after another, without our own. */
+static enum post_kind post_equal(struct team *t, uint32_t op, const struct blocks *all,
+                                 struct sizes sizes, enum stay stay)
+{
+    struct buffer whole = {all->at, all->map, all->count * t->size};
+    enum post_kind kind = sizes.bytes <= POST_ROOM ? POST_HERE : POST_CELL;
+    if (sizes.bytes > TEAM_CELL || (kind == POST_CELL && team_stays(t, whole, sizes.bytes, stay)))
+        return team_post_data(t, op, whole, stay, stream_start(t));
+    team_await_room(t);
+    size_t before = t->rank * sizes.largest;
+    char *to = kind == POST_HERE ? post_of(t->mine, op)->data : cell_of(t->mine, op);
+    buffer_read(to, whole, 0, before);
+    buffer_read(to + before, whole, before + sizes.largest, sizes.bytes - before);
+    team_post(t, op, kind, sizes.bytes);
+    return kind;
+}
+
 enum post_kind parcels_post(struct team *t, uint32_t op, const struct blocks *all, enum stay stay)
 {
+    if (t->size == 2)
+        return team_post_data(t, op, block_of(all, 1 - t->rank), stay, stream_start(t));
     struct sizes sizes = sizes_of(t, all);
     bool many = sizes.bytes + table_bytes(t) > TEAM_CELL / 2;
     if (UNLIKELY(many) && stay == STAY_LONG && post_held(t, op, all, sizes))
         return POST_CELL; /* for us it is as good as that */
-    if (!blocks_are_equal(all))
-        return post_table(t, op, all, sizes.bytes, stay);
-    struct buffer whole = {all->at, all->map, all->count * t->size};
-    return team_post_data(t, op, whole, stay, stream_start(t));
+    return blocks_are_equal(all) ? post_equal(t, op, all, sizes, stay)
+                                 : post_table(t, op, all, sizes.bytes, stay);
 }
 
 /* ---- taking ---- */
 
-/* Of equal blocks; our streams before the one to `to` are as long. */
+/* Of equal blocks. Their streams, and what is copied, are without the sender's own. */
 static struct parcel equal_parcel(struct team *t, uint32_t rank, const struct post *post,
                                   uint32_t to)
 {
-    struct parcel parcel = {.bytes = post_bytes(post) / t->size};
     uint32_t start, step = (rank + to) % t->size, own = 2 * rank % t->size;
-    parcel.where = to * parcel.bytes;
+    struct parcel parcel;
+    if (LIKELY(post_kind(post) == POST_HERE || post_kind(post) == POST_CELL)) {
+        parcel.bytes = post_bytes(post) / (t->size - 1);
+        parcel.where = (to - (rank < to)) * parcel.bytes;
+        return parcel;
+    }
+    parcel.bytes = post_bytes(post) / t->size;
     if (post_kind(post) == POST_PLACE) {
         parcel.where = post_place(post) + 2 * to * parcel.bytes;
-    } else if (post_kind(post) == POST_PIECES) {
+    } else {
         memcpy(&start, post->data, sizeof start);
         parcel.where = start + (step - (own < step)) * stream_pieces(parcel.bytes);
+    }
+    return parcel;
+}
+
+/* Of two ranks: the post is the parcel. */
+static struct parcel only_parcel(const struct post *post)
+{
+    struct parcel parcel = {.bytes = post_bytes(post)};
+    uint32_t start;
+    if (post_kind(post) == POST_PLACE) {
+        parcel.where = post_place(post);
+    } else if (post_kind(post) == POST_PIECES) {
+        memcpy(&start, post->data, sizeof start);
+        parcel.where = start;
     }
     return parcel;
 }
@@ -162,6 +205,8 @@ struct parcel parcel_for(struct team *t, uint32_t rank, uint32_t op, const struc
                          uint32_t to, bool equal)
 {
     struct parcel parcel;
+    if (t->size == 2)
+        return only_parcel(post);
     if (equal)
         return equal_parcel(t, rank, post, to);
     const char *table = table_bytes(t) <= POST_ROOM ? post->data : table_of(t, rank, op);
@@ -170,12 +215,11 @@ struct parcel parcel_for(struct team *t, uint32_t rank, uint32_t op, const struc
 }
 
 enum coll_error parcel_take(struct team *t, uint32_t rank, uint32_t op, const struct post *post,
-                            bool equal, struct buffer to)
+                            struct parcel parcel, bool equal, struct buffer to)
 {
-    struct parcel parcel = parcel_for(t, rank, op, post, t->rank, equal);
     if (post_kind(post) == POST_PLACE)
         return coll_take_place(t, rank, parcel.where, to, parcel.bytes);
-    const char *data = equal                          ? post_data(t, rank, op, post)
+    const char *data = equal || t->size == 2          ? post_data(t, rank, op, post)
                        : post_kind(post) == POST_HERE ? post->data + table_bytes(t)
                                                       : behind_table(t, rank, op, POST_CELL);
     return coll_take(to, 0, data + parcel.where, parcel.bytes);

@@ -1,10 +1,11 @@
 /* A post with something else for every rank.
  *
- * If all know that the blocks are equally long (scatter and alltoall without counts), it is a post
- * of all of them. Otherwise it has a table of where each rank's block is, in the post if there is
- * room, else at the beginning of the cell, and behind it what is to be copied. Blocks too long for
- * that stay where they lie, or go through streams: one after another, to the rank that is the
- * partner in step s = 0 .. size - 1, where two ranks are each other's in the same step.
+ * Of two ranks it is a post of the other's block. If all know that the blocks are equally long
+ * (scatter and alltoall without counts), it is a post of all of them, where they are copied without
+ * our own. Otherwise it has a table of where each rank's block is, in the post if there is room,
+ * else at the beginning of the cell, and behind it what is to be copied. Blocks too long for that
+ * stay where they lie, or go through streams: one after another, to the rank that is the partner in
+ * step s = 0 .. size - 1, where two ranks are each other's in the same step.
  */
 #ifndef MPIACCEL_PARCEL_H
 #define MPIACCEL_PARCEL_H
@@ -32,11 +33,11 @@ static inline bool blocks_are_equal(const struct blocks *b)
 enum post_kind parcels_post(struct team *team, uint32_t op, const struct blocks *all,
                             enum stay stay);
 
-/* What `rank` has for rank `to`, in a post of equal blocks or one with a table; and its data, into
- * a buffer, if the post is not POST_PIECES. */
+/* What `rank` has for rank `to`, in a post of equal blocks or one with a table; and its data for
+ * us, into a buffer, if the post is not POST_PIECES. */
 struct parcel parcel_for(struct team *team, uint32_t rank, uint32_t op, const struct post *post,
                          uint32_t to, bool equal);
 enum coll_error parcel_take(struct team *team, uint32_t rank, uint32_t op, const struct post *post,
-                            bool equal, struct buffer to);
+                            struct parcel parcel, bool equal, struct buffer to);
 
 #endif

@@ -39,7 +39,7 @@ static const char *operand(struct team *t, uint32_t rank, struct operands *o, ch
 {
     if (rank == t->rank && o->own)
         return o->own + o->at;
-    const struct post *post = team_hear(t, rank, o->op);
+    const struct post *post = team_hear_stream(t, rank, o->op);
     if (LIKELY(post_kind(post) != POST_PLACE))
         return post_data(t, rank, o->op, post) + o->at;
     place_t place = post_place(post);

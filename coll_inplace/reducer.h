@@ -51,7 +51,7 @@ static inline void reducer_read(const struct reducer *r, char *to, struct buffer
                                 size_t bytes)
 {
     if (LIKELY(reducer_is_plain(r)))
-        copy_bytes(to, from.at + first, bytes);
+        copy_to_peers(to, from.at + first, bytes);
     else
         buffer_read(to, from, first, bytes);
 }

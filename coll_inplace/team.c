@@ -234,8 +234,9 @@ place_t team_place(const struct team *t, struct buffer b, size_t bytes)
     const char *at = b.at + map->low;
     if (!map->contiguous || map->without_holes)
         return 0;
-    if (node_shares(at, bytes))
-        return (place_t)(at - node.base) << 1;
+    uint64_t position;
+    if (node_position(at, bytes, &position))
+        return (place_t)position << 1;
     return t->reaches ? (place_t)(uintptr_t)at << 1 | 1 : 0;
 }
 
@@ -259,6 +260,11 @@ static place_t place_for(const struct team *t, struct buffer from, size_t bytes,
         return 0;
     place_t place = team_place(t, from, bytes);
     return place && (place_shared(place) || bytes >= CHOOSE_PLACE_PRIVATE) ? place : 0;
+}
+
+bool team_stays(const struct team *t, struct buffer from, size_t bytes, enum stay stay)
+{
+    return place_for(t, from, bytes, stay);
 }
 
 enum post_kind team_post_data(struct team *t, uint32_t op, struct buffer from, enum stay stay,

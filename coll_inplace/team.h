@@ -1,7 +1,8 @@
 /* A team: the ranks of a communicator, all on this node, and what they share for its collectives.
  *
  * Every rank has a row, in its own slice of the node's file: 16 posts of one line each, a cell of
- * memory for each post, and counters. Only its owner writes to a row, but for `consumed`.
+ * memory for each post, and counters. Only its owner writes to a row, but for `consumed` and what
+ * joint.h says.
  *
  * Operations are numbered; all ranks make the same ones in the same order, so the numbers agree. In
  * operation k a rank that has something to tell writes it into its post number k mod 16, the data
@@ -61,10 +62,21 @@ struct post {
 enum { POST_ROOM = sizeof(((struct post *)NULL)->data) };
 _Static_assert(sizeof(struct post) == LINE, "a flag and its data are one line");
 
+/* See joint.h. */
+struct joint {
+    _Alignas(LINE) struct sync_word opened; /* the operation */
+    uint64_t end, bytes;                    /* where they go, a place, and how many */
+    uint32_t before;                        /* what `helped` was */
+    uint32_t failed;                        /* the chunk that the helper could not copy */
+    _Atomic uint64_t claims;                /* operation << 32 | chunks left */
+    _Alignas(LINE) struct sync_word helped; /* chunks since the team began */
+};
+
 struct row {
     _Alignas(LINE) struct sync_word done;
     _Alignas(LINE) struct sync_word produced; /* pieces of its streams, since the team began */
     _Alignas(LINE) struct sync_word consumed; /* the same, by whom they are meant for */
+    struct joint joint;
     struct post post[TEAM_POSTS];
     uint64_t cells; /* where they are, from the row */
     int32_t pid;    /* of its owner */
@@ -168,26 +180,17 @@ static inline char *stream_cell(struct row *row, uint32_t piece)
            piece % STREAM_CELLS * (size_t)STREAM_CELL;
 }
 
-static inline void prefetch_to_write(const void *at)
-{
-#if defined(__x86_64__)
-    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)at));
-#else
-    __builtin_prefetch(at, 1);
-#endif
-}
-
 /* Publish our post, written already. */
 static inline void team_post(struct team *t, uint32_t op, enum post_kind kind, size_t bytes)
 {
     struct post *post = post_of(t->mine, op);
     post->what = (uint64_t)bytes << 2 | kind;
     sync_publish(&post->op, op);
-    prefetch_to_write(post_of(t->mine, op + 1));
-    if (bytes > POST_ROOM) {
-        prefetch_to_write(cell_of(t->mine, op + 1));
-        prefetch_to_write(cell_of(t->mine, op + 1) + 64);
-    }
+    const char *next = (const char *)post_of(t->mine, op + 1);
+    prefetch_to_write(next);
+    prefetch_to_write(next + PREFETCH_LINE);
+    if (kind == POST_CELL)
+        prefetch_block_to_write(cell_of(t->mine, op + 1), bytes);
 }
 
 /* A rank's post. Its content may be read until we publish that we are done. */
@@ -206,6 +209,22 @@ static inline enum post_kind post_kind(const struct post *post)
 static inline size_t post_bytes(const struct post *post)
 {
     return post->what >> 2;
+}
+
+/* The same of a rank that may run ahead of us: if the post was there, the next one may be too. */
+static inline const struct post *team_hear_stream(struct team *t, uint32_t rank, uint32_t op)
+{
+    struct post *post = post_of(t->row[rank], op);
+    if (sync_reached(sync_load(&post->op), op)) {
+        const char *next = (const char *)post_of(t->row[rank], op + 1);
+        __builtin_prefetch(next);
+        __builtin_prefetch(next + PREFETCH_LINE);
+        if (post_kind(post) == POST_CELL)
+            prefetch_block_to_read(cell_of(t->row[rank], op + 1), post_bytes(post));
+    } else {
+        sync_await_slowly(&post->op, op);
+    }
+    return post;
 }
 
 /* Numbers are compared as if they were near each other: what is far behind would look ahead. */
@@ -264,6 +283,8 @@ enum stay {
     STAY_LONG,  /* if they do not fit into a cell: what does not synchronise under the host (H15) */
     STAY,       /* if that is faster */
 };
+
+bool team_stays(const struct team *team, struct buffer from, size_t bytes, enum stay stay);
 
 /* Post data, and return how: in the post or its cell, where they lie, or only that there will be
  * pieces, with `start` for who needs it. */

@@ -35,6 +35,15 @@ void copy_stream(void *to, const void *from, size_t bytes)
 }
 #endif
 
+void copy_blocks_to_peers(char *to, const char *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += PREFETCH_BLOCK) {
+        size_t left = bytes - at, next = min_size(left, PREFETCH_BLOCK);
+        prefetch_block_to_write(to + at + next, left - next);
+        memcpy(to + at, from + at, next);
+    }
+}
+
 /* The block sizes of single elements, each with its own loop, so that the compiler moves a block
  * with one load and one store. */
 void copy_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,

@@ -33,6 +33,41 @@ HOT_INLINE void copy_bytes(void *to, const void *from, size_t bytes)
         memmove(to, from, bytes);
 }
 
+/* Bring a line here to be written. */
+static inline void prefetch_to_write(const void *at)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)at));
+#else
+    __builtin_prefetch(at, 1);
+#endif
+}
+
+/* As many lines as may be on their way at once. */
+enum { PREFETCH_LINE = 64, PREFETCH_BLOCK = 8 * PREFETCH_LINE };
+static inline void prefetch_block_to_write(const char *at, size_t bytes)
+{
+    for (size_t i = 0; i < PREFETCH_BLOCK && i < bytes; i += PREFETCH_LINE)
+        prefetch_to_write(at + i);
+}
+
+static inline void prefetch_block_to_read(const char *at, size_t bytes)
+{
+    for (size_t i = 0; i < PREFETCH_BLOCK && i < bytes; i += PREFETCH_LINE)
+        __builtin_prefetch(at + i);
+}
+
+/* The same to shared memory that peers have read last, so that its lines are in their caches: each
+ * block's lines come here while the one before is copied (see HACKING.md). */
+void copy_blocks_to_peers(char *to, const char *from, size_t bytes);
+HOT_INLINE void copy_to_peers(void *to, const void *from, size_t bytes)
+{
+    if (LIKELY(bytes < PREFETCH_BLOCK))
+        copy_bytes(to, from, bytes);
+    else
+        copy_blocks_to_peers(to, from, bytes);
+}
+
 /* The same to memory that this process will not read next. What it gets, it will. */
 HOT_INLINE void copy_away(void *to, const void *from, size_t bytes)
 {

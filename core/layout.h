@@ -1,15 +1,17 @@
 /* The byte map of what the ranks of a node share: one file.
  *
  *     header | member 0 | member 1 | …            control: pages_of(header)
- *     slice 0: control part | heap part | gap     one a member, slice_size each
- *     slice 1: …
+ *     slice 0: control part | heap part | gap | symmetric part | gap | statics | gap
+ *     slice 1: …                                  one a member, slice_size each
  *
  * Who writes: the header, its leader, before anybody else maps the file; but `verdict` once, when
  * all have answered. A member's record, that member, before the verdict (identity) or at any time
  * (inflight, statistics). The control part of a slice holds what windows share; it is handed out by
  * the slice's owner and written as the structures in it say. The heap part is the program's
- * memory. What an allocator knows of either is private to the owner, out of every writer's reach
- * (H22); the gap at the end of a slice catches who runs over the end of the last allocation.
+ * memory. The symmetric part is the block of the same offsets on every PE (alloc/symmetric.h); the
+ * last part holds variables that were moved here (alloc/statics.h). What an allocator knows of
+ * either is private to the owner, out of every writer's reach (H22); the gap at the end of a slice
+ * catches who runs over the end of the last allocation.
  *
  * The file is sparse: a page costs memory when it is first touched, near who touches it.
  */
@@ -20,7 +22,7 @@
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 2, /* of everything that ranks share; ranks of two versions do not mix */
+    LAYOUT_VERSION = 3, /* of everything that ranks share; ranks of two versions do not mix */
     LAYOUT_CPUS = 8192,
 };
 #define LAYOUT_MAGIC UINT64_C(0x6c6363616970616d)
@@ -35,6 +37,7 @@ struct layout_member {
     int32_t pid;
     uint32_t asymmetric;             /* heavy fences reach it */
     uint64_t probe, probe_address;   /* see alloc/reach.h */
+    uint64_t statics;                /* what was moved, as one number; 0: nothing */
     uint64_t cpus[LAYOUT_CPUS / 64]; /* it may run on */
     /* Written by the member's threads, read by whoever must know that none is at work. */
     struct inflight inflight[INFLIGHT_SLOTS];
@@ -45,8 +48,9 @@ struct layout_member {
 struct layout_header {
     uint64_t magic;
     uint32_t version, members;
-    uint64_t slice_size, control_size;
-    _Alignas(LINE) struct sync_word verdict; /* enum layout_verdict */
+    uint64_t slice_size, control_size, symmetric_size, statics_size;
+    _Alignas(LINE) struct sync_word verdict;   /* enum layout_verdict */
+    _Alignas(LINE) struct sync_word symmetric; /* see alloc/symmetric.h */
     _Alignas(LINE) struct layout_member member[];
 };
 
@@ -56,6 +60,23 @@ static inline size_t layout_header_size(uint32_t members)
                     LAYOUT_PAGE);
 }
 
+/* Of a slice: where its parts begin. The heap part and its gap end where the symmetric part begins.
+ */
+static inline size_t layout_tail(size_t symmetric, size_t statics)
+{
+    return symmetric + statics + 2 * LAYOUT_GAP;
+}
+
+static inline size_t layout_symmetric_at(const struct layout_header *h)
+{
+    return h->slice_size - layout_tail(h->symmetric_size, h->statics_size);
+}
+
+static inline size_t layout_statics_at(const struct layout_header *h)
+{
+    return h->slice_size - h->statics_size - LAYOUT_GAP;
+}
+
 static inline size_t layout_size(const struct layout_header *h)
 {
     return layout_header_size(h->members) + h->members * h->slice_size;
@@ -63,7 +84,8 @@ static inline size_t layout_size(const struct layout_header *h)
 
 _Static_assert(sizeof(struct sync_word) == 8, "a futex and its sleepers");
 _Static_assert(offsetof(struct layout_header, verdict) == LINE, "own line");
-_Static_assert(offsetof(struct layout_header, member) == 2 * (size_t)LINE, "own line");
+_Static_assert(offsetof(struct layout_header, symmetric) == 2 * (size_t)LINE, "own line");
+_Static_assert(offsetof(struct layout_header, member) == 3 * (size_t)LINE, "own line");
 _Static_assert(sizeof(struct inflight) == LINE, "one writer a line");
 _Static_assert(sizeof(struct layout_member) % LINE == 0, "members do not share lines");
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "no hidden locks");

@@ -16,6 +16,7 @@ struct thread {
     struct stats_counts stats;
     struct inflight *inflight; /* NULL: none was free, or the process has none yet */
     uint64_t next_poke;        /* see sync_poke_in_time() */
+    uint32_t shmem_calls;      /* fast ones, of shmem/ */
     uint32_t inside;           /* depth of our own calls into the host (H4) */
     bool heap_bound;           /* its allocations come from the shared heap */
 };

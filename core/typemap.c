@@ -369,7 +369,7 @@ static struct cursor cursor_at(char *base, const struct typemap *map, size_t fir
     return c;
 }
 
-/* Between a buffer and plain memory, in the direction that `piece` has. */
+/* Between a buffer and plain memory, which is a cell of shared memory where it matters. */
 static void transfer(struct buffer b, size_t first, char *plain, size_t bytes, bool read)
 {
     const struct typemap *map = typemap_to_move(b.map);
@@ -377,7 +377,10 @@ static void transfer(struct buffer b, size_t first, char *plain, size_t bytes, b
         return;
     if (LIKELY(map->contiguous)) {
         char *at = b.at + map->low + first;
-        copy_bytes(read ? plain : at, read ? at : plain, bytes);
+        if (read)
+            copy_to_peers(plain, at, bytes);
+        else
+            copy_bytes(at, plain, bytes);
         return;
     }
     struct run run;

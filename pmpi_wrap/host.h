@@ -5,6 +5,8 @@
 #include "core/stats.h"
 #include "pmpi_wrap/calls.h"
 
+struct shmem_host; /* shmem/shmem.h */
+
 /* One per set of headers that this library was built with. */
 struct abi {
     const char *name; /* "ompi", "mpich" */
@@ -14,6 +16,7 @@ struct abi {
     door_fn *const *handlers; /* by enum call; NULL where the headers do not have it */
     /* The value of a window's predefined attribute where it differs from the host's. */
     bool (*window_attribute)(int fortran_window, int keyval, int64_t *value);
+    const struct shmem_host *shmem;
 };
 
 /* The host's, once the doors are open; NULL: none that we know. */

@@ -50,11 +50,10 @@ void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum rea
     *offer = (struct win_offer){.reason = (int32_t)reason, .size = bytes, .unit = unit};
     if (reason == REASON_COUNT && !win)
         offer->reason = REASON_NO_MEMORY;
-    else if (reason == REASON_COUNT && bytes && !node_shares(base, bytes))
+    else if (reason == REASON_COUNT && bytes && !node_position(base, bytes, &offer->position))
         offer->reason = REASON_NOT_OUR_MEMORY;
     if (offer->reason != REASON_COUNT)
         return;
-    offer->position = bytes ? (uint64_t)((char *)base - node.base) : 0;
     if (win->rank)
         return;
     struct win_shared *shared = arena_control_alloc(shared_size(win->size));

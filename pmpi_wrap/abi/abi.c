@@ -97,4 +97,5 @@ const struct abi JOIN(abi_, ABI_NAME) = {
     .bind = bind,
     .handlers = handlers,
     .window_attribute = attribute,
+    .shmem = &shmem_calls_host,
 };

@@ -72,6 +72,7 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 /* The functions of the host that we use besides those we intercept; the second list where the host
  * has them. */
 #define HOST_HELPERS(X)      \
+    X(Abort)                 \
     X(Cancel)                \
     X(Comm_call_errhandler)  \
     X(Comm_get_errhandler)   \
@@ -82,12 +83,14 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
     X(Comm_split)            \
     X(Comm_test_inter)       \
     X(Errhandler_free)       \
+    X(Finalized)             \
     X(Get_version)           \
     X(Group_free)            \
     X(Group_size)            \
     X(Group_translate_ranks) \
     X(Iallgather)            \
     X(Info_get)              \
+    X(Initialized)           \
     X(Irecv)                 \
     X(Isend)                 \
     X(Query_thread)          \
@@ -268,6 +271,8 @@ static inline bool inside_host(void)
 {
     return thread_self()->inside;
 }
+
+extern const struct shmem_host shmem_calls_host; /* shmem.c */
 
 /* The handlers, by name. */
 #define CALL(name, arguments) __typeof__(PMPI_##name) accel_##name;

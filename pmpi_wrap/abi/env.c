@@ -1,6 +1,8 @@
 /* The process: from MPI_Init to MPI_Finalize. */
 #include "alloc/arena.h"
 #include "alloc/node.h"
+#include "alloc/statics.h"
+#include "alloc/symmetric.h"
 #include "core/config.h"
 #include "pmpi_wrap/abi/abi.h"
 #include "pmpi_wrap/abi/bsend.h"
@@ -79,6 +81,7 @@ static void enter(void)
 {
     struct job job;
     job_read(&job);
+    node_want(symmetric_wanted(), statics_find(config.statics));
     node_enter(&job);
 }
 
@@ -101,10 +104,11 @@ static void settle(void)
     handles_open();
     combiners_open();
     sync_configure(node_crowded(), progress);
-    if (node.header &&
-        !arena_open(node_slice(node.me), node.slice_size, node.header->control_size, heap_limit()))
+    if (node.header && !arena_open(node_slice(node.me), layout_symmetric_at(node.header),
+                                   node.header->control_size, heap_limit()))
         say(1, "no memory for the shared heap's book-keeping: MPI_Alloc_mem is left to the host; "
                "lower MPIACCEL_HEAP_SIZE or lift `ulimit -v` or `-d`");
+    statics_move();
 }
 
 int accel_Init(int *argc, char ***argv)
@@ -183,6 +187,7 @@ static void print_stats(void)
 int accel_Finalize(void)
 {
     bsend_close();
+    symmetric_close();
     comms_close();
     publish();
     sync_configure(node_crowded(), NULL);

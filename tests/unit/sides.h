@@ -15,7 +15,8 @@ struct play {
     bool plain; /* blocks are equal and have no counts, as all know: another call of MPI */
 };
 
-static const size_t sizes[] = {0, 1, 8, 112, 113, 8192, 8193, 32767, 32768, 32769, 200000, 700000};
+static const size_t sizes[] = {0,     1,     8,     112,   113,    8192,   8193,  32767,
+                               32768, 32769, 65535, 65536, 200000, 262144, 700000};
 
 /* Bytes that all ranks together may send in a round. */
 static size_t bytes_a_round;

@@ -1,0 +1,454 @@
+#include "alloc/symmetric.h"
+
+#include "alloc/arena.h"
+#include "core/barrier.h"
+#include "core/say.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+struct symmetric symmetric;
+
+enum call { ALLOC = 1, FREE, RESIZE };
+enum { FAILED = UINT32_MAX };
+#define NO_BLOCK  UINT64_MAX
+#define BAD_BLOCK (UINT64_MAX - 1)
+
+struct request {
+    _Alignas(LINE) uint64_t call, size, align;
+    uint64_t block; /* its offset, NO_BLOCK or BAD_BLOCK */
+};
+
+struct decision {
+    _Alignas(LINE) uint64_t error;
+    uint64_t block; /* the offset, or NO_BLOCK */
+    uint64_t kept;  /* bytes that move with a resized block; 0: it stays where it is */
+};
+
+struct shared {
+    struct decision decision;
+    struct request request[]; /* one a PE; then as many flags of the barrier */
+};
+
+static struct shared *shared;
+static struct barrier barrier;
+static size_t limit;       /* of one block */
+static uint8_t *live_at;   /* of PE 0: 1 at the grains where a live block starts */
+static size_t dump_so_far; /* before this offset core files hold what there is */
+static bool tried;
+static enum reason why_not;
+
+static const char *const variables[] = {"SHMEM_SYMMETRIC_HEAP_SIZE", "SHMEM_SYMMETRIC_SIZE",
+                                        "SMA_SYMMETRIC_SIZE"};
+
+/* ---- size ---- */
+
+/* "20m", "3.1G": OpenSHMEM 1.5, environment variables. */
+static bool parse(const char *text, size_t *bytes)
+{
+    static const char units[] = "kmgt";
+    char *end;
+    double value = strtod(text, &end);
+    const char *unit = *end ? strchr(units, *end | 0x20) : NULL;
+    if (end == text || (*end && (!unit || end[1])) || !(value > 0))
+        return false;
+    if (unit)
+        value *= (double)(UINT64_C(1) << (10 * (unit - units + 1)));
+    if (value >= (double)(UINT64_C(1) << 47))
+        return false;
+    *bytes = (size_t)value;
+    return true;
+}
+
+static const char *named_variable(size_t *bytes)
+{
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *text = getenv(variables[i]);
+        if (text && parse(text, bytes))
+            return variables[i];
+        if (text)
+            say_once(0, "%s=%s is not a size such as 512m or 2g; it has no effect", variables[i],
+                     text);
+    }
+    return NULL;
+}
+
+/* A quarter more than is asked for: jemalloc rounds sizes up by as much at most. */
+size_t symmetric_wanted(void)
+{
+    size_t bytes;
+    return named_variable(&bytes) ? bytes + bytes / 4 + LAYOUT_GAP : 0;
+}
+
+/* ---- deciding, on PE 0 ---- */
+
+static char *block_at(uint64_t offset)
+{
+    return symmetric.base + offset;
+}
+
+static bool is_live(uint64_t offset)
+{
+    return offset < symmetric.size && offset % ARENA_GRAIN == 0 && live_at[offset / ARENA_GRAIN];
+}
+
+static void decide_alloc(struct decision *d, uint64_t size, uint64_t align)
+{
+    char *at = NULL;
+    if (align & (align - 1) || align < sizeof(void *)) {
+        d->error = SYMMETRIC_BAD_ALIGNMENT;
+        return;
+    }
+    if (!size)
+        return;
+    if (size <= limit && align <= limit)
+        at = arena_symmetric_alloc(size, align);
+    if (!at) {
+        d->error = SYMMETRIC_NO_ROOM;
+        return;
+    }
+    d->block = (uint64_t)(at - symmetric.base);
+    live_at[d->block / ARENA_GRAIN] = 1;
+}
+
+static void forget(uint64_t block)
+{
+    live_at[block / ARENA_GRAIN] = 0;
+    arena_symmetric_free(block_at(block));
+}
+
+static void decide_free(struct decision *d, uint64_t block)
+{
+    if (is_live(block))
+        forget(block);
+    else if (block != NO_BLOCK)
+        d->error = SYMMETRIC_BAD_BLOCK;
+}
+
+static void decide_resize(struct decision *d, const struct request *r)
+{
+    if (r->block == NO_BLOCK || !r->size) {
+        if (r->size)
+            decide_alloc(d, r->size, ARENA_GRAIN);
+        else
+            decide_free(d, r->block);
+        return;
+    }
+    if (!is_live(r->block)) {
+        d->error = SYMMETRIC_BAD_BLOCK;
+        return;
+    }
+    size_t had = arena_symmetric_usable(block_at(r->block));
+    if (r->size <= limit && arena_symmetric_resize(block_at(r->block), r->size)) {
+        d->block = r->block;
+        return;
+    }
+    decide_alloc(d, r->size, ARENA_GRAIN);
+    d->kept = d->error ? 0 : min_size(had, r->size);
+}
+
+static bool all_equal(void)
+{
+    const struct request *first = shared->request;
+    for (uint32_t pe = 1; pe < symmetric.pes; pe++) {
+        const struct request *r = &shared->request[pe];
+        if (r->call != first->call || r->size != first->size || r->align != first->align ||
+            r->block != first->block)
+            return false;
+    }
+    return true;
+}
+
+static void decide(void)
+{
+    struct decision d = {.block = NO_BLOCK};
+    const struct request *r = shared->request;
+    if (!all_equal())
+        d.error = SYMMETRIC_DIFFERENT;
+    else if (r->call == ALLOC)
+        decide_alloc(&d, r->size, r->align);
+    else if (r->call == FREE)
+        decide_free(&d, r->block);
+    else
+        decide_resize(&d, r);
+    shared->decision = d;
+}
+
+/* PE 0 says it for all. */
+static void explain(const struct decision *d, const struct request *mine)
+{
+    size_t bytes = limit;
+    const char *variable = named_variable(&bytes);
+    switch ((enum symmetric_error)d->error) {
+    case SYMMETRIC_DIFFERENT:
+        say(1, "the PEs made different calls of the symmetric heap, or with different arguments: "
+               "nothing was done");
+        break;
+    case SYMMETRIC_NO_ROOM:
+        say(1, "the symmetric heap has no room for %zu bytes: raise %s, which is %zu now",
+            (size_t)mine->size, variable ? variable : variables[0], bytes);
+        break;
+    case SYMMETRIC_BAD_BLOCK:
+        say(1, "not the start of a live block of the symmetric heap: nothing was done");
+        break;
+    case SYMMETRIC_BAD_ALIGNMENT:
+        say(1, "%zu is no alignment: a power of two that is at least the size of a pointer",
+            (size_t)mine->align);
+        break;
+    default:
+        break;
+    }
+}
+
+static struct decision agree(const struct request *mine)
+{
+    shared->request[symmetric.me] = *mine;
+    symmetric_barrier();
+    if (!symmetric.me)
+        decide();
+    barrier_wait(&barrier);
+    struct decision d = shared->decision;
+    if (!symmetric.me && d.error)
+        explain(&d, mine);
+    return d;
+}
+
+/* ---- the calls ---- */
+
+void symmetric_barrier(void)
+{
+    symmetric_quiet();
+    barrier_wait(&barrier);
+}
+
+static uint64_t offset_of(const void *block)
+{
+    size_t offset = (size_t)((const char *)block - symmetric.base);
+    return !block ? NO_BLOCK : offset < symmetric.size ? offset : BAD_BLOCK;
+}
+
+/* A core file holds each page that was handed out, and would be too long with all the others. */
+static void *hand_out(uint64_t block, size_t size)
+{
+    if (block == NO_BLOCK)
+        return NULL;
+    if (UNLIKELY(block + size > dump_so_far)) {
+        size_t end = min_size(round_up(block + size, LAYOUT_GAP), symmetric.size);
+        madvise(symmetric.base + dump_so_far, end - dump_so_far, MADV_DODUMP);
+        dump_so_far = end;
+    }
+    return symmetric.base + block;
+}
+
+void *symmetric_alloc(size_t size, size_t align, enum symmetric_error *error)
+{
+    struct decision d =
+        agree(&(struct request){.call = ALLOC, .size = size, .align = align, .block = NO_BLOCK});
+    *error = (enum symmetric_error)d.error;
+    return hand_out(d.block, size);
+}
+
+enum symmetric_error symmetric_free(void *block)
+{
+    return (enum symmetric_error)agree(&(struct request){.call = FREE, .block = offset_of(block)})
+        .error;
+}
+
+void *symmetric_resize(void *block, size_t size, enum symmetric_error *error)
+{
+    uint64_t before = offset_of(block);
+    struct decision d = agree(&(struct request){.call = RESIZE, .size = size, .block = before});
+    *error = (enum symmetric_error)d.error;
+    void *after = hand_out(d.block, size);
+    if (d.kept) {
+        memcpy(after, block, d.kept);
+        symmetric_barrier();
+        if (!symmetric.me)
+            forget(before);
+    }
+    return after;
+}
+
+/* ---- local ---- */
+
+static bool statics_are_alike(uint32_t member)
+{
+    uint64_t mine = node_member(node.me)->statics;
+    return mine && mine == node_member(member)->statics;
+}
+
+char *symmetric_find(const void *at, size_t bytes, int pe)
+{
+    uint64_t position;
+    char *found = symmetric_at(at, bytes, pe);
+    if (found || !symmetric.size || (uint32_t)pe >= symmetric.pes ||
+        !node_position(at, bytes, &position))
+        return found;
+    uint64_t statics = (uint64_t)(node_slice(node.me) - node.base) + layout_statics_at(node.header);
+    uint32_t member = (uint32_t)node_member_of(pe);
+    if (position < statics || position - statics >= node.header->statics_size ||
+        !statics_are_alike(member))
+        return NULL;
+    return (uint32_t)pe == symmetric.me
+               ? (char *)at
+               : node_slice(member) + layout_statics_at(node.header) + (position - statics);
+}
+
+/* ---- opening ---- */
+
+static char *part_of(int pe)
+{
+    return node_slice((uint32_t)node_member_of(pe)) + layout_symmetric_at(node.header);
+}
+
+/* Of pages that no PE uses any more: PE 0 frees them for all. */
+static bool drop_everywhere(char *at, size_t size)
+{
+    bool all = true;
+    for (uint32_t pe = 0; pe < symmetric.pes; pe++)
+        all &= madvise(part_of((int)pe) + (at - symmetric.base), size, MADV_REMOVE) == 0;
+    return all;
+}
+
+static bool all_members_here(void)
+{
+    if ((uint32_t)node_world_size() != node.size)
+        return false;
+    for (int r = 0; r < node_world_size(); r++)
+        if (node_member_of(r) < 0)
+            return false;
+    return true;
+}
+
+/* The control memory: PE 0 makes it, the others wait for it. */
+static bool find_shared(void)
+{
+    char *owner = node_slice((uint32_t)node_member_of(0));
+    if (!symmetric.me) {
+        size_t size =
+            sizeof *shared + symmetric.pes * (sizeof(struct request) + sizeof(struct barrier_flag));
+        char *made = arena_control_alloc(size);
+        sync_post(&node.header->symmetric,
+                  made ? (uint32_t)((size_t)(made - owner) / LINE) + 1 : FAILED);
+    }
+    struct sync_wait wait = SYNC_WAIT;
+    uint32_t place;
+    while (!(place = sync_load(&node.header->symmetric)))
+        sync_wait(&wait, &node.header->symmetric, 0);
+    if (place == FAILED)
+        return false;
+    shared = (struct shared *)(owner + (size_t)(place - 1) * LINE);
+    barrier = (struct barrier){.flags = (struct barrier_flag *)&shared->request[symmetric.pes],
+                               .rank = symmetric.me,
+                               .size = symmetric.pes};
+    return true;
+}
+
+/* Whether all PEs say so. */
+static bool all_say(bool good)
+{
+    shared->request[symmetric.me].size = good;
+    barrier_wait(&barrier);
+    bool all = true;
+    for (uint32_t pe = 0; pe < symmetric.pes; pe++)
+        all &= shared->request[pe].size;
+    barrier_wait(&barrier);
+    return all;
+}
+
+/* Far from where systems put programs, stacks and libraries. The last ones are for processors with
+ * fewer bits of address. */
+static char *const places[] = {(char *)(UINT64_C(2) << 44), (char *)(UINT64_C(3) << 44),
+                               (char *)(UINT64_C(1) << 44), (char *)(UINT64_C(5) << 43),
+                               (char *)(UINT64_C(1) << 38), (char *)(UINT64_C(3) << 36)};
+
+/* At one address on all PEs, or each at its own. */
+static void place(void)
+{
+    char *mine = part_of((int)symmetric.me);
+    uint64_t position = (uint64_t)(mine - node.base);
+    symmetric.base = mine;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        bool mapped = node_add_alias(places[i], symmetric.size, position, false, false);
+        bool all = all_say(mapped);
+        if (all) {
+            madvise(places[i], symmetric.size, MADV_DONTDUMP);
+            symmetric.base = places[i];
+            return;
+        }
+        if (mapped)
+            node_drop_alias(places[i]);
+    }
+    if (!symmetric.me)
+        say(1, "the PEs have no common address for the symmetric heap: only offsets are equal");
+}
+
+/* What each PE has for itself. */
+static bool make_own(void)
+{
+    symmetric.peer = malloc(symmetric.pes * sizeof *symmetric.peer);
+    for (uint32_t pe = 0; symmetric.peer && pe < symmetric.pes; pe++)
+        symmetric.peer[pe] = pe == symmetric.me ? symmetric.base : part_of((int)pe);
+    if (symmetric.me)
+        return symmetric.peer;
+    void *map = mmap(NULL, symmetric.size / ARENA_GRAIN, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    live_at = map == MAP_FAILED ? NULL : map;
+    return symmetric.peer && live_at &&
+           arena_symmetric_open(symmetric.base, symmetric.size, drop_everywhere);
+}
+
+static void shut(void)
+{
+    symmetric.size = 0;
+    symmetric.pes = 0;
+}
+
+static void in_child(void)
+{
+    shut();
+    why_not = REASON_FORKED;
+}
+
+static enum reason open_here(void)
+{
+    if (!node.header)
+        return node.why_not;
+    if (!all_members_here())
+        return REASON_ONE_NODE_ONLY;
+    if (!node.header->symmetric_size)
+        return REASON_NO_SHARING;
+    symmetric.me = (uint32_t)node_member(node.me)->world_rank;
+    symmetric.pes = node.size;
+    if (!find_shared())
+        return REASON_NO_SHARING;
+    symmetric.size = node.header->symmetric_size;
+    place();
+    if (!all_say(make_own()))
+        return REASON_NO_SHARING;
+    limit = symmetric.size;
+    named_variable(&limit);
+    limit = min_size(limit, symmetric.size);
+    pthread_atfork(NULL, NULL, in_child);
+    return REASON_COUNT;
+}
+
+enum reason symmetric_open(void)
+{
+    if (!tried) {
+        why_not = open_here();
+        if (why_not != REASON_COUNT)
+            shut();
+        tried = why_not != REASON_NOT_INITIALISED;
+    }
+    return why_not;
+}
+
+void symmetric_close(void)
+{
+    shut();
+    why_not = REASON_NOT_INITIALISED;
+    tried = true;
+}

@@ -1,0 +1,264 @@
+/* Set-up, questions, the heap, and order (OpenSHMEM 1.5, 9.1 to 9.3 and 9.10 to 9.11). */
+#include "shmem/shmem.h"
+
+#include "alloc/arena.h"
+#include "core/say.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct shmem_host *shmem_host;
+
+__attribute__((visibility("default"))) long malloc_error;
+
+static bool started_mpi, finished;
+
+_Static_assert((int)SYMMETRIC_NO_ROOM == (int)MPIACCEL_MALLOC_NO_ROOM &&
+                   (int)SYMMETRIC_NOT_HERE == (int)MPIACCEL_MALLOC_NOT_HERE,
+               "the same numbers in the same order");
+
+/* ---- whether there is a symmetric heap ---- */
+
+static void say_why_not(enum reason why)
+{
+    if (why == REASON_ONE_NODE_ONLY)
+        say_once(0,
+                 "no symmetric heap: the ranks of MPI_COMM_WORLD are on several nodes; OpenSHMEM "
+                 "calls work within one node only");
+    else
+        say_once(0, "no symmetric heap: %s; %s", stats_reasons[why], stats_advice[why]);
+}
+
+/* Collective the first time. */
+static COLD bool open_now(void)
+{
+    if (!shmem_host) {
+        say_once(0, "no symmetric heap: no MPI is in this process, or it is switched off; link the "
+                    "program by mpicc and unset MPIACCEL");
+        return false;
+    }
+    enum reason why =
+        shmem_host->running() && !finished ? symmetric_open() : REASON_NOT_INITIALISED;
+    if (why != REASON_COUNT)
+        say_why_not(why);
+    return why == REASON_COUNT;
+}
+
+static inline bool ready(void)
+{
+    return LIKELY(symmetric.size) || open_now();
+}
+
+COLD char *shmem_find(const void *at, size_t bytes, int pe, const char *call)
+{
+    char *there = symmetric_find(at, bytes, pe);
+    if (there || !bytes)
+        return there;
+    if (!symmetric.size)
+        say(0, "%s: there is no symmetric heap yet: call shmem_init() first", call);
+    else if ((uint32_t)pe >= symmetric.pes)
+        say(0, "%s: there is no PE %d", call, pe);
+    else
+        say(0, "%s: %zu bytes at %p are not in the symmetric heap", call, bytes, at);
+    if (shmem_host && shmem_host->running())
+        shmem_host->stop_all(1);
+    abort();
+}
+
+/* ---- set-up ---- */
+
+int accel_shmem_init_thread(int requested, int *provided)
+{
+    if (shmem_host && !shmem_host->running() && !finished)
+        started_mpi = shmem_host->start(requested);
+    if (!ready()) {
+        if (shmem_host && shmem_host->running())
+            shmem_host->stop_all(1);
+        exit(1);
+    }
+    symmetric_barrier();
+    *provided = shmem_host->thread_level();
+    return 0;
+}
+
+void accel_shmem_init(void)
+{
+    int provided;
+    accel_shmem_init_thread(SHMEM_THREAD_SINGLE, &provided);
+}
+
+void accel_shmem_query_thread(int *provided)
+{
+    *provided =
+        shmem_host && shmem_host->running() ? shmem_host->thread_level() : SHMEM_THREAD_SINGLE;
+}
+
+/* MPI ends with it if it began with it. */
+void accel_shmem_finalize(void)
+{
+    if (!shmem_host || !shmem_host->running() || finished)
+        return;
+    if (symmetric.size)
+        symmetric_barrier();
+    finished = true;
+    symmetric_close();
+    if (started_mpi)
+        shmem_host->end();
+}
+
+void accel_shmem_global_exit(int status)
+{
+    if (shmem_host && shmem_host->running())
+        shmem_host->stop_all(status);
+    exit(status);
+}
+
+void accel_shmem_info_get_version(int *major, int *minor)
+{
+    *major = SHMEM_MAJOR_VERSION;
+    *minor = SHMEM_MINOR_VERSION;
+}
+
+void accel_shmem_info_get_name(char *name)
+{
+    strcpy(name, SHMEM_VENDOR_STRING);
+}
+
+/* ---- questions ---- */
+
+int accel_shmem_my_pe(void)
+{
+    if (LIKELY(symmetric.size))
+        return (int)symmetric.me;
+    return shmem_host && shmem_host->running() ? shmem_host->rank() : -1;
+}
+
+int accel_shmem_n_pes(void)
+{
+    if (LIKELY(symmetric.size))
+        return (int)symmetric.pes;
+    return shmem_host && shmem_host->running() ? shmem_host->size() : -1;
+}
+
+void *accel_shmem_ptr(const void *address, int pe)
+{
+    return symmetric_find(address, 1, pe);
+}
+
+int accel_shmem_addr_accessible(const void *address, int pe)
+{
+    return symmetric_find(address, 1, pe) != NULL;
+}
+
+int accel_shmem_pe_accessible(int pe)
+{
+    return (uint32_t)pe < symmetric.pes;
+}
+
+/* ---- the heap ---- */
+
+static void *allocate(size_t size, size_t align)
+{
+    enum symmetric_error error = SYMMETRIC_NOT_HERE;
+    void *block = ready() ? symmetric_alloc(size, align, &error) : NULL;
+    malloc_error = error;
+    return block;
+}
+
+static void *resize(void *block, size_t size)
+{
+    enum symmetric_error error = SYMMETRIC_NOT_HERE;
+    void *resized = ready() ? symmetric_resize(block, size, &error) : NULL;
+    malloc_error = error;
+    return resized;
+}
+
+static void release(void *block)
+{
+    malloc_error = ready() ? symmetric_free(block) : SYMMETRIC_NOT_HERE;
+}
+
+void *accel_shmem_malloc(size_t size)
+{
+    return allocate(size, ARENA_GRAIN);
+}
+
+/* All our memory is good for atomics and signals. */
+void *accel_shmem_malloc_with_hints(size_t size, long hints)
+{
+    (void)hints;
+    return allocate(size, ARENA_GRAIN);
+}
+
+/* Each PE clears its own, and nobody returns before all have. */
+void *accel_shmem_calloc(size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        bytes = SIZE_MAX;
+    void *block = allocate(bytes, ARENA_GRAIN);
+    if (block) {
+        memset(block, 0, bytes);
+        symmetric_barrier();
+    }
+    return block;
+}
+
+void *accel_shmem_align(size_t alignment, size_t size)
+{
+    return allocate(size, alignment);
+}
+
+void *accel_shmem_realloc(void *block, size_t size)
+{
+    return resize(block, size);
+}
+
+void accel_shmem_free(void *block)
+{
+    release(block);
+}
+
+void *accel_shmalloc(size_t size)
+{
+    return allocate(size, ARENA_GRAIN);
+}
+
+void *accel_shmemalign(size_t alignment, size_t size)
+{
+    return allocate(size, alignment);
+}
+
+void *accel_shrealloc(void *block, size_t size)
+{
+    return resize(block, size);
+}
+
+void accel_shfree(void *block)
+{
+    release(block);
+}
+
+/* ---- order ---- */
+
+void accel_shmem_barrier_all(void)
+{
+    if (ready())
+        symmetric_barrier();
+}
+
+void accel_shmem_sync_all(void)
+{
+    accel_shmem_barrier_all();
+}
+
+void accel_shmem_quiet(void)
+{
+    symmetric_quiet();
+}
+
+/* Puts are done when they return; what is left is their order for who looks. */
+void accel_shmem_fence(void)
+{
+    atomic_thread_fence(memory_order_acq_rel);
+}

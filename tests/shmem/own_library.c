@@ -1,0 +1,22 @@
+/* A library with functions whose names are OpenSHMEM's and whose arguments and results are not. */
+#include <stdarg.h>
+
+double shmem_init(int a, double b, int c, double d, long e, long f, long g, long h, long i,
+                  double j, long double k);
+double shmem_init(int a, double b, int c, double d, long e, long f, long g, long h, long i,
+                  double j, long double k)
+{
+    return a + b + c + d + (double)(e + f + g + h + i) + j + (double)k;
+}
+
+int shmem_int_p(int count, ...);
+int shmem_int_p(int count, ...)
+{
+    va_list numbers;
+    int sum = 0;
+    va_start(numbers, count);
+    while (count--)
+        sum += (int)va_arg(numbers, double);
+    va_end(numbers);
+    return sum;
+}

@@ -1,0 +1,44 @@
+/* A child of fork has the variables as they were, and what it writes is its own (H6). */
+#include "statics.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    change_some();
+    test_begin(&argc, &argv);
+    check_values();
+    for (int round = 0; round < 20; round++) {
+        numbers[100] = round;
+        int go[2];
+        if (pipe(go))
+            return 1;
+        pid_t child = fork();
+        if (!child) {
+            char byte;
+            /* By then the parent has written. */
+            if (read(go[0], &byte, 1) != 1)
+                _exit(2);
+            bool good = numbers[100] == round && zeroes[COUNT / 2] == 5 && global_word == 4711;
+            numbers[100] = zeroes[3] = -1;
+            global_word = -1;
+            good &= numbers[100] == -1;
+            _exit(good ? 0 : 1);
+        }
+        numbers[100] = 1000 + round;
+        int status;
+        if (write(go[1], "x", 1) != 1)
+            return 1;
+        waitpid(child, &status, 0);
+        CHECK(status == 0, "round %d: the child ended with %x", round, status);
+        CHECK(numbers[100] == 1000 + round && zeroes[3] == 0, "round %d: it wrote here", round);
+        close(go[0]);
+        close(go[1]);
+    }
+    CHECK(system("exit 3") >> 8 == 3);
+    numbers[100] = 0;
+    check_values();
+    check_windows();
+    return test_end();
+}
