@@ -1,6 +1,7 @@
 #include "pmpi_wrap/abi/comm.h"
 
 #include "core/config.h"
+#include "pmpi_wrap/abi/bsend.h"
 
 #include <stdlib.h>
 
@@ -251,6 +252,7 @@ static struct communicator *removed(const MPI_Comm *comm)
 
 int accel_Comm_free(MPI_Comm *comm)
 {
+    bsend_forget(comm);
     struct communicator *c = removed(comm);
     if (c && c->exchanging) {
         pthread_mutex_lock(&mutex);
@@ -265,6 +267,7 @@ int accel_Comm_free(MPI_Comm *comm)
 /* The host waits for what is under way, also for us to ask whether it has ended. */
 int accel_Comm_disconnect(MPI_Comm *comm)
 {
+    bsend_drain(comm);
     struct communicator *c = removed(comm);
     if (c && c->exchanging) {
         forget_exchange(c);
