@@ -44,7 +44,7 @@ setup: $(SETUP)
 
 LIB := build/lib/libmpiaccel.so
 CORE := $(wildcard core/*.c)
-MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard alloc/*.c rma_shm/*.c coll_inplace/*.c shmem/*.c pmpi_wrap/*.c)
+MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard alloc/*.c rma_shm/*.c coll_inplace/*.c shmem/*.c bsend/*.c pmpi_wrap/*.c)
 ABI := $(wildcard pmpi_wrap/abi/*.c)
 ISAS := baseline $(if $(findstring x86_64,$(shell uname -m)),avx2)
 

@@ -78,7 +78,7 @@ void flag_barrier(int way, long n, size_t bytes)
 
 /* ---- options ---- */
 
-static const struct part *const parts[] = {&rma_part, &coll_part, &shmem_part};
+static const struct part *const parts[] = {&rma_part, &coll_part, &bsend_part, &shmem_part};
 static const char *part_name, *json_path;
 
 static void usage(const char *wrong)
@@ -88,7 +88,7 @@ static void usage(const char *wrong)
             stderr,
             "bench: %s\n"
             "usage: mpiaccel-bench-ABI [option value ...], with two ranks at least\n"
-            "  --part rma|coll|shmem   only this part\n"
+            "  --part NAME       only this part: rma, coll, bsend or shmem\n"
             "  --cells PATTERN   only cells with this in their names; *, ? and [] are the shell's\n"
             "  --ms N            what a round of a cell should take [3]\n"
             "  --json FILE       write what was measured there too\n",
@@ -130,7 +130,10 @@ int main(int argc, char **argv)
     read_options(argc, argv);
     if (size < 2)
         usage("one rank is not enough");
-    if (!chosen(&rma_part) && !chosen(&coll_part) && !chosen(&shmem_part))
+    bool some = false;
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
+        some |= chosen(parts[p]);
+    if (!some)
         usage("there is no such part");
     share_flags();
     report_begin(json_path);

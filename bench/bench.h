@@ -6,8 +6,8 @@
  * ratio of the times of one round: machines drift, neighbours in time drift together. Without the
  * plugin both tables are the host, and all ratios are 1.
  *
- * rma.c, coll.c and shmem.c hold the cells, measure.c times one, report.c prints and sums up,
- * bench.c sets up.
+ * rma.c, coll.c, bsend.c and shmem.c hold the cells, measure.c times one, report.c prints and sums
+ * up, bench.c sets up.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -26,6 +26,9 @@
     X(Alltoallv)            \
     X(Barrier)              \
     X(Bcast)                \
+    X(Bsend)                \
+    X(Buffer_attach)        \
+    X(Buffer_detach)        \
     X(Comm_dup)             \
     X(Comm_free)            \
     X(Compare_and_swap)     \
@@ -36,12 +39,14 @@
     X(Gatherv)              \
     X(Get)                  \
     X(Put)                  \
+    X(Recv)                 \
     X(Reduce)               \
     X(Reduce_scatter_block) \
     X(Rput)                 \
     X(Scan)                 \
     X(Scatter)              \
     X(Scatterv)             \
+    X(Send)                 \
     X(Wait)                 \
     X(Win_create)           \
     X(Win_fence)            \
@@ -101,7 +106,7 @@ struct part {
     size_t goal_count;
 };
 
-extern const struct part rma_part, coll_part, shmem_part;
+extern const struct part rma_part, coll_part, bsend_part, shmem_part;
 
 /* shmem.c: whether there is something to measure. */
 bool shmem_is_here(void);

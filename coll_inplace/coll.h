@@ -16,6 +16,7 @@ enum coll_error {
     COLL_TRUNCATE = 1,    /* more data came than there is room for; what fits is there */
     COLL_UNREACHABLE = 2, /* the kernel no longer lets us read another rank's memory */
     COLL_LEFT = 4,        /* nothing was done: all ranks leave it to the host */
+    COLL_NO_MEMORY = 8,   /* a result is missing */
 };
 
 /* One block a rank in a buffer. */

@@ -86,6 +86,24 @@ struct team *team_prepare(uint32_t size, uint32_t rank, const int *members,
     return team;
 }
 
+struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, const int *others,
+                                  struct team_offer *offer)
+{
+    *offer = (struct team_offer){.reason = REASON_COUNT,
+                                 .reaches = reaches(node_member((uint32_t)others[rank % size]))};
+    struct team *team = make(size, rank);
+    struct row *row = team ? make_row() : NULL;
+    if (!row) {
+        offer->reason = REASON_NO_MEMORY;
+        return team;
+    }
+    offer->row = position_of(row);
+    team->group = group;
+    team->mine = row;
+    team->reaches = offer->reaches;
+    return team;
+}
+
 void team_withdraw(struct team *team, const struct team_offer *offer)
 {
     free_row(at_position(offer->row));
@@ -99,12 +117,15 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
     for (uint32_t r = 0; r < size; r++)
         if (offers[r].reason != REASON_COUNT)
             return (enum reason)offers[r].reason;
-    team->reaches = true;
-    for (uint32_t r = 0; r < size; r++)
+    if (!team->group)
+        team->reaches = true;
+    for (uint32_t r = 0; r < size; r++) {
         team->reaches &= offers[r].reaches;
-    team->common = at_position(offers[0].common);
-    for (uint32_t r = 0; r < size; r++)
         team->row[r] = at_position(offers[r].row);
+    }
+    if (team->group)
+        return REASON_COUNT;
+    team->common = at_position(offers[0].common);
     team->mine = team->row[team->rank];
     team->barrier =
         (struct barrier){.flags = team->common->flags, .rank = team->rank, .size = size};
@@ -125,11 +146,14 @@ static pthread_mutex_t left_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void team_leave(struct team *team)
 {
-    if (team->size == 1) {
+    if (team->size == 1 && !team->group) {
         free(team);
         return;
     }
-    atomic_fetch_add_explicit(&team->common->departed, 1, memory_order_acq_rel);
+    for (uint32_t r = 0; r < team->size && team->group; r++)
+        atomic_fetch_add_explicit(&team->row[r]->departed, 1, memory_order_acq_rel);
+    if (!team->group)
+        atomic_fetch_add_explicit(&team->common->departed, 1, memory_order_acq_rel);
     pthread_mutex_lock(&left_mutex);
     team->next = left;
     left = team;
@@ -151,16 +175,25 @@ static void release(struct team *t, bool all)
     }
 }
 
+/* Who reads our row has left. */
+static bool is_unread(const struct team *t)
+{
+    const _Atomic uint32_t *departed = t->group ? &t->mine->departed : &t->common->departed;
+    return atomic_load_explicit(departed, memory_order_acquire) == t->size;
+}
+
 /* Whether nothing of it is ours to keep any longer. Rank 0 keeps what is common until the others
  * have looked at it for the last time. */
 static bool reaped(struct team *t)
 {
     if (t->mine) {
-        if (atomic_load_explicit(&t->common->departed, memory_order_acquire) < t->size)
+        if (!is_unread(t))
             return false;
         release(t, true);
         free_row(t->mine);
         t->mine = NULL;
+        if (t->group)
+            return true;
         if (t->rank) {
             atomic_fetch_add_explicit(&t->common->released, 1, memory_order_release);
             return true;
@@ -193,7 +226,7 @@ void team_await_all(struct team *t, uint32_t op)
 {
     uint32_t least = t->op;
     for (uint32_t r = 0; r < t->size; r++)
-        if (r != t->rank) {
+        if (t->row[r] != t->mine) {
             sync_await(&t->row[r]->done, op);
             uint32_t done = sync_load(&t->row[r]->done);
             least = sync_reached(done, least) ? least : done;

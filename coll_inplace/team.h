@@ -25,6 +25,10 @@
  * What is decided from facts that only one rank knows (where its buffer lies, how long its part of
  * a v-variant is) is in its post, and the others follow it (H13).
  *
+ * The two groups of an intercommunicator move data only from one to the other, so there the team of
+ * a rank has the rows of the other group alone: they are its readers and those that it reads
+ * (inter.h).
+ *
  * A rank that dies ends the job. One that runs ahead meets posts that are not free yet, and waits.
  * One that never comes keeps the others waiting inside sync_wait(), which gives the host progress.
  */
@@ -78,8 +82,9 @@ struct row {
     _Alignas(LINE) struct sync_word consumed; /* the same, by whom they are meant for */
     struct joint joint;
     struct post post[TEAM_POSTS];
-    uint64_t cells; /* where they are, from the row */
-    int32_t pid;    /* of its owner */
+    uint64_t cells;            /* where they are, from the row */
+    int32_t pid;               /* of its owner */
+    _Atomic uint32_t departed; /* between groups: readers that have freed the communicator */
 };
 
 /* In rank 0's slice, for all. */
@@ -90,11 +95,12 @@ struct team_common {
 };
 
 struct team {
-    uint32_t size, rank;
-    bool reaches;       /* all can read each other's private memory */
-    uint32_t op;        /* the last one begun */
-    uint32_t published; /* what our `done` says */
-    uint32_t all_done;  /* up to here, as far as we know */
+    uint32_t size, rank; /* between groups: how many rows there are, our rank in our group */
+    uint32_t group;      /* between groups: how many we are; else 0 */
+    bool reaches;        /* all can read each other's private memory */
+    uint32_t op;         /* the last one begun */
+    uint32_t published;  /* what our `done` says */
+    uint32_t all_done;   /* up to here, as far as we know */
     struct barrier barrier;
     struct team_common *common;
     struct row *mine;
@@ -116,8 +122,12 @@ struct team_offer {
 struct team *team_prepare(uint32_t size, uint32_t rank, const int *members,
                           struct team_offer *offer);
 
-/* With the offers of all ranks: REASON_COUNT and the team is ready, or why it cannot be, the same
- * on all ranks. */
+/* The same between groups: ours, and another one of `size` ranks, who are these members. */
+struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, const int *others,
+                                  struct team_offer *offer);
+
+/* With the offers of all ranks (between groups: of the other one): REASON_COUNT and the team is
+ * ready, or why it cannot be, the same on all ranks. */
 enum reason team_settle(struct team *team, const struct team_offer *offers, uint32_t size);
 
 /* What came to nothing. */

@@ -1,6 +1,7 @@
 #include "core/stats.h"
 
 #include "core/config.h"
+#include "core/thread.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static _Atomic uint64_t windows_fast, windows_deferred[REASON_COUNT];
 
 uint64_t stats_defer(unsigned call, enum reason reason)
 {
-    return atomic_fetch_add_explicit(&deferred[call][reason], 1, memory_order_relaxed) + 1;
+    return thread_add(&deferred[call][reason], 1);
 }
 
 uint64_t stats_window(bool is_fast, enum reason reason)

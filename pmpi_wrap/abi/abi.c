@@ -15,6 +15,11 @@ void *host_variable(const char *name)
     return address ? address : dlsym(library, name);
 }
 
+bool host_has(const char *name)
+{
+    return host_function(library, "PMPI_", name);
+}
+
 static bool is_here(void *here, const char *version)
 {
 #if defined(OPEN_MPI)

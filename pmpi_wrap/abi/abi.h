@@ -52,6 +52,23 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #define HOST_REFUSES_ALIASES(call) true
 #endif
 
+/* Whether a persistent buffered request may be left to the host. Open MPI 4.1 sends from the second
+ * start on whatever lies at the place in the buffer that the first one had. (MPICH needs no help,
+ * and could have none: its persistent requests to MPI_PROC_NULL never become active.) */
+#if defined(OPEN_MPI)
+#define HOST_REPEATS_BSEND false
+#else
+#define HOST_REPEATS_BSEND true
+#endif
+
+/* The shortest buffered send of which the receiver reads the sender's memory itself; up to here
+ * hosts hand on a copy, and we have nothing better. */
+#if defined(OPEN_MPI)
+#define BSEND_MIN ((size_t)4 << 10)
+#else
+#define BSEND_MIN ((size_t)12 << 10)
+#endif
+
 /* The functions of the host that we use besides those we intercept; the second list where the host
  * has them. */
 #define HOST_HELPERS(X)      \
@@ -61,6 +78,8 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
     X(Comm_get_errhandler)   \
     X(Comm_group)            \
     X(Comm_rank)             \
+    X(Comm_remote_group)     \
+    X(Comm_remote_size)      \
     X(Comm_set_errhandler)   \
     X(Comm_size)             \
     X(Comm_split)            \
@@ -80,7 +99,9 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
     X(Reduce_local)          \
     X(Request_get_status)    \
     X(Send)                  \
+    X(Send_init)             \
     X(Test)                  \
+    X(Type_dup)              \
     X(Type_get_contents)     \
     X(Type_get_envelope)     \
     X(Type_get_extent)       \
@@ -112,6 +133,9 @@ struct host_functions {
 };
 
 extern struct host_functions host;
+
+/* Whether the host has a call that our headers need not know: "Buffer_flush". */
+bool host_has(const char *name);
 
 /* Handles that fast calls compare with or pass on: looking one up by name takes its time. */
 struct constants {
@@ -204,12 +228,17 @@ bool host_combines(MPI_Datatype type, MPI_Op op);
 struct survey {
     int size, rank;
     int *members; /* of the node, by rank in the communicator; NULL where they do not matter */
+    int others;   /* of an intercommunicator: ranks of the other group */
 };
 
 /* May something on this communicator be fast, of up to `most` ranks? The same answer on all its
  * ranks (H13): it depends on the communicator and on what the node's ranks settled together. The
  * caller frees s->members. */
 enum reason survey_comm(MPI_Comm comm, int most, struct survey *s);
+
+/* The same of an intercommunicator, whose groups may each have so many; s->members are of the other
+ * group, and s->others their number. */
+enum reason survey_across(MPI_Comm comm, int most, struct survey *s);
 
 /* A buffer may be on a GPU, and we could not tell: the host can (H7). */
 bool gpu_runtime_loaded(void);

@@ -1,94 +1,11 @@
-#include "pmpi_wrap/abi/coll.h"
-
-#include "coll_inplace/coll.h"
+#include "pmpi_wrap/abi/across.h"
+#include "pmpi_wrap/abi/arguments.h"
 #include "pmpi_wrap/abi/reduction.h"
 
-#include <stdlib.h>
-
-/* False: wrong, or more than there can be. */
-static bool translate(struct data d, struct buffer *b)
-{
-    size_t bytes;
-    *b = (struct buffer){(char *)d.at, typemap_of(d.type), (size_t)d.count};
-    return d.count >= 0 && b->map && buffer_bytes(*b, &bytes);
-}
-
-enum { TYPES_ON_STACK = 32 };
-
-/* The typemaps of the w kind, and room for a few of them. */
-struct maps {
-    const struct typemap **map, *few[TYPES_ON_STACK];
-};
-
-static void free_maps(struct maps *maps)
-{
-    if (maps->map != maps->few)
-        free(maps->map);
-}
-
-static bool blocks_are_good(const struct blocks *b, uint32_t size)
-{
-    size_t bytes;
-    for (uint32_t r = 0; r < size; r++) {
-        const struct typemap *map = b->maps ? b->maps[r] : b->map;
-        if (!map || (b->counts && blocks_number(b, b->counts, r) < 0) ||
-            !buffer_bytes(block_of(b, r), &bytes))
-            return false;
-    }
-    return true;
-}
-
-/* The maps of the w kind. False: no memory. */
-static bool find_maps(const struct all *a, uint32_t size, struct maps *maps)
-{
-    if (size > TYPES_ON_STACK)
-        maps->map = malloc(size * sizeof *maps->map);
-    for (uint32_t r = 0; maps->map && r < size; r++)
-        maps->map[r] = typemap_of(a->types[r]);
-    return maps->map;
-}
-
-/* False: wrong. With true the caller frees the maps. */
-static bool translate_all(const struct all *a, uint32_t size, struct blocks *b, struct maps *maps)
-{
-    size_t bytes;
-    maps->map = maps->few;
-    *b = (struct blocks){.at = (char *)a->at,
-                         .count = (size_t)a->count,
-                         .counts = a->counts,
-                         .displs = a->displs,
-                         .wide = a->wide};
-    if (!a->types)
-        b->map = typemap_of(a->type);
-    else if (find_maps(a, size, maps))
-        b->maps = maps->map;
-    else
-        return false;
-    /* Without counts of their own all blocks are as good as one. */
-    bool good = a->counts ? a->displs && blocks_are_good(b, size)
-                          : b->map && a->count >= 0 && buffer_bytes(block_of(b, 0), &bytes);
-    if (!good)
-        free_maps(maps);
-    return good;
-}
-
-/* ---- ends of calls ---- */
-
-/* The host will judge. */
-static COLD int not_ours(enum call call, enum reason reason)
+COLD int not_ours(enum call call, enum reason reason)
 {
     deferred(call, reason);
     return TO_HOST;
-}
-
-static int done(enum call call, MPI_Comm comm, enum coll_error error, size_t bytes)
-{
-    if (UNLIKELY(error & COLL_LEFT))
-        return not_ours(call, REASON_NO_MEMORY);
-    thread_count(thread_self(), call, bytes);
-    if (LIKELY(error == COLL_OK))
-        return MPI_SUCCESS;
-    return report_on_comm(comm, error & COLL_UNREACHABLE ? MPI_ERR_OTHER : MPI_ERR_TRUNCATE);
 }
 
 static bool is_root(const struct team *t, int root)
@@ -101,8 +18,10 @@ static bool is_root(const struct team *t, int root)
 int accel_Barrier(MPI_Comm comm)
 {
     struct team *t = team_for(comm, CALL_Barrier, true);
-    if (UNLIKELY(!t))
-        return comm_used(comm, host.Barrier(comm));
+    if (UNLIKELY(!t)) {
+        int result = across_barrier(comm);
+        return result != TO_HOST ? result : comm_used(comm, host.Barrier(comm));
+    }
     coll_barrier(t);
     return done(CALL_Barrier, comm, COLL_OK, 0);
 }
@@ -112,7 +31,7 @@ int do_bcast(enum call call, struct data d, int root, MPI_Comm comm)
     struct team *t = team_for(comm, call, false);
     struct buffer b;
     if (UNLIKELY(!t))
-        return TO_HOST;
+        return across_bcast(call, d, root, comm);
     if (UNLIKELY((uint32_t)root >= t->size) || UNLIKELY(!translate(d, &b)))
         return not_ours(call, REASON_ARGUMENTS);
     return done(call, comm, coll_bcast(t, b, (uint32_t)root), bytes_of(b));
@@ -126,7 +45,7 @@ int do_gather(enum call call, struct data from, const struct all *to, int root, 
     struct maps maps;
     maps.map = maps.few; /* and no more: the others would be cleared at every call */
     if (!t)
-        return TO_HOST;
+        return across_gather(call, from, to, root, comm);
     if ((uint32_t)root >= t->size)
         return not_ours(call, REASON_ARGUMENTS);
     bool in_place = from.at == MPI_IN_PLACE && is_root(t, root);
@@ -148,7 +67,7 @@ int do_scatter(enum call call, const struct all *from, struct data to, int root,
     struct maps maps;
     maps.map = maps.few; /* and no more: the others would be cleared at every call */
     if (!t)
-        return TO_HOST;
+        return across_scatter(call, from, to, root, comm);
     if ((uint32_t)root >= t->size)
         return not_ours(call, REASON_ARGUMENTS);
     bool in_place = to.at == MPI_IN_PLACE && is_root(t, root);
@@ -168,7 +87,7 @@ int do_allgather(enum call call, struct data from, const struct all *to, MPI_Com
     struct blocks all;
     struct maps maps;
     if (!t)
-        return TO_HOST;
+        return across_allgather(call, from, to, comm);
     bool in_place = from.at == MPI_IN_PLACE;
     if (!in_place && !translate(from, &mine))
         return not_ours(call, REASON_ARGUMENTS);
@@ -181,21 +100,13 @@ int do_allgather(enum call call, struct data from, const struct all *to, MPI_Com
     return result;
 }
 
-static size_t bytes_of_all(const struct team *t, const struct blocks *all)
-{
-    size_t bytes = 0;
-    for (uint32_t r = 0; r < t->size; r++)
-        bytes += bytes_of(block_of(all, r));
-    return bytes;
-}
-
 int do_alltoall(enum call call, const struct all *from, const struct all *to, MPI_Comm comm)
 {
     struct team *t = team_for(comm, call, true);
     struct blocks out, in;
     struct maps out_maps, in_maps;
     if (!t)
-        return TO_HOST;
+        return across_alltoall(call, from, to, comm);
     bool in_place = from->at == MPI_IN_PLACE;
     if (!translate_all(to, t->size, &in, &in_maps))
         return not_ours(call, REASON_ARGUMENTS);
@@ -239,7 +150,7 @@ int do_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm
     struct reducer red;
     struct buffer from, to;
     if (!t)
-        return TO_HOST;
+        return across_reduce(call, r, root, comm);
     if ((uint32_t)root >= t->size)
         return not_ours(call, REASON_ARGUMENTS);
     if (!translate_reduction(call, r, t, is_root(t, root), &red, &from, &to))
@@ -255,7 +166,9 @@ int do_allreduce(enum call call, const struct reduction *r, MPI_Comm comm)
     struct team *t = team_for(comm, call, true);
     struct reducer red;
     struct buffer from, to;
-    if (UNLIKELY(!t) || UNLIKELY(!translate_reduction(call, r, t, true, &red, &from, &to)))
+    if (UNLIKELY(!t))
+        return across_allreduce(call, r, comm);
+    if (UNLIKELY(!translate_reduction(call, r, t, true, &red, &from, &to)))
         return TO_HOST;
     enum coll_error error = coll_allreduce(t, &red, from, to);
     int result = done(call, comm, error, bytes_of(from));
@@ -268,7 +181,9 @@ int do_scan(enum call call, const struct reduction *r, bool exclusive, MPI_Comm 
     struct team *t = team_for(comm, call, false);
     struct reducer red;
     struct buffer from, to;
-    if (!t || !translate_reduction(call, r, t, true, &red, &from, &to))
+    if (!t)
+        return across_none(call, comm);
+    if (!translate_reduction(call, r, t, true, &red, &from, &to))
         return TO_HOST;
     enum coll_error error = coll_scan(t, &red, from, to, exclusive);
     int result = done(call, comm, error, bytes_of(from));
@@ -283,7 +198,7 @@ int do_reduce_scatter(enum call call, struct reduction r, struct all shares, MPI
     struct reducer red;
     struct buffer from, to;
     if (!t)
-        return TO_HOST;
+        return across_reduce_scatter(call, r, shares, comm);
     struct blocks blocks = {.map = typemap_of(r.type),
                             .count = (size_t)shares.count,
                             .counts = shares.counts,

@@ -1,6 +1,7 @@
 #include "pmpi_wrap/abi/comm.h"
 
 #include "core/config.h"
+#include "pmpi_wrap/abi/bsend.h"
 
 #include <stdlib.h>
 
@@ -23,6 +24,8 @@ int report_on_comm(MPI_Comm comm, int error_class)
 
 static void discard(struct communicator *c)
 {
+    if (c->team || c->across)
+        team_leave(c->team ? c->team : c->across);
     free(c->members);
     free(c->offers);
     free(c);
@@ -36,26 +39,41 @@ static void note_exchange(struct communicator *c)
     pthread_mutex_unlock(&mutex);
 }
 
-static void begin(MPI_Comm comm, struct communicator *c)
+static uint32_t number_of_offers(const struct communicator *c)
 {
-    c->offers = malloc((size_t)c->size * sizeof *c->offers);
-    if (!c->offers)
-        abort(); /* the others will wait for us, and the host would not get further either */
+    return (uint32_t)(c->others ? c->others : c->size);
+}
+
+static void prepare(struct communicator *c)
+{
+    uint32_t rank = (uint32_t)c->rank, size = (uint32_t)c->size, others = (uint32_t)c->others;
     team_reap();
-    c->prepared = team_prepare((uint32_t)c->size, (uint32_t)c->rank, c->members, &c->mine);
+    c->prepared = others ? team_prepare_between(size, rank, others, c->members, &c->mine)
+                         : team_prepare(size, rank, c->members, &c->mine);
     free(c->members);
     c->members = NULL;
     if (gpu_runtime_loaded())
         c->mine.reason = REASON_GPU;
+}
+
+static void give_up(struct communicator *c, enum reason reason)
+{
+    team_withdraw(c->prepared, &c->mine);
+    c->prepared = NULL;
+    c->reason = reason;
+}
+
+static void begin(MPI_Comm comm, struct communicator *c, const struct team_offer *say)
+{
     enter_host();
-    int result = host.Iallgather(&c->mine, sizeof c->mine, MPI_BYTE, c->offers, sizeof c->mine,
-                                 MPI_BYTE, comm, &c->request);
+    int result = host.Iallgather(say, sizeof *say, MPI_BYTE, c->offers, sizeof *say, MPI_BYTE, comm,
+                                 &c->request);
     leave_host();
     if (result != MPI_SUCCESS) {
-        team_withdraw(c->prepared, &c->mine);
-        c->reason = REASON_NO_MEMORY;
+        give_up(c, REASON_NO_MEMORY);
         return;
     }
+    c->most = c->calls + CALLS_DURING;
     c->exchanging = true;
     note_exchange(c);
 }
@@ -70,25 +88,52 @@ static void forget_exchange(struct communicator *c)
     pthread_mutex_unlock(&mutex);
 }
 
-/* It is on no list. */
-static void conclude(struct communicator *c)
+/* What the ranks agree on, or between groups what the other one's ranks do. */
+static enum reason agreed(struct communicator *c)
+{
+    if (c->mine.reason != REASON_COUNT)
+        return (enum reason)c->mine.reason;
+    return team_settle(c->prepared, c->offers, number_of_offers(c));
+}
+
+/* The exchange has ended, and it is on no list. True: the groups have still to answer. */
+static bool conclude(struct communicator *c)
 {
     host.Wait(&c->request, MPI_STATUS_IGNORE);
     c->exchanging = false;
-    c->reason = team_settle(c->prepared, c->offers, (uint32_t)c->size);
-    if (c->reason == REASON_COUNT)
-        c->team = c->prepared;
-    else
-        team_withdraw(c->prepared, &c->mine);
-    c->prepared = NULL;
+    bool answered = c->answering;
+    enum reason reason = answered ? (enum reason)c->answer.reason : agreed(c);
+    if (c->others && !answered && !c->freed) {
+        c->answering = true;
+        c->answer.reason = reason;
+        return true;
+    }
+    if (answered && reason == REASON_COUNT)
+        reason = (enum reason)c->offers[0].reason;
+    if (c->others && !answered)
+        reason = REASON_NOT_READY;
     free(c->offers);
     c->offers = NULL;
+    if (reason != REASON_COUNT) {
+        give_up(c, reason);
+        return false;
+    }
+    *(c->others ? &c->across : &c->team) = c->prepared;
+    c->prepared = NULL;
+    c->reason = REASON_COUNT;
+    return false;
 }
 
-static void complete(struct communicator *c)
+static void complete(MPI_Comm comm, struct communicator *c, bool synchronises)
 {
     forget_exchange(c);
-    conclude(c);
+    if (!conclude(c))
+        return;
+    begin(comm, c, &c->answer);
+    if (c->exchanging && synchronises) {
+        forget_exchange(c);
+        conclude(c);
+    }
 }
 
 /* Off the list: the freed communicators, which from now on no other thread sees; or all. */
@@ -125,11 +170,8 @@ static void sweep(bool all)
             continue;
         }
         conclude(c);
-        if (c->freed) {
-            if (c->team)
-                team_leave(c->team);
+        if (c->freed)
             discard(c);
-        }
     }
 }
 
@@ -142,12 +184,15 @@ static struct communicator *meet(MPI_Comm comm)
     if (!c)
         abort();
     c->reason = config.coll ? survey_comm(comm, TEAM_RANKS_MAX, &s) : REASON_OFF;
+    if (c->reason == REASON_INTERCOMM)
+        c->reason = survey_across(comm, TEAM_RANKS_MAX, &s);
     c->members = s.members;
     if (c->reason == REASON_COUNT) {
         c->reason = REASON_NOT_READY;
         c->size = s.size;
         c->rank = s.rank;
-        if (s.size == 1)
+        c->others = s.others;
+        if (s.size == 1 && !s.others)
             c->team = team_alone();
     }
     if (!registry_add(&communicators, BITS(comm), c, 0))
@@ -163,57 +208,74 @@ COLD struct team *team_not_yet(MPI_Comm comm, enum call call, bool synchronises)
     }
     struct entry *e = registry_find(&communicators, BITS(comm));
     struct communicator *c = e ? e->object : meet(comm);
-    if (c->exchanging && (synchronises || c->calls == CALLS_BEFORE + CALLS_DURING))
-        complete(c);
-    if (!c->team)
+    if (c->exchanging && (synchronises || c->calls == c->most))
+        complete(comm, c, synchronises);
+    if (!c->team && !c->across)
         deferred(call, c->reason);
     return c->team;
+}
+
+struct team *team_across(MPI_Comm comm)
+{
+    struct entry *e = inside_host() ? NULL : registry_find(&communicators, BITS(comm));
+    return e ? ((struct communicator *)e->object)->across : NULL;
 }
 
 int comm_used(MPI_Comm comm, int result)
 {
     struct entry *e = result == MPI_SUCCESS ? registry_find(&communicators, BITS(comm)) : NULL;
     struct communicator *c = e ? e->object : NULL;
-    if (!c || c->reason != REASON_NOT_READY || c->size == 1 || inside_host())
+    if (!c || c->reason != REASON_NOT_READY || c->team || inside_host())
         return result;
     if (++c->calls == CALLS_BEFORE) {
         sweep(false);
-        begin(comm, c);
+        c->offers = malloc(number_of_offers(c) * sizeof *c->offers);
+        if (!c->offers)
+            abort(); /* the others will wait for us, and the host would not get further either */
+        prepare(c);
+        begin(comm, c, &c->mine);
     }
     return result;
 }
 
 /* ---- freeing ---- */
 
-/* Before the host does: it may give the handle to another thread's communicator at once. */
-static void forget(const MPI_Comm *comm)
+/* Before the host frees it: it may give the handle to another thread's communicator at once. NULL:
+ * not known. */
+static struct communicator *removed(const MPI_Comm *comm)
 {
     if (!comm || *comm == MPI_COMM_NULL || *comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF ||
         inside_host())
-        return;
-    struct communicator *c = registry_remove(&communicators, BITS(*comm));
-    if (!c)
-        return;
-    if (c->exchanging) {
-        pthread_mutex_lock(&mutex);
-        c->freed = true; /* from now on it is whose who sweeps */
-        pthread_mutex_unlock(&mutex);
-        return;
-    }
-    if (c->team)
-        team_leave(c->team);
-    discard(c);
+        return NULL;
+    return registry_remove(&communicators, BITS(*comm));
 }
 
 int accel_Comm_free(MPI_Comm *comm)
 {
-    forget(comm);
+    bsend_forget(comm);
+    struct communicator *c = removed(comm);
+    if (c && c->exchanging) {
+        pthread_mutex_lock(&mutex);
+        c->freed = true; /* from now on it is whose who sweeps */
+        pthread_mutex_unlock(&mutex);
+    } else if (c) {
+        discard(c);
+    }
     return host.Comm_free(comm);
 }
 
+/* The host waits for what is under way, also for us to ask whether it has ended. */
 int accel_Comm_disconnect(MPI_Comm *comm)
 {
-    forget(comm);
+    bsend_drain(comm);
+    struct communicator *c = removed(comm);
+    if (c && c->exchanging) {
+        forget_exchange(c);
+        c->freed = true;
+        conclude(c);
+    }
+    if (c)
+        discard(c);
     return host.Comm_disconnect(comm);
 }
 

@@ -8,6 +8,10 @@
  * (One that the host refuses may be the call of one rank alone.) Whether there is one at all
  * depends on what survey_comm() says, the same on all ranks.
  *
+ * Between the groups of an intercommunicator the host's allgather tells each only what the other
+ * one offers. So a second one follows where the first ends, in which each group answers; it ends in
+ * the same way.
+ *
  * Freeing a communicator waits for nobody. An exchange that is still under way then is ended when
  * the process next looks, at MPI_Finalize at the latest; so is the memory of a team that slower
  * ranks still use.
@@ -19,15 +23,18 @@
 #include "pmpi_wrap/abi/abi.h"
 
 struct communicator {
-    struct team *team;  /* NULL: not fast, or not yet */
-    enum reason reason; /* then: why */
-    uint32_t calls;     /* that the host has done, until there is a team */
+    struct team *team;   /* NULL: not fast, or not yet */
+    struct team *across; /* the same of an intercommunicator */
+    enum reason reason;  /* with neither: why */
+    uint32_t calls;      /* that the host has done, until there is a team */
+    uint32_t most;       /* after so many an exchange under way ends in any case */
     struct team *prepared;
-    struct team_offer mine, *offers;
+    struct team_offer mine, answer, *offers;
     MPI_Request request; /* of the exchange */
-    bool exchanging, freed;
+    bool exchanging, answering, freed;
     int size, rank;
-    int *members;              /* of the node */
+    int others;                /* of an intercommunicator: ranks of the other group; else 0 */
+    int *members;              /* of the node; of an intercommunicator: the others */
     struct communicator *next; /* among those whose exchange is under way */
 };
 
@@ -45,6 +52,9 @@ HOT_INLINE struct team *team_for(MPI_Comm comm, enum call call, bool synchronise
         return c->team;
     return team_not_yet(comm, call, synchronises);
 }
+
+/* The team of an intercommunicator, where team_for() has just found none. */
+struct team *team_across(MPI_Comm comm);
 
 /* The host has done a collective call. Returns the result. */
 int comm_used(MPI_Comm comm, int result);

@@ -5,6 +5,7 @@
 #include "alloc/symmetric.h"
 #include "core/config.h"
 #include "pmpi_wrap/abi/abi.h"
+#include "pmpi_wrap/abi/bsend.h"
 #include "pmpi_wrap/abi/comm.h"
 #include "pmpi_wrap/abi/rma.h"
 
@@ -185,6 +186,7 @@ static void print_stats(void)
 
 int accel_Finalize(void)
 {
+    bsend_close();
     symmetric_close();
     comms_close();
     publish();

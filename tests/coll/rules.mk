@@ -5,7 +5,11 @@ define coll_test_rules
 TESTS_COLL_$(1) := $$(patsubst tests/coll/%.c,%,$$(wildcard tests/coll/*.c))
 build/test/$(1)/%: tests/coll/%.c $$(wildcard tests/coll/*.h) $$(TEST_HEADERS) build/config.mk
 	@mkdir -p $$(@D)
-	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread
+	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread -ldl
+TESTS_COLL_$(1) += gpu/libcuda.so.1
+build/test/$(1)/gpu/libcuda.so.1: tests/coll/gpu/cuda.c
+	@mkdir -p $$(@D)
+	$$(call show,CC,$$<)$$(CC) -shared -fPIC -Wl,-soname,libcuda.so.1 $$< -o $$@
 ifneq ($$(wildcard $$(subst mpicc,mpicxx,$$(MPICC_$(1)))),)
 TESTS_COLL_$(1) += coll_cxx
 build/test/$(1)/coll_cxx: tests/coll/coll_cxx.cpp tests/cxx/test.hpp build/config.mk

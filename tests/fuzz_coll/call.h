@@ -86,7 +86,11 @@ struct side {
 struct user_op;
 struct call {
     uint64_t seed;
-    int id, size, rank, root;
+    int id, root;
+    int rank;           /* ours; between two groups ranks count through both */
+    int first, size;    /* the ranks that we exchange with: between groups the other one */
+    int own_first, own; /* our group */
+    bool inter;
     enum collective collective;
     const struct form *form;
     bool asks_in_place, in_place; /* whoever may, does; it is done here */
@@ -126,6 +130,15 @@ long host_most_derived(const struct call *c);
 
 void call_invent(struct call *c, const struct profile *p);
 void call_print(const struct call *c, char *text, size_t room);
+
+/* The root as MPI wants it named. */
+int root_argument(const struct call *c);
+
+/* The rank that block i of a side is from, or for. */
+static inline int rank_of_block(const struct call *c, enum shape shape, int i)
+{
+    return i + (shape == JOINED ? c->own_first : c->first);
+}
 
 /* Units that rank `from` sends to rank `to`. */
 long units(const struct call *c, int from, int to);

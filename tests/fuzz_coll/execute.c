@@ -39,6 +39,11 @@ void args_open(struct call *c, struct args *send, struct args *receive, void *ru
     bool no_send = c->send.shape == NOTHING, no_receive = c->receive.shape == NOTHING;
     *send = no_send ? rubbish_args(c, rubbish) : args_of(&c->send);
     *receive = no_receive ? rubbish_args(c, rubbish) : args_of(&c->receive);
+    if (c->inter && no_send && !no_receive && c->form->reduces) { /* at the root */
+        void *at = send->at;
+        *send = *receive;
+        send->at = at;
+    }
     if (!c->in_place)
         return;
     if (no_receive)

@@ -36,6 +36,14 @@ static MPI_Op op_of(const struct call *c)
 #define RECEIVE_W r->at, received, receive_at, r->types
 #define REDUCED   s->at, r->at, s->count, s->type, op_of(c)
 
+int root_argument(const struct call *c)
+{
+    bool among_us = c->root >= c->own_first && c->root < c->own_first + c->own;
+    if (!c->inter)
+        return c->root;
+    return c->rank == c->root ? MPI_ROOT : among_us ? MPI_PROC_NULL : c->root - c->first;
+}
+
 static int execute_Barrier(const struct call *c, struct args *s, struct args *r, MPI_Comm comm)
 {
     (void)c, (void)s, (void)r;
@@ -47,21 +55,21 @@ static int execute_Bcast(const struct call *c, struct args *s, struct args *r, M
     const struct args *a = c->rank == c->root ? s : r;
 #if MPI_VERSION >= 4
     if (c->large)
-        return MPI_Bcast_c(a->at, a->count, a->type, c->root, comm);
+        return MPI_Bcast_c(a->at, a->count, a->type, root_argument(c), comm);
 #endif
-    return MPI_Bcast(a->at, (int)a->count, a->type, c->root, comm);
+    return MPI_Bcast(a->at, (int)a->count, a->type, root_argument(c), comm);
 }
 
-EXECUTE(Gather, SEND, RECEIVE, c->root, comm)
-EXECUTE(Gatherv, SEND, RECEIVE_V, c->root, comm)
-EXECUTE(Scatter, SEND, RECEIVE, c->root, comm)
-EXECUTE(Scatterv, SEND_V, RECEIVE, c->root, comm)
+EXECUTE(Gather, SEND, RECEIVE, root_argument(c), comm)
+EXECUTE(Gatherv, SEND, RECEIVE_V, root_argument(c), comm)
+EXECUTE(Scatter, SEND, RECEIVE, root_argument(c), comm)
+EXECUTE(Scatterv, SEND_V, RECEIVE, root_argument(c), comm)
 EXECUTE(Allgather, SEND, RECEIVE, comm)
 EXECUTE(Allgatherv, SEND, RECEIVE_V, comm)
 EXECUTE(Alltoall, SEND, RECEIVE, comm)
 EXECUTE(Alltoallv, SEND_V, RECEIVE_V, comm)
 EXECUTE(Alltoallw, SEND_W, RECEIVE_W, comm)
-EXECUTE(Reduce, REDUCED, c->root, comm)
+EXECUTE(Reduce, REDUCED, root_argument(c), comm)
 EXECUTE(Allreduce, REDUCED, comm)
 EXECUTE(Reduce_scatter, s->at, r->at, sent, s->type, op_of(c), comm)
 EXECUTE(Reduce_scatter_block, REDUCED, comm)

@@ -25,10 +25,27 @@ static long message_size(struct rng *r, long element, long most)
     return size < most ? size : between(r, 0, most);
 }
 
+/* Between groups the parts that the ranks of one get are as long together as those of the other. */
+static long joined_units(const struct call *c, int to)
+{
+    bool ours = to >= c->own_first && to < c->own_first + c->own;
+    int first = ours ? c->own_first : c->first, mine = ours ? c->own : c->size;
+    int others = ours ? c->size : c->own;
+    if (c->form->spread == NEITHER)
+        return c->units * others;
+    long left = c->units * (mine > others ? mine : others);
+    for (int r = first; r < to; r++)
+        left -= joined_units(c, r);
+    struct rng r = rng_for(c->seed, (uint64_t)(AMOUNT + to));
+    return to == first + mine - 1 ? left : chance(&r, 25) ? 0 : between(&r, 0, c->units);
+}
+
 long units(const struct call *c, int from, int to)
 {
     static const int apart = RANKS_MAX + 1; /* no rank */
     int low = from < to ? from : to, high = from + to - low;
+    if (c->inter && c->form->send[0] == JOINED)
+        return joined_units(c, to);
     if (c->form->spread == NEITHER)
         return c->units;
     if (c->form->spread == SENDER)
@@ -134,22 +151,23 @@ static void agree(struct call *c, const struct profile *p)
 {
     struct rng r = rng_for(c->seed, SHARED);
     const struct form *form = c->form;
-    c->root = form->rooted ? (int)below(&r, c->size) : 0;
+    int ranks = c->inter ? c->own + c->size : c->size;
+    c->root = form->rooted ? (int)below(&r, ranks) : 0;
     if (form->reduces)
         pick_op(c, &r, p);
     else
         pick_unit(c, &r, p);
     bool many = form->send[0] > ONE || form->receive[0] > ONE;
-    long element = packed_bytes(c, 1), most = p->most / (many ? c->size : 1);
+    long element = packed_bytes(c, 1), most = p->most / (many ? ranks : 1);
     c->most_derived = p->tame ? host_most_derived(c) : 400000;
     if (c->unit.parts > 1 && !c->user)
         most = c->most_derived < most ? c->most_derived : most;
     long size = message_size(&r, element, most);
     if (many && chance(&r, 50)) /* the size of all together */
-        size /= c->size;
+        size /= ranks;
     c->step = form->spread == NEITHER ? 1 : between(&r, 1, 4);
     c->units = round_up_to(size / element, c->step);
-    c->asks_in_place = form->in_place != NOBODY && chance(&r, p->in_place);
+    c->asks_in_place = form->in_place != NOBODY && chance(&r, p->in_place) && !c->inter;
     c->in_place = c->asks_in_place && (form->in_place == EVERYBODY || c->rank == c->root);
 }
 
@@ -270,7 +288,7 @@ static bool try_side(struct call *c, const struct profile *p, struct rng *r, str
     bool plain = true, odd = false;
     for (int i = 0; i < side->blocks; i++) {
         struct block *b = &side->block[i];
-        int peer = side->shape == ONE ? c->root : i;
+        int peer = side->shape == ONE ? c->root : rank_of_block(c, side->shape, i);
         long n = sends ? units(c, c->rank, peer) : units(c, peer, c->rank);
         if (side->shape == TYPED || !common)
             common = pick_layout(
@@ -294,7 +312,7 @@ static void make_side(struct call *c, const struct profile *p, struct rng *r, st
                       enum shape shape, bool sends)
 {
     *side = (struct side){.shape = shape, .align = 1};
-    side->blocks = shape == NOTHING ? 0 : shape == ONE ? 1 : c->size;
+    side->blocks = shape == NOTHING ? 0 : shape == ONE ? 1 : shape == JOINED ? c->own : c->size;
     for (int tries = 0; side->blocks && !try_side(c, p, r, side, sends, tries); tries++)
         if (tries == 100)
             give_up("no place for the blocks");
@@ -307,12 +325,17 @@ void call_invent(struct call *c, const struct profile *p)
     c->form = &forms[c->collective];
     agree(c, p);
     if (p->tame && (host_is_wrong(c) || host_corrupts(c))) {
-        *c = (struct call){.seed = c->seed, .id = c->id, .size = c->size, .rank = c->rank};
+        *c = (struct call){
+            .seed = c->seed, .id = c->id, .size = c->size, .rank = c->rank, .own = c->own};
         c->form = &forms[BARRIER];
     }
     struct rng r = rng_for(c->seed, (uint64_t)(OWN + c->rank));
     int elsewhere = c->form->rooted && c->rank != c->root;
     enum shape send = c->form->send[elsewhere], receive = c->form->receive[elsewhere];
+    if (c->inter && c->form->rooted && root_argument(c) == MPI_ROOT)
+        *(c->form->meeting == FROM_ROOT ? &receive : &send) = NOTHING;
+    if (c->inter && c->form->rooted && root_argument(c) == MPI_PROC_NULL)
+        send = receive = NOTHING;
     bool scatters = c->form->rooted && c->form->meeting == FROM_ROOT;
     if (c->in_place && c->form->reduces)
         receive = send;
@@ -346,8 +369,8 @@ static void print_side(const struct side *side, const char *name, char *text, si
 
 void call_print(const struct call *c, char *text, size_t room)
 {
-    int used = snprintf(text, room, "MPI_%s%s rank %d of %d", c->form->name, c->large ? "_c" : "",
-                        c->rank, c->size);
+    int used = snprintf(text, room, "MPI_%s%s rank %d of %d%s", c->form->name, c->large ? "_c" : "",
+                        c->rank, c->own, c->inter ? " between groups" : "");
     if (c->form->rooted)
         used += snprintf(text + used, room - (size_t)used, " root %d", c->root);
     if (c->form->reduces)

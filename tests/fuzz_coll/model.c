@@ -22,7 +22,7 @@ static void raw(struct rng *r, char *to, long n)
 }
 
 /* What rank `from` sends to rank `to`, packed. */
-static void message(const struct call *c, int from, int to, long n, char *packed)
+static void write_message(const struct call *c, int from, int to, long n, char *packed)
 {
     bool same = c->form->send[0] == ONE; /* to all */
     struct rng r = rng_for(c->seed, (uint64_t)(CONTENT + from * RANKS_MAX + (same ? 0 : to)));
@@ -34,6 +34,27 @@ static void message(const struct call *c, int from, int to, long n, char *packed
     for (long at = 0; numbers && at < bytes; at += b->extent)
         fill(&r, b, b->kind == SIGNED || b->kind == UNSIGNED ? ANY_VALUE : ANY_ORDER, c->op,
              packed + at);
+}
+
+/* Between groups a joined vector is cut in one way where it comes from and in another way where it
+ * goes. */
+static void message(const struct call *c, int from, int to, long n, char *packed)
+{
+    if (!c->inter || c->form->send[0] != JOINED) {
+        write_message(c, from, to, n, packed);
+        return;
+    }
+    long before = 0, all = 0;
+    int first = to >= c->own_first && to < c->own_first + c->own ? c->own_first : c->first;
+    int end = first + (first == c->own_first ? c->own : c->size);
+    for (int r = first; r < end; r++) {
+        before += r < to ? units(c, from, r) : 0;
+        all += units(c, from, r);
+    }
+    char *vector = malloc((size_t)packed_bytes(c, all) + 1);
+    write_message(c, from, 0, all, vector);
+    memcpy(packed, vector + packed_bytes(c, before), (size_t)packed_bytes(c, n));
+    free(vector);
 }
 
 /* right = left op right. */
@@ -52,10 +73,10 @@ static void merge(const struct call *c, char *right, const char *left, long n)
 /* The ranks whose messages make a block that this rank receives. */
 static void senders(const struct call *c, int block, int *first, int *end)
 {
-    *first = 0;
-    *end = c->size;
+    *first = c->first;
+    *end = c->first + c->size;
     if (c->form->meeting == FROM_ONE)
-        *first = block;
+        *first += block;
     if (c->form->meeting == FROM_ROOT)
         *first = c->root;
     if (c->form->meeting <= FROM_ROOT)
@@ -120,9 +141,10 @@ static char *scratch(int which, long bytes)
 static void write_messages(struct call *c, struct side *side)
 {
     for (int i = 0; i < side->blocks; i++) {
-        long n = units(c, c->rank, i);
+        int to = rank_of_block(c, side->shape, i);
+        long n = units(c, c->rank, to);
         char *packed = scratch(0, packed_bytes(c, n));
-        message(c, c->rank, i, n, packed);
+        message(c, c->rank, to, n, packed);
         visit(side, &side->block[i], packed, put);
     }
 }

@@ -96,12 +96,36 @@ static void take_memory(struct side *side)
 
 /* ---- communicators ---- */
 
+/* The world rank of the first rank of a group. */
+static int leader_of(const struct team *t, int color)
+{
+    int leader = -1;
+    for (int i = 0; i < world_size; i++)
+        if (t->color[i] == color && (leader < 0 || t->key[i] < t->key[leader]))
+            leader = i;
+    return leader;
+}
+
+static void make_groups(const struct team *t, MPI_Comm *comm)
+{
+    MPI_Comm group;
+    int color = t->color[world_rank];
+    DO(Comm_split, MPI_COMM_WORLD, color, t->key[world_rank], &group);
+    int other = leader_of(t, color ^ 1);
+    *comm = MPI_COMM_NULL;
+    if (other >= 0)
+        DO(Intercomm_create, group, 0, MPI_COMM_WORLD, other, color / 2, comm);
+    DO(Comm_free, &group);
+}
+
 static void make_comm(struct player *pl, int i, const struct team *t)
 {
     MPI_Comm *comm = &pl->comms[i];
     int color = t->color[world_rank];
     pl->program.team[i] = *t;
-    if (t->world)
+    if (t->inter)
+        make_groups(t, comm);
+    else if (t->world)
         *comm = MPI_COMM_WORLD;
     else if (t->duplicate)
         DO(Comm_dup, MPI_COMM_WORLD, comm);
@@ -122,11 +146,25 @@ static void free_comm(struct player *pl, int i)
 
 /* ---- steps ---- */
 
+/* Ranks count through both groups. Not all collectives are for them. */
+static void between_groups(struct call *c, MPI_Comm comm, bool second)
+{
+    c->inter = true;
+    MPI_Comm_remote_size(comm, &c->size);
+    c->own_first = second ? c->size : 0;
+    c->first = second ? 0 : c->own;
+    c->rank += c->own_first;
+    if (forms[c->collective].meeting > FROM_ALL)
+        c->collective = BARRIER;
+}
+
 static void prepare(struct player *pl, struct deed *d, const struct step *step)
 {
     const struct program *p = &pl->program;
     *d = (struct deed){.step = step, .comm = pl->comms[step->team]};
     if (pl->options->only && !listed(pl->options->only, step->id))
+        d->comm = MPI_COMM_NULL;
+    if (p->team[step->team].inter && step->act != COLLECT)
         d->comm = MPI_COMM_NULL;
     if (d->comm == MPI_COMM_NULL)
         return;
@@ -137,12 +175,15 @@ static void prepare(struct player *pl, struct deed *d, const struct step *step)
     if (step->act != COLLECT)
         return;
     struct call *c = &d->call;
-    int color = p->team[step->team].color[world_rank];
+    const struct team *team = &p->team[step->team];
+    int color = team->color[world_rank];
     c->id = step->id;
-    c->seed = mix(p->seed * 1000 + (uint64_t)(step->id * 20 + color));
+    c->seed = mix(p->seed * 1000 + (uint64_t)(step->id * 20 + (team->inter ? color / 2 : color)));
     c->collective = step->collective;
-    c->size = d->size;
+    c->own = c->size = d->size;
     c->rank = d->rank;
+    if (team->inter)
+        between_groups(c, d->comm, color % 2);
     call_invent(c, &p->profile);
     give_memory(pl, &c->send);
     give_memory(pl, &c->receive);

@@ -52,6 +52,22 @@ static struct team invent_team(struct rng *r, int size)
     return t;
 }
 
+/* Two groups, or two pairs of groups, instead of what it was. */
+static void invent_groups(struct rng *r, struct team *t, int size)
+{
+    if (size < 2 || !chance(r, 20))
+        return;
+    bool four = size >= 4 && chance(r, 30);
+    int cut = (int)between(r, 1, size - 1), turn = (int)below(r, size);
+    *t = (struct team){.inter = true};
+    for (int i = 0; i < size; i++) {
+        t->color[i] = four ? i % 4 : (i + turn) % size >= cut;
+        t->key[i] = i;
+    }
+    if (chance(r, 50))
+        shuffle_keys(r, t, size);
+}
+
 /* ---- steps ---- */
 
 static enum collective pick_collective(struct rng *r)
@@ -82,13 +98,18 @@ static void invent_round(struct program *p, struct rng *r, struct round *round, 
 
 void program_invent(struct program *p, uint64_t seed, int size, bool tame)
 {
-    struct rng r = rng_for(seed, 0);
+    struct rng r = rng_for(seed, 0), groups = rng_for(seed, 1);
     int id = 0;
     *p = (struct program){.seed = seed, .size = size};
     p->profile = invent_profile(&r, tame);
+    bool groups_too = p->profile.warm && !p->profile.tame;
     for (int i = 0; i < TEAMS; i++)
         p->team[i] = invent_team(&r, size);
+    for (int i = 0; i < TEAMS && groups_too; i++)
+        invent_groups(&groups, &p->team[i], size);
     p->rounds = (int)between(&r, 4, p->profile.most > 100000 ? 12 : ROUNDS_MAX);
     for (int i = 0; i < p->rounds; i++)
         invent_round(p, &r, &p->round[i], &id);
+    for (int i = 0; i < p->rounds && groups_too; i++)
+        invent_groups(&groups, &p->round[i].team, size);
 }

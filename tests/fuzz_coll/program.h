@@ -8,6 +8,7 @@
 /* A communicator as arguments of MPI_Comm_split: a negative colour takes no part. */
 struct team {
     bool world, duplicate; /* MPI_COMM_WORLD itself; its duplicate */
+    bool inter;            /* an intercommunicator of colours 0 and 1, and one of 2 and 3 */
     int color[RANKS_MAX], key[RANKS_MAX];
 };
 

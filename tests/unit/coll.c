@@ -2,7 +2,7 @@
  * places, in place and not, ranks in disorder, nothing outside of the data touched, buffers
  * overwritten as soon as a rank is back. */
 #include "tests/unit/endless.h"
-#include "tests/unit/sides.h"
+#include "tests/unit/operands.h"
 
 /* ---- moving data ---- */
 
@@ -114,119 +114,6 @@ static void play_alltoall(struct play *p)
 
 /* ---- reductions ---- */
 
-/* x -> a x + b, composed: it matters who is left. */
-struct affine {
-    uint32_t a, b;
-};
-
-static void compose(void *out, const void *left, const void *right, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct affine f, g, h;
-        memcpy(&f, (const char *)left + i * sizeof f, sizeof f);
-        memcpy(&g, (const char *)right + i * sizeof g, sizeof g);
-        h = (struct affine){f.a * g.a, f.a * g.b + f.b};
-        memcpy((char *)out + i * sizeof h, &h, sizeof h);
-    }
-}
-
-static void add_bytes(void *out, const void *left, const void *right, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        ((unsigned char *)out)[i] =
-            (unsigned char)(((const unsigned char *)left)[i] + ((const unsigned char *)right)[i]);
-}
-
-/* Of pairs without their holes. */
-static void least_pair(void *out, const void *left, const void *right, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        double x, y;
-        int k, l;
-        memcpy(&x, (const char *)left + i * 12, 8);
-        memcpy(&y, (const char *)right + i * 12, 8);
-        memcpy(&k, (const char *)left + i * 12 + 8, 4);
-        memcpy(&l, (const char *)right + i * 12 + 8, 4);
-        bool second = y < x || (!(x < y) && l < k);
-        memmove((char *)out + i * 12, (const char *)(second ? right : left) + i * 12, 12);
-    }
-}
-
-static void apply_compose(const struct reducer *r, void *out, const void *a, const void *b,
-                          size_t n)
-{
-    EXPECT(r->element == sizeof(struct affine));
-    compose(out, a, b, n);
-}
-
-struct flavour {
-    struct reducer red;
-    combine_fn *define; /* on the data alone */
-    size_t packed;      /* bytes of data in an element */
-};
-
-static struct flavour any_flavour(struct play *p)
-{
-    switch (below(&p->all, 5)) {
-    case 0: /* elements that are combined as they lie */
-        return (struct flavour){{.kernel = add_bytes, .element = 1, .map = BYTES}, add_bytes, 1};
-    case 1: /* with holes */
-        return (struct flavour){{.kernel = kernels_best()->combine[OP_MINLOC][PRIM_DOUBLE_INT],
-                                 .element = 16,
-                                 .map = type_of(PRIM_DOUBLE_INT, 12, 16)},
-                                least_pair,
-                                12};
-    case 2: /* a user's, of any layout: another on each rank */
-        return (struct flavour){
-            {.apply = apply_compose, .element = 8, .map = below(&p->own, 2) ? spaced() : I64},
-            compose,
-            8};
-    default:
-        return (struct flavour){{.kernel = compose, .element = 8, .map = I64}, compose, 8};
-    }
-}
-
-static size_t any_elements(struct play *p, const struct flavour *f)
-{
-    size_t limit = f->red.kernel ? budget(p) * 2 : TEAM_CELL;
-    return any_size(&p->all, limit) / f->red.element;
-}
-
-static char *operand(const struct play *p, const struct flavour *f, unsigned rank, size_t elements)
-{
-    char *data = datum(p, rank, 7, elements * f->packed);
-    for (size_t i = 0; f->packed == 12 && i < elements; i++) {
-        double x = (double)((i * 7 + rank * 5 + p->round) % 11);
-        int k = (int)((rank * 31 + i) % 64);
-        memcpy(data + i * 12, &x, 8);
-        memcpy(data + i * 12 + 8, &k, 4);
-    }
-    return data;
-}
-
-/* Ranks 0 .. count - 1, from the left; elements from `first` on. */
-static char *combined(const struct play *p, const struct flavour *f, unsigned count,
-                      size_t elements, size_t first, size_t some)
-{
-    char *sum = operand(p, f, 0, elements);
-    memmove(sum, sum + first * f->packed, some * f->packed);
-    for (unsigned r = 1; r < count; r++) {
-        char *next = operand(p, f, r, elements);
-        f->define(sum, sum, next + first * f->packed, some);
-        free(next);
-    }
-    return sum;
-}
-
-/* A buffer of elements: contiguous ones where the element has it so. */
-static struct side *elements_side(struct play *p, const struct flavour *f, size_t elements)
-{
-    struct side *s = new_side();
-    lay_out_elements(s, &(struct chance){p->own.state}, 1, f->red.map, &elements, true);
-    reserve(s, below(&p->own, 2));
-    return s;
-}
-
 enum kind { REDUCE, ALLREDUCE, SCAN, EXSCAN };
 
 static void play_reduction(struct play *p, enum kind kind)
@@ -241,7 +128,7 @@ static void play_reduction(struct play *p, enum kind kind)
     struct side *from = elements_side(p, &f, elements), *to = elements_side(p, &f, elements);
     put_data(in_place ? to : from, 0, operand(p, &f, p->me, elements));
     if (receives)
-        expect(to, 0, combined(p, &f, count, elements, 0, elements));
+        expect(to, 0, combined(p, &f, 0, count, elements, 0, elements));
     struct buffer in = whole(in_place ? to : from), out = whole(to);
     if (kind == REDUCE)
         coll_reduce(p->t, &f.red, in, out, root);
@@ -286,7 +173,7 @@ static void play_reduce_scatter(struct play *p)
     put_data(in_place ? to : from, 0, operand(p, &f, p->me, all));
     struct buffer in = whole(in_place ? to : from), out = whole(to);
     out.count = share[p->me];
-    char *sum = combined(p, &f, p->n, all, first, share[p->me]);
+    char *sum = combined(p, &f, 0, p->n, all, first, share[p->me]);
     spread(out, to->image - to->memory, sum);
     free(sum);
     coll_reduce_scatter(p->t, &f.red, in, out, &shares.blocks);

@@ -4,7 +4,7 @@
 #
 # make check-unit, check-tsan, check-asan, check-valgrind   these alone, built so
 UNITS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
-UNIT_MODULES := $(patsubst %.c,%.o,$(filter core/% alloc/% rma_shm/% coll_inplace/% %/registry.c,$(MODULES))) \
+UNIT_MODULES := $(patsubst %.c,%.o,$(filter core/% alloc/% rma_shm/% coll_inplace/% bsend/% %/registry.c,$(MODULES))) \
                 $(ISAS:%=core/kernels_%.o)
 CHECK_FLAGS = $(shell pkg-config --cflags --libs check)
 

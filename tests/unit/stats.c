@@ -239,6 +239,7 @@ START_TEST(threads_that_have_ended_are_counted)
 {
     static struct stats_snapshot before, after;
     rounds = effort(20000) / 200 * 200;
+    thread_concurrent = true;
     stats_take(&before);
     as_ranks(6, count_apart);
     thread_count(thread_self(), 0, 5); /* this one lives */

@@ -1,0 +1,193 @@
+#include "bsend/kept.h"
+
+#include "alloc/arena.h"
+#include "core/sync.h"
+#include "core/thread.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum { PLACE_BITS = 6, PLACES = 1 << PLACE_BITS, MISSES_MAX = 6 };
+
+bool kept_is_open;
+
+static struct kept places[PLACES];
+static size_t room_left;
+static kept_sent_fn *has_been_sent;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static inline void lock(void)
+{
+    if (thread_concurrent)
+        pthread_mutex_lock(&mutex);
+}
+
+static inline void unlock(void)
+{
+    if (thread_concurrent)
+        pthread_mutex_unlock(&mutex);
+}
+
+static size_t hash(struct kept_key k)
+{
+    uint64_t mixed = (uintptr_t)k.from * UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ k.bytes) * UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ k.comm ^ (uint64_t)(unsigned)k.rank << 32) * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(mixed >> (64 - PLACE_BITS));
+}
+
+static bool same(struct kept_key a, struct kept_key b)
+{
+    return a.from == b.from && a.bytes == b.bytes && a.comm == b.comm && a.rank == b.rank;
+}
+
+static void release_copy(struct kept *p)
+{
+    if (p->copy)
+        arena_free(p->copy);
+    room_left += p->room;
+    p->copy = NULL;
+    p->room = 0;
+    p->holds = false;
+}
+
+/* False: no room. */
+static bool make_copy(struct kept *p)
+{
+    if (p->copy)
+        return true;
+    if (p->key.bytes > room_left || !(p->copy = arena_alloc(p->key.bytes, ARENA_GRAIN)))
+        return false;
+    p->room = p->key.bytes;
+    room_left -= p->room;
+    return true;
+}
+
+static bool has_landed(struct kept *p)
+{
+    if (p->state == KEPT_FLYING && has_been_sent(&p->request))
+        p->state = KEPT_IDLE;
+    return p->state == KEPT_IDLE;
+}
+
+static void take_over(struct kept *p, struct kept_key key)
+{
+    release_copy(p);
+    *p = (struct kept){.key = key};
+}
+
+static void pass_by(struct kept *p)
+{
+    if (p->misses < MISSES_MAX)
+        p->misses++;
+    p->passing = 1u << p->misses;
+}
+
+/* The place of a message that may be sent from here, BUSY; NULL: none. */
+static struct kept *find(struct kept_key key)
+{
+    struct kept *p = &places[hash(key)];
+    if (!has_landed(p))
+        return NULL;
+    if (!same(p->key, key)) {
+        take_over(p, key);
+        return NULL;
+    }
+    if (p->passing) {
+        p->passing--;
+        return NULL;
+    }
+    if (!make_copy(p)) {
+        pass_by(p);
+        return NULL;
+    }
+    p->state = KEPT_BUSY;
+    return p;
+}
+
+struct kept *kept_claim(struct kept_key key)
+{
+    lock();
+    struct kept *p = kept_is_open ? find(key) : NULL;
+    unlock();
+    if (!p)
+        return NULL;
+    if (!p->holds) {
+        memcpy(p->copy, key.from, key.bytes);
+        p->holds = true;
+        return p;
+    }
+    if (!memcmp(p->copy, key.from, key.bytes)) {
+        p->misses = 0;
+        return p;
+    }
+    pass_by(p);
+    kept_drop(p);
+    return NULL;
+}
+
+void kept_flies(struct kept *p, uintptr_t request)
+{
+    lock();
+    p->request = request;
+    p->state = KEPT_FLYING;
+    unlock();
+}
+
+void kept_drop(struct kept *p)
+{
+    lock();
+    p->holds = false;
+    p->state = KEPT_IDLE;
+    unlock();
+}
+
+void kept_open(size_t room, kept_sent_fn *sent)
+{
+    lock();
+    if (!kept_is_open) { /* Open MPI 4.1 may call a second attach a success */
+        room_left = room;
+        has_been_sent = sent;
+        kept_is_open = true;
+    }
+    unlock();
+}
+
+static bool all_landed(uintptr_t comm)
+{
+    bool all = true;
+    lock();
+    for (struct kept *p = places; p < places + PLACES; p++)
+        if (!comm || p->key.comm == comm)
+            all &= has_landed(p);
+    unlock();
+    return all;
+}
+
+void kept_drain(uintptr_t comm)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    while (!all_landed(comm))
+        sync_pause(&wait);
+}
+
+void kept_forget(uintptr_t comm)
+{
+    lock();
+    for (struct kept *p = places; p < places + PLACES; p++)
+        if (p->key.comm == comm)
+            p->key.comm = 0;
+    unlock();
+}
+
+void kept_close(void)
+{
+    lock();
+    kept_is_open = false;
+    for (struct kept *p = places; p < places + PLACES; p++)
+        if (p->state == KEPT_IDLE) {
+            release_copy(p);
+            *p = (struct kept){0};
+        }
+    unlock();
+}

@@ -1,0 +1,86 @@
+/* Messages that a process sends again: a copy of each, which travels while the program goes on.
+ *
+ * What a buffered send costs on one node is not the copy, nor the host's protocol: it is that the
+ * copy has just been written. The receiver's core had its cache lines since the message before; to
+ * write them means to take them away from it, and to read them means to get them back, line by
+ * line. A Send of data that nobody has touched since the last time pays for neither, and is three
+ * times as fast from 16 KiB on; a Send of data that was just computed costs what a Bsend costs
+ * (figures in HACKING.md). So nothing is gained by copying elsewhere, or by another call of the
+ * host's. What can be saved is the writing: a message that is the same as the last one from that
+ * buffer to that rank is not copied again. It is compared, which leaves all lines where they are,
+ * and the copy of last time is sent again.
+ *
+ * A message is known by its buffer, length, destination and communicator. For each that is known:
+ *
+ *   first time         only remembered; the host sends it, and has judged rank and communicator
+ *   no copy yet        copied; the copy is sent
+ *   same as the copy   the copy is sent
+ *   different          the host sends it, and this one and the next 2, 4 … 64 are not compared;
+ *                      then the copy is made anew
+ *   copy on its way    the host sends it
+ *
+ * So data that change each time cost one comparison, which ends at the first difference, and one
+ * copy in 64 messages. Whatever is not sent from here the host sends from the program's own buffer,
+ * which it has as before: the program never has less room than the standard promises it, and what
+ * does not fit the host reports. The copies are extra room, at most as much as the program
+ * attached.
+ *
+ * Two messages of one pair are both sends of the host's on one communicator, begun in the order of
+ * the program: matching, probing and non-overtaking are the host's (H30).
+ *
+ * Threads: a lock around the places' states; none is held while a message is compared, copied or
+ * handed to the host, nor in a wait. A place that a thread works on is BUSY, and others pass it by.
+ */
+#ifndef MPIACCEL_KEPT_H
+#define MPIACCEL_KEPT_H
+
+#include "core/base.h"
+
+/* What tells messages apart. Numbers mean to us nothing more than that. */
+struct kept_key {
+    const void *from;
+    size_t bytes;
+    uintptr_t comm;
+    int rank;
+};
+
+enum kept_state { KEPT_IDLE, KEPT_BUSY, KEPT_FLYING };
+
+struct kept {
+    struct kept_key key;
+    enum kept_state state;
+    char *copy; /* in the shared heap; NULL: none */
+    size_t room;
+    bool holds;       /* the copy is what was sent last */
+    uint32_t misses;  /* in a row */
+    uint32_t passing; /* so many more go to the host unseen */
+    uintptr_t request;
+};
+
+/* Has the host sent it? Must not wait, may change the request, and is called with the lock held. */
+typedef bool kept_sent_fn(uintptr_t *request);
+
+/* The program has attached a buffer with room for one message of `room` bytes, or more that are
+ * shorter. */
+void kept_open(size_t room, kept_sent_fn *sent);
+
+/* Whether there is anything to be gained; else kept_claim() always says no. */
+extern bool kept_is_open;
+
+/* A place whose copy holds the message now; the caller sends it and says kept_flies(), or, if that
+ * failed, kept_drop(). NULL: the host's. */
+struct kept *kept_claim(struct kept_key key);
+void kept_flies(struct kept *place, uintptr_t request);
+void kept_drop(struct kept *place);
+
+/* Until all that was sent on a communicator, or, if 0, on any has left, with progress of the host.
+ */
+void kept_drain(uintptr_t comm);
+
+/* The communicator is being freed: its handle may come back for another. */
+void kept_forget(uintptr_t comm);
+
+/* Then: forget all and give the memory back. */
+void kept_close(void);
+
+#endif

@@ -1,0 +1,210 @@
+/* Buffered sends (MPI-4.0, 3.4 and 3.6). What is fast, and why no more: bsend/kept.h.
+ *
+ * The program's buffer is attached to the host, which does all that is not fast and judges all
+ * arguments that are wrong. What is fast is one MPI_Isend of the host's out of a copy.
+ */
+#include "pmpi_wrap/abi/bsend.h"
+
+#include "alloc/node.h"
+#include "bsend/kept.h"
+#include "core/config.h"
+
+#include <limits.h>
+
+/* ---- the buffer ---- */
+
+/* Not while somebody else's lock is held: the host may call the program back. */
+static bool has_been_sent(uintptr_t *bits)
+{
+    MPI_Request request = HANDLE_OF(MPI_Request, *bits);
+    int done;
+    enter_host();
+    int result = host.Test(&request, &done, MPI_STATUS_IGNORE);
+    leave_host();
+    *bits = BITS(request);
+    return done || result != MPI_SUCCESS;
+}
+
+/* MPI-4.1 gives communicators and sessions buffers of their own, which are flushed and detached by
+ * calls that we do not see; and it has a constant in place of a buffer, which is no address. */
+static bool is_plain(const void *buffer)
+{
+    return (uintptr_t)buffer + LAYOUT_PAGE > 2 * LAYOUT_PAGE && !host_has("Comm_attach_buffer");
+}
+
+static enum reason judge_buffer(const void *buffer)
+{
+    return !config.bsend          ? REASON_OFF
+           : inside_host()        ? REASON_INSIDE
+           : !node.header         ? node.why_not
+           : gpu_runtime_loaded() ? REASON_GPU
+           : !is_plain(buffer)    ? REASON_HOST_BUFFERS
+                                  : REASON_COUNT;
+}
+
+static int attached(enum call call, const void *buffer, MPI_Count size, int result)
+{
+    if (result != MPI_SUCCESS)
+        return result;
+    enum reason reason = judge_buffer(buffer);
+    if (reason != REASON_COUNT) {
+        deferred(call, reason);
+        return result;
+    }
+    kept_open(size > MPI_BSEND_OVERHEAD ? (size_t)size - MPI_BSEND_OVERHEAD : 0, has_been_sent);
+    thread_count(thread_self(), call, 0);
+    return result;
+}
+
+int accel_Buffer_attach(void *buffer, int size)
+{
+    return attached(CALL_Buffer_attach, buffer, size, host.Buffer_attach(buffer, size));
+}
+
+/* The program may take its buffer back: all is delivered. */
+static void detaching(void)
+{
+    if (kept_is_open && !inside_host())
+        kept_drain(0);
+}
+
+static int detached(enum call call, int result)
+{
+    if (!kept_is_open || inside_host()) {
+        deferred(call, inside_host() ? REASON_INSIDE : REASON_NO_BUFFER);
+        return result;
+    }
+    if (result == MPI_SUCCESS)
+        kept_close();
+    thread_count(thread_self(), call, 0);
+    return result;
+}
+
+int accel_Buffer_detach(void *buffer, int *size)
+{
+    detaching();
+    return detached(CALL_Buffer_detach, host.Buffer_detach(buffer, size));
+}
+
+void bsend_forget(const MPI_Comm *comm)
+{
+    if (kept_is_open && comm)
+        kept_forget(BITS(*comm));
+    if (comm)
+        persistent_forget(*comm);
+}
+
+void bsend_drain(const MPI_Comm *comm)
+{
+    if (kept_is_open && comm && *comm != MPI_COMM_NULL)
+        kept_drain(BITS(*comm));
+    bsend_forget(comm);
+}
+
+void bsend_close(void)
+{
+    detaching();
+    kept_close();
+}
+
+/* ---- sending ---- */
+
+/* How long a message is; 0: one that is the host's. */
+HOT_INLINE size_t length(const struct message *m)
+{
+    const struct typemap *map = typemap_of(m->type);
+    bool usual = map && map->simple && (uint64_t)m->count <= INT_MAX && m->from && m->rank >= 0 &&
+                 m->tag >= 0 && m->comm != MPI_COMM_NULL;
+    return usual ? map->size * (size_t)m->count : 0;
+}
+
+/* A place that holds the message; NULL: the host's, and counted. */
+HOT_INLINE struct kept *claim(enum call call, const struct message *m)
+{
+    struct kept *place = NULL;
+    bool ours = kept_is_open && !inside_host();
+    size_t bytes = ours ? length(m) : 0;
+    if (bytes >= BSEND_MIN)
+        place = kept_claim((struct kept_key){m->from, bytes, BITS(m->comm), m->rank});
+    if (!place)
+        deferred(call, ours            ? REASON_HOST_MESSAGE
+                       : inside_host() ? REASON_INSIDE
+                                       : REASON_NO_BUFFER);
+    return place;
+}
+
+static int send(enum call call, struct kept *place, const struct message *m)
+{
+    MPI_Request request;
+    int result =
+        host.Isend(place->copy, (int)m->count, m->type, m->rank, m->tag, m->comm, &request);
+    if (UNLIKELY(result != MPI_SUCCESS)) {
+        kept_drop(place);
+        return result;
+    }
+    kept_flies(place, BITS(request));
+    thread_count(thread_self(), call, place->key.bytes);
+    return result;
+}
+
+int bsend_message(enum call call, const struct message *m)
+{
+    struct kept *place = claim(call, m);
+    return place ? send(call, place, m)
+                 : host.Bsend(m->from, (int)m->count, m->type, m->rank, m->tag, m->comm);
+}
+
+int accel_Bsend(const void *from, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm)
+{
+    struct message m = {from, count, type, rank, tag, comm};
+    struct kept *place = claim(CALL_Bsend, &m);
+    return place ? send(CALL_Bsend, place, &m) : host.Bsend(from, count, type, rank, tag, comm);
+}
+
+/* The message has left, so to speak: what the program waits for is complete. */
+static int isend(enum call call, struct kept *place, const struct message *m, MPI_Request *request)
+{
+    int result = send(call, place, m);
+    return result == MPI_SUCCESS ? complete_request(request) : result;
+}
+
+int accel_Ibsend(const void *from, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
+                 MPI_Request *request)
+{
+    struct message m = {request ? from : NULL, count, type, rank, tag, comm};
+    struct kept *place = claim(CALL_Ibsend, &m);
+    return place ? isend(CALL_Ibsend, place, &m, request)
+                 : host.Ibsend(from, count, type, rank, tag, comm, request);
+}
+
+/* ---- large counts ---- */
+
+#if MPI_VERSION >= 4
+int accel_Buffer_attach_c(void *buffer, MPI_Count size)
+{
+    return attached(CALL_Buffer_attach_c, buffer, size, host.Buffer_attach_c(buffer, size));
+}
+
+int accel_Buffer_detach_c(void *buffer, MPI_Count *size)
+{
+    detaching();
+    return detached(CALL_Buffer_detach_c, host.Buffer_detach_c(buffer, size));
+}
+
+int accel_Bsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                  MPI_Comm comm)
+{
+    struct message m = {from, count, type, rank, tag, comm};
+    struct kept *place = claim(CALL_Bsend_c, &m);
+    return place ? send(CALL_Bsend_c, place, &m) : host.Bsend_c(from, count, type, rank, tag, comm);
+}
+
+int accel_Ibsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                   MPI_Comm comm, MPI_Request *request)
+{
+    struct message m = {request ? from : NULL, count, type, rank, tag, comm};
+    struct kept *place = claim(CALL_Ibsend_c, &m);
+    return place ? isend(CALL_Ibsend_c, place, &m, request)
+                 : host.Ibsend_c(from, count, type, rank, tag, comm, request);
+}
+#endif

@@ -1,0 +1,30 @@
+/* Buffered sends: what other chapters must do about them. */
+#ifndef MPIACCEL_ABI_BSEND_H
+#define MPIACCEL_ABI_BSEND_H
+
+#include "pmpi_wrap/abi/abi.h"
+
+struct message {
+    const void *from;
+    MPI_Count count;
+    MPI_Datatype type;
+    int rank, tag;
+    MPI_Comm comm;
+};
+
+/* Send it buffered, fast or by the host; the count is an int. */
+int bsend_message(enum call call, const struct message *m);
+
+/* Before the host frees a communicator. */
+void bsend_forget(const MPI_Comm *comm);
+
+/* Before the host disconnects it: MPICH waits until nobody holds a request on it any more. */
+void bsend_drain(const MPI_Comm *comm);
+
+/* The persistent requests on it can no longer be started by us (persistent.c). */
+void persistent_forget(MPI_Comm comm);
+
+/* At MPI_Finalize, before the host's: all that was sent is delivered. */
+void bsend_close(void);
+
+#endif

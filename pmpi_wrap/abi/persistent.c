@@ -1,0 +1,190 @@
+/* Persistent buffered sends (MPI-4.0, 3.9).
+ *
+ * MPI_Start of one is MPI_Bsend and a request that is complete. The program has a persistent
+ * request of the host's to MPI_PROC_NULL, which all calls on requests take (H23); what to send we
+ * remember. Beside it lies the request that the host made of the program's arguments, and so has
+ * judged them: it is started, and not ours, when the program has freed the communicator meanwhile.
+ *
+ * Only where the host needs it: where it sends the wrong data.
+ */
+#include "core/config.h"
+#include "pmpi_wrap/abi/bsend.h"
+#include "pmpi_wrap/abi/contents.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+struct persistent {
+    struct message message; /* its datatype is a duplicate: the program may free its own */
+    MPI_Request by_host;
+    bool comm_freed;
+    struct persistent *next, **link; /* all of them */
+};
+
+static struct registry requests = REGISTRY_INITIALIZER;
+static _Atomic uint32_t alive; /* programs without any pay for one load */
+static struct persistent *all;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static bool any(void)
+{
+    return UNLIKELY(atomic_load_explicit(&alive, memory_order_relaxed)) && !inside_host();
+}
+
+static struct persistent *find(const MPI_Request *request)
+{
+    struct entry *e = request ? registry_find(&requests, BITS(*request)) : NULL;
+    return e ? e->object : NULL;
+}
+
+/* ---- making and freeing ---- */
+
+static void discard(struct persistent *p)
+{
+    if (p->by_host != MPI_REQUEST_NULL)
+        host.Request_free(&p->by_host);
+    if (p->message.type != MPI_DATATYPE_NULL && !is_lasting(p->message.type))
+        accel_Type_free(&p->message.type);
+    free(p);
+}
+
+static void enlist(struct persistent *p)
+{
+    pthread_mutex_lock(&mutex);
+    p->next = all;
+    p->link = &all;
+    if (p->next)
+        p->next->link = &p->next;
+    all = p;
+    pthread_mutex_unlock(&mutex);
+    atomic_fetch_add(&alive, 1);
+}
+
+static void delist(struct persistent *p)
+{
+    pthread_mutex_lock(&mutex);
+    *p->link = p->next;
+    if (p->next)
+        p->next->link = p->link;
+    pthread_mutex_unlock(&mutex);
+    atomic_fetch_sub(&alive, 1);
+}
+
+/* What the program gets for the host's request; without memory for ours, that itself. */
+static MPI_Request take_over(const struct message *m, MPI_Request by_host)
+{
+    struct persistent *p = malloc(sizeof *p);
+    MPI_Request request;
+    if (!p)
+        return by_host;
+    *p = (struct persistent){.message = *m, .by_host = by_host};
+    if (!is_lasting(m->type) && host.Type_dup(m->type, &p->message.type) != MPI_SUCCESS)
+        p->message.type = MPI_DATATYPE_NULL;
+    if (p->message.type == MPI_DATATYPE_NULL ||
+        host.Send_init(NULL, 0, constants.byte, MPI_PROC_NULL, 0, own_comm(), &request) !=
+            MPI_SUCCESS) {
+        p->by_host = MPI_REQUEST_NULL;
+        discard(p);
+        return by_host;
+    }
+    enlist(p);
+    if (!registry_add(&requests, BITS(request), p, 0))
+        abort(); /* a few bytes; and the request could not be started */
+    return request;
+}
+
+void persistent_forget(MPI_Comm comm)
+{
+    if (!any())
+        return;
+    pthread_mutex_lock(&mutex);
+    for (struct persistent *p = all; p; p = p->next)
+        p->comm_freed |= p->message.comm == comm;
+    pthread_mutex_unlock(&mutex);
+}
+
+static int made(enum call call, const struct message *m, MPI_Request *request, int result)
+{
+    if (result == MPI_SUCCESS && !HOST_REPEATS_BSEND && config.bsend && !inside_host() &&
+        m->count <= INT_MAX)
+        *request = take_over(m, *request);
+    else
+        deferred(call, inside_host()           ? REASON_INSIDE
+                       : !config.bsend         ? REASON_OFF
+                       : result == MPI_SUCCESS ? REASON_HOST_MESSAGE
+                                               : REASON_ARGUMENTS);
+    return result;
+}
+
+int accel_Bsend_init(const void *from, int count, MPI_Datatype type, int rank, int tag,
+                     MPI_Comm comm, MPI_Request *request)
+{
+    struct message m = {from, count, type, rank, tag, comm};
+    return made(CALL_Bsend_init, &m, request,
+                host.Bsend_init(from, count, type, rank, tag, comm, request));
+}
+
+#if MPI_VERSION >= 4
+int accel_Bsend_init_c(const void *from, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                       MPI_Comm comm, MPI_Request *request)
+{
+    struct message m = {from, count, type, rank, tag, comm};
+    return made(CALL_Bsend_init_c, &m, request,
+                host.Bsend_init_c(from, count, type, rank, tag, comm, request));
+}
+#endif
+
+int accel_Request_free(MPI_Request *request)
+{
+    struct persistent *p = any() ? find(request) : NULL;
+    if (p) {
+        registry_remove(&requests, BITS(*request));
+        delist(p);
+        discard(p);
+    }
+    return host.Request_free(request);
+}
+
+/* ---- starting ---- */
+
+static int send(enum call call, struct persistent *p)
+{
+    if (!p->comm_freed)
+        return bsend_message(call, &p->message);
+    deferred(call, REASON_ARGUMENTS);
+    int result = host.Start(&p->by_host);
+    return result == MPI_SUCCESS ? host.Wait(&p->by_host, MPI_STATUS_IGNORE) : result;
+}
+
+/* The host judges first whether the request may be started. */
+static int start(enum call call, struct persistent *p, MPI_Request *request)
+{
+    int result = host.Start(request);
+    if (!p || result != MPI_SUCCESS)
+        return result;
+    result = send(call, p);
+    if (result != MPI_SUCCESS)
+        host.Wait(request, MPI_STATUS_IGNORE);
+    return result;
+}
+
+int accel_Start(MPI_Request *request)
+{
+    if (!any())
+        return host.Start(request);
+    return start(CALL_Start, find(request), request);
+}
+
+int accel_Startall(int count, MPI_Request array[])
+{
+    bool ours = false;
+    if (any())
+        for (int i = 0; array && i < count; i++)
+            ours |= find(&array[i]) != NULL;
+    if (!ours)
+        return host.Startall(count, array);
+    int result = MPI_SUCCESS;
+    for (int i = 0; i < count && result == MPI_SUCCESS; i++)
+        result = start(CALL_Startall, find(&array[i]), &array[i]);
+    return result;
+}

@@ -1,0 +1,36 @@
+/* Ways to die, for tests/memory/killed: rank 0 dies of SIGKILL, or calls MPI_Abort, with messages
+ * on their way; the others wait for something else from it. */
+#include "bsend.h"
+
+#include <fcntl.h>
+#include <signal.h>
+
+static void note_pid(void)
+{
+    const char *path = getenv("DIE_PIDS");
+    int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT, 0600) : -1;
+    if (fd >= 0) {
+        dprintf(fd, "%d\n", getpid());
+        close(fd);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static unsigned char out[LONG];
+    test_begin(&argc, &argv);
+    const char *how = argc > 1 ? argv[1] : "";
+    note_pid();
+    attach(room_for(8, LONG));
+    fill(out, LONG, 2);
+    send_often(out, LONG, 0, 1, MPI_COMM_WORLD);
+    if (test_rank == 0) {
+        MPI_Bsend(out, LONG, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        MPI_Bsend(out, 100, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        if (!strcmp(how, "abort"))
+            MPI_Abort(MPI_COMM_WORLD, 3);
+        raise(SIGKILL);
+    }
+    MPI_Recv(out, 1, MPI_BYTE, 0, 12345, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return test_end();
+}

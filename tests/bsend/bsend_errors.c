@@ -1,0 +1,86 @@
+/* Errors have the standard's class and reach the program once, through the communicator's handler;
+ * also when the same call was right and fast before. */
+#include "bsend.h"
+
+static unsigned char out[LONG];
+static int handled, handled_class;
+
+static void handler(MPI_Comm *comm, int *error, ...)
+{
+    (void)comm;
+    handled++;
+    handled_class = class_of(*error);
+}
+
+#define CHECK_HANDLED(call, expected)                                                         \
+    do {                                                                                      \
+        handled = handled_class = 0;                                                          \
+        int class_ = class_of(call);                                                          \
+        CHECK(class_ == (expected) && handled == 1 && handled_class == (expected),            \
+              "%s: class %d, handled %d times as %d", #call, class_, handled, handled_class); \
+    } while (0)
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv);
+    int next = test_next();
+    /* Open MPI 4.1 waits for a message that it has refused: nothing more is sent there. */
+    MPI_Comm comm = MPI_COMM_WORLD, refusing;
+    MPI_Comm_dup(MPI_COMM_WORLD, &refusing);
+    MPI_Errhandler count;
+    MPI_Comm_create_errhandler(handler, &count);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, count);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, count);
+    MPI_Comm_set_errhandler(refusing, count);
+    fill(out, LONG, 0);
+
+    /* no buffer */
+    CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, next, 0, refusing), MPI_ERR_BUFFER);
+
+    /* a second one; Open MPI 4.1 says nothing, but keeps to the first */
+    static char other[1000], first[4 * (LONG + MPI_BSEND_OVERHEAD)];
+    void *at;
+    int bytes;
+    MPI_Buffer_attach(first, sizeof first);
+#if defined(OPEN_MPI)
+    MPI_Buffer_attach(other, sizeof other);
+#else
+    CHECK_HANDLED(MPI_Buffer_attach(other, sizeof other), MPI_ERR_BUFFER);
+#endif
+    send_often(out, LONG, 0, 1, comm);
+
+    for (int repeated = 0; repeated < 3; repeated++) {
+        MPI_Datatype open;
+        MPI_Type_contiguous(LONG, MPI_BYTE, &open);
+        CHECK_HANDLED(MPI_Bsend(out, -1, MPI_BYTE, 1, 0, comm), MPI_ERR_COUNT);
+        CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_DATATYPE_NULL, 1, 0, comm), MPI_ERR_TYPE);
+        CHECK_HANDLED(MPI_Bsend(out, 1, open, 1, 0, comm), MPI_ERR_TYPE);
+        CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, test_size, 0, comm), MPI_ERR_RANK);
+        CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, -77, 0, comm), MPI_ERR_RANK);
+        CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, 1, -3, comm), MPI_ERR_TAG);
+        CHECK_HANDLED(MPI_Bsend(NULL, LONG, MPI_BYTE, 1, 0, comm), MPI_ERR_BUFFER);
+        CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, 1, 0, MPI_COMM_NULL), MPI_ERR_COMM);
+        int *most, flag;
+        MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &flag);
+        if (flag && *most < INT32_MAX)
+            CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, 1, *most + 1, comm), MPI_ERR_TAG);
+        MPI_Type_free(&open);
+    }
+
+    /* a rank that there is in this communicator, but not in the one that has its handle next */
+    MPI_Comm two, one;
+    MPI_Comm_dup(MPI_COMM_WORLD, &two);
+    send_often(out, LONG, 0, test_size - 1, two);
+    MPI_Comm_free(&two);
+    MPI_Comm_split(MPI_COMM_WORLD, test_rank, 0, &one);
+    MPI_Comm_set_errhandler(one, count);
+    CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, test_size - 1, 99, one), MPI_ERR_RANK);
+    MPI_Comm_free(&one);
+
+    MPI_Buffer_detach(&at, &bytes);
+    CHECK(at == first && bytes == (int)sizeof first, "not the first buffer: %d bytes", bytes);
+    CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, next, 0, refusing), MPI_ERR_BUFFER);
+    MPI_Comm_free(&refusing);
+    MPI_Errhandler_free(&count);
+    return test_end();
+}

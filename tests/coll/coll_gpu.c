@@ -1,0 +1,36 @@
+/* H7: one rank has loaded the runtime of a GPU. Then its communicators are the host's, on all ranks,
+ * though between two groups only the other one hears of it at first.
+ *
+ *   coll_gpu RANK   which one */
+#include "inter.h"
+
+#include <dlfcn.h>
+
+static void load(const char *program)
+{
+    char path[4096];
+    int folder = (int)(strrchr(program, '/') - program);
+    snprintf(path, sizeof path, "%.*s/gpu/libcuda.so.1", folder, program);
+    void *runtime = dlopen(path, RTLD_NOW);
+    CHECK(runtime && dlsym(runtime, "cuda_is_here"), "%s: %s", path, dlerror());
+}
+
+int main(int argc, char **argv)
+{
+    coll_begin(&argc, &argv);
+    if (test_rank == atoi(argv[1]))
+        load(argv[0]);
+    for (int many = 1; many < test_size; many++) {
+        struct inter x = inter_make(0, many);
+        for (int i = 0; i < 30; i++) {
+            int root = inter_root(&x, i % 2, 0), data = root == MPI_ROOT ? i : -1, sum = -1;
+            MPI_Bcast(&data, 1, MPI_INT, root, x.comm);
+            CHECK(root == MPI_PROC_NULL || data == i, "bcast: %d", data);
+            if (i > 10 || many % 2)
+                MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, x.comm);
+            CHECK((i <= 10 && many % 2 == 0) || sum == i * x.others, "allreduce: %d", sum);
+        }
+        inter_free(&x);
+    }
+    return test_end();
+}
