@@ -4,6 +4,7 @@
 #include "alloc/node.h"
 #include "core/say.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,9 +40,9 @@ static void note(uintptr_t start, uintptr_t end, uintptr_t base)
     for (size_t i = 0; i < found.count; i++) {
         struct area *a = &found.area[i];
         uintptr_t first = (uintptr_t)a->at, last = first + a->size;
-        if (start > last || end < first)
+        if (start >= last || end <= first)
             continue;
-        /* One that it touches: both are one. */
+        /* Pages in common: both are one. */
         start = start < first ? start : first;
         end = end > last ? end : last;
         *a = found.area[--found.count];
@@ -214,6 +215,16 @@ static uint64_t fingerprint(void)
     return h | 1;
 }
 
+/* Their library must stay: of an address that something else has taken we would still think that it
+ * is in shared memory. */
+static void keep_libraries(void)
+{
+    Dl_info info;
+    for (size_t i = 0; i < found.count; i++)
+        if (dladdr(found.area[i].at, &info) && info.dli_fname)
+            dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 void statics_move(void)
 {
     const char *why = NULL;
@@ -222,6 +233,7 @@ void statics_move(void)
     if (!(why = objection()) && halt_begin(&why)) {
         bool all = move_all();
         halt_end();
+        keep_libraries();
         if (all)
             node_member(node.me)->statics = fingerprint();
         else

@@ -13,6 +13,9 @@ build/test/$(1)/statics_%_fixed: tests/statics/statics_%.c tests/statics/statics
 build/test/$(1)/libstatics_library.so: tests/statics/statics_library.c include/mpiaccel/mpiaccel.h build/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,CC,$$<)$$(CC) $$(TEST_FLAGS) -fPIC -shared -Iinclude $$< -o $$@
+build/test/$(1)/statics_dlopen: tests/statics/statics_dlopen.c build/test/$(1)/libstatics_library.so
+	@mkdir -p $$(@D)
+	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -ldl
 build/test/$(1)/statics_uses: tests/statics/statics_uses.c build/test/$(1)/libstatics_library.so tests/statics/statics.h
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -fPIE -pie -Iinclude -Itests/mpi $$< -o $$@ -Lbuild/test/$(1) -lstatics_library -Wl,-rpath,'$$$$ORIGIN'
