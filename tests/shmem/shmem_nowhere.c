@@ -1,0 +1,23 @@
+/* A put to memory that is not symmetric, or to nobody, ends the job: it could not be done, and
+ * silence would be a wrong result. Argument: which. */
+#include "shmem_test.h"
+
+int main(int argc, char **argv)
+{
+    long local = 0;
+    const char *what = argc > 1 ? argv[1] : "";
+    test_begin(&argc, &argv);
+    shmem_init();
+    long *block = shmem_malloc(100 * sizeof *block);
+    if (!strcmp(what, "local"))
+        shmem_long_p(&local, 1, test_next());
+    else if (!strcmp(what, "beyond"))
+        shmem_putmem(block, block, (size_t)1 << 46, test_next());
+    else if (!strcmp(what, "nobody"))
+        shmem_long_p(block, 1, test_size);
+    else if (!strcmp(what, "overflow"))
+        shmem_long_put(block, block, SIZE_MAX / 4, test_next());
+    else if (!strcmp(what, "nothing")) /* of no bytes: no harm */
+        shmem_putmem(&local, &local, 0, test_next());
+    return test_end();
+}
