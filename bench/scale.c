@@ -165,10 +165,9 @@ static void collect(unsigned me)
 
 static void make_team(unsigned n)
 {
-    static const int one_member[RANKS_MOST];
     struct team_offer offers[RANKS_MOST];
     for (unsigned r = 0; r < n; r++)
-        team_of[r] = team_prepare(n, r, one_member, &offers[r]);
+        team_of[r] = team_prepare(n, r, 0, &offers[r]);
     for (unsigned r = 0; r < n; r++)
         if (team_settle(team_of[r], offers, n) != REASON_COUNT)
             exit(1);

@@ -443,6 +443,10 @@ static enum coll_error combine(struct work *w)
     bool plain = reducer_is_plain(w->red), straight = plain && !w->to.map->without_holes;
     bool in_one = !plain || w->streaming || (straight && w->t->size == 1);
     char *more = NULL;
+    if (w->red->starved) {
+        drain(w);
+        return COLL_NO_MEMORY;
+    }
     w->part = in_one ? w->bytes : PART / w->red->element * w->red->element;
     w->sum = stream_cell(w->t->mine, 0);
     w->room = w->sum + PART;
@@ -507,12 +511,15 @@ static enum coll_error combine_long(struct work *w, struct buffer from, size_t b
     struct team *t = w->t;
     uint32_t verdict = w->op + 1;
     place_t place = team_place(t, operand_to_move(w->red, from, bytes, &run, &image), bytes);
-    bool binds = place, good = true;
-    char *block = place ? NULL : team_hold(t, verdict, bytes);
+    bool binds, good = true;
+    char *block = place || w->red->starved ? NULL : team_hold(t, verdict, bytes);
+    if (w->red->starved)
+        place = 0;
     if (block) {
         reducer_read(w->red, block, from, 0, bytes);
         place = (place_t)(block - node.base) << 1;
     }
+    binds = place && !block;
     team_await_room(t);
     memcpy(post_of(t->mine, w->op)->data, &place, sizeof place);
     team_post(t, w->op, POST_PLACE, bytes);

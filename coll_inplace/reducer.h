@@ -20,7 +20,9 @@ struct reducer {
     void (*apply)(const struct reducer *reducer, void *out, const void *a, const void *b, size_t n);
     const struct typemap *map; /* of an element in the program's buffers */
     uintptr_t host_type, host_op;
-    char *scratch; /* of apply's: room for operands as their datatype lays them out */
+    char *scratch;       /* of apply's: room for operands as their datatype lays them out */
+    bool scratch_shared; /* it is a piece of the node's file */
+    bool starved;        /* there was no memory for it: nothing may be combined here */
 };
 
 /* out = a op b; any two may be the same. */

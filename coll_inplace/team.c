@@ -66,12 +66,10 @@ static bool reaches(const struct layout_member *member)
     return reach_works(member->pid, member->probe_address, member->probe);
 }
 
-struct team *team_prepare(uint32_t size, uint32_t rank, const int *members,
-                          struct team_offer *offer)
+struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct team_offer *offer)
 {
-    uint32_t neighbour = (uint32_t)members[rank + 1 < size ? rank + 1 : 0];
-    *offer =
-        (struct team_offer){.reason = REASON_COUNT, .reaches = reaches(node_member(neighbour))};
+    *offer = (struct team_offer){.reason = REASON_COUNT,
+                                 .reaches = reaches(node_member((uint32_t)neighbour))};
     struct team *team = make(size, rank);
     struct row *row = team ? make_row() : NULL;
     struct team_common *common = NULL;
@@ -86,11 +84,11 @@ struct team *team_prepare(uint32_t size, uint32_t rank, const int *members,
     return team;
 }
 
-struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, const int *others,
+struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, int neighbour,
                                   struct team_offer *offer)
 {
     *offer = (struct team_offer){.reason = REASON_COUNT,
-                                 .reaches = reaches(node_member((uint32_t)others[rank % size]))};
+                                 .reaches = reaches(node_member((uint32_t)neighbour))};
     struct team *team = make(size, rank);
     struct row *row = team ? make_row() : NULL;
     if (!row) {

@@ -118,12 +118,13 @@ struct team_offer {
     uint64_t row, common; /* positions in the node's file; `common`: rank 0's */
 };
 
-/* A team to be, of these members of the node, and our offer for it. NULL: the offer says why. */
-struct team *team_prepare(uint32_t size, uint32_t rank, const int *members,
-                          struct team_offer *offer);
+/* A team to be, and our offer for it. NULL: the offer says why. `neighbour`: a member of the node
+ * that is in it, by which we try whether we can read private memory; the next rank, or one of the
+ * other group. */
+struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct team_offer *offer);
 
-/* The same between groups: ours, and another one of `size` ranks, who are these members. */
-struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, const int *others,
+/* The same between groups: ours, and another one of `size` ranks. */
+struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, int neighbour,
                                   struct team_offer *offer);
 
 /* With the offers of all ranks (between groups: of the other one): REASON_COUNT and the team is

@@ -26,7 +26,8 @@ enum coll_error whole_combine(struct team *t, const struct reducer *red, struct 
 {
     size_t bytes = reducer_elements(red, from) * red->element;
     uint32_t op = team_begin(t);
-    char *sum = malloc(part.bytes + 1), *block = sum ? team_hold(t, op, bytes) : NULL;
+    char *sum = red->starved ? NULL : malloc(part.bytes + 1),
+         *block = sum ? team_hold(t, op, bytes) : NULL;
     place_t place = block ? (place_t)(block - node.base) << 1 : 0;
     if (block)
         reducer_read(red, block, from, 0, bytes);

@@ -227,18 +227,21 @@ bool host_combines(MPI_Datatype type, MPI_Op op);
 
 struct survey {
     int size, rank;
-    int *members; /* of the node, by rank in the communicator; NULL where they do not matter */
-    int others;   /* of an intercommunicator: ranks of the other group */
+    int others;    /* of an intercommunicator: ranks of the other group */
+    int neighbour; /* a member of the node that is in it: the next rank, or one of the other group
+                    */
 };
 
 /* May something on this communicator be fast, of up to `most` ranks? The same answer on all its
- * ranks (H13): it depends on the communicator and on what the node's ranks settled together. The
- * caller frees s->members. */
+ * ranks (H13): it depends on the communicator and on what the node's ranks settled together. */
 enum reason survey_comm(MPI_Comm comm, int most, struct survey *s);
 
-/* The same of an intercommunicator, whose groups may each have so many; s->members are of the other
- * group, and s->others their number. */
+/* The same of an intercommunicator, whose groups may each have so many. */
 enum reason survey_across(MPI_Comm comm, int most, struct survey *s);
+
+/* Members of the node, by rank in a communicator of more than one. The caller frees them; NULL: no
+ * memory. */
+int *survey_members(MPI_Comm comm, struct survey *s);
 
 /* A buffer may be on a GPU, and we could not tell: the host can (H7). */
 bool gpu_runtime_loaded(void);

@@ -26,7 +26,6 @@ static void discard(struct communicator *c)
 {
     if (c->team || c->across)
         team_leave(c->team ? c->team : c->across);
-    free(c->members);
     free(c->offers);
     free(c);
 }
@@ -48,12 +47,13 @@ static void prepare(struct communicator *c)
 {
     uint32_t rank = (uint32_t)c->rank, size = (uint32_t)c->size, others = (uint32_t)c->others;
     team_reap();
-    c->prepared = others ? team_prepare_between(size, rank, others, c->members, &c->mine)
-                         : team_prepare(size, rank, c->members, &c->mine);
-    free(c->members);
-    c->members = NULL;
+    c->prepared = others ? team_prepare_between(size, rank, others, c->neighbour, &c->mine)
+                         : team_prepare(size, rank, c->neighbour, &c->mine);
     if (gpu_runtime_loaded())
         c->mine.reason = REASON_GPU;
+    c->offers = malloc(number_of_offers(c) * sizeof *c->offers);
+    if (!c->offers)
+        c->mine.reason = REASON_NO_MEMORY;
 }
 
 static void give_up(struct communicator *c, enum reason reason)
@@ -65,8 +65,11 @@ static void give_up(struct communicator *c, enum reason reason)
 
 static void begin(MPI_Comm comm, struct communicator *c, const struct team_offer *say)
 {
+    /* Who has no room for offers takes part all the same, says no, and reads none. */
+    static struct team_offer unread[TEAM_RANKS_MAX];
+    struct team_offer *offers = c->offers ? c->offers : unread;
     enter_host();
-    int result = host.Iallgather(say, sizeof *say, MPI_BYTE, c->offers, sizeof *say, MPI_BYTE, comm,
+    int result = host.Iallgather(say, sizeof *say, MPI_BYTE, offers, sizeof *say, MPI_BYTE, comm,
                                  &c->request);
     leave_host();
     if (result != MPI_SUCCESS) {
@@ -186,12 +189,12 @@ static struct communicator *meet(MPI_Comm comm)
     c->reason = config.coll ? survey_comm(comm, TEAM_RANKS_MAX, &s) : REASON_OFF;
     if (c->reason == REASON_INTERCOMM)
         c->reason = survey_across(comm, TEAM_RANKS_MAX, &s);
-    c->members = s.members;
     if (c->reason == REASON_COUNT) {
         c->reason = REASON_NOT_READY;
         c->size = s.size;
         c->rank = s.rank;
         c->others = s.others;
+        c->neighbour = s.neighbour;
         if (s.size == 1 && !s.others)
             c->team = team_alone();
     }
@@ -225,13 +228,10 @@ int comm_used(MPI_Comm comm, int result)
 {
     struct entry *e = result == MPI_SUCCESS ? registry_find(&communicators, BITS(comm)) : NULL;
     struct communicator *c = e ? e->object : NULL;
-    if (!c || c->reason != REASON_NOT_READY || c->team || inside_host())
+    if (!c || c->reason != REASON_NOT_READY || (c->size == 1 && !c->others) || inside_host())
         return result;
     if (++c->calls == CALLS_BEFORE) {
         sweep(false);
-        c->offers = malloc(number_of_offers(c) * sizeof *c->offers);
-        if (!c->offers)
-            abort(); /* the others will wait for us, and the host would not get further either */
         prepare(c);
         begin(comm, c, &c->mine);
     }

@@ -34,7 +34,7 @@ struct communicator {
     bool exchanging, answering, freed;
     int size, rank;
     int others;                /* of an intercommunicator: ranks of the other group; else 0 */
-    int *members;              /* of the node; of an intercommunicator: the others */
+    int neighbour;             /* see team_prepare() */
     struct communicator *next; /* among those whose exchange is under way */
 };
 

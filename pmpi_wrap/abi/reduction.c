@@ -38,6 +38,18 @@ static void apply(const struct reducer *r, void *out, const void *a, const void 
     buffer_read(out, right, 0, n * r->element);
 }
 
+/* The process has no memory left; the node may. Ranks with operands of more than a cell ask each
+ * other whether they have what they need. With less, who has read its peers' posts cannot go back.
+ */
+static COLD void take_shared(struct reducer *red, size_t bytes, size_t room)
+{
+    red->scratch = arena_control_alloc_raw(room);
+    red->scratch_shared = red->scratch;
+    red->starved = !red->scratch;
+    if (red->starved && bytes <= TEAM_CELL)
+        abort();
+}
+
 static bool users(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b,
                   uint32_t ranks)
 {
@@ -57,7 +69,7 @@ static bool users(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buff
     else if (bytes > TEAM_CELL)
         room = bytes;
     if (room && !(red->scratch = malloc(room)))
-        abort();
+        take_shared(red, bytes, room);
     return true;
 }
 
@@ -80,6 +92,8 @@ bool reducer_for(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffe
 
 void reducer_close(struct reducer *red)
 {
-    if (UNLIKELY(red->scratch != NULL))
+    if (UNLIKELY(red->scratch_shared))
+        arena_control_free(red->scratch);
+    else if (UNLIKELY(red->scratch != NULL))
         free(red->scratch);
 }

@@ -5,37 +5,42 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-/* World ranks of a group, as members of this node. */
-static enum reason find_members(MPI_Group group, int size, int *members)
+enum { CHUNK = 128 };
+
+/* World ranks of a group, as members of this node; all of them where `members` is not NULL, and the
+ * one of `rank`. Takes no memory: who had none would decide otherwise than the others. */
+static enum reason find_members(MPI_Group group, int size, int *members, int rank, int *member)
 {
     enum reason reason = REASON_COUNT;
+    int ranks[CHUNK], found[CHUNK];
     MPI_Group world;
-    int *ranks = malloc((size_t)size * sizeof *ranks);
-    if (!ranks)
-        return REASON_NO_MEMORY;
-    for (int i = 0; i < size; i++)
-        ranks[i] = i;
     host.Comm_group(MPI_COMM_WORLD, &world);
-    host.Group_translate_ranks(group, size, ranks, world, members);
-    host.Group_free(&world);
-    for (int i = 0; i < size; i++) {
-        if (members[i] == MPI_UNDEFINED)
-            reason = REASON_FOREIGN;
-        else if ((members[i] = node_member_of(members[i])) < 0 && reason == REASON_COUNT)
-            reason = REASON_ONE_NODE_ONLY;
+    for (int first = 0; first < size; first += CHUNK) {
+        int some = size - first < CHUNK ? size - first : CHUNK;
+        for (int i = 0; i < some; i++)
+            ranks[i] = first + i;
+        host.Group_translate_ranks(group, some, ranks, world, found);
+        for (int i = 0; i < some; i++) {
+            if (found[i] == MPI_UNDEFINED)
+                reason = REASON_FOREIGN;
+            else if ((found[i] = node_member_of(found[i])) < 0 && reason == REASON_COUNT)
+                reason = REASON_ONE_NODE_ONLY;
+            if (members)
+                members[first + i] = found[i];
+            if (first + i == rank)
+                *member = found[i];
+        }
     }
-    free(ranks);
+    host.Group_free(&world);
     return reason;
 }
 
-static enum reason members_of_comm(MPI_Comm comm, struct survey *s)
+static enum reason members_of_comm(MPI_Comm comm, struct survey *s, int *members)
 {
     MPI_Group group;
-    s->members = malloc((size_t)s->size * sizeof *s->members);
-    if (!s->members)
-        return REASON_NO_MEMORY;
     host.Comm_group(comm, &group);
-    enum reason reason = find_members(group, s->size, s->members);
+    int next = s->rank + 1 < s->size ? s->rank + 1 : 0;
+    enum reason reason = find_members(group, s->size, members, next, &s->neighbour);
     host.Group_free(&group);
     return reason;
 }
@@ -58,7 +63,7 @@ enum reason survey_comm(MPI_Comm comm, int most, struct survey *s)
         return REASON_COUNT;
     if (s->size > most)
         return REASON_TOO_MANY_RANKS;
-    return node.header ? members_of_comm(comm, s) : node.why_not;
+    return node.header ? members_of_comm(comm, s, NULL) : node.why_not;
 }
 
 enum reason survey_across(MPI_Comm comm, int most, struct survey *s)
@@ -71,19 +76,22 @@ enum reason survey_across(MPI_Comm comm, int most, struct survey *s)
         return REASON_TOO_MANY_RANKS;
     if (!node.header)
         return node.why_not;
-    enum reason reason = members_of_comm(comm, s);
-    int *others = malloc((size_t)s->others * sizeof *others);
+    enum reason reason = members_of_comm(comm, s, NULL);
     MPI_Group group;
-    if (reason != REASON_COUNT || !others) {
-        free(others);
-        return reason != REASON_COUNT ? reason : REASON_NO_MEMORY;
-    }
-    free(s->members);
-    s->members = others;
+    if (reason != REASON_COUNT)
+        return reason;
     host.Comm_remote_group(comm, &group);
-    reason = find_members(group, s->others, others);
+    reason = find_members(group, s->others, NULL, s->rank % s->others, &s->neighbour);
     host.Group_free(&group);
     return reason;
+}
+
+int *survey_members(MPI_Comm comm, struct survey *s)
+{
+    int *members = malloc((size_t)s->size * sizeof *members);
+    if (members)
+        members_of_comm(comm, s, members);
+    return members;
 }
 
 bool gpu_runtime_loaded(void)

@@ -137,10 +137,13 @@ static enum reason settle_alone(const struct request *r, void *base, struct win 
 }
 
 /* Collective: agree with the other ranks, and make the window if all can. */
-static enum reason settle_together(const struct request *r, const struct survey *s, void *base,
+static enum reason settle_together(const struct request *r, struct survey *s, void *base,
                                    struct win **made)
 {
     enum reason reason = local_reason(r);
+    int *members = survey_members(r->comm, s);
+    if (!members)
+        reason = REASON_NO_MEMORY;
     if (reason == REASON_COUNT && !base && r->flavor == MPI_WIN_FLAVOR_ALLOCATE)
         reason = REASON_NO_MEMORY;
     struct win *win = win_prepare((uint32_t)s->size, (uint32_t)s->rank);
@@ -149,8 +152,9 @@ static enum reason settle_together(const struct request *r, const struct survey 
     if (!all || !exchange(r, &mine, all))
         reason = REASON_NO_MEMORY;
     else
-        reason = win_settle(win, all, s->members);
+        reason = win_settle(win, all, members);
     free(all);
+    free(members);
     if (reason == REASON_COUNT)
         *made = win;
     else
@@ -171,7 +175,6 @@ static enum reason create_fast(const struct request *r, void **memory, struct wi
         if (reason != REASON_COUNT && *memory)
             arena_free(*memory);
     }
-    free(s.members);
     return reason;
 }
 

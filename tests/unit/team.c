@@ -372,7 +372,7 @@ START_TEST(nothing_is_freed_before_the_last_has_left)
     team_leave(team_of[0]);
     for (int i = 0; i < 20; i++) {
         struct team_offer offer;
-        struct team *other = team_prepare(2, 0, one_member, &offer);
+        struct team *other = team_prepare(2, 0, 0, &offer);
         ck_assert_uint_ne(offer.row, (uint64_t)((char *)row - node.base));
         team_withdraw(other, &offer);
     }
@@ -390,7 +390,7 @@ START_TEST(one_that_cannot_keeps_all_from_it)
     open_heap();
     int before = taken;
     for (uint32_t r = 0; r < 3; r++)
-        t[r] = team_prepare(3, r, one_member, &offers[r]);
+        t[r] = team_prepare(3, r, 0, &offers[r]);
     offers[1].reason = REASON_GPU;
     for (uint32_t r = 0; r < 3; r++)
         ck_assert_int_eq(team_settle(t[r], offers, 3), REASON_GPU);
@@ -410,7 +410,7 @@ START_TEST(no_room_is_a_reason)
     open_heap();
     int before = taken;
     do
-        t[count] = team_prepare(2, 0, one_member, &offers[count]);
+        t[count] = team_prepare(2, 0, 0, &offers[count]);
     while (offers[count++].reason == REASON_COUNT && count < MANY);
     ck_assert_int_lt(count, MANY);
     ck_assert_int_gt(count, 20);

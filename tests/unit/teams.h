@@ -24,14 +24,12 @@ static inline void set_numbers(unsigned size, uint32_t number)
 }
 
 /* All ranks are threads of the one member of the node. */
-static const int one_member[UNIT_RANKS_MAX];
-
 static inline void make_team(unsigned size)
 {
     struct team_offer offers[UNIT_RANKS_MAX];
     open_heap();
     for (unsigned r = 0; r < size; r++)
-        team_of[r] = team_prepare(size, r, one_member, &offers[r]);
+        team_of[r] = team_prepare(size, r, 0, &offers[r]);
     for (unsigned r = 0; r < size; r++)
         ck_assert_int_eq(team_settle(team_of[r], offers, size), REASON_COUNT);
 }
