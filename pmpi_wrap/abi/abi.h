@@ -141,6 +141,7 @@ bool host_has(const char *name);
 struct constants {
     MPI_Info info_null;
     MPI_Datatype byte, datatype_null;
+    MPI_Comm comm_null;
 };
 extern struct constants constants;
 

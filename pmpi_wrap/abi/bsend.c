@@ -114,7 +114,7 @@ HOT_INLINE size_t length(const struct message *m)
 {
     const struct typemap *map = typemap_of(m->type);
     bool usual = map && map->simple && (uint64_t)m->count <= INT_MAX && m->from && m->rank >= 0 &&
-                 m->tag >= 0 && m->comm != MPI_COMM_NULL;
+                 m->tag >= 0 && m->comm != constants.comm_null;
     return usual ? map->size * (size_t)m->count : 0;
 }
 

@@ -18,7 +18,8 @@ int bsend_message(enum call call, const struct message *m);
 /* Before the host frees a communicator. */
 void bsend_forget(const MPI_Comm *comm);
 
-/* Before the host disconnects it: MPICH waits until nobody holds a request on it any more. */
+/* Before the host disconnects it, which ends when all communication on it is complete (MPI-4.0,
+ * 11.10.4). What is on its way on others does not hold it up: that would be a deadlock. */
 void bsend_drain(const MPI_Comm *comm);
 
 /* The persistent requests on it can no longer be started by us (persistent.c). */

@@ -98,8 +98,10 @@ static void settle(void)
     host.Query_thread(&level);
     say_set_rank(world_rank);
     thread_concurrent = level == MPI_THREAD_MULTIPLE;
-    constants = (struct constants){
-        .info_null = MPI_INFO_NULL, .byte = MPI_BYTE, .datatype_null = MPI_DATATYPE_NULL};
+    constants = (struct constants){.info_null = MPI_INFO_NULL,
+                                   .byte = MPI_BYTE,
+                                   .datatype_null = MPI_DATATYPE_NULL,
+                                   .comm_null = MPI_COMM_NULL};
     node_settle(world_rank, size);
     handles_open();
     combiners_open();
