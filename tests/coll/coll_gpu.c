@@ -1,5 +1,5 @@
-/* H7: one rank has loaded the runtime of a GPU. Then its communicators are the host's, on all ranks,
- * though between two groups only the other one hears of it at first.
+/* H7: one rank has loaded the runtime of a GPU. Then its communicators are the host's, on all
+ * ranks, though between two groups only the other one hears of it at first.
  *
  *   coll_gpu RANK   which one */
 #include "inter.h"

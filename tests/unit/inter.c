@@ -223,8 +223,8 @@ static void make_teams(unsigned a, unsigned b, uint32_t number, bool reaches)
     for (unsigned r = 0; r < n; r++) {
         unsigned g = group_of(r);
         arrived[r] = 0;
-        team_of[r] = team_prepare_between(group_size[g], r - first_of(g), group_size[!g],
-                                          0, &offers[r]);
+        team_of[r] =
+            team_prepare_between(group_size[g], r - first_of(g), group_size[!g], 0, &offers[r]);
         offers[r].reaches &= reaches;
     }
     for (unsigned r = 0; r < n; r++) {
