@@ -24,7 +24,16 @@
 /* Open MPI's predefined handles are addresses of its variables, and the library must not refer to
  * them by name: the host may be another one, or come later. */
 #undef OMPI_PREDEFINED_GLOBAL
-#define OMPI_PREDEFINED_GLOBAL(type, global) ((type)host_variable(#global))
+#define OMPI_PREDEFINED_GLOBAL(type, global)                                                 \
+    ({                                                                                       \
+        static void *_Atomic known; /* looked up once: that takes a thousand instructions */ \
+        void *here = atomic_load_explicit(&known, memory_order_relaxed);                     \
+        if (UNLIKELY(!here)) {                                                               \
+            here = host_variable(#global);                                                   \
+            atomic_store_explicit(&known, here, memory_order_relaxed);                       \
+        }                                                                                    \
+        (type) here;                                                                         \
+    })
 #endif
 void *host_variable(const char *name);
 
