@@ -23,6 +23,10 @@ enum { CHOOSE_PLACE_SHARED = 1024, CHOOSE_PLACE_PRIVATE = 6144 };
  * the other anyway (joint.h). */
 enum { CHOOSE_JOINT_SHARED = 64 << 10, CHOOSE_JOINT_PRIVATE = 256 << 10 };
 
+/* Results of so many bytes in all are written around the caches, if they do not lie where operands
+ * were read: else the lines are read before they are written. */
+enum { CHOOSE_AROUND = 4 << 20 };
+
 /* Blocks of up to so many bytes never keep the root of a scatter, since they do not under the
  * hosts: where all together are too many for a cell, they are copied into a block of memory. */
 enum { CHOOSE_EAGER = 8192, CHOOSE_HOLD = 1 << 20 };

@@ -1,5 +1,7 @@
 #include "coll_inplace/shares.h"
 
+#include "coll_inplace/choose.h"
+
 enum for_whom { FOR_ALL, FOR_ROOT, FOR_OWNER, FOR_EACH };
 
 /* What a rank tells the others at first; 0: out of reach. */
@@ -23,6 +25,7 @@ struct work {
     bool copies_in, copies_out; /* some operand, some result is out of reach */
     bool fetches;               /* some operand is in private memory */
     bool in_place;
+    bool around; /* results are written around the caches */
     enum coll_error error;
     struct facts facts[TEAM_RANKS_MAX];
 };
@@ -94,6 +97,8 @@ static void plan(struct work *w)
     w->chunk = room == SIZE_MAX ? longest : room / w->red->element * w->red->element;
     w->steps = (longest + w->chunk - 1) / w->chunk;
     w->part = (w->fetches ? PART_FETCHED : PART) / w->red->element * w->red->element;
+    w->around = w->begin[w->t->size] >= CHOOSE_AROUND && !w->in_place && !w->fetches &&
+                !w->copies_out && w->whom != FOR_EACH;
     if (w->count == 1 && !w->to.map->without_holes) /* it goes straight to where it is wanted */
         w->part = w->chunk;
 }
@@ -161,6 +166,14 @@ static void combine_part(struct work *w, uint32_t in, size_t first, size_t at, c
     }
 }
 
+static void write_result(const struct work *w, char *to, const char *part, size_t bytes)
+{
+    if (w->around)
+        copy_stream(to, part, bytes);
+    else
+        copy_bytes(to, part, bytes);
+}
+
 /* Bring a part of the result to those in whose buffers we may write. */
 static void deliver(struct work *w, const char *part, size_t first, size_t bytes)
 {
@@ -170,7 +183,7 @@ static void deliver(struct work *w, const char *part, size_t first, size_t bytes
         if (r == t->rank || !receives(w, r) || !place)
             continue;
         if (place_shared(place))
-            copy_bytes(place_shared(place) + first, part, bytes);
+            write_result(w, place_shared(place) + first, part, bytes);
         else if (!place_write(t, r, place, first, part, bytes))
             w->error |= COLL_UNREACHABLE;
     }
@@ -187,10 +200,12 @@ static void combine_chunk(struct work *w, uint32_t in, uint32_t out, size_t step
     for (size_t at = 0; at < bytes && w->count; at += w->part) {
         size_t part = min_size(w->part, bytes - at);
         char *cell = w->copies_out ? cell_of(t->mine, out) + at : NULL;
-        char *sum = straight ? w->to.at + to + at : cell ? cell : room_for(w, 0);
+        char *sum = straight && !w->around ? w->to.at + to + at : cell ? cell : room_for(w, 0);
         combine_part(w, in, first, at, sum, part);
         if (ours && !straight)
             reducer_write(w->red, w->to, to + at, sum, part);
+        else if (ours && w->around)
+            write_result(w, w->to.at + to + at, sum, part);
         if (cell && cell != sum)
             copy_bytes(cell, sum, part);
         deliver(w, sum, first + at, part);

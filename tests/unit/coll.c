@@ -4,6 +4,8 @@
 #include "tests/unit/endless.h"
 #include "tests/unit/operands.h"
 
+#include "coll_inplace/choose.h"
+
 /* ---- moving data ---- */
 
 static void play_barrier(struct play *p)
@@ -268,6 +270,45 @@ START_TEST(numbers_may_wrap)
 }
 END_TEST
 
+/* ---- results around the caches ---- */
+
+static void reduce_much(unsigned me)
+{
+    struct team *t = team_of[me];
+    size_t bytes = CHOOSE_AROUND + 5003;
+    struct reducer add = {.kernel = add_bytes, .element = 1, .map = BYTES};
+    char *from = arena_alloc(bytes, LINE), *to = arena_alloc(bytes + 1, LINE);
+    for (size_t i = 0; i < bytes; i++)
+        from[i] = (char)(i * 167 + (i >> 8) * 59 + me);
+    for (unsigned root = 0; root <= t->size; root++) { /* the last time, for all */
+        struct buffer out = buffer(to, BYTES, bytes);
+        memset(to, 77, bytes + 1);
+        if (root == t->size)
+            EXPECT(coll_allreduce(t, &add, buffer(from, BYTES, bytes), out) == COLL_OK);
+        else
+            EXPECT(coll_reduce(t, &add, buffer(from, BYTES, bytes), out, root) == COLL_OK);
+        size_t wrong = 0;
+        unsigned n = t->size;
+        for (size_t i = 0; i < bytes && (root == me || root == n); i++)
+            wrong += to[i] != (char)(n * (i * 167 + (i >> 8) * 59) + n * (n - 1) / 2);
+        EXPECT(!wrong && to[bytes] == 77, "root %u of %u: %zu bytes are wrong", root, n, wrong);
+    }
+    coll_barrier(t);
+    arena_free(from);
+    arena_free(to);
+}
+
+START_TEST(very_long_results_go_around_the_caches)
+{
+    for (unsigned size = 2; size <= 3; size++) {
+        sync_configure(true, NULL);
+        make_team(size);
+        as_ranks(size, reduce_much);
+        free_team(size);
+    }
+}
+END_TEST
+
 /* ---- more data than room ---- */
 
 static void take_too_little(unsigned me)
@@ -304,4 +345,5 @@ UNIT_MAIN(bcast_brings_the_roots_data, gather_brings_all_to_the_root, scatter_br
           allgather_brings_all_to_all, alltoall_brings_each_to_each, reduce_combines_in_rank_order,
           allreduce_combines_in_rank_order, scan_combines_what_is_before,
           reduce_scatter_combines_shares, any_follow_any_others, thousands_in_a_row,
-          numbers_may_wrap, what_does_not_fit_is_cut_and_said)
+          numbers_may_wrap, very_long_results_go_around_the_caches,
+          what_does_not_fit_is_cut_and_said)
