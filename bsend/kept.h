@@ -15,14 +15,14 @@
  *   first time         only remembered; the host sends it, and has judged rank and communicator
  *   no copy yet        copied; the copy is sent
  *   same as the copy   the copy is sent
- *   different          the host sends it, and this one and the next 2, 4 … 64 are not compared;
+ *   different          the host sends it, and the next 8, 64, then 512 are not compared;
  *                      then the copy is made anew
  *   copy on its way    the host sends it
  *
  * So data that change each time cost one comparison, which ends at the first difference, and one
- * copy in 64 messages. Whatever is not sent from here the host sends from the program's own buffer,
- * which it has as before: the program never has less room than the standard promises it, and what
- * does not fit the host reports. The copies are extra room, at most as much as the program
+ * copy in 512 messages. Whatever is not sent from here the host sends from the program's own
+ * buffer, which it has as before: the program never has less room than the standard promises it,
+ * and what does not fit the host reports. The copies are extra room, at most as much as the program
  * attached.
  *
  * Two messages of one pair are both sends of the host's on one communicator, begun in the order of

@@ -77,6 +77,8 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #else
 #define BSEND_MIN ((size_t)12 << 10)
 #endif
+/* Longer ones do not stay in the caches with their copies, and then there is nothing to gain. */
+#define BSEND_MAX ((size_t)512 << 10)
 
 /* The functions of the host that we use besides those we intercept; the second list where the host
  * has them. */

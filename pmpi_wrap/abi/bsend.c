@@ -124,7 +124,7 @@ HOT_INLINE struct kept *claim(enum call call, const struct message *m)
     struct kept *place = NULL;
     bool ours = kept_is_open && !inside_host();
     size_t bytes = ours ? length(m) : 0;
-    if (bytes >= BSEND_MIN)
+    if (bytes >= BSEND_MIN && bytes <= BSEND_MAX)
         place = kept_claim((struct kept_key){m->from, bytes, BITS(m->comm), m->rank});
     if (!place)
         deferred(call, ours            ? REASON_HOST_MESSAGE
