@@ -117,7 +117,7 @@ static void resume_all(void)
         ptrace(PTRACE_DETACH, halt->stopped[--halt->count], 0, 0);
 }
 
-/* Not by sync_wait(), which would give the host progress. */
+/* Not by sync_wait(): the helper is no thread of the C library's. */
 static enum state await_other_than(enum state before)
 {
     uint32_t now;
@@ -173,13 +173,14 @@ static bool only_ancestors_may_trace(void)
 
 static enum state helper_says(enum state before)
 {
+    struct sync_wait wait = SYNC_WAIT;
     uint32_t now;
     while ((now = sync_load(&halt->state)) == before) {
         if (waitpid(helper, NULL, WNOHANG | __WALL) == helper) {
             helper = 0;
             return FAILED;
         }
-        sched_yield();
+        sync_wait(&wait, &halt->state, before);
     }
     return (enum state)now;
 }

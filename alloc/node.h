@@ -77,6 +77,9 @@ static inline char *node_slice(uint32_t member)
     return node.base + layout_header_size(node.size) + member * node.slice_size;
 }
 
+/* Once the file is mapped: see views.c. It stays open, for fork. */
+void node_open_views(int file);
+
 /* Map a part of our slice at `at` too: over what is there, or, if not `replace`, only where nothing
  * is. False: not possible. */
 bool node_add_alias(char *at, size_t size, uint64_t position, bool variables, bool replace);

@@ -105,12 +105,13 @@ static void settle(void)
     node_settle(world_rank, size);
     handles_open();
     combiners_open();
-    sync_configure(node_crowded(), progress);
+    sync_configure(node_crowded(), NULL);
     if (node.header && !arena_open(node_slice(node.me), layout_symmetric_at(node.header),
                                    node.header->control_size, heap_limit()))
         say(1, "no memory for the shared heap's book-keeping: MPI_Alloc_mem is left to the host; "
                "lower MPIACCEL_HEAP_SIZE or lift `ulimit -v` or `-d`");
-    statics_move();
+    statics_move(); /* it may wait while other threads stand still: the host must not be asked */
+    sync_configure(node_crowded(), progress);
 }
 
 int accel_Init(int *argc, char ***argv)
