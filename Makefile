@@ -43,9 +43,6 @@ build/conf/setup.%: tools/setup
 setup: $(SETUP)
 
 LIB := build/lib/libmpiaccel.so
-# Structures of 24 bytes go by value here, written as three words. A copy through vector registers
-# reads two of them at once, and waits until both have left the store buffer, behind the posts.
-build/obj/coll_inplace/%.o build/obj/ompi/%.o build/obj/mpich/%.o: COMPILE += -mgeneral-regs-only
 CORE := $(wildcard core/*.c)
 MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard alloc/*.c rma_shm/*.c coll_inplace/*.c shmem/*.c bsend/*.c pmpi_wrap/*.c)
 ABI := $(wildcard pmpi_wrap/abi/*.c)
@@ -81,6 +78,11 @@ $(LIB): $(OBJECTS) $(JEMALLOC_LIB) pmpi_wrap/exports.map
 build/obj/%.o: %.c build/config.mk | $(JEMALLOC_LIB)
 	@mkdir -p $(@D)
 	$(call show,CC,$<)$(COMPILE) -c $< -o $@
+
+# Structures of 24 bytes go by value in these, written as three words. A copy through vector registers
+# reads two of them at once, and waits until both have left the store buffer, behind the posts.
+WORDWISE := $(if $(findstring x86_64,$(shell uname -m)),-mgeneral-regs-only)
+build/obj/coll_inplace/%.o $(ABIS:%=build/obj/%/%.o): COMPILE += $(WORDWISE)
 
 # Each instruction set's kernels are one compile of the same file. Integers wrap as hosts' do.
 ISA_baseline :=
