@@ -5,18 +5,11 @@
 
 /* ---- the two modes ---- */
 
-/* The calling thread, with its inflight line if it can have one. */
-static inline struct thread *ready_thread(void)
-{
-    struct thread *thread = thread_self();
-    if (UNLIKELY(!thread->inflight))
-        thread_take_inflight(thread);
-    return thread;
-}
-
 /* False: the target is in bulk mode, or goes there. */
 static inline bool native_enter(struct thread *thread, struct win_target *target)
 {
+    if (UNLIKELY(!thread->inflight))
+        thread_take_inflight(thread);
     struct inflight *mine = thread->inflight;
     if (UNLIKELY(!mine))
         return false;
@@ -70,60 +63,91 @@ static void bulk_leave(struct win_target *target)
     mutex_unlock(&target->combining);
 }
 
-/* May this many elements be done natively, in element mode? */
-static bool fits_native(const void *at, size_t element, size_t count)
+static bool is_aligned(const void *at, size_t power_of_two)
 {
-    return count <= ATOMIC_FEW && (element & (element - 1)) == 0 && element <= 8 &&
-           (uintptr_t)at % element == 0;
+    return ((uintptr_t)at & (power_of_two - 1)) == 0;
 }
 
 /* ---- native operations on one element ---- */
 
-#define NATIVE(name, type)                                                                        \
-    static inline void name(const struct combiner *c, type *at, const void *origin, void *result) \
-    {                                                                                             \
-        type operand = 0, old, new;                                                               \
-        if (c->op != OP_NO_OP)                                                                    \
-            memcpy(&operand, origin, sizeof operand);                                             \
-        if (c->op == OP_NO_OP)                                                                    \
-            old = __atomic_load_n(at, __ATOMIC_SEQ_CST);                                          \
-        else if (c->op == OP_REPLACE)                                                             \
-            old = __atomic_exchange_n(at, operand, __ATOMIC_SEQ_CST);                             \
-        else if (c->op == OP_SUM && c->integer)                                                   \
-            old = __atomic_fetch_add(at, operand, __ATOMIC_SEQ_CST);                              \
-        else {                                                                                    \
-            old = __atomic_load_n(at, __ATOMIC_RELAXED);                                          \
-            do {                                                                                  \
-                new = old;                                                                        \
-                c->kernel(&new, &new, &operand, 1);                                               \
-            } while (!__atomic_compare_exchange_n(at, &old, new, true, __ATOMIC_SEQ_CST,          \
-                                                  __ATOMIC_RELAXED));                             \
-        }                                                                                         \
-        if (result)                                                                               \
-            memcpy(result, &old, sizeof old);                                                     \
+#define NATIVE(type, bits)                                                                     \
+    static void native_load_##bits(const struct combiner *c, void *at, const void *origin,     \
+                                   void *result)                                               \
+    {                                                                                          \
+        (void)c, (void)origin;                                                                 \
+        type old = __atomic_load_n((type *)at, __ATOMIC_SEQ_CST);                              \
+        if (result)                                                                            \
+            memcpy(result, &old, sizeof old);                                                  \
+    }                                                                                          \
+    static void native_exchange_##bits(const struct combiner *c, void *at, const void *origin, \
+                                       void *result)                                           \
+    {                                                                                          \
+        (void)c;                                                                               \
+        type operand;                                                                          \
+        memcpy(&operand, origin, sizeof operand);                                              \
+        operand = __atomic_exchange_n((type *)at, operand, __ATOMIC_SEQ_CST);                  \
+        if (result)                                                                            \
+            memcpy(result, &operand, sizeof operand);                                          \
+    }                                                                                          \
+    static void native_add_##bits(const struct combiner *c, void *at, const void *origin,      \
+                                  void *result)                                                \
+    {                                                                                          \
+        (void)c;                                                                               \
+        type operand;                                                                          \
+        memcpy(&operand, origin, sizeof operand);                                              \
+        operand = __atomic_fetch_add((type *)at, operand, __ATOMIC_SEQ_CST);                   \
+        if (result)                                                                            \
+            memcpy(result, &operand, sizeof operand);                                          \
+    }                                                                                          \
+    static void native_kernel_##bits(const struct combiner *c, void *at, const void *origin,   \
+                                     void *result)                                             \
+    {                                                                                          \
+        type operand, new, old = __atomic_load_n((type *)at, __ATOMIC_RELAXED);                \
+        memcpy(&operand, origin, sizeof operand);                                              \
+        do {                                                                                   \
+            new = old;                                                                         \
+            c->kernel(&new, &new, &operand, 1);                                                \
+        } while (!__atomic_compare_exchange_n((type *)at, &old, new, true, __ATOMIC_SEQ_CST,   \
+                                              __ATOMIC_RELAXED));                              \
+        if (result)                                                                            \
+            memcpy(result, &old, sizeof old);                                                  \
     }
-NATIVE(native_8, uint8_t)
-NATIVE(native_16, uint16_t)
-NATIVE(native_32, uint32_t)
-NATIVE(native_64, uint64_t)
+NATIVE(uint8_t, 8)
+NATIVE(uint16_t, 16)
+NATIVE(uint32_t, 32)
+NATIVE(uint64_t, 64)
 #undef NATIVE
 
-static void native(const struct combiner *c, void *at, const void *origin, void *result)
+struct combiner combiner_of(enum op op, enum prim prim, uint32_t bytes, combine_fn *kernel)
 {
-    switch (c->element) {
+    struct combiner c = {.op = op, .element = bytes, .kernel = kernel};
+    bool integer = prim <= PRIM_U64;
+#define CHOOSE(bits)                                      \
+    (op == OP_NO_OP              ? native_load_##bits     \
+     : op == OP_REPLACE          ? native_exchange_##bits \
+     : !kernel                   ? NULL                   \
+     : (op == OP_SUM && integer) ? native_add_##bits      \
+                                 : native_kernel_##bits)
+    switch (bytes) {
     case 1:
-        native_8(c, at, origin, result);
+        c.native = CHOOSE(8);
         break;
     case 2:
-        native_16(c, at, origin, result);
+        c.native = CHOOSE(16);
         break;
     case 4:
-        native_32(c, at, origin, result);
+        c.native = CHOOSE(32);
+        break;
+    case 8:
+        c.native = CHOOSE(64);
         break;
     default:
-        native_64(c, at, origin, result);
+        break;
     }
+#undef CHOOSE
+    return c;
 }
+_Static_assert(PRIM_I8 == 0 && PRIM_U64 == 7, "the integers come first");
 
 /* ---- bulk operations ---- */
 
@@ -265,15 +289,12 @@ static void deliver_result(struct work *w, const struct typemap *element, struct
 static bool work_natively(struct win *win, struct work *w, int target)
 {
     const struct combiner *c = w->combiner;
-    size_t count = w->bytes / c->element;
-    bool simple = c->kernel || c->op == OP_REPLACE || c->op == OP_NO_OP;
-    if (!simple || !w->map->contiguous || !fits_native(w->at, c->element, count))
-        return false;
-    struct thread *thread = ready_thread();
-    if (!native_enter(thread, win->peer[target].target))
+    struct thread *thread = thread_self();
+    if (!c->native || !w->map->contiguous || w->bytes > (size_t)ATOMIC_FEW * c->element ||
+        !is_aligned(w->at, c->element) || !native_enter(thread, win->peer[target].target))
         return false;
     for (size_t i = 0; i < w->bytes; i += c->element)
-        native(c, w->at + i, w->origin ? w->origin + i : NULL, w->result ? w->result + i : NULL);
+        c->native(c, w->at + i, w->origin ? w->origin + i : NULL, w->result ? w->result + i : NULL);
     native_leave(win, thread);
     return true;
 }
@@ -321,13 +342,13 @@ enum win_error win_accumulate(struct win *win, const struct combiner *c,
 
 /* ---- single elements ---- */
 
-void win_fetch_and_op(struct win *win, const struct combiner *c, uint32_t target, char *at,
-                      const void *origin, void *result)
+void win_fetch_and_op(struct win *win, struct thread *thread, const struct combiner *c,
+                      uint32_t target, char *at, const void *origin, void *result)
 {
     struct win_target *shared = win->peer[target].target;
-    struct thread *thread = ready_thread();
-    if (LIKELY(fits_native(at, c->element, 1)) && LIKELY(native_enter(thread, shared))) {
-        native(c, at, origin, result);
+    if (LIKELY(c->native != NULL) && LIKELY(is_aligned(at, c->element)) &&
+        LIKELY(native_enter(thread, shared))) {
+        c->native(c, at, origin, result);
         native_leave(win, thread);
         return;
     }
@@ -367,12 +388,13 @@ static bool native_compare_and_swap(char *at, const void *origin, const void *co
 #undef SWAP
 }
 
-void win_compare_and_swap(struct win *win, uint32_t target, char *at, const void *origin,
-                          const void *compare, void *result, size_t bytes)
+void win_compare_and_swap(struct win *win, struct thread *thread, uint32_t target, char *at,
+                          const void *origin, const void *compare, void *result, size_t bytes)
 {
     struct win_target *shared = win->peer[target].target;
-    struct thread *thread = ready_thread();
-    if (LIKELY(fits_native(at, bytes, 1)) && LIKELY(native_enter(thread, shared))) {
+    bool power_of_two = (bytes & (bytes - 1)) == 0;
+    if (LIKELY(bytes <= 8 && power_of_two) && LIKELY(is_aligned(at, bytes)) &&
+        LIKELY(native_enter(thread, shared))) {
         native_compare_and_swap(at, origin, compare, result, bytes);
         native_leave(win, thread);
         return;

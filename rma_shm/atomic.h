@@ -23,17 +23,24 @@
 #define MPIACCEL_ATOMIC_H
 
 #include "core/kernels.h"
+#include "core/thread.h"
 #include "rma_shm/access.h"
 
 /* How to combine elements of a datatype with an operation. */
 struct combiner {
     enum op op;
-    uint8_t integer;    /* the prim is one of the integers */
     uint32_t element;   /* bytes */
     combine_fn *kernel; /* NULL: the host combines, or OP_REPLACE, OP_NO_OP */
+    /* One aligned element, atomically: what was there goes to `result` unless that is NULL. NULL:
+     * the processor has no instruction for it. */
+    void (*native)(const struct combiner *combiner, void *at, const void *origin, void *result);
     void (*host)(const struct combiner *combiner, void *inout, const void *in, size_t n);
     uintptr_t host_type, host_op;
 };
+
+/* For elements of `bytes` bytes that are of this prim. `kernel` NULL: only OP_REPLACE and OP_NO_OP
+ * can do without the host. */
+struct combiner combiner_of(enum op op, enum prim prim, uint32_t bytes, combine_fn *kernel);
 
 /* Elements that are still cheaper one by one than in bulk mode. */
 enum { ATOMIC_FEW = 8 };
@@ -45,13 +52,14 @@ enum win_error win_accumulate(struct win *win, const struct combiner *combiner,
                               const struct typemap *element, struct buffer origin,
                               struct buffer result, int target, int64_t disp, struct buffer there);
 
-/* Compare_and_swap of `bytes` bytes at `at`, in the window of `target`. */
-void win_compare_and_swap(struct win *win, uint32_t target, char *at, const void *origin,
-                          const void *compare, void *result, size_t bytes);
+/* Compare_and_swap of `bytes` bytes at `at`, in the window of `target`. `thread` is the caller's.
+ */
+void win_compare_and_swap(struct win *win, struct thread *thread, uint32_t target, char *at,
+                          const void *origin, const void *compare, void *result, size_t bytes);
 
 /* One element at `at` in the window of `target`; for combiners with a kernel, REPLACE or NO_OP.
- * `result` may be NULL. */
-void win_fetch_and_op(struct win *win, const struct combiner *combiner, uint32_t target, char *at,
-                      const void *origin, void *result);
+ * `thread` is the caller's; `result` may be NULL. */
+void win_fetch_and_op(struct win *win, struct thread *thread, const struct combiner *combiner,
+                      uint32_t target, char *at, const void *origin, void *result);
 
 #endif

@@ -221,7 +221,14 @@ HOT_INLINE const struct typemap *typemap_of(MPI_Datatype type)
 enum kind { SIGNED, UNSIGNED, REAL, LONG_REAL, COMPLEX, LONG_COMPLEX, LOGICAL, BYTES, OTHER };
 enum prim prim_of(enum kind kind, int size);
 
-enum op op_of(MPI_Op op); /* OP_COUNT: none of the predefined ones */
+extern struct registry operations;
+
+/* OP_COUNT: none of the predefined ones. */
+HOT_INLINE enum op op_of(MPI_Op op)
+{
+    struct entry *e = registry_find(&operations, BITS(op));
+    return LIKELY(e != NULL) ? (enum op)e->detail : OP_COUNT;
+}
 
 /* Register the predefined handles; at Init. */
 void handles_open(void);

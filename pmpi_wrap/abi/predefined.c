@@ -2,7 +2,7 @@
 #include "pmpi_wrap/abi/abi.h"
 
 struct registry datatypes = REGISTRY_INITIALIZER;
-static struct registry operations = REGISTRY_INITIALIZER;
+struct registry operations = REGISTRY_INITIALIZER;
 
 enum prim prim_of(enum kind kind, int size)
 {
@@ -159,12 +159,6 @@ void handles_open(void)
 #define X(name) registry_add(&operations, BITS(MPI_##name), &operations, OP_##name);
     OPS(X)
 #undef X
-}
-
-enum op op_of(MPI_Op op)
-{
-    struct entry *e = registry_find(&operations, BITS(op));
-    return LIKELY(e != NULL) ? (enum op)e->detail : OP_COUNT;
 }
 
 const struct typemap *predefined_for(const struct typemap *map)

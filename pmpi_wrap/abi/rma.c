@@ -194,13 +194,10 @@ void combiners_open(void)
         for (int prim = 0; prim < PRIM_COUNT; prim++) {
             combine_fn *kernel = kernels->combine[op][prim];
             bool ours = kernel || op == OP_REPLACE || op == OP_NO_OP;
-            combiners[op][prim] = (struct combiner){.op = (enum op)op,
-                                                    .integer = prim <= PRIM_U64,
-                                                    .element = ours ? element[prim] : 0,
-                                                    .kernel = kernel};
+            combiners[op][prim] =
+                combiner_of((enum op)op, (enum prim)prim, ours ? element[prim] : 0, kernel);
         }
 }
-_Static_assert(PRIM_I8 == 0 && PRIM_U64 == 7, "the integers come first");
 
 static void combine_by_host(const struct combiner *c, void *inout, const void *in, size_t n)
 {
@@ -227,7 +224,7 @@ static bool find_combiner(MPI_Op op, const struct typemap *element, struct combi
     *combiner = combiners[known][element->prim];
     if (combiner->element)
         return true;
-    combiner->element = element->element;
+    *combiner = combiner_of(known, element->prim, element->element, NULL);
     if (known == OP_REPLACE || known == OP_NO_OP)
         return true;
     combiner->host = combine_by_host;
@@ -282,8 +279,9 @@ HOT_INLINE bool accumulate(enum call call, struct win *win, struct side origin, 
     char *at = win_at(win, place.rank, place.disp, map->size);
     if (UNLIKELY(!at))
         return false;
-    win_fetch_and_op(win, combiner, (uint32_t)place.rank, at, origin.at, (void *)result.at);
-    thread_count(thread_self(), call, map->size);
+    struct thread *thread = thread_self();
+    win_fetch_and_op(win, thread, combiner, (uint32_t)place.rank, at, origin.at, (void *)result.at);
+    thread_count(thread, call, map->size);
     return true;
 }
 
@@ -343,8 +341,8 @@ static COLD int slow_compare_and_swap(struct win *win, const struct operation *o
     enum win_error error = win_locate(win, o->rank, o->disp, 0, (ptrdiff_t)map->size, &at);
     if (error)
         return report(o->handle, error);
-    win_compare_and_swap(win, (uint32_t)o->rank, at, o->origin.at, compare, (void *)o->result.at,
-                         map->size);
+    win_compare_and_swap(win, thread_self(), (uint32_t)o->rank, at, o->origin.at, compare,
+                         (void *)o->result.at, map->size);
     return done(o, map->size);
 }
 
@@ -358,8 +356,9 @@ HOT_INLINE bool compare_and_swap(struct win *win, const void *origin, const void
     char *at = win_at(win, place.rank, place.disp, map->size);
     if (UNLIKELY(!at))
         return false;
-    win_compare_and_swap(win, (uint32_t)place.rank, at, origin, compare, result, map->size);
-    thread_count(thread_self(), CALL_Compare_and_swap, map->size);
+    struct thread *thread = thread_self();
+    win_compare_and_swap(win, thread, (uint32_t)place.rank, at, origin, compare, result, map->size);
+    thread_count(thread, CALL_Compare_and_swap, map->size);
     return true;
 }
 

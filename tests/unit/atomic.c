@@ -11,14 +11,11 @@ static void watched_heavy_fence(void);
 
 static unsigned rounds;
 
-static struct combiner combiner_of(enum op op, enum prim prim, uint32_t element)
+static struct combiner combine_with(enum op op, enum prim prim, uint32_t bytes)
 {
-    return (struct combiner){.op = op,
-                             .integer = prim <= PRIM_U64,
-                             .element = element,
-                             .kernel = kernels_best()->combine[op][prim]};
+    return combiner_of(op, prim, bytes, kernels_best()->combine[op][prim]);
 }
-#define SUM combiner_of(OP_SUM, PRIM_I64, 8)
+#define SUM combine_with(OP_SUM, PRIM_I64, 8)
 
 static const struct buffer nowhere;
 
@@ -75,7 +72,7 @@ static void add_one(unsigned me, unsigned at)
 {
     const struct combiner sum = SUM;
     int64_t one = 1, old;
-    win_fetch_and_op(view[me], &sum, 0, (char *)&words(0)[at], &one, &old);
+    win_fetch_and_op(view[me], thread_self(), &sum, 0, (char *)&words(0)[at], &one, &old);
     added[at]++;
 }
 
@@ -97,7 +94,8 @@ static void swap_in_one_more(unsigned me, unsigned at)
     do {
         compare = seen;
         more = compare + 1;
-        win_compare_and_swap(view[me], 0, (char *)&words(0)[at], &more, &compare, &seen, 8);
+        win_compare_and_swap(view[me], thread_self(), 0, (char *)&words(0)[at], &more, &compare,
+                             &seen, 8);
     } while (seen != compare);
     added[at]++;
 }
@@ -232,7 +230,7 @@ static void hold_up_or_change(unsigned me)
     int64_t ones[WORDS] = {1};
     struct win_target *target = view[0]->peer[0].target;
     if (me == 0) {
-        struct thread *thread = ready_thread();
+        struct thread *thread = thread_self();
         EXPECT(native_enter(thread, target));
         all_here();
         while (!atomic_load(&target->bulk))
@@ -280,15 +278,15 @@ START_TEST(wide_and_unaligned_elements_need_the_mutex)
     const struct combiner replace = {.op = OP_REPLACE, .element = 16}, sum = SUM;
     int64_t one = 1, wide[2] = {3, 4}, old[2];
     begin(3, 64);
-    win_fetch_and_op(view[0], &replace, 0, (char *)words(0), wide, old);
+    win_fetch_and_op(view[0], thread_self(), &replace, 0, (char *)words(0), wide, old);
     ck_assert(bulk(0));
     ck_assert(old[0] == 0 && old[1] == 0 && words(0)[0] == 3 && words(0)[1] == 4);
     int64_t compare[2] = {3, 5}, more[2] = {6, 7};
-    win_compare_and_swap(view[0], 0, (char *)words(0), more, compare, old, 16);
+    win_compare_and_swap(view[0], thread_self(), 0, (char *)words(0), more, compare, old, 16);
     ck_assert(old[1] == 4 && words(0)[0] == 3);
-    win_compare_and_swap(view[0], 0, (char *)words(0), more, old, compare, 16);
+    win_compare_and_swap(view[0], thread_self(), 0, (char *)words(0), more, old, compare, 16);
     ck_assert(compare[1] == 4 && words(0)[0] == 6 && words(0)[1] == 7);
-    win_fetch_and_op(view[0], &sum, 1, (char *)words(1) + 4, &one, NULL);
+    win_fetch_and_op(view[0], thread_self(), &sum, 1, (char *)words(1) + 4, &one, NULL);
     ck_assert(bulk(1));
     memcpy(old, (char *)words(1) + 4, 8);
     ck_assert_int_eq(old[0], 1);
@@ -311,12 +309,14 @@ START_TEST(compare_and_swap_of_every_width)
             compare[bytes - 1] = 8;
             memset(origin, 5, 16);
             memset(result, 0, 16);
-            win_compare_and_swap(view[0], 0, part[0].base + 16, origin, compare, result, bytes);
+            win_compare_and_swap(view[0], thread_self(), 0, part[0].base + 16, origin, compare,
+                                 result, bytes);
             ck_assert_mem_eq(part[0].base, room, 48);
             ck_assert_mem_eq(result, room, bytes);
             compare[bytes - 1] = 9;
             memset(result, 0, 16);
-            win_compare_and_swap(view[0], 0, part[0].base + 16, origin, compare, result, bytes);
+            win_compare_and_swap(view[0], thread_self(), 0, part[0].base + 16, origin, compare,
+                                 result, bytes);
             ck_assert_mem_eq(result, room, bytes);
             ck_assert(bytes == 16 || result[bytes] == 0);
             memset(room[1], 5, bytes);
@@ -337,7 +337,7 @@ START_TEST(both_modes_give_what_was_there_and_leave_what_should_be)
     begin(2, 100 * 8);
     for (unsigned count = 1; count <= 100; count += 99)
         for (size_t t = 0; t < sizeof tries / sizeof *tries; t++) {
-            const struct combiner c = combiner_of(tries[t].op, PRIM_I64, 8);
+            const struct combiner c = combine_with(tries[t].op, PRIM_I64, 8);
             int64_t origin[100], result[100];
             for (unsigned i = 0; i < count; i++) {
                 words(0)[i] = 10;
@@ -426,7 +426,8 @@ static void add_long_arrays(unsigned me)
         array[i] = i * (me + 1);
     for (unsigned i = 0; i < rounds; i++) {
         EXPECT(accumulate(me, &sum, array, LONG, 0) == WIN_OK);
-        win_fetch_and_op(view[me], &sum, 0, (char *)&words(0)[LONG - 1], &array[1], NULL);
+        win_fetch_and_op(view[me], thread_self(), &sum, 0, (char *)&words(0)[LONG - 1], &array[1],
+                         NULL);
     }
     free(array);
 }
@@ -447,7 +448,7 @@ END_TEST
 
 START_TEST(what_is_refused_changes_nothing)
 {
-    const struct combiner sum = SUM, replace = combiner_of(OP_REPLACE, PRIM_I64, 8);
+    const struct combiner sum = SUM, replace = combine_with(OP_REPLACE, PRIM_I64, 8);
     int64_t data[4] = {1, 1, 1, 1}, result[4] = {5, 5, 5, 5};
     struct buffer two = buffer(data, I64, 2), three = buffer(data, I64, 3);
     begin(2, 4 * 8);
