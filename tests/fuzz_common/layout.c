@@ -270,9 +270,9 @@ static long divisor(struct rng *r, long n)
 static const struct layout *vector(struct rng *r, enum constructor c, long n,
                                    const struct layout *child, long grain)
 {
-    struct layout *l = make(c, child, 0);
-    l->block = divisor(r, n);
-    l->count = n / l->block;
+    long block = divisor(r, n);
+    struct layout *l = make(c, child, n / block);
+    l->block = block;
     long step = c == VECTOR ? layout_extent(child) : grain;
     long least = round_up_to(span(child, l->block), step > 0 ? step : grain);
     l->stride = least / (c == VECTOR && step > 0 ? step : 1);
