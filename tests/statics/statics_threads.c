@@ -1,8 +1,10 @@
-/* Threads that write variables all the while: no write is lost when the pages move. */
+/* Threads that write variables all the while: no write is lost when the pages move. So that each of
+ * them would write between the copy and the move if it could, the copy takes its time. */
 #include "statics.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 enum { THREADS = 2 };
 
@@ -10,7 +12,7 @@ static struct {
     volatile long count;
     char apart[4088];
 } counter[THREADS] = {{.apart = {1}}}; /* in .data, so it is copied first */
-static char bulk[16 << 20];            /* and this takes its time */
+static char bulk[1 << 20];             /* and this later */
 static _Atomic bool stop;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -22,6 +24,33 @@ static void *count(void *which)
     while (!stop)
         counter[i].count++, n++; /* one that is lost stays lost */
     return (void *)n;
+}
+
+static bool *waited; /* itself no variable that is copied */
+
+/* In the place of the C library's, which the library compares pages by before it copies them. At
+ * the first page after the counters, which have been copied by then, it waits until each of them
+ * has changed; a thread that runs needs less than half a second for it. */
+int memcmp(const void *a, const void *b, size_t bytes)
+{
+    const volatile unsigned char *x = a, *y = b;
+    if (waited && !*waited && x >= (unsigned char *)bulk &&
+        x < (unsigned char *)bulk + sizeof bulk) {
+        long before[THREADS], same = THREADS;
+        *waited = true;
+        for (int i = 0; i < THREADS; i++)
+            before[i] = counter[i].count;
+        for (int ms = 0; ms < 500 && same; ms += 10) {
+            usleep(10000);
+            same = 0;
+            for (int i = 0; i < THREADS; i++)
+                same += counter[i].count == before[i];
+        }
+    }
+    for (size_t i = 0; i < bytes; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return 0;
 }
 
 /* One that blocks all signals and sleeps on a variable. */
@@ -37,12 +66,26 @@ static void *sleeper(void *unused)
     return unused;
 }
 
+static bool is_shared(const void *at)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096];
+    unsigned long start = 0, end;
+    bool shared = false;
+    while (!shared && fgets(line, sizeof line, maps))
+        shared = sscanf(line, "%lx-%lx", &start, &end) == 2 && (uintptr_t)at >= start &&
+                 (uintptr_t)at < end && strstr(line, " rw-s ");
+    fclose(maps);
+    return shared;
+}
+
 int main(int argc, char **argv)
 {
     pthread_t thread[THREADS], asleep;
     int provided;
     change_some();
     memset(bulk, 1, sizeof bulk);
+    waited = calloc(1, sizeof *waited);
     pthread_create(&asleep, NULL, sleeper, NULL);
     for (long i = 0; i < THREADS; i++)
         pthread_create(&thread[i], NULL, count, (void *)i);
@@ -51,6 +94,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &test_size);
     check_values();
     check_windows();
+    CHECK(*waited == is_shared(bulk), "the test has missed the copy");
     CHECK(bulk[0] == 1 && bulk[sizeof bulk - 1] == 1);
     stop = true;
     for (int i = 0; i < THREADS; i++) {
