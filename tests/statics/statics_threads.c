@@ -9,8 +9,8 @@
 enum { THREADS = 2 };
 
 static struct {
-    volatile long count;
-    char apart[4088];
+    volatile long count, mark;
+    char apart[4080];
 } counter[THREADS] = {{.apart = {1}}}; /* in .data, so it is copied first */
 static char bulk[1 << 20];             /* and this later */
 static _Atomic bool stop;
@@ -18,34 +18,37 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static bool told;
 
+/* Of the copy: whether it is under way, and who has noticed. Not in a variable that is copied. */
+static struct {
+    _Atomic bool begun;
+    _Atomic int noticed;
+} * copy;
+
 static void *count(void *which)
 {
     long i = (long)which, n = 0;
-    while (!stop)
-        counter[i].count++, n++; /* one that is lost stays lost */
+    bool marked = false;
+    while (!stop) {
+        counter[i].count++, n++;
+        if (!marked && copy->begun) {
+            counter[i].mark = marked = true; /* written once: if it is lost it stays lost */
+            copy->noticed++;
+        }
+    }
     return (void *)n;
 }
 
-static bool *waited; /* itself no variable that is copied */
-
-/* In the place of the C library's, which the library compares pages by before it copies them. At
- * the first page after the counters, which have been copied by then, it waits until each of them
- * has changed; a thread that runs needs less than half a second for it. */
+/* In the place of the C library's, by which pages are compared before they are copied. At the first
+ * page after the counters, which have been copied by then, it waits until each thread has written
+ * its mark; one that runs needs less than half a second for it. */
 int memcmp(const void *a, const void *b, size_t bytes)
 {
     const volatile unsigned char *x = a, *y = b;
-    if (waited && !*waited && x >= (unsigned char *)bulk &&
+    if (copy && !copy->begun && x >= (unsigned char *)bulk &&
         x < (unsigned char *)bulk + sizeof bulk) {
-        long before[THREADS], same = THREADS;
-        *waited = true;
-        for (int i = 0; i < THREADS; i++)
-            before[i] = counter[i].count;
-        for (int ms = 0; ms < 500 && same; ms += 10) {
-            usleep(10000);
-            same = 0;
-            for (int i = 0; i < THREADS; i++)
-                same += counter[i].count == before[i];
-        }
+        copy->begun = true;
+        for (int ms = 0; ms < 500 && copy->noticed < THREADS; ms++)
+            usleep(1000);
     }
     for (size_t i = 0; i < bytes; i++)
         if (x[i] != y[i])
@@ -85,7 +88,7 @@ int main(int argc, char **argv)
     int provided;
     change_some();
     memset(bulk, 1, sizeof bulk);
-    waited = calloc(1, sizeof *waited);
+    copy = calloc(1, sizeof *copy);
     pthread_create(&asleep, NULL, sleeper, NULL);
     for (long i = 0; i < THREADS; i++)
         pthread_create(&thread[i], NULL, count, (void *)i);
@@ -94,12 +97,15 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &test_size);
     check_values();
     check_windows();
-    CHECK(*waited == is_shared(bulk), "the test has missed the copy");
+    CHECK(copy->begun == is_shared(bulk), "the test has missed the copy");
+    while (copy->begun && copy->noticed < THREADS)
+        usleep(1000);
     CHECK(bulk[0] == 1 && bulk[sizeof bulk - 1] == 1);
     stop = true;
     for (int i = 0; i < THREADS; i++) {
         void *written;
         pthread_join(thread[i], &written);
+        CHECK(counter[i].mark == copy->begun, "what thread %d wrote is lost", i);
         CHECK(counter[i].count == (long)written, "%ld of %ld", counter[i].count, (long)written);
     }
     pthread_mutex_lock(&mutex);
