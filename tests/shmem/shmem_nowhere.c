@@ -14,8 +14,10 @@ int main(int argc, char **argv)
         shmem_putmem(block, block, (size_t)1 << 46, test_next());
     else if (!strcmp(what, "nobody"))
         shmem_long_atomic_inc(block, test_size);
-    else if (!strcmp(what, "overflow"))
-        shmem_long_put(block, block, SIZE_MAX / 4, test_next());
+    else if (!strcmp(what, "overflow")) /* 8 bytes, if nobody noticed */
+        shmem_long_put(block, block, SIZE_MAX / 8 + 2, test_next());
+    else if (!strcmp(what, "stride")) /* and here */
+        shmem_long_iput(block, block, (ptrdiff_t)1 << 60, 1, 3, test_next());
     else if (!strcmp(what, "nothing")) /* of no bytes: no harm */
         shmem_putmem(&local, &local, 0, test_next());
     else if (!strcmp(what, "late")) {
