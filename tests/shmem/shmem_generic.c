@@ -21,13 +21,22 @@
     X(longlong, long long) \
     X(size, size_t)        \
     X(ptrdiff, ptrdiff_t)
-#define REAL(X)   X(float, float) X(double, double)
-#define WAITED(X) ATOMIC(X) X(short, short) X(ushort, unsigned short)
-#define MOVED(X)                                                                           \
-    WAITED(X)                                                                              \
-    REAL(X)                                                                                \
-    X(longdouble, long double) X(char, char) X(schar, signed char) X(uchar, unsigned char) \
-        X(int8, int8_t) X(int16, int16_t) X(uint8, uint8_t) X(uint16, uint16_t)
+#define REAL(X) X(float, float) X(double, double)
+#define WAITED(X)   \
+    ATOMIC(X)       \
+    X(short, short) \
+    X(ushort, unsigned short)
+#define MOVED(X)               \
+    WAITED(X)                  \
+    REAL(X)                    \
+    X(longdouble, long double) \
+    X(char, char)              \
+    X(schar, signed char)      \
+    X(uchar, unsigned char)    \
+    X(int8, int8_t)            \
+    X(int16, int16_t)          \
+    X(uint8, uint8_t)          \
+    X(uint16, uint16_t)
 
 #define ONE(name, type) +1
 _Static_assert(0 BITWISE(ONE) == 0 MPIACCEL_SHMEM_BITWISE_TYPES(ONE), "all of the header's types");
