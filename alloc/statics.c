@@ -21,6 +21,7 @@ struct area {
 static struct {
     struct area area[NODE_ALIASES_MAX / 2];
     size_t count;
+    uint64_t programs; /* which executables and libraries they are of */
     bool too_many, all_of_executable;
 } found;
 
@@ -116,8 +117,28 @@ static bool is_loaded(const struct dl_phdr_info *object, const ElfW(Phdr) * part
     return false;
 }
 
+static uint64_t mixed(uint64_t h, const void *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+/* By its sizes, and by its notes, among which is the linker's build id. */
+static uint64_t mixed_object(uint64_t h, const struct dl_phdr_info *object)
+{
+    h = mixed(h, object->dlpi_phdr, object->dlpi_phnum * sizeof *object->dlpi_phdr);
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+        if (p->p_type == PT_NOTE && is_loaded(object, p))
+            h = mixed(h, (const char *)object->dlpi_addr + p->p_vaddr, p->p_memsz);
+    }
+    return h;
+}
+
 static int look_at(struct dl_phdr_info *object, size_t size, void *first)
 {
+    size_t before = found.count;
     (void)size;
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &object->dlpi_phdr[i];
@@ -128,6 +149,8 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *first)
     if (*(bool *)first && found.all_of_executable)
         note_segments(object);
     *(bool *)first = false;
+    if (found.count > before)
+        found.programs = mixed_object(found.programs, object);
     return 0;
 }
 
@@ -204,13 +227,14 @@ static bool move_all(void)
     return all;
 }
 
-/* Equal where the same program has the same variables at the same places. */
+/* Equal where the same program has the same variables at the same places: another program's may lie
+ * on the same pages in another order. */
 static uint64_t fingerprint(void)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    uint64_t h = found.programs;
     for (size_t i = 0; i < found.count; i++) {
-        h = (h ^ found.area[i].inside) * UINT64_C(0x100000001b3);
-        h = (h ^ found.area[i].size) * UINT64_C(0x100000001b3);
+        h = mixed(h, &found.area[i].inside, sizeof found.area[i].inside);
+        h = mixed(h, &found.area[i].size, sizeof found.area[i].size);
     }
     return h | 1;
 }

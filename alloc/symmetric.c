@@ -12,7 +12,7 @@
 
 struct symmetric symmetric;
 
-enum call { ALLOC = 1, FREE, RESIZE };
+enum call { ALLOC = 1, CLEAR, FREE, RESIZE };
 enum { FAILED = UINT32_MAX };
 #define COMMON_ALIGNMENT ((size_t)1 << 36) /* of all `places` */
 #define LONE_ALIGNMENT   ((size_t)1 << 30)
@@ -49,20 +49,22 @@ static const char *const variables[] = {"SHMEM_SYMMETRIC_HEAP_SIZE", "SHMEM_SYMM
 
 /* ---- size ---- */
 
-/* "20m", "3.1G": OpenSHMEM 1.5, environment variables. */
+/* "20m", "3.1G", rounded up; what follows the unit is ignored: OpenSHMEM 1.5, environment
+ * variables. */
 static bool parse(const char *text, size_t *bytes)
 {
     static const char units[] = "kmgt";
     char *end;
     double value = strtod(text, &end);
     const char *unit = *end ? strchr(units, *end | 0x20) : NULL;
-    if (end == text || (*end && (!unit || end[1])) || !(value > 0))
+    if (end == text || (*end && !unit) || !(value >= 0))
         return false;
     if (unit)
         value *= (double)(UINT64_C(1) << (10 * (unit - units + 1)));
     if (value >= (double)(UINT64_C(1) << 47))
         return false;
     *bytes = (size_t)value;
+    *bytes += (double)*bytes < value;
     return true;
 }
 
@@ -177,7 +179,7 @@ static void decide(void)
     const struct request *r = shared->request;
     if (!all_equal())
         d.error = SYMMETRIC_DIFFERENT;
-    else if (r->call == ALLOC)
+    else if (r->call == ALLOC || r->call == CLEAR)
         decide_alloc(&d, r->size, r->align);
     else if (r->call == FREE)
         decide_free(&d, r->block);
@@ -258,6 +260,20 @@ void *symmetric_alloc(size_t size, size_t align, enum symmetric_error *error)
         agree(&(struct request){.call = ALLOC, .size = size, .align = align, .block = NO_BLOCK});
     *error = (enum symmetric_error)d.error;
     return hand_out(d.block, size);
+}
+
+/* A call of its own: its third barrier must find all PEs. */
+void *symmetric_alloc_zeroed(size_t size, enum symmetric_error *error)
+{
+    struct decision d = agree(
+        &(struct request){.call = CLEAR, .size = size, .align = ARENA_GRAIN, .block = NO_BLOCK});
+    *error = (enum symmetric_error)d.error;
+    void *block = hand_out(d.block, size);
+    if (block) {
+        memset(block, 0, size);
+        symmetric_barrier();
+    }
+    return block;
 }
 
 enum symmetric_error symmetric_free(void *block)

@@ -16,11 +16,12 @@
  *     each PE   reads the decision
  *
  * and a resize that moves a block adds: each PE copies its own part, barrier, PE 0 frees the old
- * block. A request is written by its PE, and read by PE 0 between the two barriers; the decision is
- * written by PE 0 between them, and read before the next call's first one. So neither changes while
- * anybody reads it, and one of each is enough. Arguments that differ make the decision an error for
- * all: nobody hangs, and no offset is handed out to some only. The first barrier is also the one
- * that frees must begin with, and the last the one that every call ends with.
+ * block; so does an allocation that clears what it gives: each PE its own part, barrier. A request
+ * is written by its PE, and read by PE 0 between the two barriers; the decision is written by PE 0
+ * between them, and read before the next call's first one. So neither changes while anybody reads
+ * it, and one of each is enough. Arguments that differ make the decision an error for all: nobody
+ * hangs, and no offset is handed out to some only. The first barrier is also the one that frees
+ * must begin with, and the last the one that every call ends with.
  *
  * What the PEs share of this is control memory of PE 0, found by header.symmetric, which PE 0 sets
  * once: 1 + its offset in lines, or FAILED. A PE that never comes keeps the others waiting, as in
@@ -64,6 +65,8 @@ void symmetric_barrier(void);
 
 /* NULL with SYMMETRIC_OK: size 0. `align` is a power of two, or there is an error. */
 void *symmetric_alloc(size_t size, size_t align, enum symmetric_error *error);
+/* Each PE clears its own part, and nobody returns before all have. */
+void *symmetric_alloc_zeroed(size_t size, enum symmetric_error *error);
 /* NULL is no block, and no error. */
 enum symmetric_error symmetric_free(void *block);
 /* Of NULL: a new block. To size 0: frees it. NULL with an error: the block is as it was. */

@@ -117,3 +117,101 @@ MPIACCEL_SHMEM_SIGNED_TYPES(EACH)
         return name##_holds(here, compare, value);                            \
     }
 MPIACCEL_SHMEM_WAIT_TYPES(WAIT)
+
+/* ---- of several variables ---- */
+
+static bool nobody_in(size_t count, const int *status)
+{
+    while (count && status && status[count - 1])
+        count--;
+    return !count;
+}
+
+/* Where to begin: by chance, so that whoever asks often gets to know each that holds. */
+static size_t somewhere(size_t count)
+{
+    static _Atomic uint32_t calls;
+    uint32_t call = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+    return (size_t)((unsigned __int128)count * (call * UINT64_C(0x9e3779b97f4a7c15)) >> 64);
+}
+
+/* `step` is 0 where all are compared with one value. */
+#define LOOK(name, type)                                                                      \
+    static bool name##_all_hold(type *here, size_t count, const int *status, int compare,     \
+                                const type *values, size_t step)                              \
+    {                                                                                         \
+        for (size_t i = 0; i < count; i++)                                                    \
+            if (!(status && status[i]) && !name##_holds(here + i, compare, values[i * step])) \
+                return false;                                                                 \
+        return true;                                                                          \
+    }                                                                                         \
+    static size_t name##_which_hold(type *here, size_t count, size_t *indices, size_t most,   \
+                                    const int *status, int compare, const type *values,       \
+                                    size_t step)                                              \
+    {                                                                                         \
+        size_t found = 0, i = somewhere(count);                                               \
+        for (size_t looked = 0; looked < count && found < most; looked++) {                   \
+            if (!(status && status[i]) && name##_holds(here + i, compare, values[i * step]))  \
+                indices[found++] = i;                                                         \
+            i = i + 1 < count ? i + 1 : 0;                                                    \
+        }                                                                                     \
+        return found;                                                                         \
+    }
+
+/* `end` of the name, the last parameter, and what it means for the two above. */
+#define SEVERAL(name, type, end, parameter, values, step)                                        \
+    int accel_shmem_##name##_test_all##end(type *here, size_t count, const int *status,          \
+                                           int compare, parameter)                               \
+    {                                                                                            \
+        shmem_count();                                                                           \
+        return name##_all_hold(here, count, status, compare, values, step);                      \
+    }                                                                                            \
+    size_t accel_shmem_##name##_test_some##end(type *here, size_t count, size_t *indices,        \
+                                               const int *status, int compare, parameter)        \
+    {                                                                                            \
+        shmem_count();                                                                           \
+        return name##_which_hold(here, count, indices, count, status, compare, values, step);    \
+    }                                                                                            \
+    size_t accel_shmem_##name##_test_any##end(type *here, size_t count, const int *status,       \
+                                              int compare, parameter)                            \
+    {                                                                                            \
+        size_t index = SIZE_MAX;                                                                 \
+        shmem_count();                                                                           \
+        name##_which_hold(here, count, &index, 1, status, compare, values, step);                \
+        return index;                                                                            \
+    }                                                                                            \
+    void accel_shmem_##name##_wait_until_all##end(type *here, size_t count, const int *status,   \
+                                                  int compare, parameter)                        \
+    {                                                                                            \
+        struct sync_wait wait = SYNC_WAIT;                                                       \
+        while (!name##_all_hold(here, count, status, compare, values, step))                     \
+            sync_pause(&wait);                                                                   \
+    }                                                                                            \
+    size_t accel_shmem_##name##_wait_until_some##end(type *here, size_t count, size_t *indices,  \
+                                                     const int *status, int compare, parameter)  \
+    {                                                                                            \
+        struct sync_wait wait = SYNC_WAIT;                                                       \
+        size_t found = 0;                                                                        \
+        while (!nobody_in(count, status) &&                                                      \
+               !(found = name##_which_hold(here, count, indices, count, status, compare, values, \
+                                           step)))                                               \
+            sync_pause(&wait);                                                                   \
+        return found;                                                                            \
+    }                                                                                            \
+    size_t accel_shmem_##name##_wait_until_any##end(type *here, size_t count, const int *status, \
+                                                    int compare, parameter)                      \
+    {                                                                                            \
+        struct sync_wait wait = SYNC_WAIT;                                                       \
+        size_t index = SIZE_MAX;                                                                 \
+        while (!nobody_in(count, status) &&                                                      \
+               !name##_which_hold(here, count, &index, 1, status, compare, values, step))        \
+            sync_pause(&wait);                                                                   \
+        return index;                                                                            \
+    }
+
+#define EACH(name, type)                         \
+    LOOK(name, type)                             \
+    SEVERAL(name, type, , type value, &value, 0) \
+    SEVERAL(name, type, _vector, const type *value, value, 1)
+MPIACCEL_SHMEM_WAIT_TYPES(EACH)
+#undef EACH

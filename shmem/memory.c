@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 const struct shmem_host *shmem_host;
 
@@ -19,14 +20,18 @@ _Static_assert((int)SYMMETRIC_NO_ROOM == (int)MPIACCEL_MALLOC_NO_ROOM &&
 
 /* ---- whether there is a symmetric heap ---- */
 
+/* Once for each reason: the next one may end the program. */
 static void say_why_not(enum reason why)
 {
+    static _Atomic bool said[REASON_COUNT];
+    if (atomic_exchange(&said[why], true))
+        return;
     if (why == REASON_ONE_NODE_ONLY)
-        say_once(0,
-                 "no symmetric heap: the ranks of MPI_COMM_WORLD are on several nodes; OpenSHMEM "
-                 "calls work within one node only");
+        say(0,
+            "no symmetric heap: the ranks of MPI_COMM_WORLD are on several nodes; OpenSHMEM calls "
+            "work within one node only");
     else
-        say_once(0, "no symmetric heap: %s; %s", stats_reasons[why], stats_advice[why]);
+        say(0, "no symmetric heap: %s; %s", stats_reasons[why], stats_advice[why]);
 }
 
 /* Collective the first time. */
@@ -49,19 +54,35 @@ static inline bool ready(void)
     return LIKELY(symmetric.size) || open_now();
 }
 
+/* A launcher forgets what a rank has said just before it ends the job (Hydra): let it read first.
+ * A child would end the job of its parent. */
+static COLD void stop_job(void)
+{
+    if (node.forked || !shmem_host || !shmem_host->running())
+        return;
+    nanosleep(&(struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
+    shmem_host->stop_all(1);
+}
+
+static const char *why_no_heap(void)
+{
+    return node.forked ? "a forked child is no PE"
+           : finished  ? "shmem_finalize() has been called"
+                       : "call shmem_init() first";
+}
+
 COLD char *shmem_find(const void *at, size_t bytes, int pe, const char *call)
 {
     char *there = symmetric_find(at, bytes, pe);
     if (there || !bytes)
         return there;
     if (!symmetric.size)
-        say(0, "%s: there is no symmetric heap yet: call shmem_init() first", call);
+        say(0, "%s: there is no symmetric heap: %s", call, why_no_heap());
     else if ((uint32_t)pe >= symmetric.pes)
         say(0, "%s: there is no PE %d", call, pe);
     else
         say(0, "%s: %zu bytes at %p are not in the symmetric heap", call, bytes, at);
-    if (shmem_host && shmem_host->running())
-        shmem_host->stop_all(1);
+    stop_job();
     abort();
 }
 
@@ -72,8 +93,7 @@ int accel_shmem_init_thread(int requested, int *provided)
     if (shmem_host && !shmem_host->running() && !finished)
         started_mpi = shmem_host->start(requested);
     if (!ready()) {
-        if (shmem_host && shmem_host->running())
-            shmem_host->stop_all(1);
+        stop_job();
         exit(1);
     }
     symmetric_barrier();
@@ -190,17 +210,14 @@ void *accel_shmem_malloc_with_hints(size_t size, long hints)
     return allocate(size, ARENA_GRAIN);
 }
 
-/* Each PE clears its own, and nobody returns before all have. */
 void *accel_shmem_calloc(size_t count, size_t size)
 {
+    enum symmetric_error error = SYMMETRIC_NOT_HERE;
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes))
         bytes = SIZE_MAX;
-    void *block = allocate(bytes, ARENA_GRAIN);
-    if (block) {
-        memset(block, 0, bytes);
-        symmetric_barrier();
-    }
+    void *block = ready() ? symmetric_alloc_zeroed(bytes, &error) : NULL;
+    malloc_error = error;
     return block;
 }
 

@@ -6,7 +6,10 @@
  * concerned these calls count as MPI calls.
  *
  * Beyond the standard: if PEs make different calls of the heap, or with different arguments, all of
- * them get an error and nothing is done. Each call sets malloc_error: 0, or what was wrong.
+ * them get an error and nothing is done. So all PEs must make the calls that do nothing too, such
+ * as shmem_free(NULL). Hints change nothing. Each call sets malloc_error: 0, or what was wrong.
+ *
+ * From C11 on shmem_p() and its like stand for the function of the type that they are used on.
  */
 #ifndef MPIACCEL_SHMEM_H
 #define MPIACCEL_SHMEM_H
@@ -83,31 +86,35 @@ void shmem_getmem(void *to, const void *from, size_t bytes, int pe);
 void shmem_putmem_nbi(void *to, const void *from, size_t bytes, int pe);
 void shmem_getmem_nbi(void *to, const void *from, size_t bytes, int pe);
 
-/* X(name, type) */
-#define MPIACCEL_SHMEM_RMA_TYPES(X)  \
-    X(float, float)                  \
-    X(double, double)                \
-    X(longdouble, long double)       \
-    X(char, char)                    \
-    X(schar, signed char)            \
-    X(short, short)                  \
-    X(int, int)                      \
-    X(long, long)                    \
-    X(longlong, long long)           \
-    X(uchar, unsigned char)          \
-    X(ushort, unsigned short)        \
-    X(uint, unsigned int)            \
-    X(ulong, unsigned long)          \
-    X(ulonglong, unsigned long long) \
-    X(int8, int8_t)                  \
-    X(int16, int16_t)                \
-    X(int32, int32_t)                \
-    X(int64, int64_t)                \
-    X(uint8, uint8_t)                \
-    X(uint16, uint16_t)              \
-    X(uint32, uint32_t)              \
-    X(uint64, uint64_t)              \
-    X(size, size_t)                  \
+/* Lists of types: X(name, type) for each. Of a list that ends in DISTINCT no two types are the
+ * same, whatever the system's int64_t may be, and X has another argument. */
+#define MPIACCEL_SHMEM_PLAIN_(name, type, X) X(name, type)
+#define MPIACCEL_SHMEM_RMA_DISTINCT(X, more) \
+    X(float, float, more)                    \
+    X(double, double, more)                  \
+    X(longdouble, long double, more)         \
+    X(char, char, more)                      \
+    X(schar, signed char, more)              \
+    X(short, short, more)                    \
+    X(int, int, more)                        \
+    X(long, long, more)                      \
+    X(longlong, long long, more)             \
+    X(uchar, unsigned char, more)            \
+    X(ushort, unsigned short, more)          \
+    X(uint, unsigned int, more)              \
+    X(ulong, unsigned long, more)            \
+    X(ulonglong, unsigned long long, more)
+#define MPIACCEL_SHMEM_RMA_TYPES(X)                       \
+    MPIACCEL_SHMEM_RMA_DISTINCT(MPIACCEL_SHMEM_PLAIN_, X) \
+    X(int8, int8_t)                                       \
+    X(int16, int16_t)                                     \
+    X(int32, int32_t)                                     \
+    X(int64, int64_t)                                     \
+    X(uint8, uint8_t)                                     \
+    X(uint16, uint16_t)                                   \
+    X(uint32, uint32_t)                                   \
+    X(uint64, uint64_t)                                   \
+    X(size, size_t)                                       \
     X(ptrdiff, ptrdiff_t)
 
 /* p: store one element there; g: its value there; the strided ones count in elements. */
@@ -142,21 +149,34 @@ MPIACCEL_SHMEM_SIZES(MPIACCEL_SHMEM_EACH_)
 
 /* ---- atomics ---- */
 
-#define MPIACCEL_SHMEM_BITWISE_TYPES(X) \
-    X(uint, unsigned int)               \
-    X(ulong, unsigned long)             \
-    X(ulonglong, unsigned long long)    \
-    X(int32, int32_t)                   \
-    X(int64, int64_t)                   \
-    X(uint32, uint32_t)                 \
+#define MPIACCEL_SHMEM_UNSIGNED_DISTINCT(X, more) \
+    X(uint, unsigned int, more)                   \
+    X(ulong, unsigned long, more)                 \
+    X(ulonglong, unsigned long long, more)
+#define MPIACCEL_SHMEM_SIGNED_DISTINCT(X, more) \
+    X(int, int, more)                           \
+    X(long, long, more)                         \
+    X(longlong, long long, more)
+#define MPIACCEL_SHMEM_REAL_DISTINCT(X, more) \
+    X(float, float, more)                     \
+    X(double, double, more)
+#define MPIACCEL_SHMEM_SHORT_DISTINCT(X, more) \
+    X(short, short, more)                      \
+    X(ushort, unsigned short, more)
+#define MPIACCEL_SHMEM_BITWISE_DISTINCT(X, more) \
+    MPIACCEL_SHMEM_UNSIGNED_DISTINCT(X, more)    \
+    X(int32, int32_t, more)                      \
+    X(int64, int64_t, more)
+#define MPIACCEL_SHMEM_ATOMIC_DISTINCT(X, more) \
+    MPIACCEL_SHMEM_UNSIGNED_DISTINCT(X, more)   \
+    MPIACCEL_SHMEM_SIGNED_DISTINCT(X, more)
+
+#define MPIACCEL_SHMEM_SIGNED_TYPES(X) MPIACCEL_SHMEM_SIGNED_DISTINCT(MPIACCEL_SHMEM_PLAIN_, X)
+#define MPIACCEL_SHMEM_REAL_TYPES(X)   MPIACCEL_SHMEM_REAL_DISTINCT(MPIACCEL_SHMEM_PLAIN_, X)
+#define MPIACCEL_SHMEM_BITWISE_TYPES(X)                       \
+    MPIACCEL_SHMEM_BITWISE_DISTINCT(MPIACCEL_SHMEM_PLAIN_, X) \
+    X(uint32, uint32_t)                                       \
     X(uint64, uint64_t)
-#define MPIACCEL_SHMEM_SIGNED_TYPES(X) \
-    X(int, int)                        \
-    X(long, long)                      \
-    X(longlong, long long)
-#define MPIACCEL_SHMEM_REAL_TYPES(X) \
-    X(float, float)                  \
-    X(double, double)
 #define MPIACCEL_SHMEM_ATOMIC_TYPES(X) \
     MPIACCEL_SHMEM_BITWISE_TYPES(X)    \
     MPIACCEL_SHMEM_SIGNED_TYPES(X)     \
@@ -213,16 +233,108 @@ enum { SHMEM_CMP_EQ, SHMEM_CMP_NE, SHMEM_CMP_GT, SHMEM_CMP_LE, SHMEM_CMP_LT, SHM
 
 #define MPIACCEL_SHMEM_WAIT_TYPES(X) \
     MPIACCEL_SHMEM_ATOMIC_TYPES(X)   \
-    X(short, short)                  \
-    X(ushort, unsigned short)
+    MPIACCEL_SHMEM_SHORT_DISTINCT(MPIACCEL_SHMEM_PLAIN_, X)
 
+/* Of several variables those count whose status is 0, and all if there is no status. `any` returns
+ * an index, SIZE_MAX if there is none; `some` how many indices it has written. */
+#define MPIACCEL_SHMEM_SEVERAL_(name, end, type, operand)                                         \
+    void shmem_##name##_wait_until_all##end(type *here, size_t count, const int *status,          \
+                                            int compare, operand);                                \
+    size_t shmem_##name##_wait_until_any##end(type *here, size_t count, const int *status,        \
+                                              int compare, operand);                              \
+    size_t shmem_##name##_wait_until_some##end(type *here, size_t count, size_t *indices,         \
+                                               const int *status, int compare, operand);          \
+    int shmem_##name##_test_all##end(type *here, size_t count, const int *status, int compare,    \
+                                     operand);                                                    \
+    size_t shmem_##name##_test_any##end(type *here, size_t count, const int *status, int compare, \
+                                        operand);                                                 \
+    size_t shmem_##name##_test_some##end(type *here, size_t count, size_t *indices,               \
+                                         const int *status, int compare, operand);
 #define MPIACCEL_SHMEM_EACH_(name, type)                                 \
     void shmem_##name##_wait_until(type *here, int compare, type value); \
-    int shmem_##name##_test(type *here, int compare, type value);
+    int shmem_##name##_test(type *here, int compare, type value);        \
+    MPIACCEL_SHMEM_SEVERAL_(name, , type, type value)                    \
+    /* each compared with a value of its own */                          \
+    MPIACCEL_SHMEM_SEVERAL_(name, _vector, type, const type *values)
 MPIACCEL_SHMEM_WAIT_TYPES(MPIACCEL_SHMEM_EACH_)
 #undef MPIACCEL_SHMEM_EACH_
+#undef MPIACCEL_SHMEM_SEVERAL_
 
 #ifdef __cplusplus
 }
+#endif
+
+/* ---- one name for all types ---- */
+
+#if !defined __cplusplus && defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L
+
+#define MPIACCEL_SHMEM_CASE_(name, type, call) , type : shmem_##name##call
+#define MPIACCEL_SHMEM_RMA_(call, at) \
+    _Generic(*(at)MPIACCEL_SHMEM_RMA_DISTINCT(MPIACCEL_SHMEM_CASE_, call))
+#define MPIACCEL_SHMEM_ATOMIC_(call, at) \
+    _Generic(*(at)MPIACCEL_SHMEM_ATOMIC_DISTINCT(MPIACCEL_SHMEM_CASE_, call))
+#define MPIACCEL_SHMEM_FETCH_(call, at)                                      \
+    _Generic(*(at)MPIACCEL_SHMEM_ATOMIC_DISTINCT(MPIACCEL_SHMEM_CASE_, call) \
+                 MPIACCEL_SHMEM_REAL_DISTINCT(MPIACCEL_SHMEM_CASE_, call))
+#define MPIACCEL_SHMEM_BITWISE_(call, at) \
+    _Generic(*(at)MPIACCEL_SHMEM_BITWISE_DISTINCT(MPIACCEL_SHMEM_CASE_, call))
+#define MPIACCEL_SHMEM_WAIT_(call, at)                                       \
+    _Generic(*(at)MPIACCEL_SHMEM_ATOMIC_DISTINCT(MPIACCEL_SHMEM_CASE_, call) \
+                 MPIACCEL_SHMEM_SHORT_DISTINCT(MPIACCEL_SHMEM_CASE_, call))
+
+#define shmem_p(to, ...)       MPIACCEL_SHMEM_RMA_(_p, to)(to, __VA_ARGS__)
+#define shmem_g(from, ...)     MPIACCEL_SHMEM_RMA_(_g, from)(from, __VA_ARGS__)
+#define shmem_put(to, ...)     MPIACCEL_SHMEM_RMA_(_put, to)(to, __VA_ARGS__)
+#define shmem_get(to, ...)     MPIACCEL_SHMEM_RMA_(_get, to)(to, __VA_ARGS__)
+#define shmem_iput(to, ...)    MPIACCEL_SHMEM_RMA_(_iput, to)(to, __VA_ARGS__)
+#define shmem_iget(to, ...)    MPIACCEL_SHMEM_RMA_(_iget, to)(to, __VA_ARGS__)
+#define shmem_put_nbi(to, ...) MPIACCEL_SHMEM_RMA_(_put_nbi, to)(to, __VA_ARGS__)
+#define shmem_get_nbi(to, ...) MPIACCEL_SHMEM_RMA_(_get_nbi, to)(to, __VA_ARGS__)
+
+#define shmem_atomic_fetch(from, ...) MPIACCEL_SHMEM_FETCH_(_atomic_fetch, from)(from, __VA_ARGS__)
+#define shmem_atomic_set(to, ...)     MPIACCEL_SHMEM_FETCH_(_atomic_set, to)(to, __VA_ARGS__)
+#define shmem_atomic_swap(to, ...)    MPIACCEL_SHMEM_FETCH_(_atomic_swap, to)(to, __VA_ARGS__)
+#define shmem_atomic_compare_swap(to, ...) \
+    MPIACCEL_SHMEM_ATOMIC_(_atomic_compare_swap, to)(to, __VA_ARGS__)
+#define shmem_atomic_fetch_inc(to, ...) \
+    MPIACCEL_SHMEM_ATOMIC_(_atomic_fetch_inc, to)(to, __VA_ARGS__)
+#define shmem_atomic_inc(to, ...) MPIACCEL_SHMEM_ATOMIC_(_atomic_inc, to)(to, __VA_ARGS__)
+#define shmem_atomic_fetch_add(to, ...) \
+    MPIACCEL_SHMEM_ATOMIC_(_atomic_fetch_add, to)(to, __VA_ARGS__)
+#define shmem_atomic_add(to, ...) MPIACCEL_SHMEM_ATOMIC_(_atomic_add, to)(to, __VA_ARGS__)
+#define shmem_atomic_fetch_and(to, ...) \
+    MPIACCEL_SHMEM_BITWISE_(_atomic_fetch_and, to)(to, __VA_ARGS__)
+#define shmem_atomic_and(to, ...) MPIACCEL_SHMEM_BITWISE_(_atomic_and, to)(to, __VA_ARGS__)
+#define shmem_atomic_fetch_or(to, ...) \
+    MPIACCEL_SHMEM_BITWISE_(_atomic_fetch_or, to)(to, __VA_ARGS__)
+#define shmem_atomic_or(to, ...) MPIACCEL_SHMEM_BITWISE_(_atomic_or, to)(to, __VA_ARGS__)
+#define shmem_atomic_fetch_xor(to, ...) \
+    MPIACCEL_SHMEM_BITWISE_(_atomic_fetch_xor, to)(to, __VA_ARGS__)
+#define shmem_atomic_xor(to, ...) MPIACCEL_SHMEM_BITWISE_(_atomic_xor, to)(to, __VA_ARGS__)
+
+#define shmem_wait_until(here, ...) MPIACCEL_SHMEM_WAIT_(_wait_until, here)(here, __VA_ARGS__)
+#define shmem_wait_until_all(here, ...) \
+    MPIACCEL_SHMEM_WAIT_(_wait_until_all, here)(here, __VA_ARGS__)
+#define shmem_wait_until_all_vector(here, ...) \
+    MPIACCEL_SHMEM_WAIT_(_wait_until_all_vector, here)(here, __VA_ARGS__)
+#define shmem_wait_until_any(here, ...) \
+    MPIACCEL_SHMEM_WAIT_(_wait_until_any, here)(here, __VA_ARGS__)
+#define shmem_wait_until_any_vector(here, ...) \
+    MPIACCEL_SHMEM_WAIT_(_wait_until_any_vector, here)(here, __VA_ARGS__)
+#define shmem_wait_until_some(here, ...) \
+    MPIACCEL_SHMEM_WAIT_(_wait_until_some, here)(here, __VA_ARGS__)
+#define shmem_wait_until_some_vector(here, ...) \
+    MPIACCEL_SHMEM_WAIT_(_wait_until_some_vector, here)(here, __VA_ARGS__)
+#define shmem_test(here, ...)     MPIACCEL_SHMEM_WAIT_(_test, here)(here, __VA_ARGS__)
+#define shmem_test_all(here, ...) MPIACCEL_SHMEM_WAIT_(_test_all, here)(here, __VA_ARGS__)
+#define shmem_test_all_vector(here, ...) \
+    MPIACCEL_SHMEM_WAIT_(_test_all_vector, here)(here, __VA_ARGS__)
+#define shmem_test_any(here, ...) MPIACCEL_SHMEM_WAIT_(_test_any, here)(here, __VA_ARGS__)
+#define shmem_test_any_vector(here, ...) \
+    MPIACCEL_SHMEM_WAIT_(_test_any_vector, here)(here, __VA_ARGS__)
+#define shmem_test_some(here, ...) MPIACCEL_SHMEM_WAIT_(_test_some, here)(here, __VA_ARGS__)
+#define shmem_test_some_vector(here, ...) \
+    MPIACCEL_SHMEM_WAIT_(_test_some_vector, here)(here, __VA_ARGS__)
+
 #endif
 #endif

@@ -81,6 +81,8 @@ static void different(void)
     else
         shmem_free(a);
     refused(got, MPIACCEL_MALLOC_DIFFERENT);
+    refused(odd ? shmem_malloc(100) : shmem_calloc(1, 100), MPIACCEL_MALLOC_DIFFERENT);
+    refused(odd ? shmem_malloc(100) : shmem_realloc(NULL, 100), MPIACCEL_MALLOC_DIFFERENT);
     shmem_free(a);
     CHECK(malloc_error == 0);
     shmem_free(b);

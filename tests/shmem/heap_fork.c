@@ -1,6 +1,9 @@
-/* What a child of fork writes to the symmetric heap is its own (H6), and it is no PE. */
+/* What a child of fork writes to the symmetric heap is its own (H6), and it is no PE: an access to
+ * others ends it, and not the job. */
 #include "shmem_test.h"
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +28,25 @@ int main(int argc, char **argv)
     int status;
     waitpid(child, &status, 0);
     CHECK(status == 0, "the child ended with %x", status);
+    char said[400] = "";
+    int lines[2];
+    if (pipe(lines))
+        return 1;
+    child = fork();
+    if (!child) {
+        struct rlimit no_core = {0, 0};
+        setrlimit(RLIMIT_CORE, &no_core);
+        signal(SIGABRT, SIG_DFL);
+        dup2(lines[1], STDERR_FILENO);
+        shmem_int_p(block, -1, next);
+        _exit(0);
+    }
+    close(lines[1]);
+    waitpid(child, &status, 0);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "the child ended with %x", status);
+    CHECK(read(lines[0], said, sizeof said - 1) > 0 &&
+              strstr(said, "shmem_int_p: there is no symmetric heap: a forked child is no PE"),
+          "%s", said);
     shmem_barrier_all();
     for (int i = 0; i < 100; i++)
         CHECK(block[i] == i + test_rank && shmem_int_g(&block[i], next) == i + next, "%d", i);

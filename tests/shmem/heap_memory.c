@@ -3,6 +3,7 @@
 #include "shmem_test.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { MIB = 1 << 20 };
 
@@ -120,6 +121,52 @@ static void resizes(void)
     CHECK(malloc_error != 0, "realloc to 0 has freed it");
 }
 
+/* Nobody returns before all have called: one PE after the other comes late, and the others find its
+ * mark when they return. */
+static void calls_end_in_a_barrier(void)
+{
+    long *calls = shmem_calloc((size_t)test_size, sizeof *calls), done = 0;
+    void *block = NULL;
+    for (int late = 0; late < test_size; late++)
+        for (int call = 0; call < 7; call++) {
+            if (late == test_rank)
+                usleep(20000);
+            done++;
+            for (int pe = 0; pe < test_size; pe++)
+                shmem_long_atomic_set(&calls[test_rank], done, pe);
+            switch (call) {
+            case 0:
+                block = shmem_malloc(100);
+                break;
+            case 1: /* it stays where it is */
+                CHECK(shmem_realloc(block, 101) == block);
+                break;
+            case 2: /* it moves */
+                block = shmem_realloc(block, 100000);
+                break;
+            case 3:
+                shmem_free(block);
+                break;
+            case 4:
+                block = shmem_align(4096, 100);
+                break;
+            case 5:
+                CHECK(!shmem_realloc(block, 0));
+                block = NULL;
+                break;
+            default:
+                block = shmem_calloc(3, 100);
+                break;
+            }
+            for (int pe = 0; pe < test_size; pe++)
+                CHECK(calls[pe] >= done, "call %d: back before PE %d came", call, pe);
+            shmem_barrier_all();
+            if (call == 6)
+                shmem_free(block);
+        }
+    shmem_free(calls);
+}
+
 /* A resize moves what peers have put before it began. */
 static void resize_waits_for_puts(void)
 {
@@ -228,6 +275,7 @@ int main(int argc, char **argv)
     zeroes();
     hints();
     resizes();
+    calls_end_in_a_barrier();
     resize_waits_for_puts();
     old_names();
     memory_comes_back();

@@ -1,23 +1,66 @@
-/* At MPIACCEL_VERBOSE=1 who has no room learns the name of the setting. */
+/* At MPIACCEL_VERBOSE=1 PE 0 says what was wrong, and nobody else. Argument: the size that the
+ * environment sets, or `many`, which is none. */
 #include "shmem_test.h"
 
 #include <unistd.h>
 
-int main(int argc, char **argv)
+static FILE *caught;
+static int stderr_before;
+
+static void listen(void)
 {
-    test_begin(&argc, &argv);
-    FILE *said = tmpfile();
     fflush(stderr);
-    int stderr_before = dup(STDERR_FILENO);
-    dup2(fileno(said), STDERR_FILENO);
-    CHECK(!shmem_malloc((size_t)1 << 45));
+    rewind(caught);
+    if (ftruncate(fileno(caught), 0))
+        abort();
+    stderr_before = dup(STDERR_FILENO);
+    dup2(fileno(caught), STDERR_FILENO);
+}
+
+/* On PE 0 one line that holds both words was said, elsewhere nothing. */
+static void heard(const char *one, const char *other)
+{
+    char text[4096] = "";
     fflush(stderr);
     dup2(stderr_before, STDERR_FILENO);
-    char text[4096] = "";
-    rewind(said);
-    size_t length = fread(text, 1, sizeof text - 1, said);
-    text[length] = 0;
+    close(stderr_before);
+    rewind(caught);
+    text[fread(text, 1, sizeof text - 1, caught)] = 0;
     if (test_rank == 0)
-        CHECK(strstr(text, "SHMEM_SYMMETRIC_SIZE") && strstr(text, "16777216"), "%s", text);
+        CHECK(strstr(text, one) && strstr(text, other) && strchr(text, '\n') == strrchr(text, '\n'),
+              "%s and %s in: %s", one, other, text);
+    else
+        CHECK(!*text, "%s", text);
+}
+
+int main(int argc, char **argv)
+{
+    const char *size = argc > 1 ? argv[1] : "";
+    test_begin(&argc, &argv);
+    caught = tmpfile();
+    listen();
+    void *block = shmem_malloc(1000);
+    CHECK(block);
+    if (!strcmp(size, "many")) {
+        heard("SHMEM_SYMMETRIC_SIZE=many", "is not a size");
+        return test_end();
+    }
+    fflush(stderr);
+    dup2(stderr_before, STDERR_FILENO);
+    close(stderr_before);
+
+    listen();
+    CHECK(!shmem_malloc((size_t)1 << 45));
+    heard("SHMEM_SYMMETRIC_SIZE", size);
+    listen();
+    CHECK(!shmem_malloc((size_t)1000 + (size_t)test_rank));
+    heard("different", "nothing was done");
+    listen();
+    shmem_free((char *)block + 64);
+    heard("not the start of a live block", "nothing was done");
+    listen();
+    CHECK(!shmem_align(48, 100));
+    heard("48", "power of two");
+    shmem_free(block);
     return test_end();
 }

@@ -92,6 +92,19 @@ enum { ROUNDS = 500 };
         shmem_free(word);                                                           \
     }
 
+/* So long that PEs run at the same time somewhere on the way, on a busy machine too. */
+static void nothing_is_lost_in_the_long_run(void)
+{
+    long *count = shmem_calloc(1, sizeof *count), mine = 0, all;
+    for (double end = MPI_Wtime() + 0.2; MPI_Wtime() < end; mine += 1000)
+        for (int i = 0; i < 1000; i++)
+            shmem_long_atomic_inc(count, 0);
+    MPI_Allreduce(&mine, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(shmem_long_g(count, 0) == all, "%ld of %ld", shmem_long_g(count, 0), all);
+    shmem_barrier_all();
+    shmem_free(count);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
@@ -115,6 +128,7 @@ int main(int argc, char **argv)
     MPIACCEL_SHMEM_SIGNED_TYPES(EACH)
 #undef EACH
     MPIACCEL_SHMEM_WAIT_TYPES(WAITING)
+    nothing_is_lost_in_the_long_run();
     shmem_finalize();
     return test_end();
 }

@@ -1,5 +1,4 @@
-/* A put to memory that is not symmetric, or to nobody, ends the job: it could not be done, and
- * silence would be a wrong result. Argument: which. */
+/* Accesses to memory that is not symmetric, or of nobody, by both PEs. Argument: which. */
 #include "shmem_test.h"
 
 int main(int argc, char **argv)
@@ -14,10 +13,16 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "beyond"))
         shmem_putmem(block, block, (size_t)1 << 46, test_next());
     else if (!strcmp(what, "nobody"))
-        shmem_long_p(block, 1, test_size);
-    else if (!strcmp(what, "overflow"))
-        shmem_long_put(block, block, SIZE_MAX / 4, test_next());
+        shmem_long_atomic_inc(block, test_size);
+    else if (!strcmp(what, "overflow")) /* 8 bytes, if nobody noticed */
+        shmem_long_put(block, block, SIZE_MAX / 8 + 2, test_next());
+    else if (!strcmp(what, "stride")) /* and here */
+        shmem_long_iput(block, block, (ptrdiff_t)1 << 60, 1, 3, test_next());
     else if (!strcmp(what, "nothing")) /* of no bytes: no harm */
         shmem_putmem(&local, &local, 0, test_next());
+    else if (!strcmp(what, "late")) {
+        shmem_finalize();
+        local = shmem_long_g(block, test_next());
+    }
     return test_end();
 }
