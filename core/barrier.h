@@ -5,6 +5,11 @@
  * entered the round too: after ceil(log_k n) rounds it has heard of all, directly or through
  * others. Teams of up to k ranks need one round, that is one flight of a flag.
  *
+ * With domains (order.h) the ranks of each do this among themselves, then the domains do: a rank
+ * that has heard of all in its own speaks for it, so it waits for one rank of another domain, which
+ * one does not matter. So no more than ceil(log_k domains) flights one after another cross from one
+ * domain to another. All make as many rounds as the largest domain needs, so numbers agree.
+ *
  * A rank may run ahead of a slow peer; since the word only grows, the peer still finds what it
  * waits for. Publishing is a release and looking is an acquire: what any rank wrote before its
  * barrier every rank sees after.
@@ -12,6 +17,7 @@
 #ifndef MPIACCEL_BARRIER_H
 #define MPIACCEL_BARRIER_H
 
+#include "core/order.h"
 #include "core/sync.h"
 
 struct barrier_flag {
@@ -21,7 +27,8 @@ struct barrier_flag {
 struct barrier {
     struct barrier_flag *flags; /* one a rank, shared */
     uint32_t rank, size;
-    uint32_t rounds; /* entered so far: what our own flag holds */
+    uint32_t rounds;           /* entered so far: what our own flag holds */
+    const struct order *order; /* NULL: no domains */
 };
 
 void barrier_wait(struct barrier *barrier);

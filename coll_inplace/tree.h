@@ -1,0 +1,38 @@
+/* The tree over the ranks of a team along which few data go up and down.
+ *
+ * Without domains: the k-nomial tree over ranks 0 .. n - 1 whose subtrees are ranges of ranks: the
+ * children of v are v + j * step for each level's step (1, 8, 64, …) at which v is a multiple of
+ * 8 * step.
+ *
+ * With domains (core/order.h) there is such a tree over the domains, begun at the root's, and one
+ * over the places of each domain, begun at the root or the domain's first rank, which heads it. So
+ * every domain but the root's gets data from outside once, and what goes to the last rank crosses
+ * as many times as the tree of domains is deep.
+ */
+#ifndef MPIACCEL_TREE_H
+#define MPIACCEL_TREE_H
+
+#include "core/order.h"
+
+enum {
+    TREE_RADIX = 8,
+    TREE_FLAT = TREE_RADIX, /* up to so many ranks need none: all hear the root */
+    TREE_CHILDREN_MAX = 64,
+};
+
+static inline uint32_t tree_parent(uint32_t v)
+{
+    uint32_t step = TREE_RADIX;
+    while (v % step == 0)
+        step *= TREE_RADIX;
+    return v - v % step;
+}
+
+/* Where a rank stands in the tree of a root: not the root itself. */
+struct tree_node {
+    uint32_t parent;
+    bool inner; /* it has children */
+};
+struct tree_node tree_node(const struct order *order, uint32_t rank, uint32_t root);
+
+#endif
