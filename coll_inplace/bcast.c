@@ -77,9 +77,9 @@ const struct post *tree_hear(struct team *t, uint32_t op, uint32_t root)
 {
     if (t->size <= TREE_FLAT)
         return team_hear_stream(t, root, op);
-    struct tree_node node = tree_node(t->order, t->rank, root);
-    const struct post *heard = team_hear(t, node.parent, op);
-    return node.inner ? hand_on(t, op, heard) : heard;
+    struct tree_node mine = tree_node(t->order, t->rank, root);
+    const struct post *heard = team_hear(t, mine.parent, op);
+    return mine.inner ? hand_on(t, op, heard) : heard;
 }
 
 static void send_pieces(struct team *t, struct buffer data, size_t bytes)

@@ -35,4 +35,8 @@ struct tree_node {
 };
 struct tree_node tree_node(const struct order *order, uint32_t rank, uint32_t root);
 
+/* The children of a rank, the root or not, and how many they are. */
+uint32_t tree_children(const struct order *order, uint32_t rank, uint32_t root,
+                       uint16_t children[TREE_CHILDREN_MAX]);
+
 #endif

@@ -95,16 +95,27 @@ struct crossings {
     unsigned edges, deepest, on_a_path;
 };
 
+static bool has_child(const struct order *o, unsigned rank, unsigned root, unsigned child)
+{
+    uint16_t children[TREE_CHILDREN_MAX];
+    unsigned count = tree_children(o, rank, root, children), found = 0;
+    for (unsigned i = 0; i < count; i++)
+        found += children[i] == child;
+    return found == 1;
+}
+
 /* Up from every rank to the root; whoever is somebody's parent knows it. */
 static struct crossings climb(const struct order *o, unsigned n, unsigned root)
 {
     struct crossings found = {0};
     bool parent[RANKS_MAX] = {0};
+    unsigned children = 0;
     for (unsigned r = 0; r < n; r++) {
         unsigned depth = 0, crossed = 0;
         for (unsigned at = r; at != root; depth++) {
             struct tree_node node = tree_node(o, at, root);
             INSIST(node.parent < n && depth < n, "rank %u of %u, root %u", r, n, root);
+            INSIST(at != r || has_child(o, node.parent, root, r), "rank %u, root %u", r, root);
             parent[node.parent] = true;
             crossed += o->domain[at] != o->domain[node.parent];
             found.edges += at == r && o->domain[at] != o->domain[node.parent];
@@ -113,9 +124,13 @@ static struct crossings climb(const struct order *o, unsigned n, unsigned root)
         found.deepest = depth > found.deepest ? depth : found.deepest;
         found.on_a_path = crossed > found.on_a_path ? crossed : found.on_a_path;
     }
-    for (unsigned r = 0; r < n; r++)
+    for (unsigned r = 0; r < n; r++) {
+        uint16_t child[TREE_CHILDREN_MAX];
+        children += tree_children(o, r, root, child);
         INSIST(r == root || tree_node(o, r, root).inner == parent[r], "rank %u of %u, root %u", r,
                n, root);
+    }
+    INSIST(children == n - 1, "%u children, root %u of %u", children, root, n);
     return found;
 }
 
