@@ -124,8 +124,8 @@ static void put_in_order(struct team *team, const struct team_offer *offers)
         ranks[r] = (struct located){offers[r].domain, r};
     order_make(team->order, ranks, team->size);
     if (!team->rank)
-        say(3, "a communicator of %u ranks; domains that share a cache: %u, of up to %u ranks",
-            team->size, team->order->domains, team->order->largest);
+        say(3, "a communicator of %u ranks; domains that share a cache: %u", team->size,
+            team->order->domains);
 }
 
 enum reason team_settle(struct team *team, const struct team_offer *offers, uint32_t size)

@@ -4,10 +4,9 @@
  * children of v are v + j * step for each level's step (1, 8, 64, …) at which v is a multiple of
  * 8 * step.
  *
- * With domains (core/order.h) there is such a tree over the domains, begun at the root's, and one
- * over the places of each domain, begun at the root or the domain's first rank, which heads it. So
- * every domain but the root's gets data from outside once, and what goes to the last rank crosses
- * as many times as the tree of domains is deep.
+ * With domains there is such a tree over the units of core/order.h, from the root's domain on, and
+ * one over the ranks of each unit, whose first one hears another unit's first. Places of the root's
+ * domain are counted from the root.
  */
 #ifndef MPIACCEL_TREE_H
 #define MPIACCEL_TREE_H
@@ -15,7 +14,7 @@
 #include "core/order.h"
 
 enum {
-    TREE_RADIX = 8,
+    TREE_RADIX = ORDER_RADIX,
     TREE_FLAT = TREE_RADIX, /* up to so many ranks need none: all hear the root */
     TREE_CHILDREN_MAX = 64,
 };

@@ -1,6 +1,6 @@
 #include "core/barrier.h"
 
-enum { RADIX = 8 };
+enum { RADIX = ORDER_RADIX };
 
 static inline uint32_t enter(struct barrier *b)
 {
@@ -33,6 +33,7 @@ static void hear_neighbours(struct barrier *b, uint64_t step)
         sync_await(&b->flags[o->rank[first + before(me, j * step, ranks)]].entered, round);
 }
 
+/* One of a domain speaks for all of it: which one does not matter. */
 static void hear_domains(struct barrier *b, uint64_t step)
 {
     const struct order *o = b->order;
@@ -45,15 +46,38 @@ static void hear_domains(struct barrier *b, uint64_t step)
     }
 }
 
-static __attribute__((noinline)) void wait_for_many(struct barrier *b)
+/* One for each unit: it has heard of itself and the unit - 1 before it. */
+static void hear_units(struct barrier *b)
 {
     const struct order *o = b->order;
-    for (uint64_t step = 1; !o && step < b->size; step *= RADIX)
-        hear_ranks(b, step);
-    for (uint64_t step = 1; o && step < o->largest; step *= RADIX)
+    uint32_t round = enter(b), domain = o->domain[b->rank];
+    uint32_t me = o->place[b->rank] - o->start[domain];
+    for (uint32_t d = 0; d < o->domains; d++) {
+        uint32_t ranks = order_ranks_of(o, d), at = me % ranks;
+        for (uint32_t back = d == domain ? o->unit : 0; back < ranks; back += o->unit)
+            sync_await(&b->flags[o->rank[o->start[d] + before(at, back, ranks)]].entered, round);
+    }
+}
+
+static void hear_in_order(struct barrier *b)
+{
+    const struct order *o = b->order;
+    for (uint64_t step = 1; step < o->unit; step *= RADIX)
         hear_neighbours(b, step);
-    for (uint64_t step = 1; o && step < o->domains; step *= RADIX)
-        hear_domains(b, step);
+    if (o->units <= RADIX)
+        hear_units(b);
+    else
+        for (uint64_t step = 1; step < o->domains; step *= RADIX)
+            hear_domains(b, step);
+}
+
+static __attribute__((noinline)) void wait_for_many(struct barrier *b)
+{
+    if (b->order)
+        hear_in_order(b);
+    else
+        for (uint64_t step = 1; step < b->size; step *= RADIX)
+            hear_ranks(b, step);
 }
 
 void barrier_wait(struct barrier *b)

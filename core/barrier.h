@@ -5,10 +5,11 @@
  * entered the round too: after ceil(log_k n) rounds it has heard of all, directly or through
  * others. Teams of up to k ranks need one round, that is one flight of a flag.
  *
- * With domains (order.h) the ranks of each do this among themselves, then the domains do: a rank
- * that has heard of all in its own speaks for it, so it waits for one rank of another domain, which
- * one does not matter. So no more than ceil(log_k domains) flights one after another cross from one
- * domain to another. All make as many rounds as the largest domain needs, so numbers agree.
+ * With domains (order.h) the ranks of each do this among themselves, until each has heard of a unit
+ * of them, itself and those before it. Then each hears one rank for each unit there is; or, where
+ * domains are many and units are whole ones, the domains do among themselves as ranks did. So few
+ * flights one after another cross from one domain to another, mostly one. All make as many rounds,
+ * so numbers agree.
  *
  * A rank may run ahead of a slow peer; since the word only grows, the peer still finds what it
  * waits for. Publishing is a release and looking is an acquire: what any rank wrote before its

@@ -67,7 +67,7 @@ START_TEST(ranks_stand_by_domain_and_then_by_rank)
 {
     for (unsigned s = 0; s < SIZES; s++)
         for (unsigned p = 0; p < PLACES; p++) {
-            unsigned n = sizes[s], largest = 0;
+            unsigned n = sizes[s];
             struct order *o = make_order(n, places[p]);
             ck_assert_uint_eq(o->start[0], 0);
             ck_assert_uint_eq(o->start[o->domains], n);
@@ -81,9 +81,25 @@ START_TEST(ranks_stand_by_domain_and_then_by_rank)
                 INSIST(before < here || (before == here && o->rank[at - 1] < r), "place %u", at);
                 INSIST((before == here) == (o->domain[o->rank[at - 1]] == d), "place %u", at);
             }
-            for (unsigned d = 0; d < o->domains; d++)
-                largest = order_ranks_of(o, d) > largest ? order_ranks_of(o, d) : largest;
-            ck_assert_uint_eq(o->largest, largest);
+            free(o);
+        }
+}
+END_TEST
+
+START_TEST(units_are_as_small_as_can_be)
+{
+    for (unsigned s = 0; s < SIZES; s++)
+        for (unsigned p = 0; p < PLACES; p++) {
+            struct order *o = make_order(sizes[s], places[p]);
+            unsigned most = o->domains > ORDER_RADIX ? o->domains : ORDER_RADIX, less = 0;
+            for (unsigned d = 0; d < o->domains; d++) {
+                ck_assert_uint_eq(order_units_of(o, d),
+                                  (order_ranks_of(o, d) + o->unit - 1) / o->unit);
+                less += (order_ranks_of(o, d) * ORDER_RADIX + o->unit - 1) / o->unit;
+            }
+            ck_assert_uint_eq(o->first[o->domains], o->units);
+            ck_assert_uint_le(o->units, most);
+            ck_assert(o->unit == 1 || less > most);
             free(o);
         }
 }
@@ -134,7 +150,7 @@ static struct crossings climb(const struct order *o, unsigned n, unsigned root)
     return found;
 }
 
-START_TEST(all_hear_the_root_and_each_domain_hears_it_once)
+START_TEST(all_hear_the_root_and_each_unit_hears_it_once)
 {
     for (unsigned s = 0; s < SIZES; s++)
         for (unsigned p = 0; p < PLACES; p++) {
@@ -142,9 +158,10 @@ START_TEST(all_hear_the_root_and_each_domain_hears_it_once)
             struct order *o = make_order(n, places[p]);
             for (unsigned root = 0; root < n; root += 1 + n / 40) {
                 struct crossings found = climb(o, n, root);
-                ck_assert_uint_eq(found.edges, o->domains - 1);
-                ck_assert_uint_le(found.on_a_path, levels(o->domains));
-                ck_assert_uint_le(found.deepest, levels(o->domains) + levels(o->largest));
+                ck_assert_uint_ge(found.edges, o->domains - 1);
+                ck_assert_uint_le(found.edges, o->units - order_units_of(o, o->domain[root]));
+                ck_assert_uint_le(found.on_a_path, levels(o->units));
+                ck_assert_uint_le(found.deepest, levels(o->units) + levels(o->unit));
             }
             free(o);
         }
@@ -166,6 +183,21 @@ START_TEST(rank_order_crosses_far_more_often)
     ck_assert_uint_eq(climb(turns, 128, 5).edges, 7);
     ck_assert_uint_eq(crossings_by_rank(128, in_eight_by_turns), 112);
     free(turns);
+}
+END_TEST
+
+/* Domains do not make it deeper, where they are of one size. */
+START_TEST(as_few_steps_as_without_domains)
+{
+    for (unsigned n = 16; n <= RANKS_MAX; n *= 2) {
+        struct order *o = make_order(n, in_two_blocks), *turns = make_order(n, in_eight_by_turns);
+        ck_assert_uint_eq(climb(o, n, 3).deepest, levels(n));
+        ck_assert_uint_eq(climb(o, n, 3).on_a_path, 1);
+        ck_assert_uint_eq(climb(turns, n, 3).deepest, levels(n));
+        ck_assert_uint_eq(climb(turns, n, 3).on_a_path, 1);
+        free(o);
+        free(turns);
+    }
 }
 END_TEST
 
@@ -193,6 +225,7 @@ START_TEST(a_parent_is_whose_child_one_is)
 }
 END_TEST
 
-UNIT_MAIN(ranks_stand_by_domain_and_then_by_rank, all_hear_the_root_and_each_domain_hears_it_once,
-          rank_order_crosses_far_more_often, without_domains_the_tree_is_that_of_the_ranks,
+UNIT_MAIN(ranks_stand_by_domain_and_then_by_rank, units_are_as_small_as_can_be,
+          all_hear_the_root_and_each_unit_hears_it_once, rank_order_crosses_far_more_often,
+          as_few_steps_as_without_domains, without_domains_the_tree_is_that_of_the_ranks,
           a_parent_is_whose_child_one_is)
