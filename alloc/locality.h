@@ -3,7 +3,7 @@
  *
  * Why not hwloc itself. To answer for one processor it looks at all of them, and on x86 it moves
  * the calling thread to each in turn, where it waits behind ranks that poll. With Debian's plugins
- * it maps 19 libraries into the program meanwhile, OpenCL's and X11's among them; one of another
+ * it maps 21 libraries into the program meanwhile, OpenCL's and X11's among them; one of another
  * kind of GPU would make us leave all collectives to the host (H7). Three files are enough here,
  * every rank reads its own, and nobody waits for anybody.
  */

@@ -391,7 +391,8 @@ static void print_domains(const struct machine *machine, unsigned n, double shar
 static void print_all_domains(double share)
 {
     printf(
-        "\n| ns | ranks | domains | blocks: by rank | by domain | by turns: by rank | by domain |\n"
+        "\n| ns | ranks | domains | in blocks, by rank | by domain | by turns, by rank | by domain "
+        "|\n"
         "|---|---|---|---|---|---|---|\n");
     for (unsigned i = 0; i < sizeof machines / sizeof *machines; i++)
         for (unsigned n = 128; n <= MODEL_MOST; n *= 2)
