@@ -193,13 +193,18 @@ static uint64_t number_of(unsigned cpu)
     return locality_of(&one);
 }
 
+static uint64_t numbers[LAYOUT_CPUS]; /* of the processors, read once */
+
+static uint64_t number_at(hwloc_obj_t pu)
+{
+    return numbers[pu->os_index];
+}
+
 /* Processors between two of one object are of it too. */
 static void expect_together(hwloc_obj_t a, hwloc_obj_t b, hwloc_obj_t between)
 {
     static const hwloc_obj_type_t types[] = {HWLOC_OBJ_PACKAGE, HWLOC_OBJ_L3CACHE};
-    uint64_t first = number_of(a->os_index), last = number_of(b->os_index),
-             at = number_of(between->os_index);
-    if (at < first || at > last)
+    if (number_at(between) < number_at(a) || number_at(between) > number_at(b))
         return;
     for (unsigned i = 0; i < 2; i++)
         INSIST(above(a, types[i]) != above(b, types[i]) ||
@@ -215,12 +220,16 @@ static void compare_with_hwloc(unsigned cpus)
     ask_hwloc();
     int count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
     ck_assert_int_eq(count, (int)cpus);
+    for (int i = 0; i < count; i++) {
+        unsigned cpu = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, (unsigned)i)->os_index;
+        numbers[cpu] = number_of(cpu);
+    }
     for (int i = 0; i < count; i++)
         for (int j = 0; j < count; j++) {
             hwloc_obj_t a = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, (unsigned)i);
             hwloc_obj_t b = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, (unsigned)j);
-            INSIST((number_of(a->os_index) == number_of(b->os_index)) == near(a, b), "%u and %u",
-                   a->os_index, b->os_index);
+            INSIST((number_at(a) == number_at(b)) == near(a, b), "%u and %u", a->os_index,
+                   b->os_index);
             for (int k = j % 5; k < count; k += 5)
                 expect_together(a, b, hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, (unsigned)k));
         }
