@@ -45,12 +45,12 @@ setup: $(SETUP)
 LIB := build/lib/libmpiaccel.so
 CORE := $(wildcard core/*.c)
 MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard alloc/*.c rma_shm/*.c coll_inplace/*.c shmem/*.c bsend/*.c pmpi_wrap/*.c)
-ABI := $(wildcard pmpi_wrap/abi/*.c)
+ABI_SOURCES := $(wildcard pmpi_wrap/abi/*.c)
 ISAS := baseline $(if $(findstring x86_64,$(shell uname -m)),avx2)
 
 OBJECTS := $(MODULES:%.c=build/obj/%.o) $(ISAS:%=build/obj/core/kernels_%.o) \
            $(ABIS:%=build/obj/abi_%.o)
-ABI_OBJECTS = $(ABI:pmpi_wrap/abi/%.c=build/obj/$(1)/%.o)
+ABI_OBJECTS = $(ABI_SOURCES:pmpi_wrap/abi/%.c=build/obj/$(1)/%.o)
 JEMALLOC_LIB := build/jemalloc/libmpiaccel_je.a
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \

@@ -3,7 +3,8 @@
  *
  *   allreduce from the heap    1 KiB: copied into cells 590, left where it lies 350
  *                              8 KiB:                  1700,                    420
- *   allreduce from malloc      8 KiB: copied into cells 1720, fetched by the kernel 1550 to 1660
+ *   allreduce from malloc      8 KiB: copied into cells 1510, fetched by the kernel 1650
+ *   allgather from malloc      8 KiB:                   1700,                       1510
  *   bcast from malloc        128 KiB: in pieces 11900, fetched 5350 (a system call costs 700)
  *   gather from malloc         1 MiB: copied by the root 174000, by both 86000
  *                            128 KiB:                    8600,          10300

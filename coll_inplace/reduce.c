@@ -26,8 +26,8 @@ struct operands {
     uint32_t op, count; /* the posts of ranks 0 .. count - 1 */
     size_t at, bytes;   /* of each */
     const char *own;    /* ours, if it is combined where it lies; NULL: from our post */
+    bool ahead;         /* the others may run ahead of us */
     bool bound;         /* a peer's stays where it is until we are done */
-    enum coll_error error;
 };
 
 static const char *own_operand(const struct reducer *red, struct buffer from)
@@ -35,36 +35,31 @@ static const char *own_operand(const struct reducer *red, struct buffer from)
     return reducer_is_plain(red) ? from.at : NULL;
 }
 
-/* An operand, fetched to `room` if need be. */
-static const char *operand(struct team *t, uint32_t rank, struct operands *o, char *room)
+static const char *operand(struct team *t, uint32_t rank, struct operands *o)
 {
     if (rank == t->rank && o->own)
         return o->own + o->at;
-    const struct post *post = team_hear_stream(t, rank, o->op);
+    const struct post *post =
+        o->ahead ? team_hear_stream(t, rank, o->op) : team_hear(t, rank, o->op);
     if (LIKELY(post_kind(post) != POST_PLACE))
         return post_data(t, rank, o->op, post) + o->at;
-    place_t place = post_place(post);
     o->bound = true;
-    if (place_shared(place))
-        return place_shared(place) + o->at;
-    if (!place_read(t, rank, place, o->at, room, o->bytes))
-        o->error |= COLL_UNREACHABLE;
-    return room;
+    return place_shared(post_place(post)) + o->at;
 }
 
 static void combine_posts(struct team *t, const struct reducer *red, struct operands *o,
                           struct buffer to)
 {
-    char *space = stream_cell(t->mine, 0), *room = stream_cell(t->mine, 1);
+    char *space = stream_cell(t->mine, 0);
     bool straight = reducer_is_plain(red) && !to.map->without_holes;
     char *out = straight ? to.at : space;
-    const char *sum = operand(t, 0, o, space);
+    const char *sum = operand(t, 0, o);
     if (o->count == 1)
         copy_bytes(out, sum, o->bytes);
     for (uint32_t r = 1; r < o->count; r++) {
         /* Ours may lie where the result goes, so that is written last. */
         char *next = r + 1 < o->count ? space : out;
-        reducer_combine(red, next, sum, operand(t, r, o, room), o->bytes);
+        reducer_combine(red, next, sum, operand(t, r, o), o->bytes);
         sum = next;
     }
     if (!straight)
@@ -127,8 +122,11 @@ static void reduce_some(struct team *t, const struct reducer *red, struct buffer
                         struct buffer to, uint32_t root, size_t bytes)
 {
     if (t->size <= TREE_FLAT) {
-        struct operands o = {
-            .op = team_begin(t), .count = t->size, .bytes = bytes, .own = own_operand(red, from)};
+        struct operands o = {.op = team_begin(t),
+                             .count = t->size,
+                             .bytes = bytes,
+                             .own = own_operand(red, from),
+                             .ahead = true};
         if (t->rank != root || !o.own)
             post_operand(t, red, o.op, from, bytes, STAY_NEVER);
         if (t->rank == root)
@@ -141,17 +139,16 @@ static void reduce_some(struct team *t, const struct reducer *red, struct buffer
     team_end(t);
 }
 
-static enum coll_error allreduce_few(struct team *t, const struct reducer *red, struct buffer from,
-                                     struct buffer to, size_t bytes)
+static void allreduce_few(struct team *t, const struct reducer *red, struct buffer from,
+                          struct buffer to, size_t bytes)
 {
     struct operands o = {
         .op = team_begin(t), .count = t->size, .bytes = bytes, .own = own_operand(red, from)};
     enum post_kind mine =
-        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY : STAY_NEVER);
+        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY_SHARED : STAY_NEVER);
     combine_posts(t, red, &o, to);
     team_all_did(t, o.op - 1);
     leave(t, &o, mine);
-    return o.error;
 }
 
 /* Up the tree and down again. */
@@ -210,8 +207,9 @@ enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct
     if (!bytes)
         return COLL_OK;
     if (t->size <= TREE_FLAT)
-        return allreduce_few(t, red, from, to, bytes);
-    allreduce_many(t, red, from, to, bytes);
+        allreduce_few(t, red, from, to, bytes);
+    else
+        allreduce_many(t, red, from, to, bytes);
     return COLL_OK;
 }
 
@@ -237,13 +235,13 @@ enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, s
                          .bytes = own,
                          .own = own_operand(red, from)};
     enum post_kind mine =
-        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY : STAY_NEVER);
+        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY_SHARED : STAY_NEVER);
     if (own)
         combine_posts(t, red, &o, to);
     for (uint32_t r = 0; r < t->size && !own; r++)
         o.bound |= post_kind(team_hear(t, r, o.op)) == POST_PLACE;
     leave(t, &o, mine);
-    return o.error;
+    return COLL_OK;
 }
 
 /* Each rank combines what is before it. */
@@ -262,7 +260,8 @@ enum coll_error coll_scan(struct team *t, const struct reducer *red, struct buff
     struct operands o = {.op = team_begin(t),
                          .count = t->rank + !exclusive,
                          .bytes = bytes,
-                         .own = own_operand(red, from)};
+                         .own = own_operand(red, from),
+                         .ahead = true};
     if (t->rank + 1 < t->size || !o.own)
         post_operand(t, red, o.op, from, bytes, STAY_NEVER);
     if (t->rank)

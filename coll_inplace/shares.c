@@ -151,12 +151,15 @@ static const char *operand(struct work *w, uint32_t r, uint32_t in, size_t first
     return room;
 }
 
-/* Our own operand may lie where the result goes, so that is written last. */
+/* `sum` is where the result goes, or a room of ours. Our own operand may lie there, so it is written
+ * last; if it does not, what is fetched goes there at once. */
 static void combine_part(struct work *w, uint32_t in, size_t first, size_t at, char *out,
                          size_t bytes)
 {
-    char *space = room_for(w, 0), *other = room_for(w, 1);
-    const char *sum = operand(w, 0, in, first, at, bytes, w->count > 1 ? space : out);
+    char *space = room_for(w, 0), *other = w->in_place || out == space ? room_for(w, 1) : out;
+    bool two = w->count == 2 && w->t->rank < 2; /* one of them is fetched at most */
+    char *room = w->count == 1 ? out : two ? other : space;
+    const char *sum = operand(w, 0, in, first, at, bytes, room);
     if (w->count == 1 && sum != out)
         copy_bytes(out, sum, bytes);
     for (uint32_t r = 1; r < w->count; r++) {

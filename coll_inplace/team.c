@@ -310,7 +310,8 @@ static place_t place_for(const struct team *t, struct buffer from, size_t bytes,
         (stay == STAY_LONG && bytes <= TEAM_CELL))
         return 0;
     place_t place = team_place(t, from, bytes);
-    return place && (place_shared(place) || bytes >= CHOOSE_PLACE_PRIVATE) ? place : 0;
+    bool is_private = place & 1, pays = stay != STAY_SHARED && bytes >= CHOOSE_PLACE_PRIVATE;
+    return is_private && !pays ? 0 : place;
 }
 
 bool team_stays(const struct team *t, struct buffer from, size_t bytes, enum stay stay)

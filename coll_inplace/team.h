@@ -225,7 +225,8 @@ static inline size_t post_bytes(const struct post *post)
     return post->what >> 2;
 }
 
-/* The same of a rank that may run ahead of us: if the post was there, the next one may be too. */
+/* The same of a rank that may run ahead of us: if the post was there, the next one may be too. (Of
+ * one that may not, fetching the next cell would only take it from who is about to write it.) */
 static inline const struct post *team_hear_stream(struct team *t, uint32_t rank, uint32_t op)
 {
     struct post *post = post_of(t->row[rank], op);
@@ -295,7 +296,8 @@ char *team_hold(struct team *team, uint32_t op, size_t bytes);
 enum stay {
     STAY_NEVER, /* they will be overwritten before */
     STAY_LONG,  /* if they do not fit into a cell: what does not synchronise under the host (H15) */
-    STAY,       /* if that is faster */
+    STAY_SHARED, /* if that is faster and they lie in the heap */
+    STAY,        /* if that is faster */
 };
 
 bool team_stays(const struct team *team, struct buffer from, size_t bytes, enum stay stay);

@@ -96,6 +96,7 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
     X(Comm_split)            \
     X(Comm_test_inter)       \
     X(Errhandler_free)       \
+    X(Error_class)           \
     X(Finalized)             \
     X(Get_version)           \
     X(Group_free)            \

@@ -28,7 +28,7 @@ static inline void free_maps(struct maps *maps)
         free(maps->map);
 }
 
-static inline bool blocks_are_good(const struct blocks *b, uint32_t size)
+HOT_INLINE bool blocks_are_good(const struct blocks *b, uint32_t size)
 {
     size_t bytes;
     for (uint32_t r = 0; r < size; r++) {
@@ -51,7 +51,7 @@ static inline bool find_maps(const struct all *a, uint32_t size, struct maps *ma
 }
 
 /* False: wrong. With true the caller frees the maps. */
-static inline bool translate_all(const struct all *a, uint32_t size, struct blocks *b,
+HOT_INLINE bool translate_all(const struct all *a, uint32_t size, struct blocks *b,
                                  struct maps *maps)
 {
     size_t bytes;

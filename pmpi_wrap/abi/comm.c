@@ -224,9 +224,22 @@ struct team *team_across(MPI_Comm comm)
     return e ? ((struct communicator *)e->object)->across : NULL;
 }
 
+/* The host has looked at the arguments and done nothing, as it seems: it may be the call of one
+ * rank alone. What went wrong later (data that were too long, above all) went wrong for some ranks
+ * in a call of all. */
+static bool refused(int result)
+{
+    int class;
+    if (LIKELY(result == MPI_SUCCESS) || host.Error_class(result, &class))
+        return result != MPI_SUCCESS;
+    return class == MPI_ERR_BUFFER || class == MPI_ERR_COUNT || class == MPI_ERR_TYPE ||
+           class == MPI_ERR_COMM || class == MPI_ERR_RANK || class == MPI_ERR_ROOT ||
+           class == MPI_ERR_OP || class == MPI_ERR_ARG;
+}
+
 int comm_used(MPI_Comm comm, int result)
 {
-    struct entry *e = result == MPI_SUCCESS ? registry_find(&communicators, BITS(comm)) : NULL;
+    struct entry *e = refused(result) ? NULL : registry_find(&communicators, BITS(comm));
     struct communicator *c = e ? e->object : NULL;
     if (!c || c->reason != REASON_NOT_READY || (c->size == 1 && !c->others) || inside_host())
         return result;

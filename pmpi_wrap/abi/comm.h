@@ -3,9 +3,9 @@
  * The ranks of a communicator agree on a team by an exchange of offers, which the host's
  * nonblocking allgather does: begun after the second collective call, since many communicators
  * never see one; complete at the first call after it that synchronises anyway, or at the latest
- * some calls later, so that no call waits that would not under the host (H15). Calls that succeed
- * are counted, and come in the same order on all ranks, so all begin and end it at the same call.
- * (One that the host refuses may be the call of one rank alone.) Whether there is one at all
+ * some calls later, so that no call waits that would not under the host (H15). Calls are
+ * counted, and come in the same order on all ranks, so all begin and end it at the same call; but
+ * not one of which the host refuses the arguments: it may be the call of one rank alone. Whether there is one at all
  * depends on what survey_comm() says, the same on all ranks.
  *
  * Between the groups of an intercommunicator the host's allgather tells each only what the other

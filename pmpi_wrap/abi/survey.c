@@ -2,8 +2,10 @@
 #include "alloc/node.h"
 #include "pmpi_wrap/abi/abi.h"
 
-#include <dlfcn.h>
+#include <link.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CHUNK = 128 };
 
@@ -94,15 +96,39 @@ int *survey_members(MPI_Comm comm, struct survey *s)
     return members;
 }
 
+/* How many objects have been loaded ever. */
+static int note_loads(struct dl_phdr_info *object, size_t size, void *loads)
+{
+    (void)size;
+    *(unsigned long long *)loads = object->dlpi_adds;
+    return 1;
+}
+
+static int find_runtime(struct dl_phdr_info *object, size_t size, void *context)
+{
+    static const char *const runtimes[] = {"libcuda.so", "libamdhip64.so", "libze_loader.so"};
+    const char *slash = strrchr(object->dlpi_name, '/');
+    const char *name = slash ? slash + 1 : object->dlpi_name;
+    bool *found = context;
+    (void)size;
+    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
+        *found |= !strncmp(name, runtimes[i], strlen(runtimes[i]));
+    return *found;
+}
+
+/* Every window asks, so the names are looked at only when there is a new object. (To ask dlopen()
+ * with RTLD_NOLOAD for a name that is not loaded costs a search of the disk, 20 us each.) */
 bool gpu_runtime_loaded(void)
 {
-    static const char *const runtimes[] = {"libcuda.so.1", "libamdhip64.so", "libze_loader.so.1"};
-    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++) {
-        void *runtime = dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
-        if (runtime) {
-            dlclose(runtime);
-            return true;
-        }
-    }
-    return false;
+    static _Atomic unsigned long long looked;
+    static _Atomic bool found;
+    unsigned long long loads = 0;
+    dl_iterate_phdr(note_loads, &loads);
+    if (looked == loads)
+        return found;
+    bool now = false;
+    dl_iterate_phdr(find_runtime, &now);
+    found = now;
+    looked = loads; /* after `found`: another thread may be asking */
+    return now;
 }
