@@ -77,11 +77,9 @@ const struct post *tree_hear(struct team *t, uint32_t op, uint32_t root)
 {
     if (t->size <= TREE_FLAT)
         return team_hear_stream(t, root, op);
-    uint32_t v = t->rank >= root ? t->rank - root : t->rank + t->size - root;
-    uint32_t parent = tree_parent(v) + root;
-    const struct post *heard = team_hear(t, parent < t->size ? parent : parent - t->size, op);
-    bool inner = v % TREE_RADIX == 0 && v + 1 < t->size;
-    return inner ? hand_on(t, op, heard) : heard;
+    struct tree_node mine = tree_node(t->order, t->rank, root);
+    const struct post *heard = team_hear(t, mine.parent, op);
+    return mine.inner ? hand_on(t, op, heard) : heard;
 }
 
 static void send_pieces(struct team *t, struct buffer data, size_t bytes)

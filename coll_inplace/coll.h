@@ -86,18 +86,6 @@ enum coll_error coll_take_place(const struct team *team, uint32_t owner, place_t
 enum coll_error coll_take_post(struct team *team, uint32_t rank, uint32_t op,
                                const struct post *post, struct buffer to);
 
-/* The k-nomial tree over ranks 0 .. n - 1 whose subtrees are ranges of ranks: the children of v are
- * v + j * step for each level's step (1, 8, 64, …) at which v is a multiple of 8 * step. */
-enum { TREE_RADIX = 8, TREE_FLAT = TREE_RADIX };
-
-static inline uint32_t tree_parent(uint32_t v)
-{
-    uint32_t step = TREE_RADIX;
-    while (v % step == 0)
-        step *= TREE_RADIX;
-    return v - v % step;
-}
-
 /* A root's post, handed on by the ranks between it and us where there are many. The data of
  * POST_CELL stay in the root's cell: see post_data(). */
 const struct post *tree_hear(struct team *team, uint32_t op, uint32_t root);

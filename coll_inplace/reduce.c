@@ -1,7 +1,8 @@
 /* Reductions of what fits into a cell. Each rank posts its operand. In a team of a few, who wants
  * the result combines all of them, in rank order: one flight. In a larger one they are combined up
- * a tree whose subtrees are ranges of ranks, so the order is still that of the ranks, and rank 0
- * posts the result. What is longer: shares.c, and whole.c for operations of the user's. */
+ * a tree whose subtrees are ranges of ranks, so the order is still that of the ranks wherever they
+ * run; integers go up the tree that keeps to domains. Rank 0 posts the result. What is longer:
+ * shares.c, and whole.c for operations of the user's. */
 #include "coll_inplace/shares.h"
 #include "coll_inplace/whole.h"
 
@@ -75,20 +76,44 @@ static void leave(struct team *t, const struct operands *o, enum post_kind mine)
     team_end(t);
 }
 
+static void combine_one(struct team *t, const struct reducer *red, uint32_t op, uint32_t rank,
+                        char *sum, size_t bytes)
+{
+    const struct post *post = team_hear(t, rank, op);
+    reducer_combine(red, sum, sum, post_data(t, rank, op, post), bytes);
+}
+
+static void combine_ranges(struct team *t, const struct reducer *red, uint32_t op, char *sum,
+                           size_t bytes)
+{
+    uint32_t v = t->rank;
+    for (uint32_t step = 1; step < t->size && v % (step * TREE_RADIX) == 0; step *= TREE_RADIX)
+        for (uint32_t j = 1; j < TREE_RADIX && v + j * step < t->size; j++)
+            combine_one(t, red, op, v + j * step, sum, bytes);
+}
+
+static void combine_children(struct team *t, const struct reducer *red, uint32_t op, char *sum,
+                             size_t bytes)
+{
+    uint16_t child[TREE_CHILDREN_MAX];
+    uint32_t count = tree_children(t->order, t->rank, 0, child);
+    for (uint32_t i = 0; i < count; i++)
+        combine_one(t, red, op, child[i], sum, bytes);
+}
+
 /* Up the tree, to rank 0's post. */
 static uint32_t combine_up(struct team *t, const struct reducer *red, struct buffer from,
                            size_t bytes)
 {
-    uint32_t op = team_begin(t), v = t->rank;
+    uint32_t op = team_begin(t);
     bool few = bytes <= POST_ROOM;
     team_await_room(t);
     char *sum = few ? post_of(t->mine, op)->data : cell_of(t->mine, op);
     reducer_read(red, sum, from, 0, bytes);
-    for (uint32_t step = 1; step < t->size && v % (step * TREE_RADIX) == 0; step *= TREE_RADIX)
-        for (uint32_t j = 1; j < TREE_RADIX && v + j * step < t->size; j++) {
-            const struct post *post = team_hear(t, v + j * step, op);
-            reducer_combine(red, sum, sum, post_data(t, v + j * step, op, post), bytes);
-        }
+    if (reducer_is_exact(red))
+        combine_children(t, red, op, sum, bytes);
+    else
+        combine_ranges(t, red, op, sum, bytes);
     team_post(t, op, few ? POST_HERE : POST_CELL, bytes);
     return op;
 }

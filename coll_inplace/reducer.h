@@ -6,7 +6,8 @@
  * combines them, through the host: operations of the user's, datatypes that only the host knows;
  * then elements travel packed.
  *
- * The order is that of the ranks, always from the left (H17): ((x0 op x1) op x2) …
+ * The order is that of the ranks, always from the left (H17): ((x0 op x1) op x2) … Only where it
+ * makes no difference to a single bit it may be another.
  */
 #ifndef MPIACCEL_REDUCER_H
 #define MPIACCEL_REDUCER_H
@@ -46,6 +47,13 @@ static inline size_t reducer_elements(const struct reducer *r, struct buffer b)
 static inline bool reducer_is_plain(const struct reducer *r)
 {
     return r->kernel;
+}
+
+/* Whether any order will do. The same on all ranks: it follows from the operation and the basic
+ * datatype. */
+static inline bool reducer_is_exact(const struct reducer *r)
+{
+    return reducer_is_plain(r) && prim_is_exact(r->map->prim);
 }
 
 /* Bytes [first, first + bytes), whole elements, out of a buffer of the program's, or into one. */

@@ -1,8 +1,10 @@
 #include "coll_inplace/team.h"
 
 #include "alloc/arena.h"
+#include "alloc/locality.h"
 #include "alloc/reach.h"
 #include "coll_inplace/choose.h"
+#include "core/say.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -46,19 +48,23 @@ static struct row *make_row(void)
     return NULL;
 }
 
-static struct team *make(uint32_t size, uint32_t rank)
+/* The order has its room from the beginning: who had none later would go another way than the
+ * others. */
+static struct team *make(uint32_t size, uint32_t rank, bool ordered)
 {
-    struct team *team = calloc(1, sizeof *team + size * sizeof *team->row);
+    size_t rows = size * sizeof(struct row *);
+    struct team *team = calloc(1, sizeof *team + rows + (ordered ? order_size(size) : 0));
     if (team) {
         team->size = size;
         team->rank = rank;
+        team->order = ordered ? (struct order *)&team->row[size] : NULL;
     }
     return team;
 }
 
 struct team *team_alone(void)
 {
-    return make(1, 0);
+    return make(1, 0, false);
 }
 
 static bool reaches(const struct layout_member *member)
@@ -69,8 +75,9 @@ static bool reaches(const struct layout_member *member)
 struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct team_offer *offer)
 {
     *offer = (struct team_offer){.reason = REASON_COUNT,
-                                 .reaches = reaches(node_member((uint32_t)neighbour))};
-    struct team *team = make(size, rank);
+                                 .reaches = reaches(node_member((uint32_t)neighbour)),
+                                 .domain = size > TREE_FLAT ? locality_here() : 0};
+    struct team *team = make(size, rank, size > TREE_FLAT);
     struct row *row = team ? make_row() : NULL;
     struct team_common *common = NULL;
     if (row && rank == 0)
@@ -89,7 +96,7 @@ struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, 
 {
     *offer = (struct team_offer){.reason = REASON_COUNT,
                                  .reaches = reaches(node_member((uint32_t)neighbour))};
-    struct team *team = make(size, rank);
+    struct team *team = make(size, rank, false);
     struct row *row = team ? make_row() : NULL;
     if (!row) {
         offer->reason = REASON_NO_MEMORY;
@@ -110,6 +117,17 @@ void team_withdraw(struct team *team, const struct team_offer *offer)
     free(team);
 }
 
+static void put_in_order(struct team *team, const struct team_offer *offers)
+{
+    struct located ranks[TEAM_RANKS_MAX];
+    for (uint32_t r = 0; r < team->size; r++)
+        ranks[r] = (struct located){offers[r].domain, r};
+    order_make(team->order, ranks, team->size);
+    if (!team->rank)
+        say(3, "a communicator of %u ranks; domains that share a cache: %u", team->size,
+            team->order->domains);
+}
+
 enum reason team_settle(struct team *team, const struct team_offer *offers, uint32_t size)
 {
     for (uint32_t r = 0; r < size; r++)
@@ -125,8 +143,10 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
         return REASON_COUNT;
     team->common = at_position(offers[0].common);
     team->mine = team->row[team->rank];
-    team->barrier =
-        (struct barrier){.flags = team->common->flags, .rank = team->rank, .size = size};
+    if (team->order)
+        put_in_order(team, offers);
+    team->barrier = (struct barrier){
+        .flags = team->common->flags, .rank = team->rank, .size = size, .order = team->order};
     return REASON_COUNT;
 }
 

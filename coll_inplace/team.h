@@ -36,6 +36,7 @@
 #define MPIACCEL_TEAM_H
 
 #include "alloc/node.h"
+#include "coll_inplace/tree.h"
 #include "core/barrier.h"
 #include "core/stats.h"
 #include "core/typemap.h"
@@ -104,9 +105,10 @@ struct team {
     struct barrier barrier;
     struct team_common *common;
     struct row *mine;
-    struct held *held; /* see team_hold() */
-    struct team *next; /* among those that were left */
-    struct row *row[]; /* by rank */
+    struct held *held;   /* see team_hold() */
+    struct team *next;   /* among those that were left */
+    struct order *order; /* of more than TREE_FLAT ranks */
+    struct row *row[];   /* by rank */
 };
 
 /* ---- making and leaving ---- */
@@ -116,6 +118,7 @@ struct team_offer {
     int32_t reason;       /* REASON_COUNT: none against it */
     int32_t reaches;      /* we can read our neighbour's private memory */
     uint64_t row, common; /* positions in the node's file; `common`: rank 0's */
+    uint64_t domain;      /* see locality.h; in teams of a few, 0 */
 };
 
 /* A team to be, and our offer for it. NULL: the offer says why. `neighbour`: a member of the node

@@ -6,6 +6,7 @@
 
 static struct barrier_flag flags[UNIT_RANKS_MAX];
 static uint32_t first_round, rounds;
+static const struct order *order;
 
 /* What the ranks write: plain memory. Two rows, since a rank may be one barrier ahead. */
 static uint32_t wrote[2][UNIT_RANKS_MAX];
@@ -13,7 +14,7 @@ static uint32_t wrote[2][UNIT_RANKS_MAX];
 static void write_and_look(unsigned me)
 {
     struct barrier barrier = {
-        .flags = flags, .rank = me, .size = unit_ranks.size, .rounds = first_round};
+        .flags = flags, .rank = me, .size = unit_ranks.size, .rounds = first_round, .order = order};
     struct chance chance = {me};
     for (uint32_t round = 1; round <= rounds; round++) {
         uint32_t *row = wrote[round % 2];
@@ -42,6 +43,32 @@ START_TEST(all_see_what_all_wrote)
         sync_configure(size > 2 || size % 2, NULL);
         run(size, 0);
     }
+}
+END_TEST
+
+/* Up to `most` domains, of any sizes. */
+static void run_in_domains(unsigned size, unsigned most, uint32_t first)
+{
+    struct located ranks[UNIT_RANKS_MAX];
+    struct order *made = calloc(1, order_size(size));
+    struct chance chance = {size * 1000 + most};
+    for (unsigned r = 0; r < size; r++)
+        ranks[r] = (struct located){below(&chance, 1 + below(&chance, most)), r};
+    order_make(made, ranks, size);
+    order = made;
+    run(size, first);
+    order = NULL;
+    free(made);
+}
+
+START_TEST(domains_all_hear_each_other)
+{
+    static const unsigned most[] = {1, 2, 5, 9, 30, 200};
+    rounds = effort(20);
+    sync_configure(true, NULL);
+    for (unsigned i = 0; i < sizeof most / sizeof *most; i++)
+        for (unsigned size = 9 + i; size <= UNIT_RANKS_MAX; size += 11)
+            run_in_domains(size, most[i], i % 2 ? 0 : UINT32_MAX - 30);
 }
 END_TEST
 
@@ -87,4 +114,5 @@ START_TEST(a_rank_may_be_a_barrier_ahead)
 }
 END_TEST
 
-UNIT_MAIN(all_see_what_all_wrote, rounds_may_wrap, a_rank_may_be_a_barrier_ahead)
+UNIT_MAIN(all_see_what_all_wrote, domains_all_hear_each_other, rounds_may_wrap,
+          a_rank_may_be_a_barrier_ahead)

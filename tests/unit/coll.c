@@ -221,16 +221,19 @@ static void play(play_fn *what, unsigned size, unsigned how_often, size_t much, 
     free_team(size);
 }
 
-/* A few processors and many: no sleep ends by itself. */
+/* A few processors and many, near each other and apart: no sleep ends by itself. */
 static void play_in_all_sizes(play_fn *what)
 {
-    static const unsigned n[] = {2, 3, 5, 8, 9, 17, 64};
-    static const unsigned often[] = {150, 100, 60, 40, 40, 16, 4};
+    static const unsigned n[] = {2, 3, 5, 8, 9, 17, 26, 64};
+    static const unsigned often[] = {150, 100, 60, 40, 40, 16, 10, 4};
+    static const unsigned domains[] = {0, 0, 0, 0, 2, 0, 4, 15};
     for (unsigned i = 0; i < sizeof n / sizeof *n; i++) {
         sync_configure(i > 0, NULL);
         endless = true;
+        domains_of_teams = domains[i];
         play(what, n[i], effort(often[i]), MUCH, 0);
     }
+    domains_of_teams = 0;
     endless = false;
 }
 

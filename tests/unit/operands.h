@@ -58,7 +58,7 @@ struct flavour {
 static inline struct flavour any_flavour(struct play *p)
 {
     switch (below(&p->all, 5)) {
-    case 0: /* elements that are combined as they lie */
+    case 0: /* elements that are combined as they lie, in any order */
         return (struct flavour){{.kernel = add_bytes, .element = 1, .map = BYTES}, add_bytes, 1};
     case 1: /* with holes */
         return (struct flavour){{.kernel = kernels_best()->combine[OP_MINLOC][PRIM_DOUBLE_INT],
@@ -71,8 +71,9 @@ static inline struct flavour any_flavour(struct play *p)
             {.apply = apply_compose, .element = 8, .map = below(&p->own, 2) ? spaced() : I64},
             compose,
             8};
-    default:
-        return (struct flavour){{.kernel = compose, .element = 8, .map = I64}, compose, 8};
+    default: /* in rank order, as reals would */
+        return (struct flavour){
+            {.kernel = compose, .element = 8, .map = type_of(PRIM_F64, 8, 8)}, compose, 8};
     }
 }
 

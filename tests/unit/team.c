@@ -196,18 +196,6 @@ START_TEST(a_post_of_long_ago_does_not_look_new)
 }
 END_TEST
 
-/* ---- the tree ---- */
-
-START_TEST(a_parent_is_whose_child_one_is)
-{
-    for (uint32_t v = 0; v < TEAM_RANKS_MAX; v++)
-        for (uint32_t step = 1; step < TEAM_RANKS_MAX && v % (step * TREE_RADIX) == 0;
-             step *= TREE_RADIX)
-            for (uint32_t j = 1; j < TREE_RADIX; j++)
-                ck_assert_uint_eq(tree_parent(v + j * step), v);
-}
-END_TEST
-
 /* ---- streams ---- */
 
 enum { PIECES_MOST = 3 * STREAM_CELLS };
@@ -423,7 +411,7 @@ END_TEST
 
 UNIT_MAIN(a_root_runs_ahead_until_it_would_overwrite, a_leaf_runs_ahead_until_it_would_overwrite,
           a_root_stays_with_data_that_stay, a_post_of_long_ago_does_not_look_new,
-          a_parent_is_whose_child_one_is, streams_of_any_length_pass_each_other,
-          who_is_late_wakes_who_sleeps, who_waits_for_a_stream_sleeps,
-          all_is_freed_when_the_last_has_left, nothing_is_freed_before_the_last_has_left,
-          one_that_cannot_keeps_all_from_it, no_room_is_a_reason)
+          streams_of_any_length_pass_each_other, who_is_late_wakes_who_sleeps,
+          who_waits_for_a_stream_sleeps, all_is_freed_when_the_last_has_left,
+          nothing_is_freed_before_the_last_has_left, one_that_cannot_keeps_all_from_it,
+          no_room_is_a_reason)

@@ -3,6 +3,7 @@
 #ifndef UNIT_TEAMS_H
 #define UNIT_TEAMS_H
 
+#include "alloc/locality.h"
 #include "coll_inplace/coll.h"
 #include "tests/unit/windows.h"
 
@@ -23,6 +24,18 @@ static inline void set_numbers(unsigned size, uint32_t number)
     }
 }
 
+/* Up to so many, of any sizes, and who is in none; 0: as it is here. */
+static unsigned domains_of_teams;
+
+static inline void choose_domains(struct team_offer *offers, unsigned size)
+{
+    struct chance chance = {size};
+    for (unsigned r = 0; r < size; r++) {
+        unsigned domain = below(&chance, domains_of_teams + 1);
+        offers[r].domain = domain ? domain : LOCALITY_UNKNOWN;
+    }
+}
+
 /* All ranks are threads of the one member of the node. */
 static inline void make_team(unsigned size)
 {
@@ -30,6 +43,8 @@ static inline void make_team(unsigned size)
     open_heap();
     for (unsigned r = 0; r < size; r++)
         team_of[r] = team_prepare(size, r, 0, &offers[r]);
+    if (domains_of_teams)
+        choose_domains(offers, size);
     for (unsigned r = 0; r < size; r++)
         ck_assert_int_eq(team_settle(team_of[r], offers, size), REASON_COUNT);
 }
