@@ -341,9 +341,94 @@ START_TEST(what_does_not_fit_is_cut_and_said)
 }
 END_TEST
 
+/* ---- no memory to combine in ---- */
+
+static unsigned starving;
+
+static struct affine affine_of(unsigned rank, size_t i)
+{
+    return (struct affine){2 * rank + 1, rank + (unsigned)i};
+}
+
+static void expect_combined(enum coll_error error, bool lost, const struct affine *got, size_t n,
+                            unsigned count, const char *what)
+{
+    EXPECT(error == (lost ? COLL_NO_MEMORY : COLL_OK), "%s: %d", what, error);
+    for (size_t i = 0; i < n; i++) {
+        struct affine sum = lost ? (struct affine){77, 77} : affine_of(0, i);
+        for (unsigned r = 1; r < count && !lost; r++) {
+            struct affine next = affine_of(r, i);
+            compose(&sum, &sum, &next, 1);
+        }
+        EXPECT(got[i].a == sum.a && got[i].b == sum.b, "%s: element %zu of %zu", what, i, n);
+    }
+}
+
+/* In a tree who combines for others takes their result along. */
+static void combine_starved(unsigned me)
+{
+    enum { ROOT = 1, MOST = TEAM_CELL / 8 };
+    static const size_t elements[] = {1, 100, MOST};
+    struct team *t = team_of[me];
+    struct reducer red = {
+        .apply = apply_compose, .element = 8, .map = I64, .starved = me == starving};
+    bool tree = t->size > TREE_FLAT, inner = starving % TREE_RADIX == 0 && starving + 1 < t->size;
+    struct affine *mine = malloc(TEAM_CELL), *got = malloc(TEAM_CELL);
+    for (size_t i = 0; i < MOST; i++)
+        mine[i] = affine_of(me, i);
+    for (unsigned e = 0; e < 3; e++)
+        for (unsigned call = 0; call < 4; call++) {
+            size_t n = elements[e];
+            struct buffer from = buffer((char *)mine, I64, n), to = buffer((char *)got, I64, n);
+            struct blocks shares = {.map = I64, .count = n / t->size};
+            for (size_t i = 0; i < n; i++)
+                got[i] = (struct affine){77, 77};
+            if (call == 0 && me == ROOT)
+                expect_combined(coll_reduce(t, &red, from, to, ROOT),
+                                tree ? inner : starving == ROOT, got, n, t->size, "reduce");
+            else if (call == 0)
+                EXPECT(coll_reduce(t, &red, from, to, ROOT) == COLL_OK);
+            else if (call == 1)
+                expect_combined(coll_allreduce(t, &red, from, to), tree ? inner : me == starving,
+                                got, n, t->size, "allreduce");
+            else if (call == 2)
+                expect_combined(coll_scan(t, &red, from, to, false), me && me == starving, got, n,
+                                me + 1, "scan");
+            else if (n >= t->size && me == 0) {
+                from.count = n = n / t->size * t->size;
+                to.count = n / t->size;
+                expect_combined(coll_reduce_scatter(t, &red, from, to, &shares), me == starving,
+                                got, to.count, t->size, "reduce_scatter");
+            } else if (n >= t->size) {
+                from.count = n / t->size * t->size;
+                to.count = n / t->size;
+                EXPECT(coll_reduce_scatter(t, &red, from, to, &shares) ==
+                       (me == starving ? COLL_NO_MEMORY : COLL_OK));
+            }
+        }
+    coll_barrier(t);
+    free(mine);
+    free(got);
+}
+
+START_TEST(who_has_no_memory_to_combine_says_so_and_keeps_nobody_waiting)
+{
+    static const unsigned n[] = {2, 5, 9, 17}, who[] = {0, 1, 3, 8, 16};
+    sync_configure(true, NULL);
+    for (unsigned i = 0; i < 4; i++)
+        for (unsigned k = 0; k < 5 && who[k] < n[i]; k++) {
+            starving = who[k];
+            make_team(n[i]);
+            as_ranks(n[i], combine_starved);
+            free_team(n[i]);
+        }
+}
+END_TEST
+
 UNIT_MAIN(bcast_brings_the_roots_data, gather_brings_all_to_the_root, scatter_brings_each_its_block,
           allgather_brings_all_to_all, alltoall_brings_each_to_each, reduce_combines_in_rank_order,
           allreduce_combines_in_rank_order, scan_combines_what_is_before,
           reduce_scatter_combines_shares, any_follow_any_others, thousands_in_a_row,
           numbers_may_wrap, very_long_results_go_around_the_caches,
-          what_does_not_fit_is_cut_and_said)
+          what_does_not_fit_is_cut_and_said,
+          who_has_no_memory_to_combine_says_so_and_keeps_nobody_waiting)

@@ -45,7 +45,7 @@ static inline void least_pair(void *out, const void *left, const void *right, si
 static inline void apply_compose(const struct reducer *r, void *out, const void *a, const void *b,
                                  size_t n)
 {
-    EXPECT(r->element == sizeof(struct affine));
+    EXPECT(r->element == sizeof(struct affine) && !r->starved);
     compose(out, a, b, n);
 }
 
