@@ -78,7 +78,7 @@ static inline struct flavour any_flavour(struct play *p)
 
 static inline size_t any_elements(struct play *p, const struct flavour *f)
 {
-    size_t limit = f->red.kernel ? budget(p) * 2 : TEAM_CELL;
+    size_t limit = f->red.kernel || p->n <= TREE_FLAT ? budget(p) * 2 : TEAM_CELL;
     return any_size(&p->all, limit) / f->red.element;
 }
 
