@@ -78,7 +78,8 @@ void flag_barrier(int way, long n, size_t bytes)
 
 /* ---- options ---- */
 
-static const struct part *const parts[] = {&rma_part, &coll_part, &bsend_part, &shmem_part};
+static const struct part *const parts[] = {&rma_part, &coll_part, &inter_part, &bsend_part,
+                                           &shmem_part};
 static const char *part_name, *json_path;
 
 static void usage(const char *wrong)
@@ -88,7 +89,7 @@ static void usage(const char *wrong)
             stderr,
             "bench: %s\n"
             "usage: mpiaccel-bench-ABI [option value ...], with two ranks at least\n"
-            "  --part NAME       only this part: rma, coll, bsend or shmem\n"
+            "  --part NAME       only this part: rma, coll, inter, bsend or shmem\n"
             "  --cells PATTERN   only cells with this in their names; *, ? and [] are the shell's\n"
             "  --ms N            what a round of a cell should take [3]\n"
             "  --json FILE       write what was measured there too\n",

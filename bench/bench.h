@@ -6,8 +6,8 @@
  * ratio of the times of one round: machines drift, neighbours in time drift together. Without the
  * plugin both tables are the host, and all ratios are 1.
  *
- * rma.c, coll.c, bsend.c and shmem.c hold the cells, measure.c times one, report.c prints and sums
- * up, bench.c sets up.
+ * rma.c, coll.c, inter.c, bsend.c and shmem.c hold the cells, measure.c times one, report.c prints
+ * and sums up, bench.c sets up.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -31,6 +31,7 @@
     X(Buffer_detach)        \
     X(Comm_dup)             \
     X(Comm_free)            \
+    X(Comm_split)           \
     X(Compare_and_swap)     \
     X(Exscan)               \
     X(Fetch_and_op)         \
@@ -38,6 +39,7 @@
     X(Gather)               \
     X(Gatherv)              \
     X(Get)                  \
+    X(Intercomm_create)     \
     X(Put)                  \
     X(Recv)                 \
     X(Reduce)               \
@@ -106,7 +108,7 @@ struct part {
     size_t goal_count;
 };
 
-extern const struct part rma_part, coll_part, bsend_part, shmem_part;
+extern const struct part rma_part, coll_part, inter_part, bsend_part, shmem_part;
 
 /* shmem.c: whether there is something to measure. */
 bool shmem_is_here(void);

@@ -3,7 +3,6 @@
  * overwritten; else they go through streams, two ranks at a time: in step s ranks a and b with a +
  * b = s (mod n) exchange, so in place each piece comes in where one has gone out. */
 #include "coll_inplace/parcel.h"
-#include "coll_inplace/stream.h"
 
 static enum coll_error take(struct team *t, uint32_t op, uint32_t peer, const struct post *post,
                             const struct blocks *from)
@@ -17,10 +16,10 @@ static enum coll_error exchange(struct team *t, uint32_t op, uint32_t peer, cons
                                 const struct blocks *from, bool we_stream, bool in_place)
 {
     const struct post *post = team_hear(t, peer, op);
-    struct stream in = {.row = t->mine}, out = {.row = t->mine};
+    struct stream in = stream_none(t), out = stream_none(t);
     if (post_kind(post) == POST_PIECES) {
         struct parcel parcel = parcel_for(t, peer, op, post, t->rank, blocks_are_equal(from));
-        in = stream_in(t, peer, block_of(from, peer), parcel.bytes, (uint32_t)parcel.where);
+        in = parcel_stream(t, peer, parcel, block_of(from, peer));
     }
     if (we_stream)
         out = stream_out(t, block_of(to, peer), stream_start(t));
@@ -55,10 +54,6 @@ enum coll_error coll_alltoall(struct team *t, const struct blocks *to, const str
         if (peer != t->rank)
             error |= exchange(t, op, peer, to, from, mine == POST_PIECES, in_place);
     }
-    if (bound)
-        team_done(t, op);
-    if (mine == POST_PLACE)
-        team_await_all(t, op);
-    team_end(t);
+    team_end_bound(t, op, bound, mine == POST_PLACE);
     return error;
 }

@@ -10,27 +10,18 @@
  */
 #include "coll_inplace/joint.h"
 #include "coll_inplace/parcel.h"
-#include "coll_inplace/stream.h"
-
-static struct stream no_stream(struct team *t)
-{
-    return (struct stream){.row = t->mine};
-}
 
 /* ---- gather ---- */
 
 static void send_to_root(struct team *t, uint32_t op, struct buffer mine, uint32_t root)
 {
-    uint32_t start = stream_start(t);
-    enum post_kind kind = team_post_data(t, op, mine, STAY_LONG, start);
+    enum post_kind kind = team_post_data(t, op, mine, STAY_LONG, stream_start(t));
     if (kind == POST_PLACE && joint_post_pays(post_of(t->mine, op)))
         joint_give(t, &t->mine->joint, op, root, mine);
-    if (kind == POST_PLACE) {
+    if (kind == POST_PLACE)
         sync_await(&t->row[root]->done, op);
-    } else if (kind == POST_PIECES) {
-        struct stream out = stream_out(t, mine, start), in = no_stream(t);
-        stream_run(&out, &in, false);
-    }
+    else if (kind == POST_PIECES)
+        stream_give(t, mine);
 }
 
 /* Where long data have been posted already, so that their ranks copy while we do something else. */
@@ -57,10 +48,7 @@ static enum coll_error take_from(struct team *t, uint32_t op, uint32_t rank, str
     }
     if (post_kind(post) != POST_PIECES)
         return coll_take_post(t, rank, op, post, to);
-    uint32_t start;
-    memcpy(&start, post->data, sizeof start);
-    struct stream in = stream_in(t, rank, to, bytes, start), out = no_stream(t);
-    return stream_run(&out, &in, false);
+    return stream_take(t, stream_in(t, rank, to, bytes, post_start(post)));
 }
 
 enum coll_error coll_gather(struct team *t, struct buffer mine, const struct blocks *all,
@@ -102,13 +90,10 @@ static void finish_leaves(struct team *t, uint32_t op, enum post_kind kind,
     }
     if (kind == POST_PLACE)
         team_await_all(t, op);
-    struct stream in = no_stream(t);
     for (uint32_t s = 0; kind == POST_PIECES && s < t->size; s++) {
         uint32_t r = parcel_partner(t, s);
-        if (r != t->rank) {
-            struct stream out = stream_out(t, block_of(all, r), stream_start(t));
-            stream_run(&out, &in, false);
-        }
+        if (r != t->rank)
+            stream_give(t, block_of(all, r));
     }
 }
 
@@ -119,9 +104,7 @@ static enum coll_error take_from_root(struct team *t, uint32_t op, struct buffer
     struct parcel parcel = parcel_for(t, root, op, post, t->rank, equal);
     enum coll_error error;
     if (post_kind(post) == POST_PIECES) {
-        struct stream in = stream_in(t, root, mine, parcel.bytes, (uint32_t)parcel.where);
-        struct stream out = no_stream(t);
-        error = stream_run(&out, &in, false);
+        error = stream_take(t, parcel_stream(t, root, parcel, mine));
     } else if (post_kind(post) == POST_PLACE && joint_pays(parcel.where, parcel.bytes)) {
         joint_open(t, &t->mine->joint, op, mine, parcel.bytes);
         error = joint_take(t, &t->mine->joint, op, root, parcel.where, mine, parcel.bytes);

@@ -2,7 +2,6 @@
 
 #include "coll_inplace/choose.h"
 #include "coll_inplace/parcel.h"
-#include "coll_inplace/stream.h"
 
 #include <stdlib.h>
 
@@ -49,31 +48,11 @@ static uint32_t partner(const struct team *t, uint32_t i)
     return (first_partner(t->rank, t->group, t->size) + i) % t->size;
 }
 
-static struct stream no_stream(struct team *t)
-{
-    return (struct stream){.row = t->mine};
-}
-
-static enum coll_error stream_to_next(struct team *t, struct buffer data)
-{
-    struct stream out = stream_out(t, data, stream_start(t)), in = no_stream(t);
-    return stream_run(&out, &in, false);
-}
-
-static uint32_t post_start(const struct post *post)
-{
-    uint32_t start;
-    memcpy(&start, post->data, sizeof start);
-    return start;
-}
-
 /* What a rank streams to us alone. */
 static enum coll_error take_stream(struct team *t, uint32_t rank, const struct post *post,
                                    struct buffer to)
 {
-    struct stream in = stream_in(t, rank, to, post_bytes(post), post_start(post));
-    struct stream out = no_stream(t);
-    return stream_run(&out, &in, false);
+    return stream_take(t, stream_in(t, rank, to, post_bytes(post), post_start(post)));
 }
 
 /* What it streams to each of us, in its circle. */
@@ -104,7 +83,7 @@ static void send(struct team *t, uint32_t op, struct buffer data)
     if (kind == POST_PLACE)
         team_await_all(t, op);
     for (uint32_t i = 0; kind == POST_PIECES && i < t->size; i++)
-        stream_to_next(t, data);
+        stream_give(t, data);
 }
 
 enum coll_error inter_bcast(struct team *t, struct buffer data, uint32_t root)
@@ -118,12 +97,10 @@ enum coll_error inter_bcast(struct team *t, struct buffer data, uint32_t root)
     const struct post *post = team_hear(t, root, op);
     enum coll_error error;
     bool bound = stays(post);
-    if (streams(post)) {
-        struct stream in = stream_for_each(t, root, post, data), out = no_stream(t);
-        error = stream_run(&out, &in, false);
-    } else {
+    if (streams(post))
+        error = stream_take(t, stream_for_each(t, root, post, data));
+    else
         error = coll_take_post(t, root, op, post, data);
-    }
     end(t, bound);
     return error;
 }
@@ -134,7 +111,7 @@ static void send_to_root(struct team *t, uint32_t op, struct buffer mine, uint32
     if (kind == POST_PLACE)
         sync_await(&t->row[root]->done, op);
     else if (kind == POST_PIECES)
-        stream_to_next(t, mine);
+        stream_give(t, mine);
 }
 
 enum coll_error inter_gather(struct team *t, struct buffer mine, const struct blocks *all,
@@ -173,18 +150,14 @@ enum coll_error inter_allgather(struct team *t, struct buffer mine, const struct
     for (uint32_t i = 0; streaming && i < t->size; i++) {
         uint32_t r = partner(t, i);
         const struct post *post = team_hear(t, r, op);
-        struct stream in = no_stream(t), out = no_stream(t);
+        struct stream in = stream_none(t), out = stream_none(t);
         if (streams(post))
             in = stream_for_each(t, r, post, block_of(all, r));
         if (kind == POST_PIECES)
             out = stream_out(t, mine, stream_start(t));
         error |= stream_run(&out, &in, false);
     }
-    if (bound)
-        team_done(t, op);
-    if (kind == POST_PLACE)
-        team_await_all(t, op);
-    team_end(t);
+    team_end_bound(t, op, bound, kind == POST_PLACE);
     return error;
 }
 
@@ -290,12 +263,6 @@ static struct parcel parcel_from(struct team *t, uint32_t rank, uint32_t op)
     return parcel;
 }
 
-static struct stream parcel_stream(struct team *t, uint32_t rank, uint32_t op, struct buffer to)
-{
-    struct parcel parcel = parcel_from(t, rank, op);
-    return stream_in(t, rank, to, parcel.bytes, (uint32_t)parcel.where);
-}
-
 /* If it is no stream. */
 static enum coll_error take_parcel(struct team *t, uint32_t rank, uint32_t op,
                                    const struct post *post, struct buffer to)
@@ -313,7 +280,7 @@ static void scatter(struct team *t, uint32_t op, const struct blocks *all)
     if (kind == POST_PLACE)
         team_await_all(t, op);
     for (uint32_t i = 0; kind == POST_PIECES && i < t->size; i++)
-        stream_to_next(t, block_of(all, partner(t, i)));
+        stream_give(t, block_of(all, partner(t, i)));
 }
 
 enum coll_error inter_scatter(struct team *t, const struct blocks *all, struct buffer mine,
@@ -328,12 +295,10 @@ enum coll_error inter_scatter(struct team *t, const struct blocks *all, struct b
     const struct post *post = team_hear(t, root, op);
     enum coll_error error;
     bool bound = stays(post);
-    if (streams(post)) {
-        struct stream in = parcel_stream(t, root, op, mine), out = no_stream(t);
-        error = stream_run(&out, &in, false);
-    } else {
+    if (streams(post))
+        error = stream_take(t, parcel_stream(t, root, parcel_from(t, root, op), mine));
+    else
         error = take_parcel(t, root, op, post, mine);
-    }
     end(t, bound);
     return error;
 }
@@ -355,18 +320,14 @@ enum coll_error inter_alltoall(struct team *t, const struct blocks *to, const st
     team_all_did(t, op - 1);
     for (uint32_t i = 0; streaming && i < t->size; i++) {
         uint32_t r = partner(t, i);
-        struct stream in = no_stream(t), out = no_stream(t);
+        struct stream in = stream_none(t), out = stream_none(t);
         if (streams(team_hear(t, r, op)))
-            in = parcel_stream(t, r, op, block_of(from, r));
+            in = parcel_stream(t, r, parcel_from(t, r, op), block_of(from, r));
         if (kind == POST_PIECES)
             out = stream_out(t, block_of(to, r), stream_start(t));
         error |= stream_run(&out, &in, false);
     }
-    if (bound)
-        team_done(t, op);
-    if (kind == POST_PLACE)
-        team_await_all(t, op);
-    team_end(t);
+    team_end_bound(t, op, bound, kind == POST_PLACE);
     return error;
 }
 
@@ -557,11 +518,7 @@ static enum coll_error reduce_for_all(struct work *w, struct buffer from)
         bound |= stays(team_hear(t, r, w->op));
     team_all_did(t, w->op - 1);
     enum coll_error error = combine(w);
-    if (bound)
-        team_done(t, w->op);
-    if (kind == POST_PLACE)
-        team_await_all(t, w->op);
-    team_end(t);
+    team_end_bound(t, w->op, bound, kind == POST_PLACE);
     return error;
 }
 

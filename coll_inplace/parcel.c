@@ -1,7 +1,6 @@
 #include "coll_inplace/parcel.h"
 
 #include "coll_inplace/choose.h"
-#include "coll_inplace/stream.h"
 
 /* ---- tables ---- */
 
@@ -170,7 +169,7 @@ enum post_kind parcels_post(struct team *t, uint32_t op, const struct blocks *al
 static struct parcel equal_parcel(struct team *t, uint32_t rank, const struct post *post,
                                   uint32_t to)
 {
-    uint32_t start, step = (rank + to) % t->size, own = 2 * rank % t->size;
+    uint32_t step = (rank + to) % t->size, own = 2 * rank % t->size;
     struct parcel parcel;
     if (LIKELY(post_kind(post) == POST_HERE || post_kind(post) == POST_CELL)) {
         parcel.bytes = post_bytes(post) / (t->size - 1);
@@ -178,12 +177,10 @@ static struct parcel equal_parcel(struct team *t, uint32_t rank, const struct po
         return parcel;
     }
     parcel.bytes = post_bytes(post) / t->size;
-    if (post_kind(post) == POST_PLACE) {
+    if (post_kind(post) == POST_PLACE)
         parcel.where = post_place(post) + 2 * to * parcel.bytes;
-    } else {
-        memcpy(&start, post->data, sizeof start);
-        parcel.where = start + (step - (own < step)) * stream_pieces(parcel.bytes);
-    }
+    else
+        parcel.where = post_start(post) + (step - (own < step)) * stream_pieces(parcel.bytes);
     return parcel;
 }
 
@@ -191,13 +188,10 @@ static struct parcel equal_parcel(struct team *t, uint32_t rank, const struct po
 static struct parcel only_parcel(const struct post *post)
 {
     struct parcel parcel = {.bytes = post_bytes(post)};
-    uint32_t start;
-    if (post_kind(post) == POST_PLACE) {
+    if (post_kind(post) == POST_PLACE)
         parcel.where = post_place(post);
-    } else if (post_kind(post) == POST_PIECES) {
-        memcpy(&start, post->data, sizeof start);
-        parcel.where = start;
-    }
+    else if (post_kind(post) == POST_PIECES)
+        parcel.where = post_start(post);
     return parcel;
 }
 

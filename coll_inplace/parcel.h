@@ -10,7 +10,7 @@
 #ifndef MPIACCEL_PARCEL_H
 #define MPIACCEL_PARCEL_H
 
-#include "coll_inplace/coll.h"
+#include "coll_inplace/stream.h"
 
 struct parcel {
     uint64_t bytes;
@@ -32,6 +32,13 @@ static inline bool blocks_are_equal(const struct blocks *b)
 /* Post the blocks, and return how: POST_PLACE and POST_PIECES keep us. */
 enum post_kind parcels_post(struct team *team, uint32_t op, const struct blocks *all,
                             enum stay stay);
+
+/* The stream of rank `rank` that a parcel of POST_PIECES names. */
+static inline struct stream parcel_stream(struct team *t, uint32_t rank, struct parcel parcel,
+                                          struct buffer to)
+{
+    return stream_in(t, rank, to, parcel.bytes, (uint32_t)parcel.where);
+}
 
 /* What `rank` has for rank `to`, in a post of equal blocks or one with a table; and its data for
  * us, into a buffer, if the post is not POST_PIECES. */

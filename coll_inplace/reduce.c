@@ -28,6 +28,7 @@ struct operands {
     const char *own;    /* ours, if it is combined where it lies; NULL: from our post */
     bool ahead;         /* the others may run ahead of us */
     bool bound;         /* a peer's stays where it is until we are done */
+    enum coll_error error;
 };
 
 static const char *own_operand(const struct reducer *red, struct buffer from)
@@ -47,9 +48,21 @@ static const char *operand(struct team *t, uint32_t rank, struct operands *o)
     return place_shared(post_place(post)) + o->at;
 }
 
+/* Where an operand stays, its owner waits for us all the same. */
+static void pass_over(struct team *t, struct operands *o)
+{
+    for (uint32_t r = 0; r < o->count; r++)
+        o->bound |= post_kind(team_hear(t, r, o->op)) == POST_PLACE;
+}
+
 static void combine_posts(struct team *t, const struct reducer *red, struct operands *o,
                           struct buffer to)
 {
+    if (UNLIKELY(red->starved)) {
+        pass_over(t, o);
+        o->error |= COLL_NO_MEMORY;
+        return;
+    }
     char *space = stream_cell(t->mine, 0);
     bool straight = reducer_is_plain(red) && !to.map->without_holes;
     char *out = straight ? to.at : space;
@@ -76,32 +89,40 @@ static void leave(struct team *t, const struct operands *o, enum post_kind mine)
     team_end(t);
 }
 
-static void combine_one(struct team *t, const struct reducer *red, uint32_t op, uint32_t rank,
+/* False: there is nothing, since somebody had no memory to combine it. */
+static bool combine_one(struct team *t, const struct reducer *red, uint32_t op, uint32_t rank,
                         char *sum, size_t bytes)
 {
     const struct post *post = team_hear(t, rank, op);
+    if (UNLIKELY(red->starved || !post_bytes(post)))
+        return false;
     reducer_combine(red, sum, sum, post_data(t, rank, op, post), bytes);
+    return true;
 }
 
-static void combine_ranges(struct team *t, const struct reducer *red, uint32_t op, char *sum,
+static bool combine_ranges(struct team *t, const struct reducer *red, uint32_t op, char *sum,
                            size_t bytes)
 {
     uint32_t v = t->rank;
+    bool all = true;
     for (uint32_t step = 1; step < t->size && v % (step * TREE_RADIX) == 0; step *= TREE_RADIX)
         for (uint32_t j = 1; j < TREE_RADIX && v + j * step < t->size; j++)
-            combine_one(t, red, op, v + j * step, sum, bytes);
+            all &= combine_one(t, red, op, v + j * step, sum, bytes);
+    return all;
 }
 
-static void combine_children(struct team *t, const struct reducer *red, uint32_t op, char *sum,
+static bool combine_children(struct team *t, const struct reducer *red, uint32_t op, char *sum,
                              size_t bytes)
 {
     uint16_t child[TREE_CHILDREN_MAX];
     uint32_t count = tree_children(t->order, t->rank, 0, child);
+    bool all = true;
     for (uint32_t i = 0; i < count; i++)
-        combine_one(t, red, op, child[i], sum, bytes);
+        all &= combine_one(t, red, op, child[i], sum, bytes);
+    return all;
 }
 
-/* Up the tree, to rank 0's post. */
+/* Up the tree, to rank 0's post. What somebody had no memory to combine is posted as nothing. */
 static uint32_t combine_up(struct team *t, const struct reducer *red, struct buffer from,
                            size_t bytes)
 {
@@ -110,17 +131,26 @@ static uint32_t combine_up(struct team *t, const struct reducer *red, struct buf
     team_await_room(t);
     char *sum = few ? post_of(t->mine, op)->data : cell_of(t->mine, op);
     reducer_read(red, sum, from, 0, bytes);
-    if (reducer_is_exact(red))
-        combine_children(t, red, op, sum, bytes);
-    else
-        combine_ranges(t, red, op, sum, bytes);
-    team_post(t, op, few ? POST_HERE : POST_CELL, bytes);
+    bool all = reducer_is_exact(red) ? combine_children(t, red, op, sum, bytes)
+                                     : combine_ranges(t, red, op, sum, bytes);
+    team_post(t, op, few ? POST_HERE : POST_CELL, all ? bytes : 0);
     return op;
 }
 
-static void reduce_some(struct team *t, const struct reducer *red, struct buffer from,
-                        struct buffer to, uint32_t root, size_t bytes)
+/* What has come of it. */
+static enum coll_error write_post(struct team *t, const struct reducer *red, struct buffer to,
+                                  uint32_t op, const struct post *post)
 {
+    if (UNLIKELY(!post_bytes(post)))
+        return COLL_NO_MEMORY;
+    reducer_write(red, to, 0, post_data(t, 0, op, post), post_bytes(post));
+    return COLL_OK;
+}
+
+static enum coll_error reduce_some(struct team *t, const struct reducer *red, struct buffer from,
+                                   struct buffer to, uint32_t root, size_t bytes)
+{
+    enum coll_error error = COLL_OK;
     if (t->size <= TREE_FLAT) {
         struct operands o = {.op = team_begin(t),
                              .count = t->size,
@@ -131,16 +161,18 @@ static void reduce_some(struct team *t, const struct reducer *red, struct buffer
             post_operand(t, red, o.op, from, bytes, STAY_NEVER);
         if (t->rank == root)
             combine_posts(t, red, &o, to);
+        error = o.error;
     } else {
         uint32_t op = combine_up(t, red, from, bytes);
         if (t->rank == root)
-            reducer_write(red, to, 0, post_data(t, 0, op, team_hear(t, 0, op)), bytes);
+            error = write_post(t, red, to, op, team_hear(t, 0, op));
     }
     team_end(t);
+    return error;
 }
 
-static void allreduce_few(struct team *t, const struct reducer *red, struct buffer from,
-                          struct buffer to, size_t bytes)
+static enum coll_error allreduce_few(struct team *t, const struct reducer *red, struct buffer from,
+                                     struct buffer to, size_t bytes)
 {
     struct operands o = {
         .op = team_begin(t), .count = t->size, .bytes = bytes, .own = own_operand(red, from)};
@@ -149,22 +181,27 @@ static void allreduce_few(struct team *t, const struct reducer *red, struct buff
     combine_posts(t, red, &o, to);
     team_all_did(t, o.op - 1);
     leave(t, &o, mine);
+    return o.error;
 }
 
 /* Up the tree and down again. */
-static void allreduce_many(struct team *t, const struct reducer *red, struct buffer from,
-                           struct buffer to, size_t bytes)
+static enum coll_error allreduce_many(struct team *t, const struct reducer *red, struct buffer from,
+                                      struct buffer to, size_t bytes)
 {
     uint32_t up = combine_up(t, red, from, bytes), down = team_begin(t);
+    enum coll_error error;
     if (t->rank == 0) {
-        reducer_write(red, to, 0, post_data(t, 0, up, post_of(t->mine, up)), bytes);
-        post_operand(t, red, down, to, bytes, STAY_NEVER);
+        error = write_post(t, red, to, up, post_of(t->mine, up));
+        if (LIKELY(error == COLL_OK))
+            post_operand(t, red, down, to, bytes, STAY_NEVER);
+        else
+            team_post_few(t, down, "", 0);
     } else {
-        const struct post *post = tree_hear(t, down, 0);
-        reducer_write(red, to, 0, post_data(t, 0, down, post), bytes);
+        error = write_post(t, red, to, down, tree_hear(t, down, 0));
     }
     team_all_did(t, up - 1);
     team_end(t);
+    return error;
 }
 
 static size_t total(const struct reducer *red, struct buffer b)
@@ -189,9 +226,7 @@ enum coll_error coll_reduce(struct team *t, const struct reducer *red, struct bu
                              (struct part){t->rank == root ? t->size : 0, 0, bytes});
     if (bytes > TEAM_CELL)
         return shares_reduce(t, red, from, to, root);
-    if (bytes)
-        reduce_some(t, red, from, to, root, bytes);
-    return COLL_OK;
+    return bytes ? reduce_some(t, red, from, to, root, bytes) : COLL_OK;
 }
 
 enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct buffer from,
@@ -207,10 +242,8 @@ enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct
     if (!bytes)
         return COLL_OK;
     if (t->size <= TREE_FLAT)
-        allreduce_few(t, red, from, to, bytes);
-    else
-        allreduce_many(t, red, from, to, bytes);
-    return COLL_OK;
+        return allreduce_few(t, red, from, to, bytes);
+    return allreduce_many(t, red, from, to, bytes);
 }
 
 enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, struct buffer from,
@@ -238,10 +271,10 @@ enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, s
         post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY_SHARED : STAY_NEVER);
     if (own)
         combine_posts(t, red, &o, to);
-    for (uint32_t r = 0; r < t->size && !own; r++)
-        o.bound |= post_kind(team_hear(t, r, o.op)) == POST_PLACE;
+    else
+        pass_over(t, &o);
     leave(t, &o, mine);
-    return COLL_OK;
+    return o.error;
 }
 
 /* Each rank combines what is before it. */
@@ -269,5 +302,5 @@ enum coll_error coll_scan(struct team *t, const struct reducer *red, struct buff
     else if (!exclusive)
         alone(from, to);
     team_end(t);
-    return COLL_OK;
+    return o.error;
 }

@@ -17,6 +17,11 @@ struct stream stream_in(struct team *t, uint32_t rank, struct buffer data, size_
     return (struct stream){t->row[rank], start, stream_pieces(bytes), 0, data, bytes};
 }
 
+struct stream stream_none(struct team *t)
+{
+    return (struct stream){.row = t->mine};
+}
+
 static size_t piece_first(const struct stream *s)
 {
     return s->next * (size_t)STREAM_CELL;
@@ -70,4 +75,16 @@ enum coll_error stream_run(struct stream *out, struct stream *in, bool in_place)
     if (out->pieces)
         sync_await(&out->row->consumed, out->start + out->pieces);
     return error;
+}
+
+void stream_give(struct team *t, struct buffer data)
+{
+    struct stream out = stream_out(t, data, stream_start(t)), in = stream_none(t);
+    stream_run(&out, &in, false);
+}
+
+enum coll_error stream_take(struct team *t, struct stream in)
+{
+    struct stream out = stream_none(t);
+    return stream_run(&out, &in, false);
 }

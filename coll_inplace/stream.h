@@ -32,8 +32,23 @@ struct stream stream_out(struct team *team, struct buffer data, uint32_t start);
 struct stream stream_in(struct team *team, uint32_t rank, struct buffer data, size_t bytes,
                         uint32_t start);
 
+/* Where the stream starts that a post of POST_PIECES announces. */
+static inline uint32_t post_start(const struct post *post)
+{
+    uint32_t start;
+    memcpy(&start, post->data, sizeof start);
+    return start;
+}
+
 /* Both to their end. `in_place`: they are the same bytes, so a piece comes in only after it has
  * gone out. A stream of no pieces is at its end. */
 enum coll_error stream_run(struct stream *out, struct stream *in, bool in_place);
+
+/* One of no pieces. */
+struct stream stream_none(struct team *team);
+
+/* One alone, to its end. */
+void stream_give(struct team *team, struct buffer data);
+enum coll_error stream_take(struct team *team, struct stream in);
 
 #endif

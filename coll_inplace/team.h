@@ -261,6 +261,16 @@ static inline void team_end(struct team *t)
         team_done(t, t->op);
 }
 
+/* The same where data stay where they lie: a peer's that we have read, ours that peers read. */
+static inline void team_end_bound(struct team *t, uint32_t op, bool bound, bool binds)
+{
+    if (bound)
+        team_done(t, op);
+    if (binds)
+        team_await_all(t, op);
+    team_end(t);
+}
+
 /* ---- data in posts ---- */
 
 /* Where data lie that stay where they are: twice the position in the node's file, or twice the

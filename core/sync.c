@@ -1,5 +1,7 @@
 #include "core/sync.h"
 
+#include "core/say.h"
+
 #include <limits.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -146,7 +148,11 @@ bool sync_register_fences(void)
 
 void sync_heavy_fence(void)
 {
-    /* Cannot fail once registered; if it did, going on would lose an update. */
-    if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0))
-        abort();
+    /* Once registered, the first fails only where the kernel has no memory; the second takes
+     * milliseconds, and none. Without either an update would be lost. */
+    if (LIKELY(!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0)) ||
+        !syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+        return;
+    say(0, "the kernel refuses to order the memory of other processes (%m): the process ends");
+    abort();
 }

@@ -1,5 +1,7 @@
 #include "pmpi_wrap/registry.h"
 
+#include "alloc/arena.h"
+
 #include <stdlib.h>
 
 static struct entry *in_chain(struct registry *r, uintptr_t handle)
@@ -20,11 +22,18 @@ COLD struct entry *registry_search(struct registry *r, uintptr_t handle)
     return e;
 }
 
+/* For ever. Where the process has no memory left, the node's file may. */
+static struct entry *new_entry(void)
+{
+    struct entry *e = malloc(sizeof *e);
+    return e ? e : arena_control_alloc_raw(sizeof *e);
+}
+
 struct entry *registry_add(struct registry *r, uintptr_t handle, void *object, uint32_t detail)
 {
     size_t slot = registry_hash(handle);
     pthread_mutex_lock(&r->mutex);
-    struct entry *e = r->unused ? r->unused : malloc(sizeof *e);
+    struct entry *e = r->unused ? r->unused : new_entry();
     if (e) {
         if (e == r->unused)
             r->unused = e->next;

@@ -210,6 +210,9 @@ extern struct registry datatypes;
 
 const struct typemap *typemap_of_unknown(MPI_Datatype type);
 
+/* The same for who cannot say no alone: without memory the job ends. */
+const struct typemap *typemap_or_end(MPI_Datatype type);
+
 /* NULL: not a datatype, not committed, or no memory. */
 HOT_INLINE const struct typemap *typemap_of(MPI_Datatype type)
 {

@@ -59,20 +59,16 @@ int across_gather(enum call call, struct data from, const struct all *to, int ro
     struct team *t = team_across(comm);
     struct buffer mine = {0};
     struct blocks all = {0};
-    struct maps maps;
-    maps.map = maps.few;
     if (!t)
         return TO_HOST;
     if (root == MPI_PROC_NULL)
         return passed(t, call, comm);
-    bool good = root == MPI_ROOT ? translate_all(to, t->size, &all, &maps)
+    bool good = root == MPI_ROOT ? translate_all(to, t->size, &all, NULL)
                                  : from.at != MPI_IN_PLACE && translate(from, &mine);
     if (!sends_or_receives(t, root) || !good)
         return refused(t, call, REASON_ARGUMENTS);
     enum coll_error error = inter_gather(t, mine, &all, role(root));
-    int result = done(call, comm, error, root == MPI_ROOT ? 0 : bytes_of(mine));
-    free_maps(&maps);
-    return result;
+    return done(call, comm, error, root == MPI_ROOT ? 0 : bytes_of(mine));
 }
 
 int across_scatter(enum call call, const struct all *from, struct data to, int root, MPI_Comm comm)
@@ -80,20 +76,16 @@ int across_scatter(enum call call, const struct all *from, struct data to, int r
     struct team *t = team_across(comm);
     struct buffer mine = {0};
     struct blocks all = {0};
-    struct maps maps;
-    maps.map = maps.few;
     if (!t)
         return TO_HOST;
     if (root == MPI_PROC_NULL)
         return passed(t, call, comm);
-    bool good = root == MPI_ROOT ? translate_all(from, t->size, &all, &maps)
+    bool good = root == MPI_ROOT ? translate_all(from, t->size, &all, NULL)
                                  : to.at != MPI_IN_PLACE && translate(to, &mine);
     if (!sends_or_receives(t, root) || !good)
         return refused(t, call, REASON_ARGUMENTS);
     enum coll_error error = inter_scatter(t, &all, mine, role(root));
-    int result = done(call, comm, error, root == MPI_ROOT ? 0 : bytes_of(mine));
-    free_maps(&maps);
-    return result;
+    return done(call, comm, error, root == MPI_ROOT ? 0 : bytes_of(mine));
 }
 
 int across_allgather(enum call call, struct data from, const struct all *to, MPI_Comm comm)
@@ -101,15 +93,12 @@ int across_allgather(enum call call, struct data from, const struct all *to, MPI
     struct team *t = team_across(comm);
     struct buffer mine;
     struct blocks all;
-    struct maps maps;
     if (!t)
         return TO_HOST;
     if (from.at == MPI_IN_PLACE || !translate(from, &mine) ||
-        !translate_all(to, t->size, &all, &maps))
+        !translate_all(to, t->size, &all, NULL))
         return refused(t, call, REASON_ARGUMENTS);
-    int result = done(call, comm, inter_allgather(t, mine, &all), bytes_of(mine));
-    free_maps(&maps);
-    return result;
+    return done(call, comm, inter_allgather(t, mine, &all), bytes_of(mine));
 }
 
 int across_alltoall(enum call call, const struct all *from, const struct all *to, MPI_Comm comm)
@@ -119,16 +108,10 @@ int across_alltoall(enum call call, const struct all *from, const struct all *to
     struct maps out_maps, in_maps;
     if (!t)
         return TO_HOST;
-    if (from->at == MPI_IN_PLACE || !translate_all(to, t->size, &in, &in_maps))
+    if (from->at == MPI_IN_PLACE || !translate_all(to, t->size, &in, &in_maps) ||
+        !translate_all(from, t->size, &out, &out_maps))
         return refused(t, call, REASON_ARGUMENTS);
-    if (!translate_all(from, t->size, &out, &out_maps)) {
-        free_maps(&in_maps);
-        return refused(t, call, REASON_ARGUMENTS);
-    }
-    int result = done(call, comm, inter_alltoall(t, &out, &in), bytes_of_all(t, &out));
-    free_maps(&in_maps);
-    free_maps(&out_maps);
-    return result;
+    return done(call, comm, inter_alltoall(t, &out, &in), bytes_of_all(t, &out));
 }
 
 /* ---- reductions ---- */
@@ -214,7 +197,7 @@ int across_reduce_scatter(enum call call, struct reduction r, struct all shares,
     struct buffer from, to;
     if (!t)
         return TO_HOST;
-    struct blocks blocks = {.map = typemap_of(r.type),
+    struct blocks blocks = {.map = map_of(r.type),
                             .count = (size_t)shares.count,
                             .counts = shares.counts,
                             .wide = shares.wide};

@@ -5,28 +5,26 @@
 #include "coll_inplace/coll.h"
 #include "pmpi_wrap/abi/coll.h"
 
-#include <stdlib.h>
+/* For data of a collective: to leave it to the host alone would keep the other ranks waiting. NULL:
+ * not a datatype, not committed. */
+HOT_INLINE const struct typemap *map_of(MPI_Datatype type)
+{
+    struct entry *e = registry_find(&datatypes, BITS(type));
+    return LIKELY(e != NULL) ? e->object : typemap_or_end(type);
+}
 
 /* False: wrong, or more than there can be. */
 static inline bool translate(struct data d, struct buffer *b)
 {
     size_t bytes;
-    *b = (struct buffer){(char *)d.at, typemap_of(d.type), (size_t)d.count};
+    *b = (struct buffer){(char *)d.at, map_of(d.type), (size_t)d.count};
     return d.count >= 0 && b->map && buffer_bytes(*b, &bytes);
 }
 
-enum { TYPES_ON_STACK = 32 };
-
-/* The typemaps of the w kind, and room for a few of them. */
+/* The typemaps of the w kind. */
 struct maps {
-    const struct typemap **map, *few[TYPES_ON_STACK];
+    const struct typemap *map[TEAM_RANKS_MAX];
 };
-
-static inline void free_maps(struct maps *maps)
-{
-    if (maps->map != maps->few)
-        free(maps->map);
-}
 
 HOT_INLINE bool blocks_are_good(const struct blocks *b, uint32_t size)
 {
@@ -40,39 +38,26 @@ HOT_INLINE bool blocks_are_good(const struct blocks *b, uint32_t size)
     return true;
 }
 
-/* The maps of the w kind. False: no memory. */
-static inline bool find_maps(const struct all *a, uint32_t size, struct maps *maps)
-{
-    if (size > TYPES_ON_STACK)
-        maps->map = malloc(size * sizeof *maps->map);
-    for (uint32_t r = 0; maps->map && r < size; r++)
-        maps->map[r] = typemap_of(a->types[r]);
-    return maps->map;
-}
-
-/* False: wrong. With true the caller frees the maps. */
+/* False: wrong. `maps`: of the w kind; the others need none. */
 HOT_INLINE bool translate_all(const struct all *a, uint32_t size, struct blocks *b,
-                                 struct maps *maps)
+                              struct maps *maps)
 {
     size_t bytes;
-    maps->map = maps->few;
     *b = (struct blocks){.at = (char *)a->at,
                          .count = (size_t)a->count,
                          .counts = a->counts,
                          .displs = a->displs,
                          .wide = a->wide};
-    if (!a->types)
-        b->map = typemap_of(a->type);
-    else if (find_maps(a, size, maps))
+    if (a->types) {
+        for (uint32_t r = 0; r < size; r++)
+            maps->map[r] = map_of(a->types[r]);
         b->maps = maps->map;
-    else
-        return false;
+    } else {
+        b->map = map_of(a->type);
+    }
     /* Without counts of their own all blocks are as good as one. */
-    bool good = a->counts ? a->displs && blocks_are_good(b, size)
-                          : b->map && a->count >= 0 && buffer_bytes(block_of(b, 0), &bytes);
-    if (!good)
-        free_maps(maps);
-    return good;
+    return a->counts ? a->displs && blocks_are_good(b, size)
+                     : b->map && a->count >= 0 && buffer_bytes(block_of(b, 0), &bytes);
 }
 
 static inline size_t bytes_of_all(const struct team *t, const struct blocks *all)

@@ -42,20 +42,16 @@ int do_gather(enum call call, struct data from, const struct all *to, int root, 
     struct team *t = team_for(comm, call, false);
     struct buffer mine = {0};
     struct blocks all = {0};
-    struct maps maps;
-    maps.map = maps.few; /* and no more: the others would be cleared at every call */
     if (!t)
         return across_gather(call, from, to, root, comm);
     if ((uint32_t)root >= t->size)
         return not_ours(call, REASON_ARGUMENTS);
     bool in_place = from.at == MPI_IN_PLACE && is_root(t, root);
     if ((!in_place && (from.at == MPI_IN_PLACE || !translate(from, &mine))) ||
-        (is_root(t, root) && !translate_all(to, t->size, &all, &maps)))
+        (is_root(t, root) && !translate_all(to, t->size, &all, NULL)))
         return not_ours(call, REASON_ARGUMENTS);
     enum coll_error error = coll_gather(t, mine, &all, (uint32_t)root, in_place);
-    int result = done(call, comm, error, in_place ? 0 : bytes_of(mine));
-    free_maps(&maps);
-    return result;
+    return done(call, comm, error, in_place ? 0 : bytes_of(mine));
 }
 
 int do_scatter(enum call call, const struct all *from, struct data to, int root, MPI_Comm comm)
@@ -64,20 +60,16 @@ int do_scatter(enum call call, const struct all *from, struct data to, int root,
     struct team *t = team_for(comm, call, false);
     struct buffer mine = {0};
     struct blocks all = {0};
-    struct maps maps;
-    maps.map = maps.few; /* and no more: the others would be cleared at every call */
     if (!t)
         return across_scatter(call, from, to, root, comm);
     if ((uint32_t)root >= t->size)
         return not_ours(call, REASON_ARGUMENTS);
     bool in_place = to.at == MPI_IN_PLACE && is_root(t, root);
     if ((!in_place && (to.at == MPI_IN_PLACE || !translate(to, &mine))) ||
-        (is_root(t, root) && !translate_all(from, t->size, &all, &maps)))
+        (is_root(t, root) && !translate_all(from, t->size, &all, NULL)))
         return not_ours(call, REASON_ARGUMENTS);
     enum coll_error error = coll_scatter(t, &all, mine, (uint32_t)root, in_place, equal);
-    int result = done(call, comm, error, in_place ? 0 : bytes_of(mine));
-    free_maps(&maps);
-    return result;
+    return done(call, comm, error, in_place ? 0 : bytes_of(mine));
 }
 
 int do_allgather(enum call call, struct data from, const struct all *to, MPI_Comm comm)
@@ -85,19 +77,16 @@ int do_allgather(enum call call, struct data from, const struct all *to, MPI_Com
     struct team *t = team_for(comm, call, true);
     struct buffer mine;
     struct blocks all;
-    struct maps maps;
     if (!t)
         return across_allgather(call, from, to, comm);
     bool in_place = from.at == MPI_IN_PLACE;
     if (!in_place && !translate(from, &mine))
         return not_ours(call, REASON_ARGUMENTS);
-    if (!translate_all(to, t->size, &all, &maps))
+    if (!translate_all(to, t->size, &all, NULL))
         return not_ours(call, REASON_ARGUMENTS);
     if (in_place)
         mine = block_of(&all, t->rank);
-    int result = done(call, comm, coll_allgather(t, mine, &all, in_place), bytes_of(mine));
-    free_maps(&maps);
-    return result;
+    return done(call, comm, coll_allgather(t, mine, &all, in_place), bytes_of(mine));
 }
 
 int do_alltoall(enum call call, const struct all *from, const struct all *to, MPI_Comm comm)
@@ -108,16 +97,10 @@ int do_alltoall(enum call call, const struct all *from, const struct all *to, MP
     if (!t)
         return across_alltoall(call, from, to, comm);
     bool in_place = from->at == MPI_IN_PLACE;
-    if (!translate_all(to, t->size, &in, &in_maps))
+    if (!translate_all(to, t->size, &in, &in_maps) ||
+        !translate_all(in_place ? to : from, t->size, &out, &out_maps))
         return not_ours(call, REASON_ARGUMENTS);
-    if (!translate_all(in_place ? to : from, t->size, &out, &out_maps)) {
-        free_maps(&in_maps);
-        return not_ours(call, REASON_ARGUMENTS);
-    }
-    int result = done(call, comm, coll_alltoall(t, &out, &in, in_place), bytes_of_all(t, &out));
-    free_maps(&in_maps);
-    free_maps(&out_maps);
-    return result;
+    return done(call, comm, coll_alltoall(t, &out, &in, in_place), bytes_of_all(t, &out));
 }
 
 /* ---- reductions ---- */
@@ -199,7 +182,7 @@ int do_reduce_scatter(enum call call, struct reduction r, struct all shares, MPI
     struct buffer from, to;
     if (!t)
         return across_reduce_scatter(call, r, shares, comm);
-    struct blocks blocks = {.map = typemap_of(r.type),
+    struct blocks blocks = {.map = map_of(r.type),
                             .count = (size_t)shares.count,
                             .counts = shares.counts,
                             .wide = shares.wide};

@@ -4,6 +4,7 @@
 #include "pmpi_wrap/abi/bsend.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 struct registry communicators = REGISTRY_INITIALIZER;
 
@@ -20,15 +21,39 @@ int report_on_comm(MPI_Comm comm, int error_class)
     return error_class;
 }
 
-/* ---- the exchange ---- */
+COLD void end_job(const char *what)
+{
+    say(0, "no memory for %s, which other ranks count on: the job ends; lift `ulimit -v`", what);
+    host.Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    _exit(1);
+}
+
+/* ---- what we know of one ---- */
+
+/* Where the process has no memory left, the node's file may. */
+static struct communicator *new_communicator(void)
+{
+    struct communicator *c = calloc(1, sizeof *c);
+    return c ? c : arena_control_alloc(sizeof *c);
+}
+
+static void free_communicator(struct communicator *c)
+{
+    if (c && node_shares(c, sizeof *c))
+        arena_control_free(c);
+    else
+        free(c);
+}
 
 static void discard(struct communicator *c)
 {
     if (c->team || c->across)
         team_leave(c->team ? c->team : c->across);
     free(c->offers);
-    free(c);
+    free_communicator(c);
 }
+
+/* ---- the exchange ---- */
 
 static void note_exchange(struct communicator *c)
 {
@@ -180,27 +205,34 @@ static void sweep(bool all)
 
 /* ---- finding and making ---- */
 
-static struct communicator *meet(MPI_Comm comm)
+static struct communicator judge(MPI_Comm comm)
 {
     struct survey s = {0};
-    struct communicator *c = calloc(1, sizeof *c);
-    if (!c)
-        abort();
-    c->reason = config.coll ? survey_comm(comm, TEAM_RANKS_MAX, &s) : REASON_OFF;
-    if (c->reason == REASON_INTERCOMM)
-        c->reason = survey_across(comm, TEAM_RANKS_MAX, &s);
-    if (c->reason == REASON_COUNT) {
-        c->reason = REASON_NOT_READY;
-        c->size = s.size;
-        c->rank = s.rank;
-        c->others = s.others;
-        c->neighbour = s.neighbour;
-        if (s.size == 1 && !s.others)
-            c->team = team_alone();
+    enum reason reason = config.coll ? survey_comm(comm, TEAM_RANKS_MAX, &s) : REASON_OFF;
+    if (reason == REASON_INTERCOMM)
+        reason = survey_across(comm, TEAM_RANKS_MAX, &s);
+    return (struct communicator){.reason = reason == REASON_COUNT ? REASON_NOT_READY : reason,
+                                 .size = s.size,
+                                 .rank = s.rank,
+                                 .others = s.others,
+                                 .neighbour = s.neighbour};
+}
+
+/* NULL: no memory, and nobody counts on us. */
+static struct communicator *meet(MPI_Comm comm)
+{
+    struct communicator known = judge(comm), *c = new_communicator();
+    bool alone = known.size == 1 && !known.others;
+    if (c && registry_add(&communicators, BITS(comm), c, 0)) {
+        if (alone && known.reason == REASON_NOT_READY)
+            known.reason = (known.team = team_alone()) ? REASON_COUNT : REASON_NO_MEMORY;
+        *c = known;
+        return c;
     }
-    if (!registry_add(&communicators, BITS(comm), c, 0))
-        abort();
-    return c;
+    if (known.reason == REASON_NOT_READY && !alone)
+        end_job("a communicator");
+    free_communicator(c);
+    return NULL;
 }
 
 COLD struct team *team_not_yet(MPI_Comm comm, enum call call, bool synchronises)
@@ -211,6 +243,10 @@ COLD struct team *team_not_yet(MPI_Comm comm, enum call call, bool synchronises)
     }
     struct entry *e = registry_find(&communicators, BITS(comm));
     struct communicator *c = e ? e->object : meet(comm);
+    if (!c) {
+        deferred(call, REASON_NO_MEMORY);
+        return NULL;
+    }
     if (c->exchanging && (synchronises || c->calls == c->most))
         complete(comm, c, synchronises);
     if (!c->team && !c->across)
@@ -241,7 +277,7 @@ int comm_used(MPI_Comm comm, int result)
 {
     struct entry *e = refused(result) ? NULL : registry_find(&communicators, BITS(comm));
     struct communicator *c = e ? e->object : NULL;
-    if (!c || c->reason != REASON_NOT_READY || (c->size == 1 && !c->others) || inside_host())
+    if (!c || c->reason != REASON_NOT_READY || inside_host())
         return result;
     if (++c->calls == CALLS_BEFORE) {
         sweep(false);

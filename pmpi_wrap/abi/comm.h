@@ -59,6 +59,9 @@ struct team *team_across(MPI_Comm comm);
 /* The host has done a collective call. Returns the result. */
 int comm_used(MPI_Comm comm, int result);
 
+/* There is no memory for what other ranks count on: they would wait for ever. */
+void end_job(const char *what) __attribute__((noreturn));
+
 /* Report an error through the communicator's handler. Returns its class. */
 int report_on_comm(MPI_Comm comm, int error_class);
 

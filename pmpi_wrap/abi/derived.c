@@ -1,6 +1,8 @@
 /* Derived datatypes: from what the host says of their making to typemaps. */
+#include "pmpi_wrap/abi/comm.h"
 #include "pmpi_wrap/abi/contents.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 static struct typemap *decode(MPI_Datatype type);
@@ -225,6 +227,15 @@ COLD const struct typemap *typemap_of_unknown(MPI_Datatype type)
     pthread_mutex_lock(&mutex); /* one thread decodes, or the registry would have it twice */
     const struct typemap *map = find_or_decode(type);
     pthread_mutex_unlock(&mutex);
+    return map;
+}
+
+COLD const struct typemap *typemap_or_end(MPI_Datatype type)
+{
+    errno = 0;
+    const struct typemap *map = typemap_of_unknown(type);
+    if (!map && errno == ENOMEM)
+        end_job("a datatype");
     return map;
 }
 

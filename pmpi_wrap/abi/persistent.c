@@ -87,9 +87,13 @@ static MPI_Request take_over(const struct message *m, MPI_Request by_host)
         discard(p);
         return by_host;
     }
+    if (!registry_add(&requests, BITS(request), p, 0)) {
+        host.Request_free(&request);
+        p->by_host = MPI_REQUEST_NULL;
+        discard(p);
+        return by_host;
+    }
     enlist(p);
-    if (!registry_add(&requests, BITS(request), p, 0))
-        abort(); /* a few bytes; and the request could not be started */
     return request;
 }
 

@@ -38,16 +38,13 @@ static void apply(const struct reducer *r, void *out, const void *a, const void 
     buffer_read(out, right, 0, n * r->element);
 }
 
-/* The process has no memory left; the node may. Ranks with operands of more than a cell ask each
- * other whether they have what they need. With less, who has read its peers' posts cannot go back.
- */
-static COLD void take_shared(struct reducer *red, size_t bytes, size_t room)
+/* The process has no memory left; the node may. Who is starved takes part in the call, and has no
+ * result. */
+static COLD void take_shared(struct reducer *red, size_t room)
 {
     red->scratch = arena_control_alloc_raw(room);
     red->scratch_shared = red->scratch;
     red->starved = !red->scratch;
-    if (red->starved && bytes <= TEAM_CELL)
-        abort();
 }
 
 static bool users(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b,
@@ -69,7 +66,7 @@ static bool users(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buff
     else if (bytes > TEAM_CELL)
         room = bytes;
     if (room && !(red->scratch = malloc(room)))
-        take_shared(red, bytes, room);
+        take_shared(red, room);
     return true;
 }
 

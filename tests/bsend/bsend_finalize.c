@@ -1,10 +1,42 @@
-/* MPI_Finalize with messages on their way and the buffer attached: all is delivered. */
+/* MPI_Finalize with messages on their way and the buffer attached: all is delivered. With the
+ * argument `many` an implementation has so much memory to give back that it may do so at once. */
 #include "bsend.h"
+
+enum { MANY = 60, LONGER = 512 << 10 };
+
+static void many(void)
+{
+    static unsigned char out[MANY][LONGER];
+    char *spare;
+    attach(room_for(MANY, LONGER));
+    for (int m = 0; m < MANY; m++) {
+        fill(out[m], LONGER, (unsigned)m);
+        send_often(out[m], LONGER, 0, 1, MPI_COMM_WORLD);
+    }
+    MPI_Alloc_mem(28 << 20, MPI_INFO_NULL, &spare);
+    memset(spare, 1, 28 << 20);
+    MPI_Free_mem(spare);
+    if (test_rank == 1)
+        pause_ms(500);
+    for (int m = 0; m < MANY; m++) {
+        if (test_rank == 0)
+            MPI_Bsend(out[m], LONGER, MPI_BYTE, 1, m, MPI_COMM_WORLD);
+        if (test_rank != 1)
+            continue;
+        memset(out[m], 0, LONGER);
+        MPI_Recv(out[m], LONGER, MPI_BYTE, 0, m, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(!wrong_bytes(out[m], LONGER, (unsigned)m), "message %d", m);
+    }
+}
 
 int main(int argc, char **argv)
 {
     static unsigned char out[2][LONG], in[LONG];
     test_begin(&argc, &argv);
+    if (argc > 1) {
+        many();
+        return test_end();
+    }
     attach(room_for(6, LONG));
     fill(out[0], LONG, 0);
     fill(out[1], LONG, 1);

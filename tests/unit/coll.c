@@ -132,12 +132,9 @@ static void play_reduction(struct play *p, enum kind kind)
     if (receives)
         expect(to, 0, combined(p, &f, 0, count, elements, 0, elements));
     struct buffer in = whole(in_place ? to : from), out = whole(to);
-    if (kind == REDUCE)
-        coll_reduce(p->t, &f.red, in, out, root);
-    else if (kind == ALLREDUCE)
-        coll_allreduce(p->t, &f.red, in, out);
-    else
-        coll_scan(p->t, &f.red, in, out, kind == EXSCAN);
+    EXPECT((kind == REDUCE      ? coll_reduce(p->t, &f.red, in, out, root)
+            : kind == ALLREDUCE ? coll_allreduce(p->t, &f.red, in, out)
+                                : coll_scan(p->t, &f.red, in, out, kind == EXSCAN)) == COLL_OK);
     finish(p, from, "operand");
     finish(p, to, names[kind]);
 }
@@ -178,7 +175,7 @@ static void play_reduce_scatter(struct play *p)
     char *sum = combined(p, &f, 0, p->n, all, first, share[p->me]);
     spread(out, to->image - to->memory, sum);
     free(sum);
-    coll_reduce_scatter(p->t, &f.red, in, out, &shares.blocks);
+    EXPECT(coll_reduce_scatter(p->t, &f.red, in, out, &shares.blocks) == COLL_OK);
     finish(p, from, "operand");
     finish(p, to, "reduce_scatter");
 }
@@ -273,6 +270,205 @@ START_TEST(numbers_may_wrap)
 }
 END_TEST
 
+/* ---- who is late, who is slow ---- */
+
+static unsigned followed_by;
+static _Atomic uint64_t told; /* the rounds of which all broadcasts are posted */
+
+/* A rank is the root of as many broadcasts as it has posts, which another one does not hear yet;
+ * what it posts next must wait. */
+static void hear_late(unsigned me)
+{
+    struct team *t = team_of[me];
+    static const size_t some[] = {8, TEAM_CELL};
+    for (uint64_t round = 1; round <= 8; round++) {
+        unsigned root = round % t->size, late = (root + 1 + (round & 1)) % t->size;
+        size_t bytes = some[round / 2 % 2];
+        char *data = malloc(bytes);
+        struct play p = {.t = t,
+                         .me = me,
+                         .n = t->size,
+                         .round = round,
+                         .all = {round * 77 + followed_by},
+                         .own = {round * 64 + me}};
+        coll_barrier(t);
+        while (me == late && told < round)
+            sleep_us(100);
+        if (me == late)
+            sleep_us(2000);
+        for (int i = 0; i < TEAM_POSTS; i++) {
+            memset(data, me == root ? i : 99, bytes);
+            EXPECT(coll_bcast(t, buffer(data, BYTES, bytes), root) == COLL_OK);
+            EXPECT(data[0] == i && data[bytes - 1] == i, "broadcast %d, then %u: %d", i,
+                   followed_by, data[0]);
+        }
+        if (me == root)
+            told = round;
+        every[followed_by](&p);
+        free(data);
+    }
+}
+
+START_TEST(whatever_comes_next_waits_for_a_free_post)
+{
+    sync_configure(true, NULL);
+    bytes_a_round = MUCH;
+    for (followed_by = 0; followed_by < EVERY; followed_by++)
+        for (unsigned size = 3; size < 11; size += 7) {
+            told = 0;
+            make_team(size);
+            as_ranks(size, hear_late);
+            free_team(size);
+        }
+}
+END_TEST
+
+static __thread unsigned naps;
+
+static void add_slowly(void *out, const void *left, const void *right, size_t n)
+{
+    if (naps && naps--)
+        sleep_us(3000);
+    add_bytes(out, left, right, n);
+}
+
+static void apply_slowly(const struct reducer *r, void *out, const void *a, const void *b, size_t n)
+{
+    (void)r;
+    add_slowly(out, a, b, n);
+}
+
+/* Who out of all has its operand, and wants its result, where the others can reach them. */
+static unsigned reachable;
+
+static bool is_reachable(unsigned me, unsigned which)
+{
+    return reachable >> (2 * me + which) & 1;
+}
+
+static void reduce_slowly(unsigned me)
+{
+    enum { BYTES_IN_ALL = 23 * PIECE + 5 };
+    struct team *t = team_of[me];
+    struct reducer add = {.kernel = me ? add_bytes : add_slowly, .element = 1, .map = BYTES};
+    char *memory[2];
+    for (unsigned which = 0; which < 2; which++)
+        memory[which] =
+            is_reachable(me, which) ? arena_alloc(BYTES_IN_ALL, LINE) : malloc(BYTES_IN_ALL);
+    for (unsigned call = 0; call < 4; call++) {
+        char *from = memory[0], *to = memory[1];
+        for (size_t i = 0; i < BYTES_IN_ALL; i++)
+            from[i] = (char)(datum_byte(i) + me + call);
+        memset(to, 77, BYTES_IN_ALL);
+        struct buffer in = buffer(from, BYTES, BYTES_IN_ALL), out = buffer(to, BYTES, BYTES_IN_ALL);
+        naps = me ? 0 : 2;
+        EXPECT((call < 2    ? coll_reduce(t, &add, in, out, call)
+                : call == 2 ? coll_allreduce(t, &add, in, out)
+                            : coll_scan(t, &add, in, out, false)) == COLL_OK);
+        size_t wrong = 0;
+        unsigned n = call == 3 ? me + 1 : t->size;
+        for (size_t i = 0; i < BYTES_IN_ALL && (call >= 2 || call == me); i++)
+            wrong += to[i] != (char)(n * (datum_byte(i) + call) + n * (n - 1) / 2);
+        EXPECT(!wrong, "call %u: %zu bytes are wrong; reachable %x", call, wrong, reachable);
+    }
+    coll_barrier(t);
+    for (unsigned which = 0; which < 2; which++)
+        if (is_reachable(me, which))
+            arena_free(memory[which]);
+        else
+            free(memory[which]);
+}
+
+START_TEST(nothing_is_overwritten_before_a_slow_rank_has_combined_it)
+{
+    sync_configure(true, NULL);
+    for (reachable = 0; reachable < 16; reachable++) {
+        make_team(2);
+        for (unsigned r = 0; r < 2; r++)
+            team_of[r]->reaches = false;
+        as_ranks(2, reduce_slowly);
+        free_team(2);
+    }
+}
+END_TEST
+
+static const struct typemap *spaced_bytes(void)
+{
+    static struct typemap *map;
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&mutex);
+    if (!map) {
+        map = typemap_derived();
+        typemap_append(map, BYTES, 1, 1);
+        typemap_end(map, 3);
+    }
+    pthread_mutex_unlock(&mutex);
+    return map;
+}
+
+/* One rank takes what the other one posts byte by byte. */
+static void gather_slowly(unsigned me)
+{
+    enum { LONG_PART = 40 * PIECE };
+    static const size_t parts[2][2] = {{LONG_PART, 8}, {8, LONG_PART}};
+    struct team *t = team_of[me];
+    for (unsigned sender = 0; sender < 2; sender++) {
+        struct side *all = new_side();
+        struct chance none = {0};
+        struct play p = {.t = t, .me = me, .n = 2, .round = sender + 1};
+        char *mine = datum(&p, me, 0, parts[sender][me]);
+        lay_out_elements(all, &none, 2, me == sender ? BYTES : spaced_bytes(), parts[sender],
+                         false);
+        reserve(all, false);
+        for (unsigned r = 0; r < 2; r++)
+            expect(all, r, datum(&p, r, 0, parts[sender][r]));
+        EXPECT(coll_allgather(t, buffer(mine, BYTES, parts[sender][me]), &all->blocks, false) ==
+               COLL_OK);
+        finish(&p, all, "allgather");
+        free(mine);
+    }
+}
+
+START_TEST(a_long_part_waits_for_a_slow_reader)
+{
+    sync_configure(true, NULL);
+    make_team(2);
+    team_of[0]->reaches = team_of[1]->reaches = false;
+    as_ranks(2, gather_slowly);
+    free_team(2);
+}
+END_TEST
+
+/* Operands of the user's that are copied into blocks of memory: one call after the other. */
+static void combine_wholes_slowly(unsigned me)
+{
+    enum { EACH = 3 * TEAM_CELL };
+    struct team *t = team_of[me];
+    struct reducer add = {.apply = apply_slowly, .element = 1, .map = BYTES};
+    char *from = malloc(EACH), *to = malloc(EACH);
+    for (unsigned call = 0; call < 40; call++) {
+        memset(from, (int)(call + me), EACH);
+        naps = me == call % 3 && call % 2;
+        EXPECT(coll_allreduce(t, &add, buffer(from, BYTES, EACH), buffer(to, BYTES, EACH)) ==
+               COLL_OK);
+        size_t wrong = 0;
+        for (size_t i = 0; i < EACH; i++)
+            wrong += to[i] != (char)(3 * call + 3);
+        EXPECT(!wrong, "call %u: %zu bytes are wrong", call, wrong);
+    }
+    free(from);
+    free(to);
+}
+
+START_TEST(a_block_of_memory_is_kept_until_a_slow_rank_has_combined_it)
+{
+    sync_configure(true, NULL);
+    make_team(3);
+    as_ranks(3, combine_wholes_slowly);
+    free_team(3);
+}
+END_TEST
+
 /* ---- results around the caches ---- */
 
 static void reduce_much(unsigned me)
@@ -282,7 +478,7 @@ static void reduce_much(unsigned me)
     struct reducer add = {.kernel = add_bytes, .element = 1, .map = BYTES};
     char *from = arena_alloc(bytes, LINE), *to = arena_alloc(bytes + 1, LINE);
     for (size_t i = 0; i < bytes; i++)
-        from[i] = (char)(i * 167 + (i >> 8) * 59 + me);
+        from[i] = (char)(datum_byte(i) + me);
     for (unsigned root = 0; root <= t->size; root++) { /* the last time, for all */
         struct buffer out = buffer(to, BYTES, bytes);
         memset(to, 77, bytes + 1);
@@ -293,7 +489,7 @@ static void reduce_much(unsigned me)
         size_t wrong = 0;
         unsigned n = t->size;
         for (size_t i = 0; i < bytes && (root == me || root == n); i++)
-            wrong += to[i] != (char)(n * (i * 167 + (i >> 8) * 59) + n * (n - 1) / 2);
+            wrong += to[i] != (char)(n * datum_byte(i) + n * (n - 1) / 2);
         EXPECT(!wrong && to[bytes] == 77, "root %u of %u: %zu bytes are wrong", root, n, wrong);
     }
     coll_barrier(t);
@@ -344,9 +540,97 @@ START_TEST(what_does_not_fit_is_cut_and_said)
 }
 END_TEST
 
+/* ---- no memory to combine in ---- */
+
+static unsigned starving;
+
+static struct affine affine_of(unsigned rank, size_t i)
+{
+    return (struct affine){2 * rank + 1, rank + (unsigned)i};
+}
+
+static void expect_combined(enum coll_error error, bool lost, const struct affine *got, size_t n,
+                            unsigned count, const char *what)
+{
+    EXPECT(error == (lost ? COLL_NO_MEMORY : COLL_OK), "%s: %d", what, error);
+    for (size_t i = 0; i < n; i++) {
+        struct affine sum = lost ? (struct affine){77, 77} : affine_of(0, i);
+        for (unsigned r = 1; r < count && !lost; r++) {
+            struct affine next = affine_of(r, i);
+            compose(&sum, &sum, &next, 1);
+        }
+        EXPECT(got[i].a == sum.a && got[i].b == sum.b, "%s: element %zu of %zu", what, i, n);
+    }
+}
+
+/* In a tree who combines for others takes their result along. */
+static void combine_starved(unsigned me)
+{
+    enum { ROOT = 1, MOST = TEAM_CELL / 8 };
+    static const size_t elements[] = {1, 100, MOST};
+    struct team *t = team_of[me];
+    struct reducer red = {
+        .apply = apply_compose, .element = 8, .map = I64, .starved = me == starving};
+    bool tree = t->size > TREE_FLAT, inner = starving % TREE_RADIX == 0 && starving + 1 < t->size;
+    struct affine *mine = malloc(TEAM_CELL), *got = malloc(TEAM_CELL);
+    for (size_t i = 0; i < MOST; i++)
+        mine[i] = affine_of(me, i);
+    for (unsigned e = 0; e < 3; e++)
+        for (unsigned call = 0; call < 4; call++) {
+            size_t n = elements[e];
+            struct buffer from = buffer((char *)mine, I64, n), to = buffer((char *)got, I64, n);
+            struct blocks shares = {.map = I64, .count = n / t->size};
+            for (size_t i = 0; i < n; i++)
+                got[i] = (struct affine){77, 77};
+            if (call == 0 && me == ROOT)
+                expect_combined(coll_reduce(t, &red, from, to, ROOT),
+                                tree ? inner : starving == ROOT, got, n, t->size, "reduce");
+            else if (call == 0)
+                EXPECT(coll_reduce(t, &red, from, to, ROOT) == COLL_OK);
+            else if (call == 1)
+                expect_combined(coll_allreduce(t, &red, from, to), tree ? inner : me == starving,
+                                got, n, t->size, "allreduce");
+            else if (call == 2)
+                expect_combined(coll_scan(t, &red, from, to, false), me && me == starving, got, n,
+                                me + 1, "scan");
+            else if (n >= t->size && me == 0) {
+                from.count = n = n / t->size * t->size;
+                to.count = n / t->size;
+                expect_combined(coll_reduce_scatter(t, &red, from, to, &shares), me == starving,
+                                got, to.count, t->size, "reduce_scatter");
+            } else if (n >= t->size) {
+                from.count = n / t->size * t->size;
+                to.count = n / t->size;
+                EXPECT(coll_reduce_scatter(t, &red, from, to, &shares) ==
+                       (me == starving ? COLL_NO_MEMORY : COLL_OK));
+            }
+        }
+    coll_barrier(t);
+    free(mine);
+    free(got);
+}
+
+START_TEST(who_has_no_memory_to_combine_says_so_and_keeps_nobody_waiting)
+{
+    static const unsigned n[] = {2, 5, 9, 17}, who[] = {0, 1, 3, 8, 16};
+    sync_configure(true, NULL);
+    for (unsigned i = 0; i < 4; i++)
+        for (unsigned k = 0; k < 5 && who[k] < n[i]; k++) {
+            starving = who[k];
+            make_team(n[i]);
+            as_ranks(n[i], combine_starved);
+            free_team(n[i]);
+        }
+}
+END_TEST
+
 UNIT_MAIN(bcast_brings_the_roots_data, gather_brings_all_to_the_root, scatter_brings_each_its_block,
           allgather_brings_all_to_all, alltoall_brings_each_to_each, reduce_combines_in_rank_order,
           allreduce_combines_in_rank_order, scan_combines_what_is_before,
           reduce_scatter_combines_shares, any_follow_any_others, thousands_in_a_row,
-          numbers_may_wrap, very_long_results_go_around_the_caches,
-          what_does_not_fit_is_cut_and_said)
+          numbers_may_wrap, whatever_comes_next_waits_for_a_free_post,
+          nothing_is_overwritten_before_a_slow_rank_has_combined_it,
+          a_long_part_waits_for_a_slow_reader,
+          a_block_of_memory_is_kept_until_a_slow_rank_has_combined_it,
+          very_long_results_go_around_the_caches, what_does_not_fit_is_cut_and_said,
+          who_has_no_memory_to_combine_says_so_and_keeps_nobody_waiting)

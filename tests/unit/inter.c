@@ -1,9 +1,13 @@
 /* What each collective between two groups brings, against its plain definition: any sizes, layouts
  * and places, ranks in disorder, groups of all sizes, nothing outside of the data touched. Ranks
  * count through both groups. */
-#include "coll_inplace/inter.h"
 #include "tests/unit/endless.h"
 #include "tests/unit/operands.h"
+
+/* The module itself, for the order of its partners. */
+#define operand operand_in_post
+#include "coll_inplace/inter.c"
+#undef operand
 
 static unsigned group_size[2];
 
@@ -346,6 +350,207 @@ START_TEST(who_passes_goes_far_ahead)
 }
 END_TEST
 
+/* ---- partners ---- */
+
+/* All of the other group once, in steps that grow: then no two wait for the same one in a step. */
+START_TEST(partners_meet_in_the_same_step)
+{
+    for (unsigned group = 1; group < 12; group++)
+        for (unsigned others_are = 1; others_are < 12; others_are++)
+            for (unsigned r = 0; r < group; r++) {
+                unsigned steps = group > others_are ? group : others_are, met = 0;
+                int last = -1;
+                struct team t = {.rank = r, .group = group, .size = others_are};
+                for (unsigned i = 0; i < others_are; i++) {
+                    int step = (int)((r + partner(&t, i)) % steps);
+                    INSIST(step > last, "%u of %u with %u: step %d after %d", r, group, others_are,
+                           step, last);
+                    met |= 1u << partner(&t, i);
+                    last = step;
+                }
+                ck_assert_uint_eq(met, (1u << others_are) - 1);
+            }
+}
+END_TEST
+
+/* ---- who is late, who is slow ---- */
+
+static unsigned followed_by;
+static _Atomic uint64_t told; /* the rounds of which all broadcasts are posted */
+
+/* A rank is the root of as many broadcasts as it has posts, which one of the other group does not
+ * hear yet; what it posts next must wait. */
+static void hear_late(unsigned me)
+{
+    struct team *t = team_of[me];
+    static const size_t some[] = {8, TEAM_CELL};
+    for (uint64_t round = 1; round <= 16; round++) {
+        unsigned root = round % 4, late = (root < 2 ? 2 : 0) + round / 4 % 2;
+        size_t bytes = some[round / 8 % 2];
+        char *data = malloc(bytes);
+        struct play p = {.t = t,
+                         .me = me,
+                         .n = 4,
+                         .round = round,
+                         .all = {round * 77 + followed_by},
+                         .own = {round * 64 + me}};
+        inter_barrier(t);
+        team_done(t, t->op);
+        while (me == late && told < round)
+            sleep_us(100);
+        if (me == late)
+            sleep_us(2000);
+        for (int i = 0; i < TEAM_POSTS; i++) {
+            struct play as_root = {.t = t, .me = me};
+            uint32_t name;
+            if (!takes_part(&as_root, root, &name))
+                continue;
+            memset(data, me == root ? i : 99, bytes);
+            EXPECT(inter_bcast(t, buffer(data, BYTES, bytes), name) == COLL_OK);
+            EXPECT(data[0] == i && data[bytes - 1] == i, "broadcast %d, then %u: %d", i,
+                   followed_by, data[0]);
+        }
+        if (me == root)
+            told = round;
+        every[followed_by](&p);
+        free(data);
+    }
+}
+
+START_TEST(whatever_comes_next_waits_for_a_free_post)
+{
+    sync_configure(true, NULL);
+    bytes_a_round = MUCH;
+    for (followed_by = 0; followed_by < EVERY; followed_by++)
+        for (unsigned reaches_too = 0; reaches_too < 2; reaches_too++) {
+            told = 0;
+            make_teams(2, 2, 0, reaches_too);
+            as_ranks(4, hear_late);
+            free_team(4);
+        }
+}
+END_TEST
+
+static __thread bool naps;
+
+static void add_slowly(const struct reducer *r, void *out, const void *a, const void *b, size_t n)
+{
+    (void)r;
+    if (naps)
+        sleep_us(3000);
+    naps = false;
+    add_bytes(out, a, b, n);
+}
+
+/* Long operands that are copied into blocks of memory: one call after the other. */
+static void combine_slowly(unsigned me)
+{
+    enum { EACH = 3 * TEAM_CELL };
+    struct team *t = team_of[me];
+    struct reducer add = {.apply = add_slowly, .element = 1, .map = BYTES};
+    char *from = malloc(EACH), *to = malloc(EACH);
+    for (unsigned call = 0; call < 40; call++) {
+        memset(from, (int)(call + me), EACH);
+        naps = call % 2 && me == call / 2 % 4;
+        EXPECT(inter_allreduce(t, &add, buffer(from, BYTES, EACH), buffer(to, BYTES, EACH)) ==
+               COLL_OK);
+        size_t wrong = 0;
+        for (size_t i = 0; i < EACH; i++)
+            wrong += to[i] != (char)(2 * call + (me < 2 ? 5 : 1));
+        EXPECT(!wrong, "call %u: %zu bytes are wrong", call, wrong);
+    }
+    free(from);
+    free(to);
+}
+
+START_TEST(a_block_of_memory_is_kept_until_a_slow_rank_has_combined_it)
+{
+    sync_configure(true, NULL);
+    make_teams(2, 2, 0, false);
+    as_ranks(4, combine_slowly);
+    free_team(4);
+}
+END_TEST
+
+/* ---- no memory to combine in ---- */
+
+static unsigned starving;
+
+/* Long operands for all are left by all, or combined by all. */
+static void combine_starved(unsigned me)
+{
+    static const size_t length[] = {8, TEAM_CELL, 5 * STREAM_CELL};
+    struct team *t = team_of[me];
+    struct reducer add = {
+        .apply = add_slowly, .element = 1, .map = BYTES, .starved = me == starving};
+    char *from = calloc(1, length[2]), *to = calloc(1, length[2]);
+    for (unsigned i = 0; i < 3; i++) {
+        struct buffer in = buffer(from, BYTES, length[i]), out = buffer(to, BYTES, length[i]);
+        EXPECT(inter_allreduce(t, &add, in, out) == (length[i] > TEAM_CELL ? COLL_LEFT
+                                                     : me == starving      ? COLL_NO_MEMORY
+                                                                           : COLL_OK));
+        if (me == 1)
+            inter_pass(t);
+        else
+            EXPECT(inter_reduce(t, &add, in, out, me ? 0 : INTER_ROOT) ==
+                   (me == 0 && starving == 0 ? COLL_NO_MEMORY : COLL_OK));
+    }
+    inter_barrier(t);
+    free(from);
+    free(to);
+}
+
+START_TEST(who_has_no_memory_to_combine_says_so_and_keeps_nobody_waiting)
+{
+    sync_configure(true, NULL);
+    for (starving = 0; starving < 4; starving++)
+        for (unsigned reaches_too = 0; reaches_too < 2; reaches_too++) {
+            make_teams(2, 2, 0, reaches_too);
+            as_ranks(4, combine_starved);
+            free_team(4);
+        }
+}
+END_TEST
+
+static _Atomic unsigned ahead;
+
+/* Small blocks for many are copied into a block of memory, and that is kept. */
+static void scatter_ahead(unsigned me)
+{
+    enum { SEEN = DONE_LAG, LIMIT = SEEN + TEAM_POSTS };
+    char *data = malloc(2 * CHOOSE_EAGER), *mine = malloc(CHOOSE_EAGER);
+    struct blocks all = {.at = data, .map = BYTES, .count = CHOOSE_EAGER};
+    for (int i = 1; i <= LIMIT + 40; i++) {
+        if (me == 1 && i == SEEN + 1) {
+            while (ahead < LIMIT)
+                sleep_us(100);
+            sleep_us(2000);
+            EXPECT(ahead == LIMIT, "%u", ahead);
+        }
+        for (int r = 0; r < 2; r++)
+            memset(data + r * CHOOSE_EAGER, i * 7 + r + 1, CHOOSE_EAGER);
+        EXPECT(inter_scatter(team_of[me], &all, buffer(mine, BYTES, CHOOSE_EAGER),
+                             me ? 0 : INTER_ROOT) == COLL_OK);
+        if (me == 0)
+            ahead = (unsigned)i;
+        else
+            EXPECT(mine[0] == (char)(i * 7 + (int)me) && mine[CHOOSE_EAGER - 1] == mine[0],
+                   "operation %d", i);
+    }
+    free(data);
+    free(mine);
+}
+
+START_TEST(a_root_of_many_small_blocks_runs_ahead)
+{
+    sync_configure(true, NULL);
+    make_teams(1, 2, 0, true);
+    ahead = 0;
+    as_ranks(3, scatter_ahead);
+    free_team(3);
+}
+END_TEST
+
 /* ---- more data than room ---- */
 
 static void take_too_little(unsigned me)
@@ -378,4 +583,8 @@ UNIT_MAIN(barrier_waits_for_the_other_group, bcast_brings_the_roots_data,
           allgather_brings_the_others_to_all, alltoall_brings_each_to_each,
           reduce_combines_the_others_in_rank_order, allreduce_combines_the_others_in_rank_order,
           reduce_scatter_combines_shares, any_follow_any_others, numbers_may_wrap,
-          who_passes_goes_far_ahead, what_does_not_fit_is_cut_and_said)
+          who_passes_goes_far_ahead, partners_meet_in_the_same_step,
+          whatever_comes_next_waits_for_a_free_post,
+          a_block_of_memory_is_kept_until_a_slow_rank_has_combined_it,
+          who_has_no_memory_to_combine_says_so_and_keeps_nobody_waiting,
+          a_root_of_many_small_blocks_runs_ahead, what_does_not_fit_is_cut_and_said)

@@ -45,7 +45,7 @@ static inline void least_pair(void *out, const void *left, const void *right, si
 static inline void apply_compose(const struct reducer *r, void *out, const void *a, const void *b,
                                  size_t n)
 {
-    EXPECT(r->element == sizeof(struct affine));
+    EXPECT(r->element == sizeof(struct affine) && !r->starved);
     compose(out, a, b, n);
 }
 
@@ -79,7 +79,7 @@ static inline struct flavour any_flavour(struct play *p)
 
 static inline size_t any_elements(struct play *p, const struct flavour *f)
 {
-    size_t limit = f->red.kernel ? budget(p) * 2 : TEAM_CELL;
+    size_t limit = f->red.kernel || p->n <= TREE_FLAT ? budget(p) * 2 : TEAM_CELL;
     return any_size(&p->all, limit) / f->red.element;
 }
 

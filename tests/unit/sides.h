@@ -49,13 +49,19 @@ static inline void any_sizes(struct play *p, size_t *size)
 
 /* ---- data ---- */
 
+/* Byte i of any data: no piece or cell is like the one before it, or behind it. */
+static inline unsigned char datum_byte(size_t i)
+{
+    return (unsigned char)(i * 167 + (i >> 8) * 59 + (i >> 15) * 83);
+}
+
 /* What `from` sends to `to`: differs from that of other rounds and ranks and places. */
 static inline char *datum(const struct play *p, unsigned from, unsigned to, size_t bytes)
 {
     unsigned char *data = malloc(bytes + 1);
     size_t start = from * 101 + to * 29 + p->round * 211;
     for (size_t i = 0; i < bytes; i++)
-        data[i] = (unsigned char)(start + i * 167 + (i >> 8) * 59);
+        data[i] = (unsigned char)(start + datum_byte(i));
     return (char *)data;
 }
 

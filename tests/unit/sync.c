@@ -234,8 +234,20 @@ START_TEST(one_of_two_fenced_threads_sees_the_other)
 }
 END_TEST
 
+START_TEST(without_memory_in_the_kernel_fences_are_slow)
+{
+    if (!sync_register_fences())
+        return;
+    atomic_store(&pair.met, 0);
+    rounds = effort(60);
+    no_expedited = true;
+    as_ranks(2, store_then_load);
+    no_expedited = false;
+}
+END_TEST
+
 UNIT_MAIN(counts_may_wrap, a_wake_up_is_never_lost, who_has_seen_an_old_value_does_not_sleep,
           nobody_sleeps_where_there_are_enough_processors, a_waiter_that_was_killed_hurts_nobody,
           a_waiter_gives_the_host_progress, a_pause_gives_the_host_progress,
           one_of_who_posts_and_who_falls_asleep_sees_the_other,
-          one_of_two_fenced_threads_sees_the_other)
+          one_of_two_fenced_threads_sees_the_other, without_memory_in_the_kernel_fences_are_slow)

@@ -2,6 +2,7 @@
 #include "tests/unit/endless.h"
 #include "tests/unit/teams.h"
 
+#include "coll_inplace/choose.h"
 #include "coll_inplace/stream.h"
 
 /* The module itself, with what it takes from the control part counted. */
@@ -111,6 +112,41 @@ START_TEST(a_leaf_runs_ahead_until_it_would_overwrite)
 {
     ahead_by(true, 8);
     ahead_by(true, TEAM_CELL);
+}
+END_TEST
+
+/* Small blocks for many are copied into a block of memory, and that is kept. */
+static void scatter_ahead(unsigned me)
+{
+    enum { SEEN = DONE_LAG, LIMIT = SEEN + TEAM_POSTS };
+    char *data = malloc(3 * CHOOSE_EAGER), *mine = malloc(CHOOSE_EAGER);
+    struct blocks all = {.at = data, .map = BYTES, .count = CHOOSE_EAGER};
+    for (int i = 1; i <= LIMIT + 40; i++) {
+        if (me == 1 && i == SEEN + 1) {
+            while (ahead < LIMIT)
+                sleep_us(100);
+            sleep_us(2000);
+            EXPECT(ahead == LIMIT, "%u", ahead);
+        }
+        for (int r = 0; r < 3; r++)
+            memset(data + r * CHOOSE_EAGER, i * 7 + r, CHOOSE_EAGER);
+        coll_scatter(team_of[me], &all, buffer(mine, BYTES, CHOOSE_EAGER), 0, false, true);
+        EXPECT(mine[0] == (char)(i * 7 + (int)me) && mine[CHOOSE_EAGER - 1] == mine[0],
+               "operation %d", i);
+        if (me == 0)
+            ahead = (unsigned)i;
+    }
+    free(data);
+    free(mine);
+}
+
+START_TEST(a_root_of_many_small_blocks_runs_as_far_ahead)
+{
+    sync_configure(true, NULL);
+    make_team(3);
+    ahead = 0;
+    as_ranks(3, scatter_ahead);
+    free_team(3);
 }
 END_TEST
 
@@ -240,6 +276,70 @@ START_TEST(streams_of_any_length_pass_each_other)
         free(place[0]);
         free(place[1]);
     }
+    free_team(2);
+}
+END_TEST
+
+/* In place a piece does not come in before one has gone out. Rank 1 is played by hand: it gives,
+ * and does not take. */
+static void exchange_in_place(unsigned me)
+{
+    enum { PIECES = STREAM_CELLS + 1, BYTES_IN_ALL = PIECES * STREAM_CELL };
+    struct row *theirs = team_of[!me]->mine, *ours = team_of[me]->mine;
+    if (me == 0) {
+        char *data = malloc(BYTES_IN_ALL);
+        for (int i = 0; i < PIECES; i++)
+            memset(data + i * STREAM_CELL, i, STREAM_CELL);
+        struct buffer b = buffer(data, BYTES, BYTES_IN_ALL);
+        struct stream out = stream_out(team_of[0], b, 0),
+                      in = stream_in(team_of[0], 1, b, BYTES_IN_ALL, 0);
+        EXPECT(stream_run(&out, &in, true) == COLL_OK);
+        for (int i = 0; i < PIECES; i++)
+            EXPECT(data[i * STREAM_CELL] == 100 + i, "piece %d: %d", i, data[i * STREAM_CELL]);
+        free(data);
+        return;
+    }
+    for (uint32_t i = 0; i < PIECES; i++) {
+        sync_await(&ours->consumed, i < STREAM_CELLS ? 0 : STREAM_CELLS);
+        memset(stream_cell(ours, i), 100 + (int)i, STREAM_CELL);
+        sync_post(&ours->produced, i + 1);
+    }
+    sleep_us(20000);
+    EXPECT(sync_load(&ours->consumed) == STREAM_CELLS);
+    for (uint32_t i = 0; i < PIECES; i++) {
+        sync_await(&theirs->produced, i + 1);
+        EXPECT(stream_cell(theirs, i)[7] == (char)i, "piece %u: %d", i, stream_cell(theirs, i)[7]);
+        sync_post(&theirs->consumed, i + 1);
+    }
+    sync_await(&ours->consumed, PIECES);
+}
+
+START_TEST(in_place_a_piece_comes_in_where_one_has_gone_out)
+{
+    sync_configure(true, NULL);
+    make_team(2);
+    as_ranks(2, exchange_in_place);
+    free_team(2);
+}
+END_TEST
+
+/* The program's mistake: more comes than goes out. */
+static void exchange_unequal(unsigned me)
+{
+    static const size_t length[] = {STREAM_CELL, 3 * STREAM_CELL};
+    struct team *t = team_of[me];
+    char *data = calloc(1, length[me]);
+    struct buffer b = buffer(data, BYTES, length[me]);
+    struct stream out = stream_out(t, b, 0), in = stream_in(t, !me, b, length[!me], 0);
+    EXPECT(stream_run(&out, &in, true) == (me ? COLL_OK : COLL_TRUNCATE));
+    free(data);
+}
+
+START_TEST(in_place_more_than_goes_out_is_cut_and_said)
+{
+    sync_configure(true, NULL);
+    make_team(2);
+    as_ranks(2, exchange_unequal);
     free_team(2);
 }
 END_TEST
@@ -410,8 +510,10 @@ START_TEST(no_room_is_a_reason)
 END_TEST
 
 UNIT_MAIN(a_root_runs_ahead_until_it_would_overwrite, a_leaf_runs_ahead_until_it_would_overwrite,
-          a_root_stays_with_data_that_stay, a_post_of_long_ago_does_not_look_new,
-          streams_of_any_length_pass_each_other, who_is_late_wakes_who_sleeps,
+          a_root_of_many_small_blocks_runs_as_far_ahead, a_root_stays_with_data_that_stay,
+          a_post_of_long_ago_does_not_look_new, streams_of_any_length_pass_each_other,
+          in_place_a_piece_comes_in_where_one_has_gone_out,
+          in_place_more_than_goes_out_is_cut_and_said, who_is_late_wakes_who_sleeps,
           who_waits_for_a_stream_sleeps, all_is_freed_when_the_last_has_left,
           nothing_is_freed_before_the_last_has_left, one_that_cannot_keeps_all_from_it,
           no_room_is_a_reason)

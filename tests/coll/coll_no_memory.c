@@ -1,0 +1,176 @@
+/* The plugin gets no memory on one rank, while the program and the host do: all calls end on all
+ * ranks, with the right results. With the argument `datatype` there is no way but to end the job.
+ */
+#define _GNU_SOURCE
+#include "coll.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
+
+/* ---- who asks for memory ---- */
+
+static uintptr_t low, high; /* the plugin */
+static _Atomic bool starving;
+static _Atomic int refusals;
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *at, size_t size);
+
+static bool is_refused(void *caller)
+{
+    if (!starving || (uintptr_t)caller < low || (uintptr_t)caller >= high)
+        return false;
+    refusals++;
+    errno = ENOMEM;
+    return true;
+}
+
+void *malloc(size_t size)
+{
+    return is_refused(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return is_refused(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
+}
+
+void *reallocarray(void *at, size_t count, size_t size)
+{
+    return is_refused(__builtin_return_address(0)) ? NULL : __libc_realloc(at, count * size);
+}
+
+static int find_plugin(struct dl_phdr_info *library, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    if (!strstr(library->dlpi_name, "libmpiaccel.so"))
+        return 0;
+    low = high = library->dlpi_addr;
+    for (int i = 0; i < library->dlpi_phnum; i++) {
+        uintptr_t end = low + library->dlpi_phdr[i].p_vaddr + library->dlpi_phdr[i].p_memsz;
+        if (library->dlpi_phdr[i].p_type == PT_LOAD && end > high)
+            high = end;
+    }
+    return 1;
+}
+
+/* The last rank has nothing. */
+static void starve(bool now)
+{
+    starving = now && test_rank == test_size - 1;
+}
+
+/* ---- what must go on all the same ---- */
+
+static void use(MPI_Comm comm, int sum)
+{
+    for (int i = 0; i < 24; i++) {
+        int mine = test_rank + i, got = -1;
+        MPI_Barrier(comm);
+        MPI_Allreduce(&mine, &got, 1, MPI_INT, MPI_SUM, comm);
+        CHECK(got == sum, "%d, expected %d", got, sum);
+        sum += test_size;
+    }
+}
+
+static void communicators(void)
+{
+    enum { COMMS = 4 };
+    MPI_Comm comm[COMMS];
+    for (int i = 0; i < COMMS; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
+        starve(true);
+        use(comm[i], test_size * (test_size - 1) / 2);
+        starve(false);
+    }
+    for (int i = 0; i < COMMS; i++) {
+        use(comm[i], test_size * (test_size - 1) / 2);
+        MPI_Comm_free(&comm[i]);
+    }
+}
+
+/* One rank, and all others. */
+static void two_groups(void)
+{
+    MPI_Comm mine, inter;
+    bool last = test_rank == test_size - 1;
+    MPI_Comm_split(MPI_COMM_WORLD, last, test_rank, &mine);
+    MPI_Intercomm_create(mine, 0, MPI_COMM_WORLD, last ? 0 : test_size - 1, 12, &inter);
+    starve(true);
+    for (int i = 0; i < 24; i++) {
+        int give = test_rank + 1, got = -1, others = test_size * (test_size - 1) / 2;
+        MPI_Allreduce(&give, &got, 1, MPI_INT, MPI_SUM, inter);
+        CHECK(got == (last ? others : test_size), "%d", got);
+    }
+    starve(false);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&mine);
+}
+
+static void add(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    MPI_Aint lb, extent;
+    MPI_Type_get_extent(*type, &lb, &extent);
+    for (int i = 0; i < *count; i++)
+        *(int *)((char *)inout + i * extent) += *(int *)((char *)in + i * extent);
+}
+
+static void operations(void)
+{
+    enum { MANY = 50000 };
+    static int mine[2 * MANY], got[2 * MANY];
+    MPI_Datatype spaced;
+    MPI_Op op;
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spaced);
+    MPI_Type_commit(&spaced);
+    MPI_Op_create(add, 1, &op);
+    coll_warm(MPI_COMM_WORLD);
+    MPI_Bcast(mine, MANY, spaced, 0, MPI_COMM_WORLD); /* the datatype is known */
+    for (int n = 1; n <= MANY; n *= 10)
+        for (int i = 0; i < 2; i++) {
+            for (int k = 0; k < n; k++)
+                mine[2 * k] = test_rank + k;
+            memset(got, 0, sizeof got);
+            starve(true);
+            MPI_Allreduce(mine, got, n, i ? spaced : MPI_INT, op, MPI_COMM_WORLD);
+            starve(false);
+            int k = i ? 2 * (n - 1) : 2 * ((n - 1) / 2);
+            int value = (i ? n - 1 : (n - 1) / 2) * test_size + test_size * (test_size - 1) / 2;
+            CHECK(got[k] == value, "element %d: %d, expected %d", k, got[k], value);
+        }
+    MPI_Op_free(&op);
+    MPI_Type_free(&spaced);
+}
+
+/* Nobody can take part in a call of which it does not know the data. */
+static void datatype(void)
+{
+    static int data[100];
+    MPI_Datatype vector;
+    coll_warm(MPI_COMM_WORLD);
+    MPI_Type_vector(10, 3, 5, MPI_INT, &vector);
+    MPI_Type_commit(&vector);
+    starve(true);
+    MPI_Bcast(data, 1, vector, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    starve(false);
+    MPI_Type_free(&vector);
+}
+
+int main(int argc, char **argv)
+{
+    coll_begin(&argc, &argv);
+    dl_iterate_phdr(find_plugin, NULL);
+    if (argc > 1) {
+        datatype();
+        return test_end();
+    }
+    communicators();
+    two_groups();
+    operations();
+    CHECK(!high || test_rank < test_size - 1 || refusals > 10, "%d refusals", refusals);
+    return test_end();
+}
