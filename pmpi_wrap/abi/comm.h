@@ -5,8 +5,8 @@
  * never see one; complete at the first call after it that synchronises anyway, or at the latest
  * some calls later, so that no call waits that would not under the host (H15). Calls are
  * counted, and come in the same order on all ranks, so all begin and end it at the same call; but
- * not one of which the host refuses the arguments: it may be the call of one rank alone. Whether there is one at all
- * depends on what survey_comm() says, the same on all ranks.
+ * not one of which the host refuses the arguments: it may be the call of one rank alone. Whether
+ * there is one at all depends on what survey_comm() says, the same on all ranks.
  *
  * Between the groups of an intercommunicator the host's allgather tells each only what the other
  * one offers. So a second one follows where the first ends, in which each group answers; it ends in
