@@ -151,7 +151,7 @@ static const char *operand(struct work *w, uint32_t r, uint32_t in, size_t first
     return room;
 }
 
-/* `sum` is where the result goes, or a room of ours. Our own operand may lie there, so it is
+/* `out` is where the result goes, or a room of ours. Our own operand may lie there, so it is
  * written last; if it does not, what is fetched goes there at once. */
 static void combine_part(struct work *w, uint32_t in, size_t first, size_t at, char *out,
                          size_t bytes)

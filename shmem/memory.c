@@ -3,10 +3,10 @@
 
 #include "alloc/arena.h"
 #include "core/say.h"
+#include "core/sync.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 const struct shmem_host *shmem_host;
 
@@ -54,13 +54,17 @@ static inline bool ready(void)
     return LIKELY(symmetric.size) || open_now();
 }
 
+enum { TIME_TO_READ_NS = 100 * 1000 * 1000 };
+
 /* A launcher forgets what a rank has said just before it ends the job (Hydra): let it read first.
  * A child would end the job of its parent. */
 static COLD void stop_job(void)
 {
     if (node.forked || !shmem_host || !shmem_host->running())
         return;
-    nanosleep(&(struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
+    struct sync_wait wait = SYNC_WAIT;
+    for (uint64_t end = sync_now_ns() + TIME_TO_READ_NS; sync_now_ns() < end;)
+        sync_pause(&wait);
     shmem_host->stop_all(1);
 }
 
