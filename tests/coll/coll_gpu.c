@@ -1,5 +1,6 @@
-/* H7: one rank has loaded the runtime of a GPU. Then its communicators are the host's, on all
- * ranks, though between two groups only the other one hears of it at first.
+/* H7: one rank loads the runtime of a GPU, after communicators were made without one. From then on
+ * its new communicators are the host's, on all ranks, though between two groups only the other one
+ * hears of it at first.
  *
  *   coll_gpu RANK   which one */
 #include "inter.h"
@@ -17,7 +18,12 @@ static void load(const char *program)
 
 int main(int argc, char **argv)
 {
+    MPI_Comm before;
     coll_begin(&argc, &argv);
+    MPI_Comm_dup(MPI_COMM_WORLD, &before);
+    for (int i = 0; i < 4; i++)
+        MPI_Barrier(before);
+    MPI_Comm_free(&before);
     if (test_rank == atoi(argv[1]))
         load(argv[0]);
     for (int many = 1; many < test_size; many++) {
