@@ -109,28 +109,32 @@ void bsend_close(void)
 
 /* ---- sending ---- */
 
-/* How long a message is; 0: one that is the host's. */
-HOT_INLINE size_t length(const struct message *m)
+/* Most messages end here: they are short. So this is before the host sends a message, and all else,
+ * counting too, is after it, when the receiver has it already. */
+HOT_INLINE bool is_candidate(MPI_Count count, MPI_Datatype type)
 {
-    const struct typemap *map = typemap_of(m->type);
-    bool usual = map && map->simple && (uint64_t)m->count <= INT_MAX && m->from && m->rank >= 0 &&
-                 m->tag >= 0 && m->comm != constants.comm_null;
-    return usual ? map->size * (size_t)m->count : 0;
+    if (!kept_is_open)
+        return false;
+    const struct typemap *map = typemap_of(type);
+    size_t bytes = map && (uint64_t)count <= INT_MAX ? map->size * (size_t)count : 0;
+    return bytes >= BSEND_MIN && bytes <= BSEND_MAX && map->simple;
 }
 
-/* A place that holds the message; NULL: the host's, and counted. */
-HOT_INLINE struct kept *claim(enum call call, const struct message *m)
+/* A place that holds the message, which is a candidate; NULL: the host's. */
+static struct kept *claim(const struct message *m)
 {
-    struct kept *place = NULL;
-    bool ours = kept_is_open && !inside_host();
-    size_t bytes = ours ? length(m) : 0;
-    if (bytes >= BSEND_MIN && bytes <= BSEND_MAX)
-        place = kept_claim((struct kept_key){m->from, bytes, BITS(m->comm), m->rank});
-    if (!place)
-        deferred(call, ours            ? REASON_HOST_MESSAGE
-                       : inside_host() ? REASON_INSIDE
-                                       : REASON_NO_BUFFER);
-    return place;
+    if (inside_host() || !m->from || m->rank < 0 || m->tag < 0 || m->comm == constants.comm_null)
+        return NULL;
+    size_t bytes = typemap_of(m->type)->size * (size_t)m->count;
+    return kept_claim((struct kept_key){m->from, bytes, BITS(m->comm), m->rank});
+}
+
+static int left_to_host(enum call call, int result)
+{
+    deferred(call, inside_host()  ? REASON_INSIDE
+                   : kept_is_open ? REASON_HOST_MESSAGE
+                                  : REASON_NO_BUFFER);
+    return result;
 }
 
 static int send(enum call call, struct kept *place, const struct message *m)
@@ -149,16 +153,18 @@ static int send(enum call call, struct kept *place, const struct message *m)
 
 int bsend_message(enum call call, const struct message *m)
 {
-    struct kept *place = claim(call, m);
-    return place ? send(call, place, m)
-                 : host.Bsend(m->from, (int)m->count, m->type, m->rank, m->tag, m->comm);
+    struct kept *place = is_candidate(m->count, m->type) ? claim(m) : NULL;
+    if (place)
+        return send(call, place, m);
+    return left_to_host(call,
+                        host.Bsend(m->from, (int)m->count, m->type, m->rank, m->tag, m->comm));
 }
 
 int accel_Bsend(const void *from, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm)
 {
-    struct message m = {from, count, type, rank, tag, comm};
-    struct kept *place = claim(CALL_Bsend, &m);
-    return place ? send(CALL_Bsend, place, &m) : host.Bsend(from, count, type, rank, tag, comm);
+    if (UNLIKELY(is_candidate(count, type)))
+        return bsend_message(CALL_Bsend, &(struct message){from, count, type, rank, tag, comm});
+    return left_to_host(CALL_Bsend, host.Bsend(from, count, type, rank, tag, comm));
 }
 
 /* The message has left, so to speak: what the program waits for is complete. */
@@ -172,9 +178,10 @@ int accel_Ibsend(const void *from, int count, MPI_Datatype type, int rank, int t
                  MPI_Request *request)
 {
     struct message m = {request ? from : NULL, count, type, rank, tag, comm};
-    struct kept *place = claim(CALL_Ibsend, &m);
-    return place ? isend(CALL_Ibsend, place, &m, request)
-                 : host.Ibsend(from, count, type, rank, tag, comm, request);
+    struct kept *place = is_candidate(count, type) ? claim(&m) : NULL;
+    if (place)
+        return isend(CALL_Ibsend, place, &m, request);
+    return left_to_host(CALL_Ibsend, host.Ibsend(from, count, type, rank, tag, comm, request));
 }
 
 /* ---- large counts ---- */
@@ -195,16 +202,19 @@ int accel_Bsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank
                   MPI_Comm comm)
 {
     struct message m = {from, count, type, rank, tag, comm};
-    struct kept *place = claim(CALL_Bsend_c, &m);
-    return place ? send(CALL_Bsend_c, place, &m) : host.Bsend_c(from, count, type, rank, tag, comm);
+    struct kept *place = is_candidate(count, type) ? claim(&m) : NULL;
+    if (place)
+        return send(CALL_Bsend_c, place, &m);
+    return left_to_host(CALL_Bsend_c, host.Bsend_c(from, count, type, rank, tag, comm));
 }
 
 int accel_Ibsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank, int tag,
                    MPI_Comm comm, MPI_Request *request)
 {
     struct message m = {request ? from : NULL, count, type, rank, tag, comm};
-    struct kept *place = claim(CALL_Ibsend_c, &m);
-    return place ? isend(CALL_Ibsend_c, place, &m, request)
-                 : host.Ibsend_c(from, count, type, rank, tag, comm, request);
+    struct kept *place = is_candidate(count, type) ? claim(&m) : NULL;
+    if (place)
+        return isend(CALL_Ibsend_c, place, &m, request);
+    return left_to_host(CALL_Ibsend_c, host.Ibsend_c(from, count, type, rank, tag, comm, request));
 }
 #endif
