@@ -224,7 +224,7 @@ static unsigned levels(unsigned n)
  * in which the last one ended. */
 static struct cost cost_of(enum what it, unsigned n)
 {
-    const unsigned ahead = TEAM_POSTS - DONE_LAG;
+    const unsigned ahead = TEAM_POSTS - POST_LAG;
     bool flat = n <= TREE_FLAT;
     switch (it) {
     case BARRIER:

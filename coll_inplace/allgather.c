@@ -22,9 +22,9 @@ static enum coll_error run_rounds(struct team *t, struct buffer mine, const stru
         uint32_t op = team_begin_piece(t);
         for (uint32_t i = 0; i < count; i++)
             if (parts[i].rank == t->rank && at < parts[i].bytes) {
-                team_await_room(t);
+                team_await_cell(t);
                 size_t piece = min_size(PIECE, parts[i].bytes - at);
-                buffer_read(cell_of(t->mine, op), mine, at, piece);
+                buffer_read(piece_of(t->mine, op), mine, at, piece);
                 team_post(t, op, POST_CELL, piece);
             }
         for (uint32_t i = 0; i < count; i++) {
@@ -32,9 +32,9 @@ static enum coll_error run_rounds(struct team *t, struct buffer mine, const stru
             if (r == t->rank || at >= parts[i].bytes)
                 continue;
             const struct post *post = team_hear(t, r, op);
-            error |= coll_take(block_of(all, r), at, cell_of(t->row[r], op), post_bytes(post));
+            error |= coll_take(block_of(all, r), at, piece_of(t->row[r], op), post_bytes(post));
         }
-        team_end(t);
+        team_done(t, t->op);
     }
     return error;
 }

@@ -87,8 +87,8 @@ static void send_pieces(struct team *t, struct buffer data, size_t bytes)
     for (size_t at = 0; at < bytes; at += PIECE) {
         uint32_t op = team_begin_piece(t);
         size_t piece = min_size(PIECE, bytes - at);
-        team_await_room(t);
-        buffer_read(cell_of(t->mine, op), data, at, piece);
+        team_await_cell(t);
+        buffer_read(piece_of(t->mine, op), data, at, piece);
         team_post(t, op, POST_CELL, piece);
         team_end(t);
     }
@@ -100,8 +100,8 @@ static enum coll_error take_pieces(struct team *t, struct buffer data, size_t by
     for (size_t at = 0; at < bytes; at += PIECE) {
         uint32_t op = team_begin_piece(t);
         const struct post *post = team_hear(t, root, op);
-        error |= coll_take(data, at, cell_of(t->row[root], op), post_bytes(post));
-        team_end(t);
+        error |= coll_take(data, at, piece_of(t->row[root], op), post_bytes(post));
+        team_done(t, t->op);
     }
     return error;
 }

@@ -3,9 +3,9 @@
  *
  *   allreduce from the heap    1 KiB: copied into cells 590, left where it lies 350
  *                              8 KiB:                  1700,                    420
- *   allreduce from malloc      8 KiB: copied into cells 1510, fetched by the kernel 1650
- *   allgather from malloc      8 KiB:                   1700,                       1510
- *   bcast from malloc        128 KiB: in pieces 11900, fetched 5350 (a system call costs 700)
+ *   allreduce from malloc      8 KiB: copied into cells 1480, fetched by the kernel 1650
+ *   allgather from malloc      8 KiB:                   1550,                       1500
+ *   bcast from malloc        128 KiB: in pieces 8900, fetched 5350 (a system call costs 700)
  *   gather from malloc         1 MiB: copied by the root 174000, by both 86000
  *                            128 KiB:                    8600,          10300
  *   gather from the heap       1 MiB:                  153000,          72000

@@ -23,7 +23,7 @@ void inter_pass(struct team *t)
 void inter_barrier(struct team *t)
 {
     uint32_t op = team_begin(t);
-    team_await_room(t);
+    team_await_post(t);
     team_post(t, op, POST_HERE, 0);
     for (uint32_t r = 0; r < t->size; r++)
         team_hear(t, r, op);
@@ -231,7 +231,7 @@ static enum post_kind post_parcels(struct team *t, uint32_t op, const struct blo
         largest = some > largest ? some : largest;
     }
     enum post_kind kind = choose(t, all, bytes, stay);
-    team_await_room(t);
+    team_await_cell(t);
     char *held = hold(t, op, kind, bytes, largest, stay), *table = table_of(t->mine, op, t->size);
     char *to = held ? held : behind_table(t->mine, op, t->size, kind);
     uint32_t stream = stream_start(t);
@@ -481,7 +481,7 @@ static enum coll_error combine_long(struct work *w, struct buffer from, size_t b
         place = (place_t)(block - node.base) << 1;
     }
     binds = place && !block;
-    team_await_room(t);
+    team_await_post(t);
     memcpy(post_of(t->mine, w->op)->data, &place, sizeof place);
     team_post(t, w->op, POST_PLACE, bytes);
     for (uint32_t r = 0; r < t->size; r++)

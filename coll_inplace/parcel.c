@@ -85,7 +85,7 @@ static enum post_kind post_table(struct team *t, uint32_t op, const struct block
                                  size_t bytes, enum stay stay)
 {
     enum post_kind kind = choose(t, all, bytes, stay);
-    team_await_room(t);
+    team_await_cell(t);
     char *table = table_of(t, t->rank, op), *behind = behind_table(t, t->rank, op, kind);
     uint32_t stream = stream_start(t);
     size_t at = 0;
@@ -116,7 +116,7 @@ static bool post_held(struct team *t, uint32_t op, const struct blocks *all, str
     if (sizes.largest > CHOOSE_EAGER || sizes.bytes + table_in_cell(t) <= TEAM_CELL ||
         bytes > CHOOSE_HOLD)
         return false;
-    team_await_room(t);
+    team_await_cell(t);
     char *block = team_hold(t, op, bytes), *table = table_of(t, t->rank, op);
     if (!block)
         return false;
@@ -142,9 +142,9 @@ static enum post_kind post_equal(struct team *t, uint32_t op, const struct block
     enum post_kind kind = sizes.bytes <= POST_ROOM ? POST_HERE : POST_CELL;
     if (sizes.bytes > TEAM_CELL || (kind == POST_CELL && team_stays(t, whole, sizes.bytes, stay)))
         return team_post_data(t, op, whole, stay, stream_start(t));
-    team_await_room(t);
+    team_await_cell(t);
     size_t before = t->rank * sizes.largest;
-    char *to = kind == POST_HERE ? post_of(t->mine, op)->data : cell_of(t->mine, op);
+    char *to = kind == POST_HERE ? post_of(t->mine, op)->data : cell_for(t->mine, op, sizes.bytes);
     buffer_read(to, whole, 0, before);
     buffer_read(to + before, whole, before + sizes.largest, sizes.bytes - before);
     team_post(t, op, kind, sizes.bytes);

@@ -128,8 +128,8 @@ static uint32_t combine_up(struct team *t, const struct reducer *red, struct buf
 {
     uint32_t op = team_begin(t);
     bool few = bytes <= POST_ROOM;
-    team_await_room(t);
-    char *sum = few ? post_of(t->mine, op)->data : cell_of(t->mine, op);
+    team_await_cell(t);
+    char *sum = few ? post_of(t->mine, op)->data : cell_for(t->mine, op, bytes);
     reducer_read(red, sum, from, 0, bytes);
     bool all = reducer_is_exact(red) ? combine_children(t, red, op, sum, bytes)
                                      : combine_ranges(t, red, op, sum, bytes);

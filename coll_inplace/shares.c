@@ -68,7 +68,7 @@ static void exchange_facts(struct work *w)
         .to = receives(w, t->rank) ? team_place(t, w->to, bytes) : 0,
     };
     uint32_t op = team_begin(t);
-    team_await_room(t);
+    team_await_post(t);
     memcpy(post_of(t->mine, op)->data, &mine, sizeof mine);
     team_post(t, op, POST_HERE, sizeof mine);
     for (uint32_t r = 0; r < t->size; r++) {
@@ -117,8 +117,8 @@ static void post_operands(struct work *w, uint32_t op, size_t step)
     struct team *t = w->t;
     if (w->facts[t->rank].from)
         return;
-    team_await_room(t);
-    char *cell = cell_of(t->mine, op);
+    team_await_cell(t);
+    char *cell = piece_of(t->mine, op);
     uint32_t chunks = w->whom == FOR_EACH ? 1 : t->size;
     for (uint32_t r = 0; r < chunks; r++)
         if (r != t->rank || w->whom == FOR_EACH)
@@ -143,7 +143,7 @@ static const char *operand(struct work *w, uint32_t r, uint32_t in, size_t first
     if (r == t->rank)
         return w->from.at + first + at;
     if (!place)
-        return cell_of(t->row[r], in) + in_cell(w, t->rank) + at;
+        return piece_of(t->row[r], in) + in_cell(w, t->rank) + at;
     if (place_shared(place))
         return place_shared(place) + first + at;
     if (!place_read(t, r, place, first + at, room, bytes))
@@ -202,7 +202,7 @@ static void combine_chunk(struct work *w, uint32_t in, uint32_t out, size_t step
     bool straight = ours && !w->to.map->without_holes;
     for (size_t at = 0; at < bytes && w->count; at += w->part) {
         size_t part = min_size(w->part, bytes - at);
-        char *cell = w->copies_out ? cell_of(t->mine, out) + at : NULL;
+        char *cell = w->copies_out ? piece_of(t->mine, out) + at : NULL;
         char *sum = straight && !w->around ? w->to.at + to + at : cell ? cell : room_for(w, 0);
         combine_part(w, in, first, at, sum, part);
         if (ours && !straight)
@@ -226,7 +226,7 @@ static void take_results(const struct work *w, uint32_t out, size_t step)
         if (r == t->rank || !bytes)
             continue;
         team_hear(t, r, out);
-        reducer_write(w->red, w->to, chunk_first(w, r, step), cell_of(t->row[r], out), bytes);
+        reducer_write(w->red, w->to, chunk_first(w, r, step), piece_of(t->row[r], out), bytes);
     }
 }
 
@@ -256,7 +256,7 @@ static enum coll_error run(struct work *w)
             if (step)
                 take_results(w, results, step - 1);
             team_done(t, w->copies_in ? in - 1 : begun);
-            team_await_room(t);
+            team_await_cell(t);
         }
         if (w->copies_in)
             await_operands(w, in);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const size_t cells_size =
-    TEAM_POSTS * (size_t)TEAM_CELL + STREAM_CELLS * (size_t)STREAM_CELL;
+    TEAM_CELLS * (size_t)CELL_ROOM + STREAM_CELLS * (size_t)STREAM_CELL;
 
 /* ---- making ---- */
 
@@ -57,6 +57,7 @@ static struct team *make(uint32_t size, uint32_t rank, bool ordered)
     if (team) {
         team->size = size;
         team->rank = rank;
+        team->lag = POST_LAG;
         team->order = ordered ? (struct order *)&team->row[size] : NULL;
     }
     return team;
@@ -331,7 +332,7 @@ enum post_kind team_post_data(struct team *t, uint32_t op, struct buffer from, e
                           : bytes <= TEAM_CELL ? POST_CELL
                                                : POST_PIECES;
     place_t place = kind == POST_HERE ? 0 : place_for(t, from, bytes, stay);
-    team_await_room(t);
+    team_await_cell(t);
     struct post *post = post_of(t->mine, op);
     if (place) {
         kind = POST_PLACE;
@@ -339,7 +340,7 @@ enum post_kind team_post_data(struct team *t, uint32_t op, struct buffer from, e
     } else if (kind == POST_PIECES) {
         memcpy(post->data, &start, sizeof start);
     } else {
-        buffer_read(kind == POST_HERE ? post->data : cell_of(t->mine, op), from, 0, bytes);
+        buffer_read(kind == POST_HERE ? post->data : cell_for(t->mine, op, bytes), from, 0, bytes);
     }
     team_post(t, op, kind, bytes);
     return kind;

@@ -1,19 +1,19 @@
 /* A team: the ranks of a communicator, all on this node, and what they share for its collectives.
  *
- * Every rank has a row, in its own slice of the node's file: 16 posts of one line each, a cell of
- * memory for each post, and counters. Only its owner writes to a row, but for `consumed` and what
- * joint.h says.
+ * Every rank has a row, in its own slice of the node's file: 64 posts of one line each, 16 cells of
+ * memory, and counters. Only its owner writes to a row, but for `consumed` and what joint.h says.
  *
  * Operations are numbered; all ranks make the same ones in the same order, so the numbers agree. In
- * operation k a rank that has something to tell writes it into its post number k mod 16, the data
- * into the post itself if they are few, into the cell if they are some, or says where they lie, and
- * then publishes k there: a release. Who needs it waits until the post says k: an acquire. The
- * flag and few data are one line, so they take one flight.
+ * operation k a rank that has something to tell writes it into its post number k mod 64, the data
+ * into the post itself if they are few, into cell k mod 16 if they are some, or says where they
+ * lie, and then publishes k in the post: a release. Who needs it waits until the post says k: an
+ * acquire. The flag and few data are one line, so they take one flight.
  *
  * Nobody waits for its readers (H15): `done` of each row says up to which operation its owner has
  * read what it wanted, and a post or cell is written again only when all have done the operation
- * that it was last used for. `done` is published every fourth operation, so a rank may run some
- * twelve operations ahead of the slowest one. Seeing a post k of a rank also says that this rank
+ * that it was last used for. `done` is published every eighth operation, and every fourth while
+ * cells are read, so a rank may run some 56 operations ahead of the slowest one, or twelve with
+ * cells. Seeing a post k of a rank also says that this rank
  * has done all before k; a team whose collectives synchronise never has to look at `done`.
  *
  * Data that stay where they are (a post that names a place, in the shared heap or in memory that
@@ -43,14 +43,21 @@
 
 enum {
     TEAM_RANKS_MAX = 512, /* a word of 16 bytes for each of them fits into a cell */
-    TEAM_POSTS = 16,
-    TEAM_CELL = 8192,
+    TEAM_POSTS = 64,
+    TEAM_CELLS = 16,
+    TEAM_CELL = 8192, /* the most that a cell is used for */
+    CELL_ROOM = 2 * TEAM_CELL,
+    CELL_FEW = TEAM_CELL / 4,
     PIECE_CELLS = 4,
     PIECE = PIECE_CELLS * TEAM_CELL,
-    DONE_LAG = TEAM_POSTS / 4, /* operations after which `done` is published at the latest */
+    POST_LAG = TEAM_POSTS / 8, /* operations after which `done` is published at the latest, */
+    CELL_LAG = TEAM_CELLS / 4, /* and after these if cells were read */
     STREAM_CELLS = 4,
     STREAM_CELL = 32768,
 };
+_Static_assert(POST_LAG + 2 * PIECE_CELLS <= TEAM_CELLS,
+               "who waits for a piece's cells waits for what has been published by then");
+_Static_assert(PIECE_CELLS *CELL_ROOM == 2 * PIECE, "see piece_of()");
 
 enum post_kind {
     POST_HERE,  /* the data are in the post */
@@ -101,6 +108,7 @@ struct team {
     bool reaches;        /* all can read each other's private memory */
     uint32_t op;         /* the last one begun */
     uint32_t published;  /* what our `done` says */
+    uint32_t lag;        /* so far it may be behind */
     uint32_t all_done;   /* up to here, as far as we know */
     struct barrier barrier;
     struct team_common *common;
@@ -171,11 +179,17 @@ static inline void team_all_did(struct team *t, uint32_t op)
 
 void team_await_all(struct team *team, uint32_t op);
 
-/* Until the posts and cells up to the last number begun may be written. */
-static inline void team_await_room(struct team *t)
+/* Until the post of the last number begun may be written; and the cells up to it. */
+static inline void team_await_post(struct team *t)
 {
     if (UNLIKELY(!sync_reached(t->all_done, t->op - TEAM_POSTS)))
         team_await_all(t, t->op - TEAM_POSTS);
+}
+
+static inline void team_await_cell(struct team *t)
+{
+    if (UNLIKELY(!sync_reached(t->all_done, t->op - TEAM_CELLS)))
+        team_await_all(t, t->op - TEAM_CELLS);
 }
 
 static inline struct post *post_of(struct row *row, uint32_t op)
@@ -183,14 +197,29 @@ static inline struct post *post_of(struct row *row, uint32_t op)
     return &row->post[op % TEAM_POSTS];
 }
 
+/* Where the cell of an operation begins: pieces run on from one into the next. */
 static inline char *cell_of(struct row *row, uint32_t op)
 {
-    return (char *)row + row->cells + op % TEAM_POSTS * (size_t)TEAM_CELL;
+    return (char *)row + row->cells + op % TEAM_CELLS * (size_t)CELL_ROOM;
+}
+
+/* Where in it `bytes` bytes are. More than a few go to another place each time round, until the
+ * room of all cells is used up: written once in 256 KiB, a line goes to a peer and comes back in
+ * half the time (HACKING.md has the figures). */
+static inline char *cell_for(struct row *row, uint32_t op, size_t bytes)
+{
+    uint32_t place = bytes > TEAM_CELL / 2 ? TEAM_CELL : TEAM_CELL / 2;
+    return cell_of(row, op) + (bytes > CELL_FEW ? op / TEAM_CELLS * place % CELL_ROOM : 0);
+}
+
+static inline char *piece_of(struct row *row, uint32_t op)
+{
+    return cell_of(row, op) + op / TEAM_CELLS % 2 * PIECE;
 }
 
 static inline char *stream_cell(struct row *row, uint32_t piece)
 {
-    return (char *)row + row->cells + TEAM_POSTS * (size_t)TEAM_CELL +
+    return (char *)row + row->cells + TEAM_CELLS * (size_t)CELL_ROOM +
            piece % STREAM_CELLS * (size_t)STREAM_CELL;
 }
 
@@ -204,15 +233,7 @@ static inline void team_post(struct team *t, uint32_t op, enum post_kind kind, s
     prefetch_to_write(next);
     prefetch_to_write(next + PREFETCH_LINE);
     if (kind == POST_CELL)
-        prefetch_block_to_write(cell_of(t->mine, op + 1), bytes);
-}
-
-/* A rank's post. Its content may be read until we publish that we are done. */
-static inline const struct post *team_hear(struct team *t, uint32_t rank, uint32_t op)
-{
-    struct post *post = post_of(t->row[rank], op);
-    sync_await(&post->op, op);
-    return post;
+        prefetch_block_to_write(cell_for(t->mine, op + 1, bytes), bytes);
 }
 
 static inline enum post_kind post_kind(const struct post *post)
@@ -225,6 +246,14 @@ static inline size_t post_bytes(const struct post *post)
     return post->what >> 2;
 }
 
+/* A rank's post. Its content may be read until we publish that we are done. */
+static inline const struct post *team_hear(struct team *t, uint32_t rank, uint32_t op)
+{
+    struct post *post = post_of(t->row[rank], op);
+    sync_await(&post->op, op);
+    return post;
+}
+
 /* The same of a rank that may run ahead of us: if the post was there, the next one may be too. (Of
  * one that may not, fetching the next cell would only take it from who is about to write it.) */
 static inline const struct post *team_hear_stream(struct team *t, uint32_t rank, uint32_t op)
@@ -235,10 +264,13 @@ static inline const struct post *team_hear_stream(struct team *t, uint32_t rank,
         __builtin_prefetch(next);
         __builtin_prefetch(next + PREFETCH_LINE);
         if (post_kind(post) == POST_CELL)
-            prefetch_block_to_read(cell_of(t->row[rank], op + 1), post_bytes(post));
+            prefetch_block_to_read(cell_for(t->row[rank], op + 1, post_bytes(post)),
+                                   post_bytes(post));
     } else {
         sync_await_slowly(&post->op, op);
     }
+    if (post_kind(post) == POST_CELL)
+        t->lag = CELL_LAG;
     return post;
 }
 
@@ -252,12 +284,13 @@ static inline void team_done(struct team *t, uint32_t op)
     if (UNLIKELY((op ^ t->published) >= TEAM_FAR))
         team_keep_near(t, op);
     t->published = op;
+    t->lag = POST_LAG;
     sync_publish(&t->mine->done, op);
 }
 
 static inline void team_end(struct team *t)
 {
-    if (t->op - t->published >= DONE_LAG)
+    if (t->op - t->published >= t->lag)
         team_done(t, t->op);
 }
 
@@ -293,7 +326,7 @@ bool place_write(const struct team *team, uint32_t owner, place_t place, size_t 
 /* Post a few bytes, in the post. */
 HOT_INLINE void team_post_few(struct team *t, uint32_t op, const void *from, size_t bytes)
 {
-    team_await_room(t);
+    team_await_post(t);
     copy_bytes(post_of(t->mine, op)->data, from, bytes);
     team_post(t, op, POST_HERE, bytes);
 }
@@ -328,7 +361,8 @@ static inline place_t post_place(const struct post *post)
 static inline const char *post_data(struct team *t, uint32_t rank, uint32_t op,
                                     const struct post *post)
 {
-    return LIKELY(post_kind(post) == POST_HERE) ? post->data : cell_of(t->row[rank], op);
+    return LIKELY(post_kind(post) == POST_HERE) ? post->data
+                                                : cell_for(t->row[rank], op, post_bytes(post));
 }
 
 #endif

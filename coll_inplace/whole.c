@@ -31,7 +31,7 @@ enum coll_error whole_combine(struct team *t, const struct reducer *red, struct 
     place_t place = block ? (place_t)(block - node.base) << 1 : 0;
     if (block)
         reducer_read(red, block, from, 0, bytes);
-    team_await_room(t);
+    team_await_post(t);
     memcpy(post_of(t->mine, op)->data, &place, sizeof place);
     team_post(t, op, POST_PLACE, bytes);
     bool all = true;

@@ -11,7 +11,7 @@
 #define RANKS 3
 #endif
 #define POSTS 2    /* TEAM_POSTS */
-#define LAG 2      /* DONE_LAG */
+#define LAG 2      /* POST_LAG */
 #define NUMBERS 32 /* 2^32 */
 #define FAR 4      /* TEAM_FAR */
 

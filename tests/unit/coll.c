@@ -275,8 +275,8 @@ END_TEST
 static unsigned followed_by;
 static _Atomic uint64_t told; /* the rounds of which all broadcasts are posted */
 
-/* A rank is the root of as many broadcasts as it has posts, which another one does not hear yet;
- * what it posts next must wait. */
+/* A rank is the root of as many broadcasts as it has posts or cells, which another one does not
+ * hear yet; what it posts next must wait. */
 static void hear_late(unsigned me)
 {
     struct team *t = team_of[me];
@@ -296,7 +296,7 @@ static void hear_late(unsigned me)
             sleep_us(100);
         if (me == late)
             sleep_us(2000);
-        for (int i = 0; i < TEAM_POSTS; i++) {
+        for (int i = 0; i < (bytes > POST_ROOM ? TEAM_CELLS : TEAM_POSTS); i++) {
             memset(data, me == root ? i : 99, bytes);
             EXPECT(coll_bcast(t, buffer(data, BYTES, bytes), root) == COLL_OK);
             EXPECT(data[0] == i && data[bytes - 1] == i, "broadcast %d, then %u: %d", i,

@@ -378,8 +378,8 @@ END_TEST
 static unsigned followed_by;
 static _Atomic uint64_t told; /* the rounds of which all broadcasts are posted */
 
-/* A rank is the root of as many broadcasts as it has posts, which one of the other group does not
- * hear yet; what it posts next must wait. */
+/* A rank is the root of as many broadcasts as it has posts or cells, which one of the other group
+ * does not hear yet; what it posts next must wait. */
 static void hear_late(unsigned me)
 {
     struct team *t = team_of[me];
@@ -400,7 +400,7 @@ static void hear_late(unsigned me)
             sleep_us(100);
         if (me == late)
             sleep_us(2000);
-        for (int i = 0; i < TEAM_POSTS; i++) {
+        for (int i = 0; i < (bytes > POST_ROOM ? TEAM_CELLS : TEAM_POSTS); i++) {
             struct play as_root = {.t = t, .me = me};
             uint32_t name;
             if (!takes_part(&as_root, root, &name))
@@ -517,7 +517,7 @@ static _Atomic unsigned ahead;
 /* Small blocks for many are copied into a block of memory, and that is kept. */
 static void scatter_ahead(unsigned me)
 {
-    enum { SEEN = DONE_LAG, LIMIT = SEEN + TEAM_POSTS };
+    enum { SEEN = POST_LAG, LIMIT = SEEN + TEAM_CELLS };
     char *data = malloc(2 * CHOOSE_EAGER), *mine = malloc(CHOOSE_EAGER);
     struct blocks all = {.at = data, .map = BYTES, .count = CHOOSE_EAGER};
     for (int i = 1; i <= LIMIT + 40; i++) {

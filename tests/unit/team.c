@@ -71,9 +71,10 @@ static void be_slow(struct team *t, unsigned first, unsigned last)
 /* Rank 0 tells, rank 1 hears it late, rank 2 is with rank 0. */
 static void run_ahead(unsigned me)
 {
-    unsigned all = seen_at_first + 40;
+    unsigned all = seen_at_first + 2 * TEAM_POSTS;
     if (me == 1) {
-        unsigned limit = seen_at_first / DONE_LAG * DONE_LAG + TEAM_POSTS;
+        unsigned lag = bytes > POST_ROOM ? CELL_LAG : POST_LAG;
+        unsigned limit = seen_at_first / lag * lag + (bytes > POST_ROOM ? TEAM_CELLS : TEAM_POSTS);
         be_slow(team_of[1], 1, seen_at_first);
         while (ahead < limit)
             sleep_us(100);
@@ -118,7 +119,7 @@ END_TEST
 /* Small blocks for many are copied into a block of memory, and that is kept. */
 static void scatter_ahead(unsigned me)
 {
-    enum { SEEN = DONE_LAG, LIMIT = SEEN + TEAM_POSTS };
+    enum { SEEN = POST_LAG, LIMIT = SEEN + TEAM_CELLS };
     char *data = malloc(3 * CHOOSE_EAGER), *mine = malloc(CHOOSE_EAGER);
     struct blocks all = {.at = data, .map = BYTES, .count = CHOOSE_EAGER};
     for (int i = 1; i <= LIMIT + 40; i++) {
@@ -202,7 +203,7 @@ static void change_roles(unsigned me)
 static void let_rank_0_be_root(unsigned me)
 {
     uint32_t word = me;
-    for (int i = 0; i < DONE_LAG; i++)
+    for (int i = 0; i < POST_LAG; i++)
         coll_bcast(team_of[me], buffer(&word, I32, 1), 0);
 }
 
