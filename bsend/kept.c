@@ -63,10 +63,16 @@ static bool make_copy(struct kept *p)
     return true;
 }
 
+/* Asks the host without the lock: it may call the program back. */
 static bool has_landed(struct kept *p)
 {
-    if (p->state == KEPT_FLYING && has_been_sent(&p->request))
-        p->state = KEPT_IDLE;
+    if (p->state == KEPT_FLYING) {
+        p->state = KEPT_BUSY;
+        unlock();
+        bool sent = has_been_sent(&p->request);
+        lock();
+        p->state = sent ? KEPT_IDLE : KEPT_FLYING;
+    }
     return p->state == KEPT_IDLE;
 }
 

@@ -28,8 +28,9 @@
  * Two messages of one pair are both sends of the host's on one communicator, begun in the order of
  * the program: matching, probing and non-overtaking are the host's (H30).
  *
- * Threads: a lock around the places' states; none is held while a message is compared, copied or
- * handed to the host, nor in a wait. A place that a thread works on is BUSY, and others pass it by.
+ * Threads: a lock around the places' states; none is held while a message is compared or copied, in
+ * a call of the host, nor in a wait. A place that a thread works on is BUSY, and others pass it by.
+ * So a function of the program that the host calls back may do all that is done here.
  */
 #ifndef MPIACCEL_KEPT_H
 #define MPIACCEL_KEPT_H
@@ -57,7 +58,7 @@ struct kept {
     uintptr_t request;
 };
 
-/* Has the host sent it? Must not wait, may change the request, and is called with the lock held. */
+/* Has the host sent it? Must not wait, and may change the request. */
 typedef bool kept_sent_fn(uintptr_t *request);
 
 /* The program has attached a buffer with room for one message of `room` bytes, or more that are

@@ -13,14 +13,11 @@
 
 /* ---- the buffer ---- */
 
-/* Not while somebody else's lock is held: the host may call the program back. */
 static bool has_been_sent(uintptr_t *bits)
 {
     MPI_Request request = HANDLE_OF(MPI_Request, *bits);
     int done;
-    enter_host();
     int result = host.Test(&request, &done, MPI_STATUS_IGNORE);
-    leave_host();
     *bits = BITS(request);
     return done || result != MPI_SUCCESS;
 }
@@ -35,7 +32,6 @@ static bool is_plain(const void *buffer)
 static enum reason judge_buffer(const void *buffer)
 {
     return !config.bsend          ? REASON_OFF
-           : inside_host()        ? REASON_INSIDE
            : !node.header         ? node.why_not
            : gpu_runtime_loaded() ? REASON_GPU
            : !is_plain(buffer)    ? REASON_HOST_BUFFERS
@@ -64,14 +60,14 @@ int accel_Buffer_attach(void *buffer, int size)
 /* The program may take its buffer back: all is delivered. */
 static void detaching(void)
 {
-    if (kept_is_open && !inside_host())
+    if (kept_is_open)
         kept_drain(0);
 }
 
 static int detached(enum call call, int result)
 {
-    if (!kept_is_open || inside_host()) {
-        deferred(call, inside_host() ? REASON_INSIDE : REASON_NO_BUFFER);
+    if (!kept_is_open) {
+        deferred(call, REASON_NO_BUFFER);
         return result;
     }
     if (result == MPI_SUCCESS)
@@ -123,7 +119,7 @@ HOT_INLINE bool is_candidate(MPI_Count count, MPI_Datatype type)
 /* A place that holds the message, which is a candidate; NULL: the host's. */
 static struct kept *claim(const struct message *m)
 {
-    if (inside_host() || !m->from || m->rank < 0 || m->tag < 0 || m->comm == constants.comm_null)
+    if (!m->from || m->rank < 0 || m->tag < 0 || m->comm == constants.comm_null)
         return NULL;
     size_t bytes = typemap_of(m->type)->size * (size_t)m->count;
     return kept_claim((struct kept_key){m->from, bytes, BITS(m->comm), m->rank});
@@ -131,9 +127,7 @@ static struct kept *claim(const struct message *m)
 
 static int left_to_host(enum call call, int result)
 {
-    deferred(call, inside_host()  ? REASON_INSIDE
-                   : kept_is_open ? REASON_HOST_MESSAGE
-                                  : REASON_NO_BUFFER);
+    deferred(call, kept_is_open ? REASON_HOST_MESSAGE : REASON_NO_BUFFER);
     return result;
 }
 
