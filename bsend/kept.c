@@ -159,21 +159,20 @@ void kept_open(size_t room, kept_sent_fn *sent)
     unlock();
 }
 
-static bool all_landed(uintptr_t comm)
+static bool all_landed(void)
 {
     bool all = true;
     lock();
     for (struct kept *p = places; p < places + PLACES; p++)
-        if (!comm || p->key.comm == comm)
-            all &= has_landed(p);
+        all &= has_landed(p);
     unlock();
     return all;
 }
 
-void kept_drain(uintptr_t comm)
+void kept_drain(void)
 {
     struct sync_wait wait = SYNC_WAIT;
-    while (!all_landed(comm))
+    while (!all_landed())
         sync_pause(&wait);
 }
 

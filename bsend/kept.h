@@ -74,9 +74,8 @@ struct kept *kept_claim(struct kept_key key);
 void kept_flies(struct kept *place, uintptr_t request);
 void kept_drop(struct kept *place);
 
-/* Until all that was sent on a communicator, or, if 0, on any has left, with progress of the host.
- */
-void kept_drain(uintptr_t comm);
+/* Until all that was sent has left, with progress of the host. */
+void kept_drain(void);
 
 /* The communicator is being freed: its handle may come back for another. */
 void kept_forget(uintptr_t comm);

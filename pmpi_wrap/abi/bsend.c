@@ -61,7 +61,7 @@ int accel_Buffer_attach(void *buffer, int size)
 static void detaching(void)
 {
     if (kept_is_open)
-        kept_drain(0);
+        kept_drain();
 }
 
 static int detached(enum call call, int result)
@@ -90,17 +90,11 @@ void bsend_forget(const MPI_Comm *comm)
         persistent_forget(*comm);
 }
 
-void bsend_drain(const MPI_Comm *comm)
-{
-    if (kept_is_open && comm && *comm != MPI_COMM_NULL)
-        kept_drain(BITS(*comm));
-    bsend_forget(comm);
-}
-
 void bsend_close(void)
 {
     detaching();
     kept_close();
+    config.bsend = false;
 }
 
 /* ---- sending ---- */

@@ -315,7 +315,7 @@ int accel_Comm_free(MPI_Comm *comm)
 /* The host waits for what is under way, also for us to ask whether it has ended. */
 int accel_Comm_disconnect(MPI_Comm *comm)
 {
-    bsend_drain(comm);
+    bsend_forget(comm);
     struct communicator *c = removed(comm);
     if (c && c->exchanging) {
         forget_exchange(c);

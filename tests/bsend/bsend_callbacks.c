@@ -1,6 +1,6 @@
 /* Buffered sends in the function that is called when a window goes: what a persistent request sends
- * there arrives; when the request has been freed and the buffer been detached there, nothing is left
- * of either. */
+ * there arrives; when the request has been freed and the buffer been detached there, nothing is
+ * left of either. */
 #include "bsend.h"
 
 enum { REQUESTS = 8 };
