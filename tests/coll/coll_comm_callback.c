@@ -1,5 +1,6 @@
-/* A communicator that hangs on a window as an attribute, and is freed by the function that is called
- * when the window goes. Nothing of it is left when its handle comes back for another group. */
+/* A communicator that hangs on a window as an attribute, and is freed by the function that is
+ * called when the window goes. Nothing of it is left when its handle comes back for another group.
+ */
 #include "kinds.h"
 
 static int deleted;
