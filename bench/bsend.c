@@ -1,5 +1,6 @@
-/* Buffered sends: half a round trip between the first two ranks, and a stream to a receiver that
- * looks only when all has been sent.
+/* Buffered sends: half a round trip between the first two ranks, and streams of so many messages to
+ * a receiver that does not call MPI before they could all have been sent. (It must not wait until
+ * they have: from some hundred messages on Open MPI's MPI_Bsend waits for the receiver.)
  *
  * Of data that are the same each time ("again"), and that were written before each message ("new"),
  * which is another thing altogether: see HACKING.md. The floor is a send of the same data and one
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 1 << 20, STREAM = 1000, ROOM = STREAM * (1024 + 1024) + 16 * MOST };
+enum { MOST = 1 << 20, STREAM = 10000, ROOM = STREAM * ((16 << 10) + 1024) + 16 * MOST };
 
 static const struct {
     int bytes;
@@ -78,22 +79,28 @@ static void send_new(int way, long n, size_t bytes)
         }
 }
 
+static void be_late(size_t bytes)
+{
+    double until = now() + STREAM * 1e3 + (double)bytes / 4;
+    while (now() < until) {
+    }
+}
+
+/* n streams; the bytes are those of one. */
 static void stream(int way, long n, size_t bytes)
 {
     const struct api *mpi = &api[way];
-    for (; n > 0 && rank < 2; n -= STREAM) {
-        long part = n < STREAM ? n : STREAM;
-        for (long i = 0; i < part && rank == 0; i++)
-            mpi->Bsend(again, (int)bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
-        if (rank == 0) {
-            mpi->Send(NULL, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+    for (; n > 0; n--) {
+        for (int i = 0; i < STREAM && rank == 0; i++)
+            mpi->Bsend(again, (int)(bytes / STREAM), MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        if (rank == 1)
+            be_late(bytes);
+        for (int i = 0; i < STREAM && rank == 1; i++)
+            receive(mpi, (int)(bytes / STREAM));
+        if (rank == 0)
             mpi->Recv(NULL, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            continue;
-        }
-        mpi->Recv(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        for (long i = 0; i < part; i++)
-            receive(mpi, (int)bytes);
-        mpi->Send(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+        if (rank == 1)
+            mpi->Send(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
     }
 }
 
@@ -127,7 +134,9 @@ static void run(void)
         run_cell("bsend again", sizes[s].name, sizes[s].bytes, bsend_again, send_again);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         run_cell("bsend new", sizes[s].name, sizes[s].bytes, bsend_new, send_new);
-    run_cell("bsend stream", "1 KiB", 1 << 10, stream, NULL);
+    run_cell("bsend stream", "64 B", STREAM * 64, stream, NULL);
+    run_cell("bsend stream", "1 KiB", STREAM << 10, stream, NULL);
+    run_cell("bsend stream", "16 KiB", STREAM * (16 << 10), stream, NULL);
     api[PLUGIN].Buffer_detach(&room, &room_bytes);
     free(room);
     free(scratch);
@@ -142,7 +151,8 @@ static const struct goal goals[] = {
     {"bsend again 256 KiB", 2, false, 1.3, 2},   {"bsend again 16 KiB", 2, true, 1.15, 1.15},
     {"bsend again 64 KiB", 2, true, 1.15, 1.15}, {"bsend again 256 KiB", 2, true, 1.15, 1.15},
     {"bsend new 16 KiB", 2, false, 1, 1},        {"bsend new 64 KiB", 2, false, 1, 1},
-    {"bsend new 256 KiB", 2, false, 1, 1},       {"bsend stream 1 KiB", 2, false, 1, 1},
+    {"bsend new 256 KiB", 2, false, 1, 1},       {"bsend stream 64 B", 2, false, 1, 1},
+    {"bsend stream 1 KiB", 2, false, 1, 1},      {"bsend stream 16 KiB", 2, false, 1, 1},
 };
 
 const struct part bsend_part = {"bsend", run, goals, sizeof goals / sizeof *goals};

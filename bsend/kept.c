@@ -63,10 +63,16 @@ static bool make_copy(struct kept *p)
     return true;
 }
 
+/* Asks the host without the lock: it may call the program back. */
 static bool has_landed(struct kept *p)
 {
-    if (p->state == KEPT_FLYING && has_been_sent(&p->request))
-        p->state = KEPT_IDLE;
+    if (p->state == KEPT_FLYING) {
+        p->state = KEPT_BUSY;
+        unlock();
+        bool sent = has_been_sent(&p->request);
+        lock();
+        p->state = sent ? KEPT_IDLE : KEPT_FLYING;
+    }
     return p->state == KEPT_IDLE;
 }
 
@@ -153,21 +159,20 @@ void kept_open(size_t room, kept_sent_fn *sent)
     unlock();
 }
 
-static bool all_landed(uintptr_t comm)
+static bool all_landed(void)
 {
     bool all = true;
     lock();
     for (struct kept *p = places; p < places + PLACES; p++)
-        if (!comm || p->key.comm == comm)
-            all &= has_landed(p);
+        all &= has_landed(p);
     unlock();
     return all;
 }
 
-void kept_drain(uintptr_t comm)
+void kept_drain(void)
 {
     struct sync_wait wait = SYNC_WAIT;
-    while (!all_landed(comm))
+    while (!all_landed())
         sync_pause(&wait);
 }
 

@@ -28,8 +28,9 @@
  * Two messages of one pair are both sends of the host's on one communicator, begun in the order of
  * the program: matching, probing and non-overtaking are the host's (H30).
  *
- * Threads: a lock around the places' states; none is held while a message is compared, copied or
- * handed to the host, nor in a wait. A place that a thread works on is BUSY, and others pass it by.
+ * Threads: a lock around the places' states; none is held while a message is compared or copied, in
+ * a call of the host, nor in a wait. A place that a thread works on is BUSY, and others pass it by.
+ * So a function of the program that the host calls back may do all that is done here.
  */
 #ifndef MPIACCEL_KEPT_H
 #define MPIACCEL_KEPT_H
@@ -57,7 +58,7 @@ struct kept {
     uintptr_t request;
 };
 
-/* Has the host sent it? Must not wait, may change the request, and is called with the lock held. */
+/* Has the host sent it? Must not wait, and may change the request. */
 typedef bool kept_sent_fn(uintptr_t *request);
 
 /* The program has attached a buffer with room for one message of `room` bytes, or more that are
@@ -73,9 +74,8 @@ struct kept *kept_claim(struct kept_key key);
 void kept_flies(struct kept *place, uintptr_t request);
 void kept_drop(struct kept *place);
 
-/* Until all that was sent on a communicator, or, if 0, on any has left, with progress of the host.
- */
-void kept_drain(uintptr_t comm);
+/* Until all that was sent has left, with progress of the host. */
+void kept_drain(void);
 
 /* The communicator is being freed: its handle may come back for another. */
 void kept_forget(uintptr_t comm);

@@ -70,6 +70,14 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #define HOST_REPEATS_BSEND true
 #endif
 
+/* Whether the host looks for messages that have been received when a buffered one finds no room.
+ * Open MPI 4.1 does so when it has refused that one. */
+#if defined(OPEN_MPI)
+#define HOST_LOOKS_FOR_ROOM false
+#else
+#define HOST_LOOKS_FOR_ROOM true
+#endif
+
 /* The shortest buffered send of which the receiver reads the sender's memory itself; up to here
  * hosts hand on a copy, and we have nothing better. */
 #if defined(OPEN_MPI)

@@ -13,14 +13,11 @@
 
 /* ---- the buffer ---- */
 
-/* Not while somebody else's lock is held: the host may call the program back. */
 static bool has_been_sent(uintptr_t *bits)
 {
     MPI_Request request = HANDLE_OF(MPI_Request, *bits);
     int done;
-    enter_host();
     int result = host.Test(&request, &done, MPI_STATUS_IGNORE);
-    leave_host();
     *bits = BITS(request);
     return done || result != MPI_SUCCESS;
 }
@@ -35,17 +32,31 @@ static bool is_plain(const void *buffer)
 static enum reason judge_buffer(const void *buffer)
 {
     return !config.bsend          ? REASON_OFF
-           : inside_host()        ? REASON_INSIDE
            : !node.header         ? node.why_not
            : gpu_runtime_loaded() ? REASON_GPU
            : !is_plain(buffer)    ? REASON_HOST_BUFFERS
                                   : REASON_COUNT;
 }
 
+/* Bytes of the buffer, and of what the host may have put there since it was last made to look. */
+static _Atomic uint64_t room, unseen;
+
+/* Before the host sends so many bytes: what has been received must not be in its way. By its own
+ * barrier it would know of that, by ours it does not. */
+static void look_for_room(size_t bytes)
+{
+    if (HOST_LOOKS_FOR_ROOM || LIKELY(thread_add(&unseen, bytes + MPI_BSEND_OVERHEAD) <= room))
+        return;
+    for (int looks = 0; looks < 2; looks++) /* each takes some 30 messages */
+        sync_poke();
+    unseen = bytes + MPI_BSEND_OVERHEAD;
+}
+
 static int attached(enum call call, const void *buffer, MPI_Count size, int result)
 {
     if (result != MPI_SUCCESS)
         return result;
+    room = (uint64_t)size;
     enum reason reason = judge_buffer(buffer);
     if (reason != REASON_COUNT) {
         deferred(call, reason);
@@ -64,14 +75,14 @@ int accel_Buffer_attach(void *buffer, int size)
 /* The program may take its buffer back: all is delivered. */
 static void detaching(void)
 {
-    if (kept_is_open && !inside_host())
-        kept_drain(0);
+    if (kept_is_open)
+        kept_drain();
 }
 
 static int detached(enum call call, int result)
 {
-    if (!kept_is_open || inside_host()) {
-        deferred(call, inside_host() ? REASON_INSIDE : REASON_NO_BUFFER);
+    if (!kept_is_open) {
+        deferred(call, REASON_NO_BUFFER);
         return result;
     }
     if (result == MPI_SUCCESS)
@@ -94,13 +105,6 @@ void bsend_forget(const MPI_Comm *comm)
         persistent_forget(*comm);
 }
 
-void bsend_drain(const MPI_Comm *comm)
-{
-    if (kept_is_open && comm && *comm != MPI_COMM_NULL)
-        kept_drain(BITS(*comm));
-    bsend_forget(comm);
-}
-
 void bsend_close(void)
 {
     detaching();
@@ -109,31 +113,36 @@ void bsend_close(void)
 
 /* ---- sending ---- */
 
-/* Most messages end here: they are short. So this is before the host sends a message, and all else,
- * counting too, is after it, when the receiver has it already. */
-HOT_INLINE bool is_candidate(MPI_Count count, MPI_Datatype type)
+/* Of a message; more than there can be: not known. */
+HOT_INLINE size_t bytes_of(MPI_Count count, MPI_Datatype type)
 {
-    if (!kept_is_open)
-        return false;
     const struct typemap *map = typemap_of(type);
-    size_t bytes = map && (uint64_t)count <= INT_MAX ? map->size * (size_t)count : 0;
-    return bytes >= BSEND_MIN && bytes <= BSEND_MAX && map->simple;
+    return map && (uint64_t)count <= INT_MAX ? map->size * (size_t)count : SIZE_MAX / 2;
 }
 
-/* A place that holds the message, which is a candidate; NULL: the host's. */
+/* Most messages end here: they are short. So this is before the host sends a message, and all else,
+ * counting too, is after it, when the receiver has it already. */
+HOT_INLINE bool is_candidate(size_t bytes, MPI_Datatype type)
+{
+    return bytes >= BSEND_MIN && bytes <= BSEND_MAX && kept_is_open && typemap_of(type)->simple;
+}
+
+/* A place that holds the message; NULL: the host's, which has been prepared for it. */
 static struct kept *claim(const struct message *m)
 {
-    if (inside_host() || !m->from || m->rank < 0 || m->tag < 0 || m->comm == constants.comm_null)
-        return NULL;
-    size_t bytes = typemap_of(m->type)->size * (size_t)m->count;
-    return kept_claim((struct kept_key){m->from, bytes, BITS(m->comm), m->rank});
+    size_t bytes = bytes_of(m->count, m->type);
+    struct kept *place = NULL;
+    if (is_candidate(bytes, m->type) && m->from && m->rank >= 0 && m->tag >= 0 &&
+        m->comm != constants.comm_null)
+        place = kept_claim((struct kept_key){m->from, bytes, BITS(m->comm), m->rank});
+    if (!place)
+        look_for_room(bytes);
+    return place;
 }
 
 static int left_to_host(enum call call, int result)
 {
-    deferred(call, inside_host()  ? REASON_INSIDE
-                   : kept_is_open ? REASON_HOST_MESSAGE
-                                  : REASON_NO_BUFFER);
+    deferred(call, kept_is_open ? REASON_HOST_MESSAGE : REASON_NO_BUFFER);
     return result;
 }
 
@@ -153,7 +162,7 @@ static int send(enum call call, struct kept *place, const struct message *m)
 
 int bsend_message(enum call call, const struct message *m)
 {
-    struct kept *place = is_candidate(m->count, m->type) ? claim(m) : NULL;
+    struct kept *place = claim(m);
     if (place)
         return send(call, place, m);
     return left_to_host(call,
@@ -162,8 +171,10 @@ int bsend_message(enum call call, const struct message *m)
 
 int accel_Bsend(const void *from, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm)
 {
-    if (UNLIKELY(is_candidate(count, type)))
+    size_t bytes = bytes_of(count, type);
+    if (UNLIKELY(is_candidate(bytes, type)))
         return bsend_message(CALL_Bsend, &(struct message){from, count, type, rank, tag, comm});
+    look_for_room(bytes);
     return left_to_host(CALL_Bsend, host.Bsend(from, count, type, rank, tag, comm));
 }
 
@@ -178,7 +189,7 @@ int accel_Ibsend(const void *from, int count, MPI_Datatype type, int rank, int t
                  MPI_Request *request)
 {
     struct message m = {request ? from : NULL, count, type, rank, tag, comm};
-    struct kept *place = is_candidate(count, type) ? claim(&m) : NULL;
+    struct kept *place = claim(&m);
     if (place)
         return isend(CALL_Ibsend, place, &m, request);
     return left_to_host(CALL_Ibsend, host.Ibsend(from, count, type, rank, tag, comm, request));
@@ -202,7 +213,7 @@ int accel_Bsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank
                   MPI_Comm comm)
 {
     struct message m = {from, count, type, rank, tag, comm};
-    struct kept *place = is_candidate(count, type) ? claim(&m) : NULL;
+    struct kept *place = claim(&m);
     if (place)
         return send(CALL_Bsend_c, place, &m);
     return left_to_host(CALL_Bsend_c, host.Bsend_c(from, count, type, rank, tag, comm));
@@ -212,7 +223,7 @@ int accel_Ibsend_c(const void *from, MPI_Count count, MPI_Datatype type, int ran
                    MPI_Comm comm, MPI_Request *request)
 {
     struct message m = {request ? from : NULL, count, type, rank, tag, comm};
-    struct kept *place = is_candidate(count, type) ? claim(&m) : NULL;
+    struct kept *place = claim(&m);
     if (place)
         return isend(CALL_Ibsend_c, place, &m, request);
     return left_to_host(CALL_Ibsend_c, host.Ibsend_c(from, count, type, rank, tag, comm, request));

@@ -15,17 +15,16 @@ struct message {
 /* Send it buffered, fast or by the host; the count is an int. */
 int bsend_message(enum call call, const struct message *m);
 
-/* Before the host frees a communicator. */
+/* Before the host frees or disconnects a communicator. To wait for what is on its way is its own
+ * affair, as for all messages (MPI-4.0, 11.10.4). */
 void bsend_forget(const MPI_Comm *comm);
-
-/* Before the host disconnects it, which ends when all communication on it is complete (MPI-4.0,
- * 11.10.4). What is on its way on others does not hold it up: that would be a deadlock. */
-void bsend_drain(const MPI_Comm *comm);
 
 /* The persistent requests on it can no longer be started by us (persistent.c). */
 void persistent_forget(MPI_Comm comm);
 
-/* At MPI_Finalize, before the host's: all that was sent is delivered. */
+/* At MPI_Finalize, before the host's: all that was sent is delivered, as the host need not wait for
+ * requests that nobody has completed. A buffer that is attached later, by a function that the host
+ * calls back, is the host's. */
 void bsend_close(void);
 
 #endif

@@ -289,12 +289,11 @@ int comm_used(MPI_Comm comm, int result)
 
 /* ---- freeing ---- */
 
-/* Before the host frees it: it may give the handle to another thread's communicator at once. NULL:
- * not known. */
+/* Before the host frees it: it may give the handle to another thread's communicator at once. Also
+ * where the host calls the program back, which frees what is its own. NULL: not known. */
 static struct communicator *removed(const MPI_Comm *comm)
 {
-    if (!comm || *comm == MPI_COMM_NULL || *comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF ||
-        inside_host())
+    if (!comm || *comm == MPI_COMM_NULL || *comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF)
         return NULL;
     return registry_remove(&communicators, BITS(*comm));
 }
@@ -316,7 +315,7 @@ int accel_Comm_free(MPI_Comm *comm)
 /* The host waits for what is under way, also for us to ask whether it has ended. */
 int accel_Comm_disconnect(MPI_Comm *comm)
 {
-    bsend_drain(comm);
+    bsend_forget(comm);
     struct communicator *c = removed(comm);
     if (c && c->exchanging) {
         forget_exchange(c);

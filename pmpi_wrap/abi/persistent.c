@@ -28,7 +28,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static bool any(void)
 {
-    return UNLIKELY(atomic_load_explicit(&alive, memory_order_relaxed)) && !inside_host();
+    return UNLIKELY(atomic_load_explicit(&alive, memory_order_relaxed));
 }
 
 static struct persistent *find(const MPI_Request *request)
@@ -109,12 +109,10 @@ void persistent_forget(MPI_Comm comm)
 
 static int made(enum call call, const struct message *m, MPI_Request *request, int result)
 {
-    if (result == MPI_SUCCESS && !HOST_REPEATS_BSEND && config.bsend && !inside_host() &&
-        m->count <= INT_MAX)
+    if (result == MPI_SUCCESS && !HOST_REPEATS_BSEND && config.bsend && m->count <= INT_MAX)
         *request = take_over(m, *request);
     else
-        deferred(call, inside_host()           ? REASON_INSIDE
-                       : !config.bsend         ? REASON_OFF
+        deferred(call, !config.bsend           ? REASON_OFF
                        : result == MPI_SUCCESS ? REASON_HOST_MESSAGE
                                                : REASON_ARGUMENTS);
     return result;

@@ -1,8 +1,16 @@
 /* MPI_Ibsend and MPI_Bsend_init: requests that complete without the receiver, that Test, Waitany,
- * Waitsome and Cancel take; persistent ones that outlive their datatype. */
+ * Waitsome, Testall, Request_get_status, Request_free and Cancel take; persistent ones that outlive
+ * their datatype. */
 #include "bsend.h"
 
 enum { REQUESTS = 6, ROUNDS = 5 };
+
+/* MPICH 4.0 never ends to wait for a persistent one that has been cancelled. */
+#if defined(OPEN_MPI)
+enum { CANCEL_STARTED = 1 };
+#else
+enum { CANCEL_STARTED = 0 };
+#endif
 
 static unsigned char out[REQUESTS][LONG], in[LONG];
 static int seeds;
@@ -21,7 +29,7 @@ static void receive_all(int round)
 static void complete(MPI_Request *request, int kind)
 {
     int flag = 0, index, indices[REQUESTS];
-    switch (kind % 4) {
+    switch (kind % 5) {
     case 0:
         while (!flag)
             MPI_Test(request, &flag, MPI_STATUS_IGNORE);
@@ -33,6 +41,12 @@ static void complete(MPI_Request *request, int kind)
     case 2:
         MPI_Waitsome(1, request, &index, indices, MPI_STATUSES_IGNORE);
         CHECK(index == 1 && indices[0] == 0, "%d", index);
+        break;
+    case 3:
+        while (!flag)
+            MPI_Request_get_status(*request, &flag, MPI_STATUS_IGNORE);
+        MPI_Testall(1, request, &flag, MPI_STATUSES_IGNORE);
+        CHECK(flag, "incomplete after having been complete");
         break;
     default:
         MPI_Wait(request, MPI_STATUS_IGNORE);
@@ -55,6 +69,62 @@ static void immediate(void)
     CHECK_CLASS(MPI_Ibsend(out[0], LONG, MPI_BYTE, test_size, 0, MPI_COMM_WORLD, &request),
                 MPI_ERR_RANK);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+/* Either a message is cancelled, or it arrives (MPI-4.0, 3.8.4). */
+static void cancel(MPI_Request *request)
+{
+    MPI_Status status;
+    int cancelled = 0, flag;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (test_rank == 0) {
+        MPI_Cancel(request);
+        MPI_Wait(request, &status);
+        MPI_Test_cancelled(&status, &cancelled);
+    }
+    MPI_Bcast(&cancelled, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (test_rank != 1)
+        return;
+    if (cancelled) {
+        MPI_Iprobe(0, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        CHECK(!flag, "cancelled, and here");
+        return;
+    }
+    memset(in, 0, LONG);
+    MPI_Recv(in, LONG, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(!wrong_bytes(in, LONG, 0), "not cancelled");
+}
+
+static void cancelling(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    for (int round = 0; round < ROUNDS; round++) {
+        if (test_rank == 0)
+            MPI_Ibsend(out[0], LONG, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+        cancel(&request);
+    }
+    if (test_rank == 0)
+        MPI_Bsend_init(out[0], LONG, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+    for (int round = 0; round < ROUNDS && CANCEL_STARTED; round++) {
+        if (test_rank == 0)
+            MPI_Start(&request);
+        cancel(&request);
+    }
+    if (test_rank == 0)
+        MPI_Request_free(&request);
+    /* freed before it is complete, so to speak */
+    for (int round = 0; round < ROUNDS; round++) {
+        if (test_rank == 0) {
+            MPI_Ibsend(out[0], LONG, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+            MPI_Request_free(&request);
+            CHECK(request == MPI_REQUEST_NULL, "still a request");
+        } else if (test_rank == 1) {
+            memset(in, 0, LONG);
+            MPI_Recv(in, LONG, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            CHECK(!wrong_bytes(in, LONG, 0), "a request that was freed");
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
 }
 
 static void persistent(void)
@@ -93,6 +163,7 @@ int main(int argc, char **argv)
     for (int r = 0; r < REQUESTS; r++)
         fill(out[r], LONG, (unsigned)r);
     immediate();
+    cancelling();
     persistent();
     detach();
     return test_end();

@@ -1,8 +1,11 @@
 # Each program of tests/bsend is built for each MPI, as those of tests/mpi are. The Fortran one is
-# compiled for each of the language's bindings: bsend_fortran_MPIFH and so on.
+# compiled for each of the language's bindings: bsend_fortran_MPIFH and so on. One is a tool.
 
 define bsend_test_rules
-TESTS_BSEND_$(1) := $$(patsubst tests/bsend/%.c,%,$$(wildcard tests/bsend/*.c))
+TESTS_BSEND_$(1) := $$(patsubst tests/bsend/%.c,%,$$(wildcard tests/bsend/bsend_*.c)) finalizes.so
+build/test/$(1)/%.so: tests/bsend/%.c build/config.mk
+	@mkdir -p $$(@D)
+	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -fPIC -shared $$< -o $$@
 build/test/$(1)/%: tests/bsend/%.c $$(wildcard tests/bsend/*.h) $$(TEST_HEADERS) build/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -pthread
