@@ -1,0 +1,136 @@
+/* MPI-4.1's buffers: the MPI's own (MPI_BUFFER_AUTOMATIC), those of a communicator, and flushing,
+ * which waits until all has been received and leaves the buffer attached. Only where MPI is 4.1. */
+#include "bsend.h"
+
+#if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
+/* MPICH, up to 5.0, alone does not wait for what left its own buffer before. */
+#if defined(MPICH)
+#define WAITS(buffer) ((buffer) != MPI_BUFFER_AUTOMATIC)
+#else
+#define WAITS(buffer) true
+#endif
+
+enum { MESSAGES = 6 };
+
+static unsigned char out[LONG], in[LONG];
+
+/* Rank 0 sends before rank 1 receives anything. */
+static void send_all(MPI_Comm comm, unsigned seed)
+{
+    fill(out, LONG, seed);
+    for (int i = 0; i < MESSAGES && test_rank == 0; i++)
+        CHECK_CLASS(MPI_Bsend(out, LONG, MPI_BYTE, 1, i, comm), MPI_SUCCESS);
+    memset(out, 0xee, LONG);
+}
+
+static void receive_all(MPI_Comm comm, unsigned seed)
+{
+    for (int i = MESSAGES - 1; i >= 0 && test_rank == 1; i--) {
+        MPI_Recv(in, LONG, MPI_BYTE, 0, i, comm, MPI_STATUS_IGNORE);
+        CHECK(!wrong_bytes(in, LONG, seed), "message %d", i);
+    }
+}
+
+/* All that was sent is received late, and the sender waits for it. */
+static void flush_with(void (*flush)(MPI_Comm), MPI_Comm comm, unsigned seed)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = seconds();
+    send_all(comm, seed);
+    if (test_rank == 0) {
+        CHECK(seconds() - start < 0.15, "a buffered send has waited");
+        flush(comm);
+        CHECK(seconds() - start > 0.15, "flushed before all was received");
+    } else {
+        pause_ms(200);
+    }
+    receive_all(comm, seed);
+}
+
+static void flush(MPI_Comm comm)
+{
+    (void)comm;
+    CHECK_CLASS(MPI_Buffer_flush(), MPI_SUCCESS);
+}
+
+static void iflush(MPI_Comm comm)
+{
+    (void)comm;
+    MPI_Request request;
+    double start = seconds();
+    CHECK_CLASS(MPI_Buffer_iflush(&request), MPI_SUCCESS);
+    CHECK(seconds() - start < 0.1, "MPI_Buffer_iflush has waited");
+    CHECK_CLASS(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+}
+
+static void comm_flush(MPI_Comm comm)
+{
+    CHECK_CLASS(MPI_Comm_flush_buffer(comm), MPI_SUCCESS);
+}
+
+static void comm_iflush(MPI_Comm comm)
+{
+    MPI_Request request;
+    CHECK_CLASS(MPI_Comm_iflush_buffer(comm, &request), MPI_SUCCESS);
+    CHECK_CLASS(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+}
+
+/* Of the process: one that is given, one that is the MPI's. */
+static void process_buffer(void *buffer, int bytes, unsigned seed)
+{
+    void *at = NULL;
+    CHECK_CLASS(MPI_Buffer_attach(buffer, bytes), MPI_SUCCESS);
+    send_often(out, LONG, 0, 1, MPI_COMM_WORLD);
+    flush_with(flush, MPI_COMM_WORLD, seed);
+    if (WAITS(buffer))
+        flush_with(iflush, MPI_COMM_WORLD, seed + 1);
+    send_all(MPI_COMM_WORLD, seed + 2);
+    receive_all(MPI_COMM_WORLD, seed + 2);
+    CHECK_CLASS(MPI_Buffer_detach(&at, &bytes), MPI_SUCCESS);
+    CHECK(at == buffer, "%p for %p", at, buffer);
+}
+
+/* Of a communicator, beside that of the process, which is full. */
+static void comm_buffer(void *buffer, int bytes, unsigned seed)
+{
+    void *at = NULL;
+    int none;
+    MPI_Comm comm;
+    static char small[MPI_BSEND_OVERHEAD];
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Buffer_attach(small, sizeof small);
+    CHECK_CLASS(MPI_Comm_attach_buffer(comm, buffer, bytes), MPI_SUCCESS);
+    send_often(out, LONG, 0, 1, comm);
+    flush_with(comm_flush, comm, seed);
+    if (WAITS(buffer))
+        flush_with(comm_iflush, comm, seed + 1);
+    send_all(comm, seed + 2);
+    receive_all(comm, seed + 2);
+    CHECK_CLASS(MPI_Comm_detach_buffer(comm, &at, &bytes), MPI_SUCCESS);
+    CHECK(at == buffer, "%p for %p", at, buffer);
+    MPI_Buffer_detach(&at, &none);
+    CHECK(at == small, "%p for %p", at, (void *)small);
+    MPI_Comm_free(&comm);
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    int bytes = room_for(2 * MESSAGES, LONG);
+    void *buffer = malloc((size_t)bytes);
+    for (unsigned round = 0; round < 2; round++) {
+        process_buffer(MPI_BUFFER_AUTOMATIC, 0, 100 * round);
+        process_buffer(buffer, bytes, 100 * round + 10);
+        comm_buffer(MPI_BUFFER_AUTOMATIC, 0, 100 * round + 20);
+        comm_buffer(buffer, bytes, 100 * round + 30);
+    }
+    free(buffer);
+    return test_end();
+}
+#else
+int main(void)
+{
+    return 77;
+}
+#endif
