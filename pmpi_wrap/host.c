@@ -16,6 +16,7 @@ struct stats_host host_identity = {"none", "", "none"};
 static struct {
     void *library; /* dlopen handle of the object that defines the MPI functions */
     const struct abi *abi;
+    bool standard; /* the MPI's handles are those of MPI-5's standard interface */
 } host;
 
 /* Calls of a process in which no MPI is to be found can only come from a program that asks whether
@@ -115,6 +116,15 @@ static void name_host(const char *text)
     host_identity = (struct stats_host){name, number, host.abi->name};
 }
 
+/* libmpi_abi.so of MPICH and of Open MPI, which otherwise looks like either. */
+static bool is_standard(void)
+{
+    typedef int version_fn(int *, int *);
+    version_fn *get_version = (version_fn *)host_function(host.library, "PMPI_", "Abi_get_version");
+    int major = 0, minor = 0;
+    return get_version && !get_version(&major, &minor) && major > 0;
+}
+
 static void find_host(void)
 {
     typedef int version_fn(char *, int *);
@@ -129,7 +139,8 @@ static void find_host(void)
     int length = 0;
     if (!get_version || get_version(version, &length))
         return;
-    for (size_t i = 0; i < sizeof abis / sizeof *abis; i++)
+    host.standard = is_standard();
+    for (size_t i = 0; i < sizeof abis / sizeof *abis && !host.standard; i++)
         if (abis[i] && abis[i]->is_here(host.library, version))
             host.abi = abis[i];
     if (host.abi)
@@ -206,8 +217,11 @@ static void open_all(void)
     bool known = host.abi && host.abi->bind(host.library);
     if (!known)
         say(1, "nothing is fast: %s",
-            host.library ? "this MPI was not there when libmpiaccel was built; build it again here"
-                         : "no MPI is loaded; load its library before the first call");
+            !host.library   ? "no MPI is loaded; load its library before the first call"
+            : host.standard ? "MPI-5's standard interface (libmpi_abi) is not known; link with the "
+                              "MPI's own library"
+                            : "this MPI was not there when libmpiaccel was built; build it again "
+                              "here");
     else if (!config.enabled)
         say(1, "nothing is fast: MPIACCEL=0 switches everything off");
     for (int call = 0; call < CALL_COUNT; call++)

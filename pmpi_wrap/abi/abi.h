@@ -20,6 +20,9 @@
 #define OMPI_OMIT_MPI1_COMPAT_DECLS 1
 #include <mpi.h>
 
+/* What MPI-4 calls deprecated is what MPI-3 has. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 #if defined(OPEN_MPI)
 /* Open MPI's predefined handles are addresses of its variables, and the library must not refer to
  * them by name: the host may be another one, or come later. */
@@ -131,9 +134,14 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
     X(Win_get_group)
 
 #if MPI_VERSION >= 4
-#define HOST_HELPERS_IF(X) X(Type_get_contents_c) X(Type_get_envelope_c)
-#elif defined(OPEN_MPI)
-#define HOST_HELPERS_IF(X) X(Win_f2c)
+#define HOST_HELPERS_4(X) X(Type_get_contents_c) X(Type_get_envelope_c)
+#else
+#define HOST_HELPERS_4(X)
+#endif
+#if defined(OPEN_MPI)
+#define HOST_HELPERS_IF(X) HOST_HELPERS_4(X) X(Win_f2c)
+#else
+#define HOST_HELPERS_IF(X) HOST_HELPERS_4(X)
 #endif
 
 struct host_functions {

@@ -104,9 +104,11 @@ static int note_loads(struct dl_phdr_info *object, size_t size, void *loads)
     return 1;
 }
 
+/* What gives out memory of a GPU. Not libze_loader.so: hwloc's plugin, and so any MPI, loads that on
+ * machines without a GPU; it is nothing without one of Intel's drivers, which it loads when asked. */
 static int find_runtime(struct dl_phdr_info *object, size_t size, void *context)
 {
-    static const char *const runtimes[] = {"libcuda.so", "libamdhip64.so", "libze_loader.so"};
+    static const char *const runtimes[] = {"libcuda.so", "libamdhip64.so", "libze_intel_"};
     const char *slash = strrchr(object->dlpi_name, '/');
     const char *name = slash ? slash + 1 : object->dlpi_name;
     bool *found = context;

@@ -2,16 +2,16 @@
  * its new communicators are the host's, on all ranks, though between two groups only the other one
  * hears of it at first.
  *
- *   coll_gpu RANK   which one */
+ *   coll_gpu RANK LIBRARY   which one, and what: one that is no runtime changes nothing */
 #include "inter.h"
 
 #include <dlfcn.h>
 
-static void load(const char *program)
+static void load(const char *program, const char *library)
 {
     char path[4096];
     int folder = (int)(strrchr(program, '/') - program);
-    snprintf(path, sizeof path, "%.*s/gpu/libcuda.so.1", folder, program);
+    snprintf(path, sizeof path, "%.*s/gpu/%s", folder, program, library);
     void *runtime = dlopen(path, RTLD_NOW);
     CHECK(runtime && dlsym(runtime, "cuda_is_here"), "%s: %s", path, dlerror());
 }
@@ -25,7 +25,7 @@ int main(int argc, char **argv)
         MPI_Barrier(before);
     MPI_Comm_free(&before);
     if (test_rank == atoi(argv[1]))
-        load(argv[0]);
+        load(argv[0], argv[2]);
     for (int many = 1; many < test_size; many++) {
         struct inter x = inter_make(0, many);
         for (int i = 0; i < 30; i++) {

@@ -6,10 +6,10 @@ TESTS_COLL_$(1) := $$(patsubst tests/coll/%.c,%,$$(wildcard tests/coll/*.c))
 build/test/$(1)/%: tests/coll/%.c $$(wildcard tests/coll/*.h) $$(TEST_HEADERS) build/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread -ldl
-TESTS_COLL_$(1) += gpu/libcuda.so.1
-build/test/$(1)/gpu/libcuda.so.1: tests/coll/gpu/cuda.c
+TESTS_COLL_$(1) += $$(addprefix gpu/,libcuda.so.1 libze_loader.so.1 libze_intel_gpu.so.1)
+build/test/$(1)/gpu/%: tests/coll/gpu/cuda.c
 	@mkdir -p $$(@D)
-	$$(call show,CC,$$<)$$(CC) -shared -fPIC -Wl,-soname,libcuda.so.1 $$< -o $$@
+	$$(call show,CC,$$<)$$(CC) -shared -fPIC -Wl,-soname,$$* $$< -o $$@
 ifneq ($$(wildcard $$(subst mpicc,mpicxx,$$(MPICC_$(1)))),)
 TESTS_COLL_$(1) += coll_cxx
 build/test/$(1)/coll_cxx: tests/coll/coll_cxx.cpp tests/cxx/test.hpp build/config.mk

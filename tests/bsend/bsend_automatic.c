@@ -1,0 +1,142 @@
+/* MPI-4.1's buffers: the MPI's own (MPI_BUFFER_AUTOMATIC), those of a communicator, and flushing,
+ * which waits until all has been received and leaves the buffer attached. Only where MPI is 4.1. */
+#include "bsend.h"
+
+#if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
+/* MPICH, up to 5.0, alone does not wait for what left its own buffer before. */
+#if defined(MPICH)
+#define WAITS(buffer) ((buffer) != MPI_BUFFER_AUTOMATIC)
+#else
+#define WAITS(buffer) true
+#endif
+/* Open MPI 6.0 alone waits in MPI_Buffer_iflush already. */
+#if defined(OPEN_MPI)
+enum { IFLUSH_WAITS = 1 };
+#else
+enum { IFLUSH_WAITS = 0 };
+#endif
+
+enum { MESSAGES = 6 };
+
+static unsigned char out[LONG], in[LONG];
+
+/* Always the same bytes, from the same place, by rank 0. */
+static void send_all(MPI_Comm comm, int messages, unsigned seed)
+{
+    fill(out, LONG, seed);
+    for (int i = 0; i < messages && test_rank == 0; i++)
+        CHECK_CLASS(MPI_Bsend(out, LONG, MPI_BYTE, 1, i, comm), MPI_SUCCESS);
+    memset(out, 0xee, LONG);
+}
+
+static void receive_all(MPI_Comm comm, int messages, unsigned seed)
+{
+    for (int i = messages - 1; i >= 0 && test_rank == 1; i--) {
+        MPI_Recv(in, LONG, MPI_BYTE, 0, i, comm, MPI_STATUS_IGNORE);
+        CHECK(!wrong_bytes(in, LONG, seed), "message %d", i);
+    }
+}
+
+/* A message is received late, and the sender waits for it. */
+static void flush_with(void (*flush)(MPI_Comm), MPI_Comm comm, unsigned seed)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = seconds();
+    send_all(comm, 1, seed);
+    if (test_rank == 0) {
+        CHECK(seconds() - start < 0.3, "a buffered send has waited");
+        flush(comm);
+        CHECK(seconds() - start > 0.15, "flushed before all was received");
+    } else {
+        pause_ms(400);
+    }
+    receive_all(comm, 1, seed);
+}
+
+static void flush(MPI_Comm comm)
+{
+    (void)comm;
+    CHECK_CLASS(MPI_Buffer_flush(), MPI_SUCCESS);
+}
+
+static void iflush(MPI_Comm comm)
+{
+    (void)comm;
+    MPI_Request request;
+    double start = seconds();
+    CHECK_CLASS(MPI_Buffer_iflush(&request), MPI_SUCCESS);
+    CHECK(IFLUSH_WAITS || seconds() - start < 0.3, "MPI_Buffer_iflush has waited");
+    CHECK_CLASS(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+}
+
+static void comm_flush(MPI_Comm comm)
+{
+    CHECK_CLASS(MPI_Comm_flush_buffer(comm), MPI_SUCCESS);
+}
+
+static void comm_iflush(MPI_Comm comm)
+{
+    MPI_Request request;
+    CHECK_CLASS(MPI_Comm_iflush_buffer(comm, &request), MPI_SUCCESS);
+    CHECK_CLASS(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+}
+
+/* Of the process: one that is given, one that is the MPI's. */
+static void process_buffer(void *buffer, int bytes, unsigned seed)
+{
+    void *at = NULL;
+    CHECK_CLASS(MPI_Buffer_attach(buffer, bytes), MPI_SUCCESS);
+    fill(out, LONG, seed);
+    send_often(out, LONG, 0, 1, MPI_COMM_WORLD);
+    flush_with(flush, MPI_COMM_WORLD, seed);
+    if (WAITS(buffer))
+        flush_with(iflush, MPI_COMM_WORLD, seed);
+    send_all(MPI_COMM_WORLD, MESSAGES, seed);
+    receive_all(MPI_COMM_WORLD, MESSAGES, seed);
+    CHECK_CLASS(MPI_Buffer_detach(&at, &bytes), MPI_SUCCESS);
+    CHECK(at == buffer, "%p for %p", at, buffer);
+}
+
+/* Of a communicator, beside that of the process, which has room too. */
+static void comm_buffer(void *buffer, int bytes, unsigned seed)
+{
+    void *at = NULL;
+    int none;
+    MPI_Comm comm;
+    static char beside[2 * (LONG + MPI_BSEND_OVERHEAD)];
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Buffer_attach(beside, sizeof beside);
+    CHECK_CLASS(MPI_Comm_attach_buffer(comm, buffer, bytes), MPI_SUCCESS);
+    fill(out, LONG, seed);
+    send_often(out, LONG, 0, 1, comm);
+    flush_with(comm_flush, comm, seed);
+    if (WAITS(buffer))
+        flush_with(comm_iflush, comm, seed);
+    send_all(comm, MESSAGES, seed);
+    receive_all(comm, MESSAGES, seed);
+    CHECK_CLASS(MPI_Comm_detach_buffer(comm, &at, &bytes), MPI_SUCCESS);
+    CHECK(at == buffer, "%p for %p", at, buffer);
+    MPI_Buffer_detach(&at, &none);
+    CHECK(at == beside, "%p for %p", at, (void *)beside);
+    MPI_Comm_free(&comm);
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    int bytes = room_for(2 * MESSAGES, LONG);
+    void *buffer = malloc((size_t)bytes);
+    process_buffer(MPI_BUFFER_AUTOMATIC, 0, 1);
+    process_buffer(buffer, bytes, 2);
+    comm_buffer(MPI_BUFFER_AUTOMATIC, 0, 3);
+    comm_buffer(buffer, bytes, 4);
+    free(buffer);
+    return test_end();
+}
+#else
+int main(void)
+{
+    return 77;
+}
+#endif
