@@ -43,13 +43,13 @@ static _Atomic uint64_t room, unseen;
 
 /* Before the host sends so many bytes: what has been received must not be in its way. By its own
  * barrier it would know of that, by ours it does not. */
-static void look_for_room(size_t bytes)
+HOT_INLINE void look_for_room(size_t bytes)
 {
-    if (HOST_LOOKS_FOR_ROOM || LIKELY(thread_add(&unseen, bytes + MPI_BSEND_OVERHEAD) <= room))
+    if (HOST_LOOKS_FOR_ROOM || LIKELY(unseen + bytes + MPI_BSEND_OVERHEAD <= room))
         return;
     for (int looks = 0; looks < 2; looks++) /* each takes some 30 messages */
         sync_poke();
-    unseen = bytes + MPI_BSEND_OVERHEAD;
+    unseen = 0;
 }
 
 static int attached(enum call call, const void *buffer, MPI_Count size, int result)
@@ -128,9 +128,8 @@ HOT_INLINE bool is_candidate(size_t bytes, MPI_Datatype type)
 }
 
 /* A place that holds the message; NULL: the host's, which has been prepared for it. */
-static struct kept *claim(const struct message *m)
+static struct kept *claim(const struct message *m, size_t bytes)
 {
-    size_t bytes = bytes_of(m->count, m->type);
     struct kept *place = NULL;
     if (is_candidate(bytes, m->type) && m->from && m->rank >= 0 && m->tag >= 0 &&
         m->comm != constants.comm_null)
@@ -140,8 +139,10 @@ static struct kept *claim(const struct message *m)
     return place;
 }
 
-static int left_to_host(enum call call, int result)
+static int left_to_host(enum call call, size_t bytes, int result)
 {
+    if (!HOST_LOOKS_FOR_ROOM)
+        thread_add(&unseen, bytes + MPI_BSEND_OVERHEAD);
     deferred(call, kept_is_open ? REASON_HOST_MESSAGE : REASON_NO_BUFFER);
     return result;
 }
@@ -162,10 +163,11 @@ static int send(enum call call, struct kept *place, const struct message *m)
 
 int bsend_message(enum call call, const struct message *m)
 {
-    struct kept *place = claim(m);
+    size_t bytes = bytes_of(m->count, m->type);
+    struct kept *place = claim(m, bytes);
     if (place)
         return send(call, place, m);
-    return left_to_host(call,
+    return left_to_host(call, bytes,
                         host.Bsend(m->from, (int)m->count, m->type, m->rank, m->tag, m->comm));
 }
 
@@ -175,7 +177,7 @@ int accel_Bsend(const void *from, int count, MPI_Datatype type, int rank, int ta
     if (UNLIKELY(is_candidate(bytes, type)))
         return bsend_message(CALL_Bsend, &(struct message){from, count, type, rank, tag, comm});
     look_for_room(bytes);
-    return left_to_host(CALL_Bsend, host.Bsend(from, count, type, rank, tag, comm));
+    return left_to_host(CALL_Bsend, bytes, host.Bsend(from, count, type, rank, tag, comm));
 }
 
 /* The message has left, so to speak: what the program waits for is complete. */
@@ -189,10 +191,12 @@ int accel_Ibsend(const void *from, int count, MPI_Datatype type, int rank, int t
                  MPI_Request *request)
 {
     struct message m = {request ? from : NULL, count, type, rank, tag, comm};
-    struct kept *place = claim(&m);
+    size_t bytes = bytes_of(count, type);
+    struct kept *place = claim(&m, bytes);
     if (place)
         return isend(CALL_Ibsend, place, &m, request);
-    return left_to_host(CALL_Ibsend, host.Ibsend(from, count, type, rank, tag, comm, request));
+    return left_to_host(CALL_Ibsend, bytes,
+                        host.Ibsend(from, count, type, rank, tag, comm, request));
 }
 
 /* ---- large counts ---- */
@@ -213,19 +217,22 @@ int accel_Bsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank
                   MPI_Comm comm)
 {
     struct message m = {from, count, type, rank, tag, comm};
-    struct kept *place = claim(&m);
+    size_t bytes = bytes_of(count, type);
+    struct kept *place = claim(&m, bytes);
     if (place)
         return send(CALL_Bsend_c, place, &m);
-    return left_to_host(CALL_Bsend_c, host.Bsend_c(from, count, type, rank, tag, comm));
+    return left_to_host(CALL_Bsend_c, bytes, host.Bsend_c(from, count, type, rank, tag, comm));
 }
 
 int accel_Ibsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank, int tag,
                    MPI_Comm comm, MPI_Request *request)
 {
     struct message m = {request ? from : NULL, count, type, rank, tag, comm};
-    struct kept *place = claim(&m);
+    size_t bytes = bytes_of(count, type);
+    struct kept *place = claim(&m, bytes);
     if (place)
         return isend(CALL_Ibsend_c, place, &m, request);
-    return left_to_host(CALL_Ibsend_c, host.Ibsend_c(from, count, type, rank, tag, comm, request));
+    return left_to_host(CALL_Ibsend_c, bytes,
+                        host.Ibsend_c(from, count, type, rank, tag, comm, request));
 }
 #endif
