@@ -212,6 +212,7 @@ static inline char *cell_for(struct row *row, uint32_t op, size_t bytes)
     return cell_of(row, op) + (bytes > CELL_FEW ? op / TEAM_CELLS * place % CELL_ROOM : 0);
 }
 
+/* The same of a piece. */
 static inline char *piece_of(struct row *row, uint32_t op)
 {
     return cell_of(row, op) + op / TEAM_CELLS % 2 * PIECE;
