@@ -104,8 +104,9 @@ static int note_loads(struct dl_phdr_info *object, size_t size, void *loads)
     return 1;
 }
 
-/* What gives out memory of a GPU. Not libze_loader.so: hwloc's plugin, and so any MPI, loads that on
- * machines without a GPU; it is nothing without one of Intel's drivers, which it loads when asked. */
+/* What gives out memory of a GPU. Not libze_loader.so: hwloc's plugin, and so any MPI, loads that
+ * on machines without a GPU; it is nothing without one of Intel's drivers, which it loads when
+ * asked. */
 static int find_runtime(struct dl_phdr_info *object, size_t size, void *context)
 {
     static const char *const runtimes[] = {"libcuda.so", "libamdhip64.so", "libze_intel_"};
