@@ -56,7 +56,7 @@ JEMALLOC_LIB := build/jemalloc/libmpiaccel_je.a
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
             $(if $(CI),-Werror)
 COMPILE = $(CC) -std=gnu11 -D_GNU_SOURCE -I. -Ibuild/jemalloc/include $(CFLAGS) $(WARNINGS) \
-          -fPIC -fvisibility=hidden -fno-semantic-interposition -pthread -MMD -MP $(TLS_FLAGS)
+          -fPIC -fvisibility=hidden -fno-semantic-interposition -pthread -MMD -MP $(MACHINE_FLAGS)
 
 COMMAND := build/bin/mpiaccel
 MANUAL := build/man/mpiaccel.1 build/man/mpiaccel.7
@@ -112,7 +112,7 @@ $(JEMALLOC_LIB): build/config.mk
 	$(Q)if [ -d "$(JEMALLOC)" ]; then cp -r "$(JEMALLOC)"/. build/jemalloc/src; \
 	else tar -xf "$(JEMALLOC)" -C build/jemalloc/src --strip-components=1; fi
 	$(Q)cd build/jemalloc/src && ./configure CC="$(CC)" \
-	    CFLAGS="-O2 -g -fvisibility=hidden $(TLS_FLAGS)" \
+	    CFLAGS="-O2 -g -fvisibility=hidden $(MACHINE_FLAGS)" \
 	    --with-jemalloc-prefix=mpiaccel_je_ --with-private-namespace=mpiaccel_ \
 	    --disable-initial-exec-tls --disable-cache-oblivious --disable-cxx --disable-prof \
 	    --disable-stats --disable-fill --disable-libdl --disable-shared --disable-doc \

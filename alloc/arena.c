@@ -35,6 +35,7 @@ struct region {
     char *dumped; /* before it, a core file holds what there is */
     bool (*drop)(char *at, size_t size);
     unsigned arena;
+    pthread_mutex_t purge_mutex;
 };
 
 static struct region heap, control, symmetric;
@@ -147,6 +148,9 @@ static void forked(void)
     pthread_mutex_init(&heap.mutex, NULL);
     pthread_mutex_init(&control.mutex, NULL);
     pthread_mutex_init(&symmetric.mutex, NULL);
+    pthread_mutex_init(&heap.purge_mutex, NULL);
+    pthread_mutex_init(&control.purge_mutex, NULL);
+    pthread_mutex_init(&symmetric.purge_mutex, NULL);
 }
 
 static bool create_arena(struct region *r, char *start, size_t size,
@@ -157,6 +161,7 @@ static bool create_arena(struct region *r, char *start, size_t size,
     r->end = start + size;
     r->drop = drop;
     pthread_mutex_init(&r->mutex, NULL);
+    pthread_mutex_init(&r->purge_mutex, NULL);
     struct arena_config wanted = {.extent_hooks = &r->hooks, .metadata_use_hooks = false};
     size_t length = sizeof r->arena;
     return !je(mallctl)("experimental.arenas_create_ext", &r->arena, &length, &wanted,
@@ -183,14 +188,17 @@ bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
     return true;
 }
 
-/* What lies ready goes back to the system, and its addresses to us. */
-static void purge_all(unsigned arena)
+/* What lies ready goes back to the system, and its addresses to us. One thread at a time: jemalloc
+ * lets a second one pass while the first still has it all in its hands. */
+static void purge_all(struct region *r)
 {
     size_t mib[3], depth = 3;
     if (je(mallctlnametomib)("arena.0.purge", mib, &depth))
         return;
-    mib[1] = arena;
+    mib[1] = r->arena;
+    pthread_mutex_lock(&r->purge_mutex);
     je(mallctlbymib)(mib, depth, NULL, NULL, NULL, 0);
+    pthread_mutex_unlock(&r->purge_mutex);
 }
 
 /* ---- the heap ---- */
@@ -223,7 +231,7 @@ static COLD void give_back(void)
     atomic_store_explicit(&low_water, half < little ? 0 : half, memory_order_relaxed);
     atomic_store_explicit(&idle, 0, memory_order_relaxed);
     je(mallctl)("thread.tcache.flush", NULL, NULL, NULL, 0);
-    purge_all(heap.arena);
+    purge_all(&heap);
 }
 
 /* jemalloc's size classes, four to a doubling, are (4 + m) << e. Knowing them saves asking it.
@@ -319,7 +327,7 @@ static void *control_alloc(size_t size, int zero)
     void *at = je(mallocx)(size, flags);
     if (at)
         return at;
-    purge_all(control.arena);
+    purge_all(&control);
     return je(mallocx)(size, flags);
 }
 
@@ -354,7 +362,7 @@ void *arena_symmetric_alloc(size_t size, size_t align)
     void *at = je(mallocx)(size, flags);
     if (at)
         return at;
-    purge_all(symmetric.arena);
+    purge_all(&symmetric);
     return je(mallocx)(size, flags);
 }
 
@@ -375,6 +383,6 @@ void arena_symmetric_free(void *at)
     je(dallocx)(at, MALLOCX_TCACHE_NONE);
     if (ready > ARENA_KEEP) {
         ready = 0;
-        purge_all(symmetric.arena);
+        purge_all(&symmetric);
     }
 }

@@ -77,7 +77,7 @@ uint64_t locality_here(void)
     if (sched_getaffinity(0, sizeof ours, (cpu_set_t *)&ours))
         return LOCALITY_UNKNOWN;
     pthread_mutex_lock(&mutex);
-    if (memcmp(&known, &ours, sizeof known)) {
+    if (memcmp(&known, &ours, sizeof known) != 0) {
         known = ours;
         answer = locality_of(&ours);
     }

@@ -81,10 +81,11 @@ static const char *named_variable(size_t *bytes)
 static void warn_of_bad_sizes(void)
 {
     size_t bytes;
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (getenv(variables[i]) && !parse(getenv(variables[i]), &bytes))
-            say(0, "%s=%s is not a size such as 512m or 2g; it has no effect", variables[i],
-                getenv(variables[i]));
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *text = getenv(variables[i]);
+        if (text && !parse(text, &bytes))
+            say(0, "%s=%s is not a size such as 512m or 2g; it has no effect", variables[i], text);
+    }
 }
 
 /* A quarter more than is asked for: jemalloc rounds sizes up by as much at most. */

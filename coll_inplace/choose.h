@@ -3,30 +3,37 @@
  *
  *   allreduce from the heap    1 KiB: copied into cells 590, left where it lies 350
  *                              8 KiB:                  1700,                    420
- *   allreduce from malloc      8 KiB: copied into cells 1480, fetched by the kernel 1650
- *   allgather from malloc      8 KiB:                   1550,                       1500
+ *                              8 MiB: around the caches 840000, through them 590000
+ *                             32 MiB:                  3900000,             5500000
  *   bcast from malloc        128 KiB: in pieces 8900, fetched 5350 (a system call costs 700)
  *   gather from malloc         1 MiB: copied by the root 174000, by both 86000
  *                            128 KiB:                    8600,          10300
  *   gather from the heap       1 MiB:                  153000,          72000
  *   allreduce from malloc    128 KiB: each combines a share 9300, each combines all 12500
+ * On another day, when lines and system calls took nearly twice as long:
+ *   allgather from malloc      8 KiB: copied into cells 2450, fetched by the kernel 3450
+ *   reduce from malloc       128 KiB: in equal shares 18400, five eighths the root's 17300
+ *                              1 MiB:                157000,                        130000
  */
 #ifndef MPIACCEL_CHOOSE_H
 #define MPIACCEL_CHOOSE_H
 
 #include "core/base.h"
 
-/* Collectives that synchronise anyway leave data where they lie from these sizes on, in the heap
- * and in private memory; the others (H15) only what does not fit into a cell. */
-enum { CHOOSE_PLACE_SHARED = 1024, CHOOSE_PLACE_PRIVATE = 6144 };
+/* Collectives that synchronise anyway leave data in the heap where they lie from this size on. The
+ * others (H15), and data in private memory, only what does not fit into a cell. */
+enum { CHOOSE_PLACE = 1024 };
 
 /* Data that stay where they lie are copied by both sides from these sizes on, where one waits for
  * the other anyway (joint.h). */
 enum { CHOOSE_JOINT_SHARED = 64 << 10, CHOOSE_JOINT_PRIVATE = 256 << 10 };
 
-/* Results of so many bytes in all are written around the caches, if they do not lie where operands
- * were read: else the lines are read before they are written. */
+/* Results of so many bytes in all are written around the caches, if these do not hold them together
+ * with the operands, and they do not lie where operands were read. */
 enum { CHOOSE_AROUND = 4 << 20 };
+
+/* What it costs to fetch and combine a byte, and what to bring it to another's private memory. */
+enum { CHOOSE_COMBINED = 3, CHOOSE_BROUGHT = 2 };
 
 /* Blocks of up to so many bytes never keep the root of a scatter, since they do not under the
  * hosts: where all together are too many for a cell, they are copied into a block of memory. */

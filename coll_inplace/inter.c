@@ -23,7 +23,7 @@ void inter_pass(struct team *t)
 void inter_barrier(struct team *t)
 {
     uint32_t op = team_begin(t);
-    team_await_post(t);
+    team_await_room(t, POST_HERE);
     team_post(t, op, POST_HERE, 0);
     for (uint32_t r = 0; r < t->size; r++)
         team_hear(t, r, op);
@@ -185,9 +185,8 @@ static char *behind_table(struct row *row, uint32_t op, uint32_t ranks, enum pos
 
 static bool may_stay(const struct team *t, const struct blocks *all, size_t bytes, enum stay stay)
 {
-    bool shared = true;
-    if (bytes < CHOOSE_PLACE_SHARED ||
-        (stay == STAY_LONG && bytes + table_bytes(t->size) <= TEAM_CELL))
+    bool shared = true, fits = bytes + table_bytes(t->size) <= TEAM_CELL;
+    if (bytes < CHOOSE_PLACE || (stay == STAY_LONG && fits))
         return false;
     for (uint32_t r = 0; r < t->size; r++) {
         size_t some = bytes_of(block_of(all, r));
@@ -196,7 +195,7 @@ static bool may_stay(const struct team *t, const struct blocks *all, size_t byte
             return false;
         shared = shared && (!place || place_shared(place));
     }
-    return shared || bytes >= CHOOSE_PLACE_PRIVATE;
+    return shared || !fits;
 }
 
 static enum post_kind choose(const struct team *t, const struct blocks *all, size_t bytes,
@@ -231,7 +230,7 @@ static enum post_kind post_parcels(struct team *t, uint32_t op, const struct blo
         largest = some > largest ? some : largest;
     }
     enum post_kind kind = choose(t, all, bytes, stay);
-    team_await_cell(t);
+    team_await_room(t, kind);
     char *held = hold(t, op, kind, bytes, largest, stay), *table = table_of(t->mine, op, t->size);
     char *to = held ? held : behind_table(t->mine, op, t->size, kind);
     uint32_t stream = stream_start(t);
@@ -481,7 +480,7 @@ static enum coll_error combine_long(struct work *w, struct buffer from, size_t b
         place = (place_t)(block - node.base) << 1;
     }
     binds = place && !block;
-    team_await_post(t);
+    team_await_room(t, POST_HERE);
     memcpy(post_of(t->mine, w->op)->data, &place, sizeof place);
     team_post(t, w->op, POST_PLACE, bytes);
     for (uint32_t r = 0; r < t->size; r++)

@@ -21,11 +21,9 @@ static char *table_of(struct team *t, uint32_t rank, uint32_t op)
                                        : cell_of(t->row[rank], op);
 }
 
-/* What follows the table: in the post with POST_HERE, else in the cell. */
-static char *behind_table(struct team *t, uint32_t rank, uint32_t op, enum post_kind kind)
+/* In the cell. */
+static char *behind_table(struct team *t, uint32_t rank, uint32_t op)
 {
-    if (kind == POST_HERE)
-        return post_of(t->row[rank], op)->data + table_bytes(t);
     return cell_of(t->row[rank], op) + table_in_cell(t);
 }
 
@@ -58,9 +56,8 @@ static struct sizes sizes_of(const struct team *t, const struct blocks *all)
 /* They can stay where they lie, and that is faster than to copy `bytes` bytes. */
 static bool may_stay(struct team *t, const struct blocks *all, size_t bytes, enum stay stay)
 {
-    bool shared = true;
-    if (stay == STAY_NEVER || bytes < CHOOSE_PLACE_SHARED ||
-        (stay == STAY_LONG && bytes + table_in_cell(t) <= TEAM_CELL))
+    bool shared = true, fits = bytes + table_in_cell(t) <= TEAM_CELL;
+    if (stay == STAY_NEVER || bytes < CHOOSE_PLACE || (stay == STAY_LONG && fits))
         return false;
     for (uint32_t r = 0; r < t->size; r++) {
         size_t some = block_bytes(t, all, r);
@@ -69,24 +66,44 @@ static bool may_stay(struct team *t, const struct blocks *all, size_t bytes, enu
             return false;
         shared = shared && (!place || place_shared(place));
     }
-    return shared || bytes >= CHOOSE_PLACE_PRIVATE;
+    return shared || !fits;
 }
 
 static enum post_kind choose(struct team *t, const struct blocks *all, size_t bytes, enum stay stay)
 {
-    if (bytes + table_bytes(t) <= POST_ROOM)
+    if (bytes + t->size <= POST_ROOM)
         return POST_HERE;
     if (may_stay(t, all, bytes, stay))
         return POST_PLACE;
     return bytes + table_in_cell(t) <= TEAM_CELL ? POST_CELL : POST_PIECES;
 }
 
+_Static_assert(POST_ROOM <= INT8_MAX, "lengths are in bytes of any sign");
+
+/* All in the post: how long each is, in a byte, and then they. */
+static void post_short(struct team *t, uint32_t op, const struct blocks *all)
+{
+    team_await_room(t, POST_HERE);
+    char *data = post_of(t->mine, op)->data, *to = data + t->size;
+    for (uint32_t r = 0; r < t->size; r++) {
+        size_t bytes = block_bytes(t, all, r);
+        data[r] = (char)bytes;
+        buffer_read(to, block_of(all, r), 0, bytes);
+        to += bytes;
+    }
+    team_post(t, op, POST_HERE, (size_t)(to - data));
+}
+
 static enum post_kind post_table(struct team *t, uint32_t op, const struct blocks *all,
                                  size_t bytes, enum stay stay)
 {
     enum post_kind kind = choose(t, all, bytes, stay);
-    team_await_cell(t);
-    char *table = table_of(t, t->rank, op), *behind = behind_table(t, t->rank, op, kind);
+    if (kind == POST_HERE) {
+        post_short(t, op, all);
+        return kind;
+    }
+    team_await_room(t, kind);
+    char *table = table_of(t, t->rank, op), *behind = behind_table(t, t->rank, op);
     uint32_t stream = stream_start(t);
     size_t at = 0;
     for (uint32_t s = 0; s < t->size; s++) {
@@ -116,7 +133,7 @@ static bool post_held(struct team *t, uint32_t op, const struct blocks *all, str
     if (sizes.largest > CHOOSE_EAGER || sizes.bytes + table_in_cell(t) <= TEAM_CELL ||
         bytes > CHOOSE_HOLD)
         return false;
-    team_await_cell(t);
+    team_await_room(t, POST_CELL);
     char *block = team_hold(t, op, bytes), *table = table_of(t, t->rank, op);
     if (!block)
         return false;
@@ -142,7 +159,7 @@ static enum post_kind post_equal(struct team *t, uint32_t op, const struct block
     enum post_kind kind = sizes.bytes <= POST_ROOM ? POST_HERE : POST_CELL;
     if (sizes.bytes > TEAM_CELL || (kind == POST_CELL && team_stays(t, whole, sizes.bytes, stay)))
         return team_post_data(t, op, whole, stay, stream_start(t));
-    team_await_cell(t);
+    team_await_room(t, kind);
     size_t before = t->rank * sizes.largest;
     char *to = kind == POST_HERE ? post_of(t->mine, op)->data : cell_for(t->mine, op, sizes.bytes);
     buffer_read(to, whole, 0, before);
@@ -178,9 +195,18 @@ static struct parcel equal_parcel(struct team *t, uint32_t rank, const struct po
     }
     parcel.bytes = post_bytes(post) / t->size;
     if (post_kind(post) == POST_PLACE)
-        parcel.where = post_place(post) + 2 * to * parcel.bytes;
+        parcel.where = post_place(post) + (place_t)2 * to * parcel.bytes;
     else
         parcel.where = post_start(post) + (step - (own < step)) * stream_pieces(parcel.bytes);
+    return parcel;
+}
+
+/* `where`: in the post. */
+static struct parcel short_parcel(const struct team *t, const struct post *post, uint32_t to)
+{
+    struct parcel parcel = {.bytes = (size_t)post->data[to], .where = t->size};
+    for (uint32_t r = 0; r < to; r++)
+        parcel.where += (size_t)post->data[r];
     return parcel;
 }
 
@@ -203,6 +229,8 @@ struct parcel parcel_for(struct team *t, uint32_t rank, uint32_t op, const struc
         return only_parcel(post);
     if (equal)
         return equal_parcel(t, rank, post, to);
+    if (LIKELY(post_kind(post) == POST_HERE))
+        return short_parcel(t, post, to);
     const char *table = table_bytes(t) <= POST_ROOM ? post->data : table_of(t, rank, op);
     memcpy(&parcel, table + to * sizeof parcel, sizeof parcel);
     return parcel;
@@ -213,8 +241,8 @@ enum coll_error parcel_take(struct team *t, uint32_t rank, uint32_t op, const st
 {
     if (post_kind(post) == POST_PLACE)
         return coll_take_place(t, rank, parcel.where, to, parcel.bytes);
-    const char *data = equal || t->size == 2          ? post_data(t, rank, op, post)
-                       : post_kind(post) == POST_HERE ? post->data + table_bytes(t)
-                                                      : behind_table(t, rank, op, POST_CELL);
+    const char *data = equal || t->size == 2 || post_kind(post) == POST_HERE
+                           ? post_data(t, rank, op, post)
+                           : behind_table(t, rank, op);
     return coll_take(to, 0, data + parcel.where, parcel.bytes);
 }

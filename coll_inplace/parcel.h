@@ -2,10 +2,11 @@
  *
  * Of two ranks it is a post of the other's block. If all know that the blocks are equally long
  * (scatter and alltoall without counts), it is a post of all of them, where they are copied without
- * our own. Otherwise it has a table of where each rank's block is, in the post if there is room,
- * else at the beginning of the cell, and behind it what is to be copied. Blocks too long for that
- * stay where they lie, or go through streams: one after another, to the rank that is the partner in
- * step s = 0 .. size - 1, where two ranks are each other's in the same step.
+ * our own. Otherwise a few bytes in all go into the post, behind a byte for each rank that says how
+ * many are its. For more there is a table of where each rank's block is, in the post if there is
+ * room, else at the beginning of the cell, and behind it what is to be copied. Blocks too long for
+ * that stay where they lie, or go through streams: one after another, to the rank that is the
+ * partner in step s = 0 .. size - 1, where two ranks are each other's in the same step.
  */
 #ifndef MPIACCEL_PARCEL_H
 #define MPIACCEL_PARCEL_H
@@ -14,7 +15,8 @@
 
 struct parcel {
     uint64_t bytes;
-    uint64_t where; /* from the table; POST_PLACE: a place; POST_PIECES: where the stream starts */
+    uint64_t where; /* from where the data begin; POST_PLACE: a place; POST_PIECES: where the stream
+                       starts */
 };
 _Static_assert(TEAM_RANKS_MAX * sizeof(struct parcel) <= TEAM_CELL, "a table fits into a cell");
 

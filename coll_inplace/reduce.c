@@ -26,6 +26,7 @@ struct operands {
     uint32_t op, count; /* the posts of ranks 0 .. count - 1 */
     size_t at, bytes;   /* of each */
     const char *own;    /* ours, if it is combined where it lies; NULL: from our post */
+    const char *next;   /* where our next operand goes if it is like this one; or NULL */
     bool ahead;         /* the others may run ahead of us */
     bool bound;         /* a peer's stays where it is until we are done */
     enum coll_error error;
@@ -71,8 +72,9 @@ static void combine_posts(struct team *t, const struct reducer *red, struct oper
         copy_bytes(out, sum, o->bytes);
     for (uint32_t r = 1; r < o->count; r++) {
         /* Ours may lie where the result goes, so that is written last. */
-        char *next = r + 1 < o->count ? space : out;
-        reducer_combine(red, next, sum, operand(t, r, o), o->bytes);
+        bool last = r + 1 == o->count;
+        char *next = last ? out : space;
+        reducer_combine_ahead(red, next, sum, operand(t, r, o), o->bytes, last ? o->next : NULL);
         sum = next;
     }
     if (!straight)
@@ -127,13 +129,13 @@ static uint32_t combine_up(struct team *t, const struct reducer *red, struct buf
                            size_t bytes)
 {
     uint32_t op = team_begin(t);
-    bool few = bytes <= POST_ROOM;
-    team_await_cell(t);
-    char *sum = few ? post_of(t->mine, op)->data : cell_for(t->mine, op, bytes);
+    enum post_kind kind = bytes <= POST_ROOM ? POST_HERE : POST_CELL;
+    team_await_room(t, kind);
+    char *sum = kind == POST_HERE ? post_of(t->mine, op)->data : cell_for(t->mine, op, bytes);
     reducer_read(red, sum, from, 0, bytes);
     bool all = reducer_is_exact(red) ? combine_children(t, red, op, sum, bytes)
                                      : combine_ranges(t, red, op, sum, bytes);
-    team_post(t, op, few ? POST_HERE : POST_CELL, all ? bytes : 0);
+    team_post(t, op, kind, all ? bytes : 0);
     return op;
 }
 
@@ -177,7 +179,8 @@ static enum coll_error allreduce_few(struct team *t, const struct reducer *red, 
     struct operands o = {
         .op = team_begin(t), .count = t->size, .bytes = bytes, .own = own_operand(red, from)};
     enum post_kind mine =
-        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY_SHARED : STAY_NEVER);
+        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY : STAY_NEVER);
+    o.next = mine == POST_CELL ? cell_for(t->mine, o.op + 1, bytes) : NULL;
     combine_posts(t, red, &o, to);
     team_all_did(t, o.op - 1);
     leave(t, &o, mine);
@@ -268,7 +271,7 @@ enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, s
                          .bytes = own,
                          .own = own_operand(red, from)};
     enum post_kind mine =
-        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY_SHARED : STAY_NEVER);
+        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY : STAY_NEVER);
     if (own)
         combine_posts(t, red, &o, to);
     else

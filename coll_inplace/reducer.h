@@ -26,15 +26,21 @@ struct reducer {
     bool starved;        /* there was no memory for it: nothing may be combined here */
 };
 
-/* out = a op b; any two may be the same. */
-static inline void reducer_combine(const struct reducer *r, void *out, const void *a, const void *b,
-                                   size_t bytes)
+/* out = a op b; any two may be the same. For `ahead` see kernels.h. */
+static inline void reducer_combine_ahead(const struct reducer *r, void *out, const void *a,
+                                         const void *b, size_t bytes, const char *ahead)
 {
     size_t n = bytes / r->element;
     if (LIKELY(r->kernel != NULL))
-        r->kernel(out, a, b, n);
+        r->kernel(out, a, b, n, ahead);
     else
         r->apply(r, out, a, b, n);
+}
+
+static inline void reducer_combine(const struct reducer *r, void *out, const void *a, const void *b,
+                                   size_t bytes)
+{
+    reducer_combine_ahead(r, out, a, b, bytes, NULL);
 }
 
 /* How many a buffer has. */

@@ -19,13 +19,13 @@ struct work {
     enum for_whom whom;
     uint32_t root;
     uint32_t count;             /* we combine the operands of ranks 0 .. count - 1 */
-    const size_t *begin;        /* of each share, bytes; of FOR_EACH only the end of the last */
+    size_t *begin;              /* of each share, bytes; of FOR_EACH only the end of the last */
     size_t chunk, steps;        /* of a share in a step; how many steps */
     size_t part;                /* of a chunk that is combined in one go */
     bool copies_in, copies_out; /* some operand, some result is out of reach */
     bool fetches;               /* some operand is in private memory */
     bool in_place;
-    bool around; /* results are written around the caches */
+    bool around; /* results are written around the caches, where no operands were read */
     enum coll_error error;
     struct facts facts[TEAM_RANKS_MAX];
 };
@@ -68,7 +68,7 @@ static void exchange_facts(struct work *w)
         .to = receives(w, t->rank) ? team_place(t, w->to, bytes) : 0,
     };
     uint32_t op = team_begin(t);
-    team_await_post(t);
+    team_await_room(t, POST_HERE);
     memcpy(post_of(t->mine, op)->data, &mine, sizeof mine);
     team_post(t, op, POST_HERE, sizeof mine);
     for (uint32_t r = 0; r < t->size; r++) {
@@ -80,10 +80,28 @@ static void exchange_facts(struct work *w)
     team_all_did(t, op - 1);
 }
 
+/* Shares of whole lines, where elements allow. The root takes more than those who bring it their
+ * results by a copy of the kernel's. */
+static void divide(struct work *w)
+{
+    size_t element = w->red->element, bytes = w->begin[w->t->size];
+    size_t grain = element < LINE && LINE % element == 0 ? LINE : element;
+    size_t other = CHOOSE_COMBINED * (size_t)(w->t->size - 1), root = other, before = 0;
+    if (w->whom == FOR_ROOT && w->fetches && !w->copies_in)
+        root += CHOOSE_BROUGHT;
+    size_t all = other * (w->t->size - 1) + root;
+    for (uint32_t r = 0; r < w->t->size; r++) {
+        w->begin[r] = bytes / grain * before / all * grain;
+        before += r == w->root ? root : other;
+    }
+}
+
 static void plan(struct work *w)
 {
     size_t longest = 0, room = SIZE_MAX;
     exchange_facts(w);
+    if (w->whom == FOR_ALL || w->whom == FOR_ROOT)
+        divide(w);
     for (uint32_t r = 0; r < w->t->size; r++)
         longest = share_of(w, r) > longest ? share_of(w, r) : longest;
     if (w->whom == FOR_EACH) {
@@ -95,10 +113,12 @@ static void plan(struct work *w)
         room = PIECE;
     }
     w->chunk = room == SIZE_MAX ? longest : room / w->red->element * w->red->element;
-    w->steps = (longest + w->chunk - 1) / w->chunk;
+    w->steps = longest ? (longest - 1) / w->chunk + 1 : 0;
     w->part = (w->fetches ? PART_FETCHED : PART) / w->red->element * w->red->element;
+    size_t results = w->whom == FOR_ALL ? w->t->size : 1;
     w->around = w->begin[w->t->size] >= CHOOSE_AROUND && !w->in_place && !w->fetches &&
-                !w->copies_out && w->whom != FOR_EACH;
+                !w->copies_out && w->whom != FOR_EACH &&
+                !copy_caches_hold((w->t->size + results) * w->begin[w->t->size]);
     if (w->count == 1 && !w->to.map->without_holes) /* it goes straight to where it is wanted */
         w->part = w->chunk;
 }
@@ -117,7 +137,7 @@ static void post_operands(struct work *w, uint32_t op, size_t step)
     struct team *t = w->t;
     if (w->facts[t->rank].from)
         return;
-    team_await_cell(t);
+    team_await_room(t, POST_CELL);
     char *cell = piece_of(t->mine, op);
     uint32_t chunks = w->whom == FOR_EACH ? 1 : t->size;
     for (uint32_t r = 0; r < chunks; r++)
@@ -256,7 +276,7 @@ static enum coll_error run(struct work *w)
             if (step)
                 take_results(w, results, step - 1);
             team_done(t, w->copies_in ? in - 1 : begun);
-            team_await_cell(t);
+            team_await_room(t, POST_CELL);
         }
         if (w->copies_in)
             await_operands(w, in);
@@ -277,21 +297,11 @@ static enum coll_error run(struct work *w)
     return w->error;
 }
 
-/* Shares of whole lines, where elements allow. */
-static void divide(struct team *t, const struct reducer *red, size_t bytes, size_t *begin)
-{
-    size_t grain = red->element < LINE && LINE % red->element == 0 ? LINE : red->element;
-    size_t grains = bytes / grain;
-    for (uint32_t r = 0; r < t->size; r++)
-        begin[r] = grains * r / t->size * grain;
-    begin[t->size] = bytes;
-}
-
 enum coll_error shares_reduce(struct team *t, const struct reducer *red, struct buffer from,
                               struct buffer to, uint32_t root)
 {
     size_t begin[TEAM_RANKS_MAX + 1];
-    divide(t, red, reducer_elements(red, from) * red->element, begin);
+    begin[t->size] = reducer_elements(red, from) * red->element;
     struct work w = {.t = t,
                      .red = red,
                      .from = from,
@@ -305,7 +315,7 @@ enum coll_error shares_reduce(struct team *t, const struct reducer *red, struct 
 }
 
 enum coll_error shares_reduce_scatter(struct team *t, const struct reducer *red, struct buffer from,
-                                      struct buffer to, const size_t *begin)
+                                      struct buffer to, size_t *begin)
 {
     struct work w = {.t = t,
                      .red = red,

@@ -31,7 +31,7 @@ enum coll_error shares_reduce(struct team *team, const struct reducer *reducer, 
 
 /* Rank r's share is bytes [begin[r], begin[r + 1]), and only it gets the result. */
 enum coll_error shares_reduce_scatter(struct team *team, const struct reducer *reducer,
-                                      struct buffer from, struct buffer to, const size_t *begin);
+                                      struct buffer from, struct buffer to, size_t *begin);
 
 /* Each rank combines the operands up to its own, all elements. */
 enum coll_error shares_scan(struct team *team, const struct reducer *reducer, struct buffer from,

@@ -307,12 +307,11 @@ bool place_write(const struct team *t, uint32_t owner, place_t place, size_t fir
 /* 0: not to be left where it lies. */
 static place_t place_for(const struct team *t, struct buffer from, size_t bytes, enum stay stay)
 {
-    if (stay == STAY_NEVER || bytes < CHOOSE_PLACE_SHARED ||
-        (stay == STAY_LONG && bytes <= TEAM_CELL))
+    bool fits = bytes <= TEAM_CELL;
+    if (stay == STAY_NEVER || bytes < CHOOSE_PLACE || (stay == STAY_LONG && fits))
         return 0;
     place_t place = team_place(t, from, bytes);
-    bool is_private = place & 1, pays = stay != STAY_SHARED && bytes >= CHOOSE_PLACE_PRIVATE;
-    return is_private && !pays ? 0 : place;
+    return fits && !place_shared(place) ? 0 : place;
 }
 
 bool team_stays(const struct team *t, struct buffer from, size_t bytes, enum stay stay)
@@ -332,7 +331,7 @@ enum post_kind team_post_data(struct team *t, uint32_t op, struct buffer from, e
                           : bytes <= TEAM_CELL ? POST_CELL
                                                : POST_PIECES;
     place_t place = kind == POST_HERE ? 0 : place_for(t, from, bytes, stay);
-    team_await_cell(t);
+    team_await_room(t, kind);
     struct post *post = post_of(t->mine, op);
     if (place) {
         kind = POST_PLACE;

@@ -179,17 +179,13 @@ static inline void team_all_did(struct team *t, uint32_t op)
 
 void team_await_all(struct team *team, uint32_t op);
 
-/* Until the post of the last number begun may be written; and the cells up to it. */
-static inline void team_await_post(struct team *t)
+/* Until what the last operation begun posts may be written: its post, and, unless all of it is in
+ * there, the cells up to its own. */
+static inline void team_await_room(struct team *t, enum post_kind kind)
 {
-    if (UNLIKELY(!sync_reached(t->all_done, t->op - TEAM_POSTS)))
-        team_await_all(t, t->op - TEAM_POSTS);
-}
-
-static inline void team_await_cell(struct team *t)
-{
-    if (UNLIKELY(!sync_reached(t->all_done, t->op - TEAM_CELLS)))
-        team_await_all(t, t->op - TEAM_CELLS);
+    uint32_t free = t->op - (kind == POST_HERE ? TEAM_POSTS : TEAM_CELLS);
+    if (UNLIKELY(!sync_reached(t->all_done, free)))
+        team_await_all(t, free);
 }
 
 static inline struct post *post_of(struct row *row, uint32_t op)
@@ -233,7 +229,7 @@ static inline void team_post(struct team *t, uint32_t op, enum post_kind kind, s
     const char *next = (const char *)post_of(t->mine, op + 1);
     prefetch_to_write(next);
     prefetch_to_write(next + PREFETCH_LINE);
-    if (kind == POST_CELL)
+    if (kind == POST_CELL && bytes <= TEAM_CELL)
         prefetch_block_to_write(cell_for(t->mine, op + 1, bytes), bytes);
 }
 
@@ -327,7 +323,7 @@ bool place_write(const struct team *team, uint32_t owner, place_t place, size_t 
 /* Post a few bytes, in the post. */
 HOT_INLINE void team_post_few(struct team *t, uint32_t op, const void *from, size_t bytes)
 {
-    team_await_post(t);
+    team_await_room(t, POST_HERE);
     copy_bytes(post_of(t->mine, op)->data, from, bytes);
     team_post(t, op, POST_HERE, bytes);
 }
@@ -340,8 +336,7 @@ char *team_hold(struct team *team, uint32_t op, size_t bytes);
 enum stay {
     STAY_NEVER, /* they will be overwritten before */
     STAY_LONG,  /* if they do not fit into a cell: what does not synchronise under the host (H15) */
-    STAY_SHARED, /* if that is faster and they lie in the heap */
-    STAY,        /* if that is faster */
+    STAY,       /* the same, and what lies in the heap if that is faster */
 };
 
 bool team_stays(const struct team *team, struct buffer from, size_t bytes, enum stay stay);

@@ -31,10 +31,10 @@ enum coll_error whole_combine(struct team *t, const struct reducer *red, struct 
     place_t place = block ? (place_t)(block - node.base) << 1 : 0;
     if (block)
         reducer_read(red, block, from, 0, bytes);
-    team_await_post(t);
+    team_await_room(t, POST_HERE);
     memcpy(post_of(t->mine, op)->data, &place, sizeof place);
     team_post(t, op, POST_PLACE, bytes);
-    bool all = true;
+    bool all = block;
     for (uint32_t r = 0; r < t->size; r++)
         all &= post_place(team_hear(t, r, op)) != 0;
     team_all_did(t, op - 1);

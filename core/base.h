@@ -9,6 +9,7 @@
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define COLD        __attribute__((cold, noinline))
+#define NOINLINE    __attribute__((noinline))
 #define HOT_INLINE  static inline __attribute__((always_inline))
 
 /* Two lines: the prefetcher of x86 fetches pairs, so words of different writers lie this far

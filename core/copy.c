@@ -1,5 +1,21 @@
 #include "core/copy.h"
 
+#include <unistd.h>
+
+/* The last cache is not ours alone. Measured where it has 480 MiB: it holds 64, and not 128. */
+enum { CACHE_SHARE = 4, CACHE_UNKNOWN = 16 << 20 };
+
+_Atomic size_t copy_cached;
+
+bool copy_caches_hold(size_t bytes)
+{
+    if (!copy_cached) {
+        long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
+        copy_cached = size > CACHE_SHARE ? (size_t)size / CACHE_SHARE : CACHE_UNKNOWN;
+    }
+    return bytes <= copy_cached;
+}
+
 #if defined(__x86_64__)
 #include <emmintrin.h>
 
@@ -40,7 +56,8 @@ void copy_blocks_to_peers(char *to, const char *from, size_t bytes)
     for (size_t at = 0; at < bytes; at += PREFETCH_BLOCK) {
         size_t left = bytes - at, next = min_size(left, PREFETCH_BLOCK);
         prefetch_block_to_write(to + at + next, left - next);
-        memcpy(to + at, from + at, next);
+        memmove(to + at, from + at, next); /* gcc's memcpy() of so many is "rep movsq", which is
+                                            * as slow with these lines here as without */
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/base.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* Past this many bytes a copy to a peer goes around the caches: what would be evicted is worth more
@@ -14,9 +15,19 @@
  * other store. */
 void copy_stream(void *to, const void *from, size_t bytes);
 
+/* Whether so many bytes, all that the ranks of a node read and write in an operation, stay in the
+ * caches until the next one. If not, copy_stream() is faster. */
+bool copy_caches_hold(size_t bytes);
+
+/* How many do; 0: not known yet. Set by tests. */
+extern _Atomic size_t copy_cached;
+
 /* `blocks` blocks of `bytes` each, their starts `to_stride` and `from_stride` bytes apart. */
 void copy_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
                  size_t bytes, size_t blocks);
+
+/* NOLINTBEGIN(clang-analyzer-core.NonNullParamChecker): it thinks that an operand which stays where
+ * it lies, as only those in the heap do, may be in private memory. */
 
 /* Elements of 1, 2, 4 and 8 bytes move in one access each: a peer that polls one never sees half of
  * it. (memmove() of the C library moves two bytes in two steps.) The areas are equal or do not
@@ -32,6 +43,8 @@ HOT_INLINE void copy_bytes(void *to, const void *from, size_t bytes)
     else
         memmove(to, from, bytes);
 }
+
+/* NOLINTEND(clang-analyzer-core.NonNullParamChecker) */
 
 /* Bring a line here to be written. */
 static inline void prefetch_to_write(const void *at)

@@ -6,8 +6,9 @@
 #include "core/types.h"
 
 /* n elements, not bytes. The arrays are aligned as their type wants or not at all; any two of them
- * are equal or do not overlap. */
-typedef void combine_fn(void *out, const void *a, const void *b, size_t n);
+ * are equal or do not overlap. Meanwhile as many bytes at `ahead` (NULL: none) are brought here to
+ * be written next. */
+typedef void combine_fn(void *out, const void *a, const void *b, size_t n, const char *ahead);
 
 struct kernels {
     const char *name;                          /* of the instruction set */

@@ -22,7 +22,7 @@
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 5, /* of everything that ranks share; ranks of two versions do not mix */
+    LAYOUT_VERSION = 6, /* of everything that ranks share; ranks of two versions do not mix */
     LAYOUT_CPUS = 8192,
 };
 #define LAYOUT_MAGIC UINT64_C(0x6c6363616970616d)

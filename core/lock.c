@@ -1,8 +1,11 @@
 #include "core/lock.h"
 
 enum {
-    CLAIM_AFTER_NS = 100 * 1000,      /* a writer enters its claim */
-    PASS_CLAIM_AFTER_NS = 2000 * 1000 /* a reader no longer stands aside */
+    CLAIM_AFTER_NS = 100 * 1000,       /* a writer enters its claim */
+    SLEEP_AFTER_NS = 500 * 1000,       /* who waits sleeps, to be woken when it is let go of: who
+                                        * yields again and again is seldom run on a busy processor,
+                                        * and others take and claim the lock meanwhile */
+    PASS_CLAIM_AFTER_NS = 2000 * 1000, /* a reader no longer stands aside */
 };
 
 bool rwlock_valid(uint32_t value)
@@ -36,6 +39,8 @@ void rwlock_lock_contended(struct sync_word *lock, bool exclusive, uint32_t rank
                 return;
         } else if (exclusive && waited > CLAIM_AFTER_NS && !(seen & RWLOCK_CLAIM)) {
             rwlock_try(lock, seen, seen | mine);
+        } else if (waited > SLEEP_AFTER_NS) {
+            sync_sleep(lock, seen);
         } else {
             sync_wait(&wait, lock, seen);
         }

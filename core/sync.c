@@ -119,6 +119,12 @@ void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen)
     sleep_on(word, seen, wait->rounds - (SPIN_CROWDED + YIELD_CROWDED));
 }
 
+void sync_sleep(struct sync_word *word, uint32_t seen)
+{
+    sync_poke();
+    sleep_on(word, seen, UINT32_MAX);
+}
+
 void sync_await_slowly(struct sync_word *word, uint32_t goal)
 {
     struct sync_wait wait = SYNC_WAIT;

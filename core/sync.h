@@ -47,6 +47,10 @@ extern bool sync_crowded;
 /* One round of waiting while `word` holds `seen`. May return at any time. */
 void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen);
 
+/* The same asleep, for a millisecond at most: where waiting has taken long already and whoever
+ * changes the word says sync_wake(), few ranks or many. */
+void sync_sleep(struct sync_word *word, uint32_t seen);
+
 /* One round of waiting for something that wakes nobody. */
 void sync_pause(struct sync_wait *wait);
 
@@ -109,13 +113,16 @@ static inline void sync_full_fence(void)
 #endif
 }
 
-/* The asymmetric pair. A frequent side stores, calls sync_light_fence() and loads; a rare side
- * stores, calls sync_heavy_fence() and loads: one of the two sees the other's store. The light one
- * orders only the compiler; the heavy one makes the kernel run a full fence on every processor that
- * executes one of the node's processes. Only where all have registered. */
+/* The pair. A frequent side stores, calls sync_light_fence() and loads; a rare side stores, calls
+ * sync_heavy_fence() and loads: one of the two sees the other's store.
+ *
+ * The light one should order only the compiler, as the heavy one has the kernel run a full fence on
+ * every processor that executes one of the node's processes. But Linux (seen in 6.18) passes by a
+ * processor on which the process ran before it registered, and which has run no other since: it
+ * believes that it executes somebody else. So the light one is a full fence too. */
 static inline void sync_light_fence(void)
 {
-    atomic_signal_fence(memory_order_seq_cst);
+    sync_full_fence();
 }
 
 void sync_heavy_fence(void);

@@ -26,6 +26,7 @@ COLD struct entry *registry_search(struct registry *r, uintptr_t handle)
 static struct entry *new_entry(void)
 {
     struct entry *e = malloc(sizeof *e);
+    /* cppcheck-suppress memleak ; it overlooks the condition */
     return e ? e : arena_control_alloc_raw(sizeof *e);
 }
 

@@ -106,7 +106,7 @@ static bool is_aligned(const void *at, size_t power_of_two)
         memcpy(&operand, origin, sizeof operand);                                              \
         do {                                                                                   \
             new = old;                                                                         \
-            c->kernel(&new, &new, &operand, 1);                                                \
+            c->kernel(&new, &new, &operand, 1, NULL);                                          \
         } while (!__atomic_compare_exchange_n((type *)at, &old, new, true, __ATOMIC_SEQ_CST,   \
                                               __ATOMIC_RELAXED));                              \
         if (result)                                                                            \
@@ -156,7 +156,7 @@ static void combine(const struct combiner *c, void *inout, const void *in, size_
     if (c->op == OP_REPLACE)
         memmove(inout, in, bytes);
     else if (LIKELY(c->kernel != NULL))
-        c->kernel(inout, inout, in, bytes / c->element);
+        c->kernel(inout, inout, in, bytes / c->element, NULL);
     else
         c->host(c, inout, in, bytes / c->element);
 }

@@ -132,7 +132,8 @@ static size_t somewhere(size_t count)
 {
     static _Atomic uint32_t calls;
     uint32_t call = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
-    return (size_t)((unsigned __int128)count * (call * UINT64_C(0x9e3779b97f4a7c15)) >> 64);
+    uint64_t mixed = call * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)((unsigned __int128)count * mixed >> 64);
 }
 
 /* `step` is 0 where all are compared with one value. */

@@ -1,6 +1,6 @@
 /* The protocol of team.h: posts, done and room, for ranks that make the same operations, any ones:
- * a broadcast from rank 0 or 1, a gather to rank 0, an exchange of all with all, a broadcast of data
- * that stay where they are. Memory is sequentially consistent here; what the real code must
+ * a broadcast from rank 0 or 1, with its data in the post or in a cell, a gather to rank 0, an
+ * exchange of all with all, a broadcast of data that stay where they are. Memory is sequentially consistent here; what the real code must
  * order, ThreadSanitizer sees in tests/unit.
  *
  * No reader sees data of another operation, no writer writes over what somebody will still read,
@@ -10,26 +10,32 @@
 #ifndef RANKS
 #define RANKS 3
 #endif
-#define POSTS 2    /* TEAM_POSTS */
-#define LAG 2      /* POST_LAG */
+#ifndef POSTS
+#define POSTS 2 /* TEAM_POSTS */
+#endif
+#define CELLS 2    /* TEAM_CELLS */
+#define LAG 2      /* POST_LAG, and CELL_LAG */
 #define NUMBERS 32 /* 2^32 */
 #define FAR 4      /* TEAM_FAR */
 
 #define MINUS(a, b)        (((a) + NUMBERS - (b)) % NUMBERS)
 #define REACHED(a, b)      (MINUS(a, b) < NUMBERS / 2)
 #define SLOT(rank, number) ((rank) * POSTS + (number) % POSTS)
+#define CELL_OF(rank)      cell[(rank) * CELLS + op % CELLS]
+#define AHEAD              (POSTS + 2) /* more than a rank may be before another */
 #define NOTHING            255 /* half written, or spoilt */
 
-mtype = { BCAST, GATHER, ALL, PLACE };
+mtype = { BCAST, CELL, GATHER, ALL, PLACE };
 
 byte posted[RANKS * POSTS]; /* the numbers in posts */
 byte data[RANKS * POSTS];   /* what is in them: right if it is the number of the operation */
+byte cell[RANKS * CELLS];
 byte place[RANKS];          /* data that stay */
 byte done[RANKS];
 
 /* What the program says, by number: decided when the first rank comes to it. */
-mtype kinds[4];
-bit roots[4];
+mtype kinds[AHEAD];
+bit roots[AHEAD];
 byte decided;
 
 inline next()
@@ -39,21 +45,24 @@ inline next()
     :: decided == MINUS(op, 1) ->
         decided = op;
         if
-        :: kinds[op % 4] = BCAST
-        :: kinds[op % 4] = GATHER
-        :: kinds[op % 4] = ALL
-        :: kinds[op % 4] = PLACE
+        :: kinds[op % AHEAD] = BCAST
+#ifndef WITHOUT_CELLS
+        :: kinds[op % AHEAD] = CELL
+#endif
+        :: kinds[op % AHEAD] = GATHER
+        :: kinds[op % AHEAD] = ALL
+        :: kinds[op % AHEAD] = PLACE
         fi;
         if
-        :: roots[op % 4] = 0
-        :: kinds[op % 4] == BCAST -> roots[op % 4] = 1
+        :: roots[op % AHEAD] = 0
+        :: kinds[op % AHEAD] == BCAST -> roots[op % AHEAD] = 1
         fi;
-        kinds[(op + 1) % 4] = 0;
-        roots[(op + 1) % 4] = 0
+        kinds[(op + 1) % AHEAD] = 0;
+        roots[(op + 1) % AHEAD] = 0
     :: else
     fi;
-    kind = kinds[op % 4];
-    root = roots[op % 4]
+    kind = kinds[op % AHEAD];
+    root = roots[op % AHEAD]
 }
 
 #define POSTING(rank) (kind == ALL || (kind == GATHER) != ((rank) == root))
@@ -63,12 +72,18 @@ inline next()
 #define HAS_DONE(r, number) (r >= RANKS || me == r || REACHED(done[(r) % RANKS], number))
 #define ALL_HAVE_DONE(number) (HAS_DONE(0, number) && HAS_DONE(1, number) && HAS_DONE(2, number))
 
+#ifdef BREAK_CELL
+#define ROOM POSTS
+#else
+#define ROOM (kind == CELL -> CELLS : POSTS)
+#endif
+
 inline await_room()
 {
 #ifndef BREAK_ROOM
     if
-    :: REACHED(all_done, MINUS(op, POSTS))
-    :: else -> ALL_HAVE_DONE(MINUS(op, POSTS)); all_done = MINUS(op, POSTS)
+    :: REACHED(all_done, MINUS(op, ROOM))
+    :: else -> ALL_HAVE_DONE(MINUS(op, ROOM)); all_done = MINUS(op, ROOM)
     fi
 #else
     skip
@@ -83,10 +98,18 @@ inline post()
         posted[SLOT(me, op)] = op;
 #endif
         data[SLOT(me, op)] = NOTHING;
+        if
+        :: kind == CELL -> CELL_OF(me) = NOTHING
+        :: else
+        fi;
         place[me] = (kind == PLACE -> op : NOTHING)
     }
     atomic {
         data[SLOT(me, op)] = op;
+        if
+        :: kind == CELL -> CELL_OF(me) = op
+        :: else
+        fi;
         posted[SLOT(me, op)] = op
     }
 }
@@ -94,7 +117,8 @@ inline post()
 /* Reading takes a while: all is as it should be when it begins, and when it ends. */
 inline look()
 {
-    assert((kind == PLACE -> place[peer] : data[SLOT(peer, op)]) == op)
+    assert((kind == PLACE -> place[peer] : data[SLOT(peer, op)]) == op);
+    assert(kind != CELL || CELL_OF(peer) == op)
 }
 
 inline read()

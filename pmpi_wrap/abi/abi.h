@@ -81,10 +81,18 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #define HOST_LOOKS_FOR_ROOM true
 #endif
 
-/* The shortest buffered send of which the receiver reads the sender's memory itself; up to here
- * hosts hand on a copy, and we have nothing better. */
+/* Whether the host's MPI_Bsend may wait for the receiver: see bsend/pending.h. */
 #if defined(OPEN_MPI)
-#define BSEND_MIN ((size_t)4 << 10)
+#define HOST_WAITS_IN_BSEND true
+#else
+#define HOST_WAITS_IN_BSEND false
+#endif
+
+/* The shortest buffered send that may be fast. The receiver of shorter ones does not read the
+ * sender's memory itself: hosts hand on a copy, and we have nothing better. (Open MPI's does from
+ * 4 KiB on; with slow system calls that gains nothing yet.) */
+#if defined(OPEN_MPI)
+#define BSEND_MIN ((size_t)8 << 10)
 #else
 #define BSEND_MIN ((size_t)12 << 10)
 #endif

@@ -7,6 +7,7 @@
 
 #include "alloc/node.h"
 #include "bsend/kept.h"
+#include "bsend/pending.h"
 #include "core/config.h"
 
 #include <limits.h>
@@ -41,6 +42,9 @@ static enum reason judge_buffer(const void *buffer)
 /* Bytes of the buffer, and of what the host may have put there since it was last made to look. */
 static _Atomic uint64_t room, unseen;
 
+/* The request of a message that has left in the call that began it. */
+static MPI_Request left_at_once;
+
 /* Before the host sends so many bytes: what has been received must not be in its way. By its own
  * barrier it would know of that, by ours it does not. */
 HOT_INLINE void look_for_room(size_t bytes)
@@ -62,6 +66,10 @@ static int attached(enum call call, const void *buffer, MPI_Count size, int resu
         deferred(call, reason);
         return result;
     }
+    if (!kept_is_open && HOST_WAITS_IN_BSEND) {
+        pending_open((size_t)size, config.bsend_wait * UINT64_C(1000000), has_been_sent);
+        complete_request(&left_at_once);
+    }
     kept_open(size > MPI_BSEND_OVERHEAD ? (size_t)size - MPI_BSEND_OVERHEAD : 0, has_been_sent);
     thread_count(thread_self(), call, 0);
     return result;
@@ -77,6 +85,7 @@ static void detaching(void)
 {
     if (kept_is_open)
         kept_drain();
+    pending_drain();
 }
 
 static int detached(enum call call, int result)
@@ -120,31 +129,19 @@ HOT_INLINE size_t bytes_of(MPI_Count count, MPI_Datatype type)
     return map && (uint64_t)count <= INT_MAX ? map->size * (size_t)count : SIZE_MAX / 2;
 }
 
-/* Most messages end here: they are short. So this is before the host sends a message, and all else,
- * counting too, is after it, when the receiver has it already. */
+/* Most messages are not: they are short. So this is asked before the host sends a message, and all
+ * else, counting too, is done after it, when the receiver has it already. */
 HOT_INLINE bool is_candidate(size_t bytes, MPI_Datatype type)
 {
     return bytes >= BSEND_MIN && bytes <= BSEND_MAX && kept_is_open && typemap_of(type)->simple;
 }
 
-/* A place that holds the message; NULL: the host's, which has been prepared for it. */
-static struct kept *claim(const struct message *m, size_t bytes)
+/* A place that holds the candidate; NULL: the host's. */
+static NOINLINE struct kept *claim(const struct message *m, size_t bytes)
 {
-    struct kept *place = NULL;
-    if (is_candidate(bytes, m->type) && m->from && m->rank >= 0 && m->tag >= 0 &&
-        m->comm != constants.comm_null)
-        place = kept_claim((struct kept_key){m->from, bytes, BITS(m->comm), m->rank});
-    if (!place)
-        look_for_room(bytes);
-    return place;
-}
-
-static int left_to_host(enum call call, size_t bytes, int result)
-{
-    if (!HOST_LOOKS_FOR_ROOM)
-        thread_add(&unseen, bytes + MPI_BSEND_OVERHEAD);
-    deferred(call, kept_is_open ? REASON_HOST_MESSAGE : REASON_NO_BUFFER);
-    return result;
+    if (!m->from || m->rank < 0 || m->tag < 0 || m->comm == constants.comm_null)
+        return NULL;
+    return kept_claim((struct kept_key){m->from, bytes, BITS(m->comm), m->rank});
 }
 
 static int send(enum call call, struct kept *place, const struct message *m)
@@ -161,23 +158,62 @@ static int send(enum call call, struct kept *place, const struct message *m)
     return result;
 }
 
-int bsend_message(enum call call, const struct message *m)
+static int left_to_host(enum call call, size_t bytes, int result)
 {
-    size_t bytes = bytes_of(m->count, m->type);
+    if (!HOST_LOOKS_FOR_ROOM)
+        thread_add(&unseen, bytes + MPI_BSEND_OVERHEAD);
+    deferred(call, kept_is_open ? REASON_HOST_MESSAGE : REASON_NO_BUFFER);
+    return result;
+}
+
+/* Whether it is not the host that waits for the host's sends (pending.h). */
+static inline bool outlasts_host(void)
+{
+    return HOST_WAITS_IN_BSEND && kept_is_open;
+}
+
+HOT_INLINE bool reserve(size_t bytes)
+{
+    return UNLIKELY(pending_count) && pending_reserve(bytes + MPI_BSEND_OVERHEAD);
+}
+
+HOT_INLINE int send_by_host(enum call call, const void *from, int count, MPI_Datatype type,
+                            int rank, int tag, MPI_Comm comm, size_t bytes)
+{
+    look_for_room(bytes);
+    if (!outlasts_host())
+        return left_to_host(call, bytes, host.Bsend(from, count, type, rank, tag, comm));
+    bool reserved = reserve(bytes);
+    MPI_Request request = left_at_once;
+    int result = host.Ibsend(from, count, type, rank, tag, comm, &request);
+    if (UNLIKELY(request != left_at_once) && result == MPI_SUCCESS)
+        pending_add(BITS(request), bytes + MPI_BSEND_OVERHEAD, reserved);
+    return left_to_host(call, bytes, result);
+}
+
+static NOINLINE int send_candidate(enum call call, const struct message *m, size_t bytes)
+{
     struct kept *place = claim(m, bytes);
     if (place)
         return send(call, place, m);
-    return left_to_host(call, bytes,
-                        host.Bsend(m->from, (int)m->count, m->type, m->rank, m->tag, m->comm));
+    return send_by_host(call, m->from, (int)m->count, m->type, m->rank, m->tag, m->comm, bytes);
+}
+
+int bsend_message(enum call call, const struct message *m)
+{
+    size_t bytes = bytes_of(m->count, m->type);
+    if (is_candidate(bytes, m->type))
+        return send_candidate(call, m, bytes);
+    return send_by_host(call, m->from, (int)m->count, m->type, m->rank, m->tag, m->comm, bytes);
 }
 
 int accel_Bsend(const void *from, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm)
 {
     size_t bytes = bytes_of(count, type);
     if (UNLIKELY(is_candidate(bytes, type)))
-        return bsend_message(CALL_Bsend, &(struct message){from, count, type, rank, tag, comm});
-    look_for_room(bytes);
-    return left_to_host(CALL_Bsend, bytes, host.Bsend(from, count, type, rank, tag, comm));
+        return send_candidate(CALL_Bsend, &(struct message){from, count, type, rank, tag, comm},
+                              bytes);
+    return send_by_host(CALL_Bsend, from, count, type, rank, tag, comm, bytes);
 }
 
 /* The message has left, so to speak: what the program waits for is complete. */
@@ -192,11 +228,15 @@ int accel_Ibsend(const void *from, int count, MPI_Datatype type, int rank, int t
 {
     struct message m = {request ? from : NULL, count, type, rank, tag, comm};
     size_t bytes = bytes_of(count, type);
-    struct kept *place = claim(&m, bytes);
+    struct kept *place = is_candidate(bytes, type) ? claim(&m, bytes) : NULL;
     if (place)
         return isend(CALL_Ibsend, place, &m, request);
-    return left_to_host(CALL_Ibsend, bytes,
-                        host.Ibsend(from, count, type, rank, tag, comm, request));
+    look_for_room(bytes);
+    bool reserved = reserve(bytes);
+    int result = host.Ibsend(from, count, type, rank, tag, comm, request);
+    if (outlasts_host() && result == MPI_SUCCESS && request && *request != left_at_once)
+        pending_by_host(reserved ? 0 : bytes + MPI_BSEND_OVERHEAD);
+    return left_to_host(CALL_Ibsend, bytes, result);
 }
 
 /* ---- large counts ---- */
@@ -218,9 +258,10 @@ int accel_Bsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank
 {
     struct message m = {from, count, type, rank, tag, comm};
     size_t bytes = bytes_of(count, type);
-    struct kept *place = claim(&m, bytes);
+    struct kept *place = is_candidate(bytes, type) ? claim(&m, bytes) : NULL;
     if (place)
         return send(CALL_Bsend_c, place, &m);
+    look_for_room(bytes);
     return left_to_host(CALL_Bsend_c, bytes, host.Bsend_c(from, count, type, rank, tag, comm));
 }
 
@@ -229,9 +270,10 @@ int accel_Ibsend_c(const void *from, MPI_Count count, MPI_Datatype type, int ran
 {
     struct message m = {request ? from : NULL, count, type, rank, tag, comm};
     size_t bytes = bytes_of(count, type);
-    struct kept *place = claim(&m, bytes);
+    struct kept *place = is_candidate(bytes, type) ? claim(&m, bytes) : NULL;
     if (place)
         return isend(CALL_Ibsend_c, place, &m, request);
+    look_for_room(bytes);
     return left_to_host(CALL_Ibsend_c, bytes,
                         host.Ibsend_c(from, count, type, rank, tag, comm, request));
 }

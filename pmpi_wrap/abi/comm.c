@@ -34,6 +34,7 @@ COLD void end_job(const char *what)
 static struct communicator *new_communicator(void)
 {
     struct communicator *c = calloc(1, sizeof *c);
+    /* cppcheck-suppress memleak ; it overlooks the condition */
     return c ? c : arena_control_alloc(sizeof *c);
 }
 

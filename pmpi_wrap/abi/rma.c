@@ -105,7 +105,7 @@ static COLD bool host_must(const struct operation *o)
 
 /* ---- put and get ---- */
 
-static COLD int slow_transfer(struct win *win, const struct operation *o, bool put)
+static NOINLINE int slow_transfer(struct win *win, const struct operation *o, bool put)
 {
     const struct typemap *origin, *there;
     int wrong = judge_own(o->origin, &origin);
@@ -126,12 +126,12 @@ static COLD int slow_transfer(struct win *win, const struct operation *o, bool p
     return done(o, bytes);
 }
 
-static COLD int slow_put(struct win *win, const struct operation *o)
+static NOINLINE int slow_put(struct win *win, const struct operation *o)
 {
     return slow_transfer(win, o, true);
 }
 
-static COLD int slow_get(struct win *win, const struct operation *o)
+static NOINLINE int slow_get(struct win *win, const struct operation *o)
 {
     return slow_transfer(win, o, false);
 }
@@ -233,7 +233,7 @@ static bool find_combiner(MPI_Op op, const struct typemap *element, struct combi
     return element->base && host_combines(HANDLE_OF(MPI_Datatype, element->base), op);
 }
 
-static COLD int slow_accumulate(struct win *win, const struct operation *o)
+static NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
 {
     const struct typemap *origin = NULL, *result = NULL, *there = NULL;
     bool uses_origin = op_of(o->op) != OP_NO_OP;
@@ -324,8 +324,8 @@ static bool can_compare(const struct typemap *map)
            (prim <= PRIM_U64 || (prim >= PRIM_L8 && prim <= PRIM_BYTE) || prim == PRIM_OTHER);
 }
 
-static COLD int slow_compare_and_swap(struct win *win, const struct operation *o,
-                                      const void *compare)
+static NOINLINE int slow_compare_and_swap(struct win *win, const struct operation *o,
+                                          const void *compare)
 {
     const struct typemap *map;
     int wrong = judge_own(o->result, &map);

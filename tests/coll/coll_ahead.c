@@ -2,18 +2,27 @@
  * Scatter, all others in Reduce and Gather, until they send the message that those behind wait for
  * before they take part. Many programs rely on it.
  *
- *   coll_ahead [each]   also where a Scatter's blocks are small each, but not together */
+ *   coll_ahead [each]   also where a Scatter's blocks are small each, but not together
+ *   coll_ahead far      those behind are only late: who is ahead is kept at last, wherever that may
+ *                       be, and nothing is lost */
 #include "coll.h"
 
-enum { AHEAD = 8, SMALL_IN_ALL = 8000 };
+#include <string.h>
+#include <unistd.h>
+
+enum { AHEAD = 8, FAR = 150, LATE_MS = 10, SMALL_IN_ALL = 8000 };
 
 static MPI_Comm comm;
+static bool far;
 
 /* The ones ahead may send only when they have come through; the others go in only then. */
 static void when_ahead_is_through(bool ahead, int root, bool before)
 {
     int token = 1;
-    if (ahead && !before) {
+    if (far) {
+        if (!ahead && before)
+            usleep(LATE_MS * 1000);
+    } else if (ahead && !before) {
         for (int r = 0; r < test_size; r++)
             if ((test_rank == root) != (r == root))
                 MPI_Send(&token, 1, MPI_INT, r, 9, MPI_COMM_WORLD);
@@ -28,7 +37,7 @@ static void bcast(int n, int root)
 {
     char *data = malloc((size_t)n);
     when_ahead_is_through(test_rank == root, root, true);
-    for (int i = 0; i < AHEAD; i++) {
+    for (int i = 0; i < (far ? FAR : AHEAD); i++) {
         coll_turn++;
         if (test_rank == root)
             coll_fill(data, (size_t)n, root, 0);
@@ -43,7 +52,7 @@ static void scatter(int n, int root)
 {
     char *data = malloc((size_t)n), *all = malloc((size_t)(n * test_size));
     when_ahead_is_through(test_rank == root, root, true);
-    for (int i = 0; i < AHEAD; i++) {
+    for (int i = 0; i < (far ? FAR : AHEAD); i++) {
         coll_turn++;
         for (int r = 0; r < test_size; r++)
             coll_fill(all + r * n, (size_t)n, root, r);
@@ -59,7 +68,7 @@ static void gather(int n, int root)
 {
     char *data = malloc((size_t)n), *all = malloc((size_t)(n * test_size));
     when_ahead_is_through(test_rank != root, root, true);
-    for (int i = 0; i < AHEAD; i++) {
+    for (int i = 0; i < (far ? FAR : AHEAD); i++) {
         coll_turn++;
         coll_fill(data, (size_t)n, test_rank, root);
         MPI_Gather(data, n, MPI_BYTE, all, n, MPI_BYTE, root, comm);
@@ -75,7 +84,7 @@ static void reduce(int n, int root)
 {
     int elements = n / (int)sizeof(int), *mine = malloc((size_t)n), *sum = malloc((size_t)n);
     when_ahead_is_through(test_rank != root, root, true);
-    for (int i = 0; i < AHEAD; i++) {
+    for (int i = 0; i < (far ? FAR : AHEAD); i++) {
         for (int e = 0; e < elements; e++)
             mine[e] = test_rank * 100 + e + i;
         MPI_Reduce(mine, sum, elements, MPI_INT, MPI_SUM, root, comm);
@@ -95,6 +104,7 @@ int main(int argc, char **argv)
     coll_begin(&argc, &argv);
     comm = MPI_COMM_WORLD;
     coll_warm(comm);
+    far = argc > 1 && !strcmp(argv[1], "far");
     for (int s = 0; s < (int)(sizeof sizes / sizeof *sizes); s++)
         for (int root = 0; root < test_size; root++) {
             bcast(sizes[s], root);

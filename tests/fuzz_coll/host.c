@@ -33,7 +33,7 @@ long host_most_derived(const struct call *c)
 bool host_corrupts(const struct call *c)
 {
     return c->collective == ALLREDUCE && c->user && c->user->parts > 1 &&
-           packed_bytes(c, c->units) > 8000;
+           packed_bytes(c, c->units) > 4000;
 }
 
 #else /* MPICH 4.0.2 */
@@ -49,6 +49,12 @@ static bool scatters_derived(const struct call *c)
 static bool reduces_in_place(const struct call *c)
 {
     return c->collective == REDUCE && c->asks_in_place && c->root;
+}
+
+/* Moves a share to the front with memcpy(), and ends the job if the two overlap. */
+static bool scatters_in_place(const struct call *c)
+{
+    return c->collective == REDUCE_SCATTER && c->asks_in_place;
 }
 
 bool host_corrupts(const struct call *c)
@@ -72,7 +78,7 @@ bool host_is_wrong(const struct call *c)
     /* Truncates long messages of pairs with holes. */
     if (b->kind == PAIR && b->value.size + b->index.size < b->extent)
         return true;
-    if (scatters_derived(c) || reduces_in_place(c))
+    if (scatters_derived(c) || scatters_in_place(c) || reduces_in_place(c))
         return true;
     if (!c->form->reduces || c->user)
         return false;

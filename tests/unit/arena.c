@@ -2,6 +2,7 @@
  * pointer that may not be freed is refused with nothing corrupted (H22, H26 to H29). */
 #include "alloc/arena.c"
 
+#include "core/barrier.h"
 #include "tests/unit/unit.h"
 
 #include <sys/stat.h>
@@ -338,6 +339,39 @@ START_TEST(addresses_freed_in_pieces_serve_a_large_one)
 }
 END_TEST
 
+enum { CONTROL_RANKS = 8 };
+
+/* Nearly all lies ready in one piece, which jemalloc does not split for one so much smaller. The
+ * first case to use the control part: jemalloc keeps the last slab of each size, wherever it is. */
+static void take_a_little_control_memory(unsigned me)
+{
+    static struct barrier_flag flags[CONTROL_RANKS];
+    struct barrier together = {.flags = flags, .rank = me, .size = CONTROL_RANKS};
+    for (unsigned round = 0; round < effort(400); round++) {
+        if (me == 0) {
+            void *most = arena_control_alloc_raw((CONTROL_MIB - 2) * MIB);
+            EXPECT(most, "round %u", round);
+            if (most)
+                arena_control_free(most);
+        }
+        barrier_wait(&together);
+        void *at = arena_control_alloc_raw(100000);
+        EXPECT(at, "round %u", round);
+        barrier_wait(&together);
+        if (at)
+            arena_control_free(at);
+        barrier_wait(&together);
+    }
+}
+
+START_TEST(what_one_thread_clears_away_another_need_not_do_without)
+{
+    open_slice();
+    as_ranks(CONTROL_RANKS, take_a_little_control_memory);
+    no_failures();
+}
+END_TEST
+
 START_TEST(control_memory_is_zero_whoever_had_it_before)
 {
     open_slice();
@@ -361,4 +395,5 @@ UNIT_MAIN(allocations_never_overlap, every_size_class_is_as_we_compute_it,
           the_counts_are_right, freed_memory_goes_back_to_the_system, a_little_stays_ready,
           a_full_heap_says_so_and_recovers, what_lies_ready_does_not_stand_in_the_way,
           any_alignment_is_honoured, addresses_freed_in_pieces_serve_a_large_one,
+          what_one_thread_clears_away_another_need_not_do_without,
           control_memory_is_zero_whoever_had_it_before)

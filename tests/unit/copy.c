@@ -174,5 +174,14 @@ END_TEST
 #define POLLED
 #endif
 
+START_TEST(caches_hold_little_and_not_all)
+{
+    ck_assert(copy_caches_hold(256 << 10));
+    ck_assert(!copy_caches_hold(SIZE_MAX));
+    copy_cached = 1000;
+    ck_assert(copy_caches_hold(1000) && !copy_caches_hold(1001));
+}
+END_TEST
+
 UNIT_MAIN(every_small_size_at_every_alignment, sizes_around_what_is_streamed, onto_itself,
-          blocks_at_any_stride POLLED)
+          blocks_at_any_stride, caches_hold_little_and_not_all POLLED)

@@ -439,7 +439,7 @@ static void add_slowly(const struct reducer *r, void *out, const void *a, const 
     if (naps)
         sleep_us(3000);
     naps = false;
-    add_bytes(out, a, b, n);
+    add_bytes(out, a, b, n, NULL);
 }
 
 /* Long operands that are copied into blocks of memory: one call after the other. */

@@ -229,7 +229,9 @@ static void check(const struct kernels *table, const char *set, enum op op, enum
     unsigned char *x = left + EDGE + out_shift, *y = right + EDGE + in_shift;
     if (where == OVER_LEFT || where == OVER_RIGHT)
         memcpy(to, where == OVER_LEFT ? a : b, bytes);
-    table->combine[op][prim](to, where == OVER_LEFT ? to : x, where == OVER_RIGHT ? to : y, n);
+    const char *ahead = below(c, 2) ? (const char *)to : NULL;
+    table->combine[op][prim](to, where == OVER_LEFT ? to : x, where == OVER_RIGHT ? to : y, n,
+                             ahead);
     INSIST(!memcmp(x, a, bytes) && !memcmp(y, b, bytes), "%s %s %s wrote to its input", set,
            op_names[op], f->name);
     for (size_t i = 0; i < n; i++)

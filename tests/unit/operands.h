@@ -9,8 +9,10 @@ struct affine {
     uint32_t a, b;
 };
 
-static inline void compose(void *out, const void *left, const void *right, size_t n)
+static inline void compose(void *out, const void *left, const void *right, size_t n,
+                           const char *ahead)
 {
+    (void)ahead;
     for (size_t i = 0; i < n; i++) {
         struct affine f, g, h;
         memcpy(&f, (const char *)left + i * sizeof f, sizeof f);
@@ -20,16 +22,20 @@ static inline void compose(void *out, const void *left, const void *right, size_
     }
 }
 
-static inline void add_bytes(void *out, const void *left, const void *right, size_t n)
+static inline void add_bytes(void *out, const void *left, const void *right, size_t n,
+                             const char *ahead)
 {
+    (void)ahead;
     for (size_t i = 0; i < n; i++)
         ((unsigned char *)out)[i] =
             (unsigned char)(((const unsigned char *)left)[i] + ((const unsigned char *)right)[i]);
 }
 
 /* Of pairs without their holes. */
-static inline void least_pair(void *out, const void *left, const void *right, size_t n)
+static inline void least_pair(void *out, const void *left, const void *right, size_t n,
+                              const char *ahead)
 {
+    (void)ahead;
     for (size_t i = 0; i < n; i++) {
         double x, y;
         int k, l;
@@ -46,7 +52,7 @@ static inline void apply_compose(const struct reducer *r, void *out, const void 
                                  size_t n)
 {
     EXPECT(r->element == sizeof(struct affine) && !r->starved);
-    compose(out, a, b, n);
+    compose(out, a, b, n, NULL);
 }
 
 struct flavour {
@@ -104,7 +110,7 @@ static inline char *combined(const struct play *p, const struct flavour *f, unsi
     memmove(sum, sum + first * f->packed, some * f->packed);
     for (unsigned r = rank + 1; r < rank + count; r++) {
         char *next = operand(p, f, r, elements);
-        f->define(sum, sum, next + first * f->packed, some);
+        f->define(sum, sum, next + first * f->packed, some, NULL);
         free(next);
     }
     return sum;
