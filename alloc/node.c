@@ -52,7 +52,6 @@ static struct {
     int leader;      /* a member's connection to it */
     int file;        /* kept for fork */
     int reserved;    /* where it shall be */
-    bool asymmetric; /* heavy fences reach this process */
     size_t symmetric, statics;
 } rendezvous = {.listener = -1, .leader = -1, .file = -1, .reserved = -1};
 
@@ -176,11 +175,9 @@ static bool lead_or_join(void)
 }
 
 /* What the kernel does at once while the process has one thread, and in tens of milliseconds later:
- * registering for fences, and making room for a descriptor that is out of the way of programs that
- * count theirs. */
+ * making room for a descriptor that is out of the way of programs that count theirs. */
 static void prepare_early(void)
 {
-    rendezvous.asymmetric = sync_register_fences();
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     rendezvous.reserved = fcntl(fd, F_DUPFD_CLOEXEC, 500);
     close(fd);
@@ -321,7 +318,6 @@ static void write_record(int world_rank)
     struct layout_member *me = node_member(node.me);
     me->world_rank = world_rank;
     me->pid = getpid();
-    me->asymmetric = rendezvous.asymmetric;
     me->probe = reach_probe(&me->probe_address);
     sched_getaffinity(0, sizeof me->cpus, (cpu_set_t *)me->cpus);
 }
@@ -540,14 +536,6 @@ int node_member_of(int world_rank)
         !same_node(world_rank, node_member(node.me)->world_rank))
         return -1;
     return by_rank.member[world_rank];
-}
-
-bool node_asymmetric(void)
-{
-    for (uint32_t i = 0; i < node.size; i++)
-        if (!node_member(i)->asymmetric)
-            return false;
-    return true;
 }
 
 bool node_crowded(void)

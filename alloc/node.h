@@ -105,9 +105,6 @@ static inline bool node_shares(const void *at, size_t bytes)
     return node_position(at, bytes, &position);
 }
 
-/* sync_heavy_fence() reaches every member. */
-bool node_asymmetric(void);
-
 /* More members than processors that they may run on. */
 bool node_crowded(void);
 

@@ -65,8 +65,6 @@ static int info(void)
     printf("libmpiaccel %s\n  library: %s\n  built for: %s\n", MPIACCEL_VERSION, library(),
            MPIACCEL_ABIS);
     printf("this machine\n  shared memory files: %s\n", have_memfd());
-    printf("  asymmetric fences: %s\n",
-           sync_register_fences() ? "yes" : "no: atomic operations take a lock");
     printf("  kernels: %s\n", kernels_best()->name);
     printf("settings, kind, [default]\n");
     for (const struct setting *s = config_settings; s->name; s++)

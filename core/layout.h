@@ -22,7 +22,7 @@
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 6, /* of everything that ranks share; ranks of two versions do not mix */
+    LAYOUT_VERSION = 7, /* of everything that ranks share; ranks of two versions do not mix */
     LAYOUT_CPUS = 8192,
 };
 #define LAYOUT_MAGIC UINT64_C(0x6c6363616970616d)
@@ -35,7 +35,6 @@ struct layout_member {
     /* Identity: written once. */
     _Alignas(LINE) int32_t world_rank;
     int32_t pid;
-    uint32_t asymmetric;             /* heavy fences reach it */
     uint64_t probe, probe_address;   /* see alloc/reach.h */
     uint64_t statics;                /* what was moved, as one number; 0: nothing */
     uint64_t cpus[LAYOUT_CPUS / 64]; /* it may run on */

@@ -1,12 +1,8 @@
 #include "core/sync.h"
 
-#include "core/say.h"
-
 #include <limits.h>
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -145,20 +141,4 @@ void sync_pause(struct sync_wait *wait)
 void sync_wake_sleepers(struct sync_word *word)
 {
     syscall(SYS_futex, &word->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-bool sync_register_fences(void)
-{
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
-}
-
-void sync_heavy_fence(void)
-{
-    /* Once registered, the first fails only where the kernel has no memory; the second takes
-     * milliseconds, and none. Without either an update would be lost. */
-    if (LIKELY(!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0)) ||
-        !syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
-        return;
-    say(0, "the kernel refuses to order the memory of other processes (%m): the process ends");
-    abort();
 }

@@ -113,23 +113,6 @@ static inline void sync_full_fence(void)
 #endif
 }
 
-/* The pair. A frequent side stores, calls sync_light_fence() and loads; a rare side stores, calls
- * sync_heavy_fence() and loads: one of the two sees the other's store.
- *
- * The light one should order only the compiler, as the heavy one has the kernel run a full fence on
- * every processor that executes one of the node's processes. But Linux (seen in 6.18) passes by a
- * processor on which the process ran before it registered, and which has run no other since: it
- * believes that it executes somebody else. So the light one is a full fence too. */
-static inline void sync_light_fence(void)
-{
-    sync_full_fence();
-}
-
-void sync_heavy_fence(void);
-
-/* Let heavy fences reach this process. False: not to be had here. */
-bool sync_register_fences(void);
-
 /* Whether a read-modify-write on one word is a full fence for all others too. */
 #if defined(__x86_64__)
 #define SYNC_ATOMICS_FENCE true

@@ -14,9 +14,9 @@ static inline bool native_enter(struct thread *thread, struct win_target *target
     if (UNLIKELY(!mine))
         return false;
     uint32_t count = atomic_load_explicit(&mine->count, memory_order_relaxed);
-    atomic_store_explicit(&mine->count, count + 1, memory_order_relaxed);
-    sync_light_fence(); /* the count before the mode: see the header */
-    if (LIKELY(!atomic_load_explicit(&target->bulk, memory_order_acquire)))
+    /* The count before the mode: see the header. */
+    atomic_exchange_explicit(&mine->count, count + 1, memory_order_seq_cst);
+    if (LIKELY(!atomic_load_explicit(&target->bulk, memory_order_seq_cst)))
         return true;
     atomic_store_explicit(&mine->count, count + 2, memory_order_release);
     return false;
@@ -35,7 +35,7 @@ static inline void native_leave(struct win *win, struct thread *thread)
 static void await_outside(struct inflight *thread)
 {
     struct sync_wait wait = SYNC_WAIT;
-    uint32_t first = atomic_load_explicit(&thread->count, memory_order_acquire);
+    uint32_t first = atomic_load_explicit(&thread->count, memory_order_seq_cst);
     if (first % 2 == 0)
         return;
     while (atomic_load_explicit(&thread->count, memory_order_acquire) == first)
@@ -44,8 +44,8 @@ static void await_outside(struct inflight *thread)
 
 static COLD void change_to_bulk(struct win *win, struct win_target *target)
 {
+    /* The mode before the counts: see the header. */
     atomic_store_explicit(&target->bulk, 1, memory_order_seq_cst);
-    sync_heavy_fence(); /* the mode before the counts: see the header */
     for (uint32_t r = 0; r < win->size; r++)
         for (unsigned i = 0; i < INFLIGHT_SLOTS; i++)
             await_outside(&win->peer[r].inflight[i]);

@@ -14,10 +14,9 @@
  * The change of mode. A native operation makes its thread's `inflight` count odd, looks at `bulk`,
  * works, and makes the count even. Who needs bulk mode takes the mutex, sets `bulk`, and waits
  * until every thread of every rank of the window has been seen outside: its count even, or changed.
- * The count is written before `bulk` is read, and `bulk` is written before the counts are read,
- * with the asymmetric pair of fences in between (core/sync.h), so either the operation sees bulk
- * mode or the changer sees the operation. A thread that has no inflight line goes to bulk mode.
- * Where the kernel has no such fence, windows are in bulk mode from the start.
+ * The count is written before `bulk` is read, and `bulk` is written before the counts are read, all
+ * four sequentially consistent, so either the operation sees bulk mode or the changer sees the
+ * operation. A thread that has no inflight line goes to bulk mode.
  */
 #ifndef MPIACCEL_ATOMIC_H
 #define MPIACCEL_ATOMIC_H

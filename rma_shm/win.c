@@ -62,7 +62,7 @@ void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum rea
         return;
     }
     for (uint32_t r = 0; r < win->size; r++)
-        atomic_init(&shared->target[r].bulk, !node_asymmetric());
+        atomic_init(&shared->target[r].bulk, 0);
     offer->control = (uint64_t)((char *)shared - node.base);
 }
 

@@ -1,4 +1,4 @@
-/* Waiting and waking, and the asymmetric pair of fences. */
+/* Waiting and waking. */
 #include "tests/unit/endless.h"
 
 /* ---- counts that wrap ---- */
@@ -146,69 +146,26 @@ START_TEST(a_pause_gives_the_host_progress)
 }
 END_TEST
 
-/* ---- fences ---- */
-
-static struct {
-    _Alignas(LINE) _Atomic uint32_t light;
-    _Alignas(LINE) _Atomic uint32_t heavy;
-    _Alignas(LINE) _Atomic uint32_t met;
-    _Alignas(LINE) uint32_t seen[2];
-} pair;
-
-/* Both leave as close to each other as can be. */
-static void meet(uint32_t *times)
-{
-    uint32_t goal = 2 * ++*times;
-    atomic_fetch_add(&pair.met, 1);
-    for (unsigned i = 0; atomic_load(&pair.met) < goal; i++)
-        if (i > 1000)
-            sched_yield();
-}
-
-static void store_then_load(unsigned me)
-{
-    struct chance chance = {me};
-    uint32_t times = 0;
-    for (uint32_t round = 1; round <= rounds; round++) {
-        unsigned delay = below(&chance, 64);
-        meet(&times);
-        while (delay--)
-            __asm__ volatile("");
-        if (me == 0) {
-            atomic_store_explicit(&pair.light, round, memory_order_relaxed);
-            sync_light_fence();
-            pair.seen[0] = atomic_load_explicit(&pair.heavy, memory_order_acquire);
-        } else {
-            atomic_store_explicit(&pair.heavy, round, memory_order_seq_cst);
-            sync_heavy_fence();
-            pair.seen[1] = atomic_load_explicit(&pair.light, memory_order_acquire);
-        }
-        meet(&times);
-        EXPECT(pair.seen[0] == round || pair.seen[1] == round, "round %u: %u %u", round,
-               pair.seen[0], pair.seen[1]);
-    }
-}
+/* ---- who posts and who falls asleep ---- */
 
 /* Who posts looks for sleepers after the value is visible, or it may overlook one that does not see
  * the value. */
 static void post_or_fall_asleep(unsigned me)
 {
-    struct chance chance = {me};
-    uint32_t times = 0;
+    static uint32_t seen;
+    struct meeting meeting = {.chance = {me}};
     for (uint32_t round = 1; round <= rounds; round++) {
-        unsigned delay = below(&chance, 64), wakes = atomic_load(&futex_wakes);
-        meet(&times);
-        while (delay--)
-            __asm__ volatile("");
+        unsigned wakes = atomic_load(&futex_wakes);
+        leave_together(&meeting);
         if (me == 0)
             sync_post(&turn, round);
         else {
             atomic_fetch_add_explicit(&turn.sleepers, 1, memory_order_seq_cst);
-            pair.seen[1] = sync_load(&turn);
+            seen = sync_load(&turn);
         }
-        meet(&times);
-        EXPECT(pair.seen[1] == round || atomic_load(&futex_wakes) != wakes, "round %u", round);
-        meet(&times);
+        leave_together(&meeting);
+        EXPECT(seen == round || atomic_load(&futex_wakes) != wakes, "round %u", round);
+        leave_together(&meeting);
         if (me)
             atomic_fetch_sub(&turn.sleepers, 1);
     }
@@ -217,37 +174,13 @@ static void post_or_fall_asleep(unsigned me)
 START_TEST(one_of_who_posts_and_who_falls_asleep_sees_the_other)
 {
     begin(true, NULL);
-    atomic_store(&pair.met, 0);
     turn = (struct sync_word){0};
     rounds = effort(8000);
     as_ranks(2, post_or_fall_asleep);
 }
 END_TEST
 
-START_TEST(one_of_two_fenced_threads_sees_the_other)
-{
-    if (!sync_register_fences())
-        return;
-    atomic_store(&pair.met, 0);
-    rounds = effort(8000);
-    as_ranks(2, store_then_load);
-}
-END_TEST
-
-START_TEST(without_memory_in_the_kernel_fences_are_slow)
-{
-    if (!sync_register_fences())
-        return;
-    atomic_store(&pair.met, 0);
-    rounds = effort(60);
-    no_expedited = true;
-    as_ranks(2, store_then_load);
-    no_expedited = false;
-}
-END_TEST
-
 UNIT_MAIN(counts_may_wrap, a_wake_up_is_never_lost, who_has_seen_an_old_value_does_not_sleep,
           nobody_sleeps_where_there_are_enough_processors, a_waiter_that_was_killed_hurts_nobody,
           a_waiter_gives_the_host_progress, a_pause_gives_the_host_progress,
-          one_of_who_posts_and_who_falls_asleep_sees_the_other,
-          one_of_two_fenced_threads_sees_the_other, without_memory_in_the_kernel_fences_are_slow)
+          one_of_who_posts_and_who_falls_asleep_sees_the_other)

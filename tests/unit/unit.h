@@ -120,6 +120,27 @@ static inline void all_here(void)
     pthread_barrier_wait(&unit_ranks.barrier);
 }
 
+/* A rank's part in many meetings of all. */
+struct meeting {
+    struct chance chance;
+    uint32_t times;
+};
+static _Atomic uint32_t unit_met;
+
+/* All leave at nearly the same time, now this one first, now that one: for two steps of two ranks
+ * that must not overlook each other. */
+static inline void leave_together(struct meeting *mine)
+{
+    uint32_t goal = unit_ranks.size * ++mine->times;
+    unsigned delay = below(&mine->chance, 64);
+    atomic_fetch_add(&unit_met, 1);
+    for (unsigned i = 0; atomic_load(&unit_met) < goal; i++)
+        if (i > 1000)
+            sched_yield();
+    while (delay--)
+        __asm__ volatile("");
+}
+
 static inline void *unit_rank(void *number)
 {
     all_here();
@@ -135,6 +156,7 @@ static inline void as_ranks(unsigned size, rank_fn *function)
     pthread_barrier_init(&unit_ranks.barrier, NULL, size);
     unit_ranks.function = function;
     unit_ranks.size = size;
+    atomic_store(&unit_met, 0);
     for (unsigned r = 0; r < size; r++)
         ck_assert_int_eq(pthread_create(&thread[r], NULL, unit_rank, (void *)(uintptr_t)r), 0);
     for (unsigned r = 0; r < size; r++)
