@@ -4,6 +4,7 @@
 #include "alloc/locality.h"
 #include "alloc/reach.h"
 #include "coll_inplace/choose.h"
+#include "core/config.h"
 #include "core/say.h"
 
 #include <pthread.h>
@@ -70,7 +71,8 @@ struct team *team_alone(void)
 
 static bool reaches(const struct layout_member *member)
 {
-    return reach_works(member->pid, member->probe_address, member->probe);
+    return config.kernel_copies && reach_works(member->pid, member->probe_address, member->probe) &&
+           (config.kernel_copies == 1 || reach_cost() <= CHOOSE_KERNEL);
 }
 
 struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct team_offer *offer)

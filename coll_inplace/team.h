@@ -105,7 +105,7 @@ struct team_common {
 struct team {
     uint32_t size, rank; /* between groups: how many rows there are, our rank in our group */
     uint32_t group;      /* between groups: how many we are; else 0 */
-    bool reaches;        /* all can read each other's private memory */
+    bool reaches;        /* all can read each other's private memory, and should */
     uint32_t op;         /* the last one begun */
     uint32_t published;  /* what our `done` says */
     uint32_t lag;        /* so far it may be behind */
@@ -124,7 +124,7 @@ struct team {
 /* What a rank brings. Plain bytes: goes through the host's allgather. */
 struct team_offer {
     int32_t reason;       /* REASON_COUNT: none against it */
-    int32_t reaches;      /* we can read our neighbour's private memory */
+    int32_t reaches;      /* we can read our neighbour's private memory, and should */
     uint64_t row, common; /* positions in the node's file; `common`: rank 0's */
     uint64_t domain;      /* see locality.h; in teams of a few, 0 */
 };

@@ -473,7 +473,8 @@ START_TEST(what_is_refused_changes_nothing)
 END_TEST
 
 UNIT_MAIN(few_elements_are_counted_without_a_lock, few_and_many_elements_meet_on_one_location,
-          no_update_is_lost_when_the_mode_changes, one_of_an_operation_and_the_changer_sees_the_other,
+          no_update_is_lost_when_the_mode_changes,
+          one_of_an_operation_and_the_changer_sees_the_other,
           the_changer_waits_for_operations_in_flight, threads_without_a_line_of_their_own_count_too,
           wide_and_unaligned_elements_need_the_mutex, compare_and_swap_of_every_width,
           both_modes_give_what_was_there_and_leave_what_should_be,

@@ -19,6 +19,7 @@ static inline void open_heap(void)
     if (node.header)
         return;
     config.heap_size = (size_t)256 << 20;
+    config.kernel_copies = 1;
     thread_concurrent = true;
     node_enter(&job);
     node_settle(0, 1);
