@@ -63,8 +63,7 @@ MANUAL := build/man/mpiaccel.1 build/man/mpiaccel.7
 
 all: $(LIB) $(COMMAND) $(MANUAL)
 
-COMMAND_OBJECTS := build/obj/alloc/reach.o \
-    $(patsubst %,build/obj/core/%.o,config say sync best_kernels $(ISAS:%=kernels_%))
+COMMAND_OBJECTS := $(patsubst %,build/obj/core/%.o,config say sync best_kernels $(ISAS:%=kernels_%))
 $(COMMAND): command/mpiaccel.c $(COMMAND_OBJECTS) build/conf/libdir
 	@mkdir -p $(@D)
 	$(call show,LINK,$@)$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(CFLAGS) $(WARNINGS) -DMPIACCEL_LIBDIR='"$(LIBDIR)"' \

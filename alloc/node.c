@@ -48,10 +48,10 @@ struct offer {
 
 static struct {
     struct job job;
-    int listener;    /* the leader's */
-    int leader;      /* a member's connection to it */
-    int file;        /* kept for fork */
-    int reserved;    /* where it shall be */
+    int listener; /* the leader's */
+    int leader;   /* a member's connection to it */
+    int file;     /* kept for fork */
+    int reserved; /* where it shall be */
     size_t symmetric, statics;
 } rendezvous = {.listener = -1, .leader = -1, .file = -1, .reserved = -1};
 

@@ -2,7 +2,6 @@
 
 #include "core/sync.h"
 
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -52,43 +51,34 @@ bool reach_works(int pid, uint64_t address, uint64_t probe)
     return reach_read(pid, &found, address, sizeof found) && found == probe;
 }
 
-/* ---- what it costs ---- */
-
 enum { SAMPLE = 64 << 10, TRIES = 8 };
 
-static bool copy_plainly(int pid, void *to, uint64_t from, size_t bytes)
-{
-    (void)pid;
-    memcpy(to, (const void *)(uintptr_t)from, bytes);
-    return true;
-}
-
 /* The best of some, since we may lose the processor meanwhile. */
-static uint64_t fastest_ns(bool (*copy)(int, void *, uint64_t, size_t), char *to, const char *from)
+static uint64_t measure(char *to, const char *from)
 {
     uint64_t best = UINT64_MAX;
     for (int i = 0; i < TRIES; i++) {
-        uint64_t start = sync_now_ns();
-        copy(getpid(), to, (uint64_t)(uintptr_t)from, SAMPLE);
-        uint64_t ns = sync_now_ns() - start;
-        best = ns < best ? ns : best;
+        uint64_t start = sync_ticks();
+        if (!reach_read(getpid(), to, (uint64_t)(uintptr_t)from, SAMPLE))
+            return UINT64_MAX / SAMPLE;
+        uint64_t ticks = sync_ticks() - start;
+        best = ticks < best ? ticks : best;
     }
-    return best ? best : 1;
+    return best;
 }
 
-unsigned reach_cost(void)
+uint64_t reach_ticks(size_t bytes)
 {
-    static _Atomic unsigned known;
-    unsigned cost = atomic_load_explicit(&known, memory_order_relaxed);
-    if (cost)
-        return cost;
-    char *room = mmap(NULL, (size_t)2 * SAMPLE, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (room == MAP_FAILED)
-        return 100;
-    uint64_t plain = fastest_ns(copy_plainly, room + SAMPLE, room);
-    cost = (unsigned)(fastest_ns(reach_read, room + SAMPLE, room) * 100 / plain);
-    munmap(room, (size_t)2 * SAMPLE);
-    atomic_store_explicit(&known, cost, memory_order_relaxed);
-    return cost;
+    static _Atomic uint64_t known; /* of a sample; threads that measure at once find the same */
+    uint64_t ticks = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!ticks) {
+        char *room = mmap(NULL, (size_t)2 * SAMPLE, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+        if (room == MAP_FAILED)
+            return 0;
+        ticks = measure(room + SAMPLE, room);
+        munmap(room, (size_t)2 * SAMPLE);
+        atomic_store_explicit(&known, ticks, memory_order_relaxed);
+    }
+    return ticks * bytes / SAMPLE;
 }

@@ -16,9 +16,9 @@ uint64_t reach_probe(uint64_t *address);
 /* Whether this process can read that of `pid`, by its probe. */
 bool reach_works(int pid, uint64_t address, uint64_t probe);
 
-/* What a copy by the kernel takes, in percent of a plain one's time, of data in the nearest caches:
- * 200 on some machines, 500 on others. Measured by the first call, in some 100 us. */
-unsigned reach_cost(void);
+/* What a copy of so many bytes by the kernel takes, of data in the nearest caches; sync_ticks().
+ * Measured by the first call, in some 100 us. */
+uint64_t reach_ticks(size_t bytes);
 
 /* Copy from or to an address in another process. False: the kernel refuses. */
 bool reach_read(int pid, void *to, uint64_t from, size_t bytes);

@@ -20,11 +20,11 @@
 
 #include "core/base.h"
 
-/* Where a copy by the kernel takes up to so many percent of a plain one's time (reach.h), long data
- * in private memory are copied by it, else through cells. With 2 MiB of L2, about 200: bcast of
- * 128 KiB 5350 ns by the kernel, 8900 through cells. Of a machine with 530: 19000 and 7600, and an
- * allreduce 23000 and 16200, of 8 MiB 2700000 and 1730000. */
-enum { CHOOSE_KERNEL = 300 };
+/* Filling a cell with long private data may take so many percent of a copy by the kernel; from then
+ * on it is the kernel that copies (pace.h). Of a machine where that copy takes 4000 ns: between
+ * cores that share a cache 900 to 1700 for a cell, bcast of 128 KiB 7.5 us and 18.5 by the kernel;
+ * between others 2500 to 5000, and 29 us against 20. */
+enum { CHOOSE_FILL = 65 };
 
 /* Collectives that synchronise anyway leave data in the heap where they lie from this size on. The
  * others (H15), and data in private memory, only what does not fit into a cell. */

@@ -183,7 +183,7 @@ static char *behind_table(struct row *row, uint32_t op, uint32_t ranks, enum pos
     return cell_of(row, op) + (table_bytes(ranks) <= POST_ROOM ? 0 : table_bytes(ranks));
 }
 
-static bool may_stay(const struct team *t, const struct blocks *all, size_t bytes, enum stay stay)
+static bool may_stay(struct team *t, const struct blocks *all, size_t bytes, enum stay stay)
 {
     bool shared = true, fits = bytes + table_bytes(t->size) <= TEAM_CELL;
     if (bytes < CHOOSE_PLACE || (stay == STAY_LONG && fits))
@@ -198,8 +198,7 @@ static bool may_stay(const struct team *t, const struct blocks *all, size_t byte
     return shared || !fits;
 }
 
-static enum post_kind choose(const struct team *t, const struct blocks *all, size_t bytes,
-                             enum stay stay)
+static enum post_kind choose(struct team *t, const struct blocks *all, size_t bytes, enum stay stay)
 {
     if (bytes + table_bytes(t->size) <= POST_ROOM)
         return POST_HERE;

@@ -39,7 +39,7 @@ static size_t part_of(size_t bytes, uint32_t left, size_t *first)
 void joint_open(const struct team *t, struct joint *j, uint32_t op, struct buffer to, size_t bytes)
 {
     j->bytes = min_size(bytes, bytes_of(to));
-    j->end = team_place(t, to, j->bytes);
+    j->end = team_target(t, to, j->bytes);
     if (!j->end)
         j->bytes = 0;
     j->failed = 0;

@@ -140,10 +140,16 @@ static void post_operands(struct work *w, uint32_t op, size_t step)
     team_await_room(t, POST_CELL);
     char *cell = piece_of(t->mine, op);
     uint32_t chunks = w->whom == FOR_EACH ? 1 : t->size;
+    uint64_t start = sync_ticks();
+    size_t all = 0;
     for (uint32_t r = 0; r < chunks; r++)
-        if (r != t->rank || w->whom == FOR_EACH)
-            reducer_read(w->red, cell + in_cell(w, r), w->from, chunk_first(w, r, step),
-                         chunk_bytes(w, r, step));
+        if (r != t->rank || w->whom == FOR_EACH) {
+            size_t bytes = chunk_bytes(w, r, step);
+            reducer_read(w->red, cell + in_cell(w, r), w->from, chunk_first(w, r, step), bytes);
+            all += bytes;
+        }
+    if (w->from.map->contiguous)
+        pace_filled(&t->pace, sync_ticks() - start, all);
     team_post(t, op, POST_CELL, PIECE);
 }
 

@@ -8,18 +8,18 @@ uint32_t stream_start(struct team *t)
 struct stream stream_out(struct team *t, struct buffer data, uint32_t start)
 {
     size_t bytes = bytes_of(data);
-    return (struct stream){t->mine, start, stream_pieces(bytes), 0, data, bytes};
+    return (struct stream){t, t->mine, start, stream_pieces(bytes), 0, data, bytes};
 }
 
 struct stream stream_in(struct team *t, uint32_t rank, struct buffer data, size_t bytes,
                         uint32_t start)
 {
-    return (struct stream){t->row[rank], start, stream_pieces(bytes), 0, data, bytes};
+    return (struct stream){t, t->row[rank], start, stream_pieces(bytes), 0, data, bytes};
 }
 
 struct stream stream_none(struct team *t)
 {
-    return (struct stream){.row = t->mine};
+    return (struct stream){.team = t, .row = t->mine};
 }
 
 static size_t piece_first(const struct stream *s)
@@ -36,7 +36,7 @@ static bool give(struct stream *s, uint32_t consumed)
 {
     if (s->next == s->pieces || !sync_reached(consumed, s->start + s->next + 1 - STREAM_CELLS))
         return false;
-    buffer_read(stream_cell(s->row, s->next), s->data, piece_first(s), piece_bytes(s));
+    team_fill(s->team, stream_cell(s->row, s->next), s->data, piece_first(s), piece_bytes(s));
     s->next++;
     sync_publish(&s->row->produced, s->start + s->next);
     return true;

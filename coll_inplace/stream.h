@@ -12,6 +12,7 @@
 #include "coll_inplace/coll.h"
 
 struct stream {
+    struct team *team;
     struct row *row; /* the producer's */
     uint32_t start;  /* its count before the first piece */
     uint32_t pieces, next;

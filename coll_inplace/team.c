@@ -71,8 +71,7 @@ struct team *team_alone(void)
 
 static bool reaches(const struct layout_member *member)
 {
-    return config.kernel_copies && reach_works(member->pid, member->probe_address, member->probe) &&
-           (config.kernel_copies == 1 || reach_cost() <= CHOOSE_KERNEL);
+    return config.kernel_copies && reach_works(member->pid, member->probe_address, member->probe);
 }
 
 struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct team_offer *offer)
@@ -142,9 +141,10 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
         team->reaches &= offers[r].reaches;
         team->row[r] = at_position(offers[r].row);
     }
+    team->common = team->group ? NULL : at_position(offers[0].common);
+    team->pace = pace_begin(team->reaches, team->common ? &team->common->turn : NULL);
     if (team->group)
         return REASON_COUNT;
-    team->common = at_position(offers[0].common);
     team->mine = team->row[team->rank];
     if (team->order)
         put_in_order(team, offers);
@@ -282,16 +282,34 @@ char *team_hold(struct team *t, uint32_t op, size_t bytes)
     return block;
 }
 
-place_t team_place(const struct team *t, struct buffer b, size_t bytes)
+/* In the heap; NULL: not in one piece. `*at` is where it begins. */
+static place_t shared_place(struct buffer b, size_t bytes, char **at)
 {
-    const struct typemap *map = b.map;
-    const char *at = b.at + map->low;
-    if (!map->contiguous || map->without_holes)
-        return 0;
     uint64_t position;
-    if (node_position(at, bytes, &position))
-        return (place_t)position << 1;
-    return t->reaches ? (place_t)(uintptr_t)at << 1 | 1 : 0;
+    *at = b.map->contiguous && !b.map->without_holes ? b.at + b.map->low : NULL;
+    return *at && node_position(*at, bytes, &position) ? (place_t)position << 1 : 0;
+}
+
+static place_t private_place(const char *at)
+{
+    return (place_t)(uintptr_t)at << 1 | 1;
+}
+
+place_t team_place(struct team *t, struct buffer b, size_t bytes)
+{
+    char *at;
+    place_t place = shared_place(b, bytes, &at);
+    if (place || !at || !pace_fetches(&t->pace, t->op))
+        return place;
+    pace_stayed(&t->pace, bytes);
+    return private_place(at);
+}
+
+place_t team_target(const struct team *t, struct buffer b, size_t bytes)
+{
+    char *at;
+    place_t place = shared_place(b, bytes, &at);
+    return place || !at || !t->reaches ? place : private_place(at);
 }
 
 bool place_read(const struct team *t, uint32_t owner, place_t place, size_t first, void *to,
@@ -307,7 +325,7 @@ bool place_write(const struct team *t, uint32_t owner, place_t place, size_t fir
 }
 
 /* 0: not to be left where it lies. */
-static place_t place_for(const struct team *t, struct buffer from, size_t bytes, enum stay stay)
+static place_t place_for(struct team *t, struct buffer from, size_t bytes, enum stay stay)
 {
     bool fits = bytes <= TEAM_CELL;
     if (stay == STAY_NEVER || bytes < CHOOSE_PLACE || (stay == STAY_LONG && fits))
@@ -316,7 +334,7 @@ static place_t place_for(const struct team *t, struct buffer from, size_t bytes,
     return fits && !place_shared(place) ? 0 : place;
 }
 
-bool team_stays(const struct team *t, struct buffer from, size_t bytes, enum stay stay)
+bool team_stays(struct team *t, struct buffer from, size_t bytes, enum stay stay)
 {
     return place_for(t, from, bytes, stay);
 }

@@ -36,6 +36,7 @@
 #define MPIACCEL_TEAM_H
 
 #include "alloc/node.h"
+#include "coll_inplace/pace.h"
 #include "coll_inplace/tree.h"
 #include "core/barrier.h"
 #include "core/stats.h"
@@ -99,13 +100,15 @@ struct row {
 struct team_common {
     _Alignas(LINE) _Atomic uint32_t departed; /* ranks that have freed the communicator */
     _Atomic uint32_t released;                /* ranks that will not look at this again */
+    _Atomic uint32_t turn;                    /* see pace.h */
     struct barrier_flag flags[];
 };
 
 struct team {
     uint32_t size, rank; /* between groups: how many rows there are, our rank in our group */
     uint32_t group;      /* between groups: how many we are; else 0 */
-    bool reaches;        /* all can read each other's private memory, and should */
+    bool reaches;        /* all can reach each other's private memory */
+    struct pace pace;    /* of our long private data */
     uint32_t op;         /* the last one begun */
     uint32_t published;  /* what our `done` says */
     uint32_t lag;        /* so far it may be behind */
@@ -124,7 +127,7 @@ struct team {
 /* What a rank brings. Plain bytes: goes through the host's allgather. */
 struct team_offer {
     int32_t reason;       /* REASON_COUNT: none against it */
-    int32_t reaches;      /* we can read our neighbour's private memory, and should */
+    int32_t reaches;      /* we can read our neighbour's private memory */
     uint64_t row, common; /* positions in the node's file; `common`: rank 0's */
     uint64_t domain;      /* see locality.h; in teams of a few, 0 */
 };
@@ -220,6 +223,16 @@ static inline char *stream_cell(struct row *row, uint32_t piece)
            piece % STREAM_CELLS * (size_t)STREAM_CELL;
 }
 
+/* Into a cell, and timed. */
+static inline void team_fill(struct team *t, char *cell, struct buffer from, size_t first,
+                             size_t bytes)
+{
+    uint64_t start = sync_ticks();
+    buffer_read(cell, from, first, bytes);
+    if (from.map->contiguous)
+        pace_filled(&t->pace, sync_ticks() - start, bytes);
+}
+
 /* Publish our post, written already. */
 static inline void team_post(struct team *t, uint32_t op, enum post_kind kind, size_t bytes)
 {
@@ -306,7 +319,10 @@ static inline void team_end_bound(struct team *t, uint32_t op, bool bound, bool 
 /* Where data lie that stay where they are: twice the position in the node's file, or twice the
  * address in their owner's memory and 1. 0: they do not lie in one piece, or out of reach. */
 typedef uint64_t place_t;
-place_t team_place(const struct team *team, struct buffer b, size_t bytes);
+place_t team_place(struct team *team, struct buffer b, size_t bytes);
+
+/* The same of a buffer that others may write to, whoever copies else. */
+place_t team_target(const struct team *team, struct buffer b, size_t bytes);
 
 /* The place as an address here; NULL: it is in its owner's private memory. */
 static inline char *place_shared(place_t place)
@@ -339,7 +355,7 @@ enum stay {
     STAY,       /* the same, and what lies in the heap if that is faster */
 };
 
-bool team_stays(const struct team *team, struct buffer from, size_t bytes, enum stay stay);
+bool team_stays(struct team *team, struct buffer from, size_t bytes, enum stay stay);
 
 /* Post data, and return how: in the post or its cell, where they lie, or only that there will be
  * pieces, with `start` for who needs it. */

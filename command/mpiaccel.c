@@ -1,5 +1,4 @@
 /* mpiaccel: says what the library is and can do here, and starts programs with it. */
-#include "alloc/reach.h"
 #include "core/config.h"
 #include "core/kernels.h"
 #include "core/sync.h"
@@ -66,7 +65,6 @@ static int info(void)
     printf("libmpiaccel %s\n  library: %s\n  built for: %s\n", MPIACCEL_VERSION, library(),
            MPIACCEL_ABIS);
     printf("this machine\n  shared memory files: %s\n", have_memfd());
-    printf("  a copy by the kernel: %u %% of a plain one's time\n", reach_cost());
     printf("  kernels: %s\n", kernels_best()->name);
     printf("settings, kind, [default]\n");
     for (const struct setting *s = config_settings; s->name; s++)

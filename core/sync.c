@@ -35,22 +35,13 @@ void sync_poke(void)
         progress();
 }
 
-static inline uint64_t ticks(void)
-{
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#else
-    return sync_now_ns();
-#endif
-}
-
 void sync_poke_in_time(uint64_t *next)
 {
-    uint64_t now = ticks();
+    uint64_t now = sync_ticks();
     if (now < *next)
         return;
     sync_poke();
-    uint64_t after = ticks(), pause = HOST_SHARE * (after - now);
+    uint64_t after = sync_ticks(), pause = HOST_SHARE * (after - now);
     *next = after + (pause < TICKS_PER_POKE_MAX ? pause : TICKS_PER_POKE_MAX);
 }
 

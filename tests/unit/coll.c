@@ -205,6 +205,7 @@ static void play_rounds(unsigned me)
                          .own = {any(&own)}};
         unsigned which = below(&p.all, EVERY);
         dawdle(&own);
+        team_of[me]->pace.fetches = below(&own, 2); /* each as it likes, now so, now so */
         (played ? played : every[which])(&p);
     }
 }

@@ -23,17 +23,7 @@ static void give_back(void *at)
 #define arena_control_alloc(size)     counted(arena_control_alloc(size))
 #define arena_control_alloc_raw(size) counted(arena_control_alloc_raw(size))
 #define arena_control_free            give_back
-
-/* And with a kernel that copies as slowly as the case wants. */
-#include "alloc/reach.h"
-static unsigned kernel_cost;
-static bool kernel_refuses;
-#define reach_cost()                     kernel_cost
-#define reach_works(pid, address, probe) (!kernel_refuses && reach_works(pid, address, probe))
-
 #include "coll_inplace/team.c"
-#undef reach_cost
-#undef reach_works
 #undef arena_control_alloc
 #undef arena_control_alloc_raw
 #undef arena_control_free
@@ -499,49 +489,6 @@ START_TEST(one_that_cannot_keeps_all_from_it)
 }
 END_TEST
 
-/* Who copies long private data: 0 and 1 are orders, 2 goes by what the kernel's copies cost. */
-START_TEST(all_fetch_or_nobody_does)
-{
-    static const struct {
-        uint64_t setting;
-        unsigned cost[3];
-        bool refuses, reaches;
-    } tries[] = {
-        {0, {100, 100, 100}, false, false}, {1, {900, 900, 900}, false, true},
-        {1, {100, 100, 100}, true, false},  {2, {100, 200, 300}, false, true},
-        {2, {100, 100, 301}, false, false}, {2, {301, 100, 100}, false, false},
-        {2, {100, 100, 100}, true, false},
-    };
-    struct team_offer offers[3];
-    struct team *t[3];
-    open_heap();
-    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
-        config.kernel_copies = tries[i].setting;
-        kernel_refuses = tries[i].refuses;
-        for (uint32_t r = 0; r < 3; r++) {
-            kernel_cost = tries[i].cost[r];
-            t[r] = team_prepare(3, r, 0, &offers[r]);
-        }
-        for (uint32_t r = 0; r < 3; r++) {
-            ck_assert_int_eq(team_settle(t[r], offers, 3), REASON_COUNT);
-            INSIST(t[r]->reaches == tries[i].reaches, "try %zu, rank %u", i, r);
-            team_withdraw(t[r], &offers[r]);
-        }
-    }
-    config.kernel_copies = 1;
-    kernel_refuses = false;
-}
-END_TEST
-
-START_TEST(the_cost_of_a_copy_is_that_of_a_machine)
-{
-    unsigned cost = reach_cost();
-    ck_assert_uint_gt(cost, 20);
-    ck_assert_uint_lt(cost, 20000);
-    ck_assert_uint_eq(reach_cost(), cost);
-}
-END_TEST
-
 /* As many teams as there is room for, and then none, without harm to those. */
 START_TEST(no_room_is_a_reason)
 {
@@ -570,4 +517,4 @@ UNIT_MAIN(a_root_runs_ahead_until_it_would_overwrite, a_leaf_runs_ahead_until_it
           in_place_more_than_goes_out_is_cut_and_said, who_is_late_wakes_who_sleeps,
           who_waits_for_a_stream_sleeps, all_is_freed_when_the_last_has_left,
           nothing_is_freed_before_the_last_has_left, one_that_cannot_keeps_all_from_it,
-          all_fetch_or_nobody_does, the_cost_of_a_copy_is_that_of_a_machine, no_room_is_a_reason)
+          no_room_is_a_reason)
