@@ -108,7 +108,6 @@ struct team {
     uint32_t size, rank; /* between groups: how many rows there are, our rank in our group */
     uint32_t group;      /* between groups: how many we are; else 0 */
     bool reaches;        /* all can reach each other's private memory */
-    struct pace pace;    /* of our long private data */
     uint32_t op;         /* the last one begun */
     uint32_t published;  /* what our `done` says */
     uint32_t lag;        /* so far it may be behind */
@@ -119,6 +118,7 @@ struct team {
     struct held *held;   /* see team_hold() */
     struct team *next;   /* among those that were left */
     struct order *order; /* of more than TREE_FLAT ranks */
+    struct pace pace;    /* of our long private data */
     struct row *row[];   /* by rank */
 };
 
