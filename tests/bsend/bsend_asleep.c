@@ -73,7 +73,8 @@ static void send_to_sleeper(int messages, int bytes)
     if (test_rank == 0)
         kill(sleeper, SIGUSR1);
     detach();
-    MPI_Barrier(MPI_COMM_WORLD); /* MPICH's detach needs the receiver once more: nobody sleeps yet */
+    MPI_Barrier(
+        MPI_COMM_WORLD); /* MPICH's detach needs the receiver once more: nobody sleeps yet */
 }
 
 static void send_to_self(int messages, int bytes)
