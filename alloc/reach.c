@@ -52,6 +52,8 @@ bool reach_works(int pid, uint64_t address, uint64_t probe)
     return reach_read(pid, &found, address, sizeof found) && found == probe;
 }
 
+/* ---- what it costs ---- */
+
 enum { SAMPLE = 64 << 10, TRIES = 8 };
 
 static bool copy_plainly(int pid, void *to, uint64_t from, size_t bytes)

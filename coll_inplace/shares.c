@@ -56,15 +56,23 @@ static bool receives(const struct work *w, uint32_t rank)
 
 /* ---- what is where ---- */
 
-/* Tell and hear. A result that will lie where operands for others are must not be written before
- * those are read: then the operand is copied. */
+/* Where our operand lies if the others may read it there. A result that will lie where operands for
+ * others are must not be written before those are read: then the operand is copied. So it is where
+ * several ranks want all of it, and the kernel would copy it for each. */
+static place_t place_of_operand(struct work *w, size_t bytes)
+{
+    bool moves = w->in_place && (w->whom == FOR_OWNER || w->whom == FOR_EACH);
+    place_t place = moves ? 0 : team_place(w->t, w->from, bytes);
+    return w->whom == FOR_EACH && w->t->size > 2 && !place_shared(place) ? 0 : place;
+}
+
+/* Tell and hear. */
 static void exchange_facts(struct work *w)
 {
     struct team *t = w->t;
     size_t bytes = w->begin[t->size];
-    bool moves = w->in_place && (w->whom == FOR_OWNER || w->whom == FOR_EACH);
     struct facts mine = {
-        .from = moves ? 0 : team_place(t, w->from, bytes),
+        .from = place_of_operand(w, bytes),
         .to = receives(w, t->rank) ? team_place(t, w->to, bytes) : 0,
     };
     uint32_t op = team_begin(t);

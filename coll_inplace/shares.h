@@ -8,8 +8,9 @@
  * step. If all can be reached there is one step, and a barrier at the end, since nobody may leave
  * while others use its buffers.
  *
- * In a scan each rank combines all elements for itself: a share is all of the vector, and an
- * operand that lies where a result goes is copied.
+ * In a scan each rank combines all elements for itself: a share is all of the vector. An operand
+ * that lies where a result goes is copied into cells, and of more than two ranks one that the
+ * kernel would copy for each of them.
  *
  * In place this is safe: bytes of a share are read by the rank that owns the share, and then
  * written by it; staged ones were copied before.
