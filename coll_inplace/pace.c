@@ -31,6 +31,11 @@ struct pace pace_begin(bool reaches, _Atomic uint32_t *turn)
 void pace_look_again(struct pace *pace)
 {
     pace->fetches = !pace->fetches;
+    if (pace->fetches && (!pace->patience || pace->looks > PACE_TRIAL))
+        pace->patience = 1;
+    else if (pace->fetches && pace->patience < PACE_PATIENCE)
+        pace->patience *= 2;
+    pace->looks = 0;
     begin_turn(pace);
 }
 

@@ -6,7 +6,8 @@
  * between two that do not. So cells are tried first, and each that is filled is timed. If the
  * fastest of some took a rank too long, it is the kernel's turn, for all ranks of the team; after
  * some ten milliseconds of that cells are tried again, as ranks may have moved, or their caches
- * been cold.
+ * been cold. A trial that fails may cost an operation twice its time, so each that does doubles
+ * the wait for the next, up to a second or so.
  *
  * Whose turn it is stands in a word of the team's that any rank changes. Each looks at it once an
  * operation, and says in its post what it does, so nothing depends on all seeing the same; but an
@@ -27,6 +28,8 @@ struct pace {
     uint64_t best;           /* the least that it took since the turn began, */
     uint32_t filled, stayed; /* of so many cells; or so many buffers stayed, */
     size_t bytes;            /* of so many bytes in all */
+    uint32_t looks;          /* we found it the same so many times, since it changed */
+    uint32_t patience;       /* the kernel's turn is so many times the shortest */
 };
 
 enum {
@@ -35,6 +38,8 @@ enum {
     PACE_CELLS = 16,      /* in a turn; the first have pages that nobody has touched */
     PACE_BUFFERS = 16,
     PACE_BYTES = 64 << 20,
+    PACE_PATIENCE = 32,
+    PACE_TRIAL = 64, /* looks; a turn of the cells that lasts longer was no failure */
 };
 
 /* `reaches`: the kernel lets the readers. `turn`: NULL if none is shared; then, if nobody has
@@ -49,6 +54,7 @@ static inline bool pace_fetches(struct pace *pace, uint32_t op)
 {
     if (pace->turn && pace->op != op) {
         pace->op = op;
+        pace->looks++;
         if (pace->fetches != (bool)atomic_load_explicit(pace->turn, memory_order_relaxed))
             pace_look_again(pace);
     }
@@ -70,7 +76,8 @@ static inline void pace_filled(struct pace *pace, uint64_t ticks, size_t bytes)
 static inline void pace_stayed(struct pace *pace, size_t bytes)
 {
     pace->bytes += bytes;
-    if (++pace->stayed >= PACE_BUFFERS && pace->bytes >= PACE_BYTES && pace->turn)
+    if (++pace->stayed >= PACE_BUFFERS * pace->patience &&
+        pace->bytes >= PACE_BYTES * (size_t)pace->patience && pace->turn)
         pace_change(pace);
 }
 

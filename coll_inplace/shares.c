@@ -66,6 +66,23 @@ static place_t place_of_operand(struct work *w, size_t bytes)
     return w->whom == FOR_EACH && w->t->size > 2 && !place_shared(place) ? 0 : place;
 }
 
+/* Of a scan the last operand is for nobody else. */
+static bool for_others(const struct work *w, uint32_t rank)
+{
+    return w->whom != FOR_EACH || rank + 1 < w->t->size;
+}
+
+static bool in_cells(const struct work *w, uint32_t rank)
+{
+    return !w->facts[rank].from && for_others(w, rank);
+}
+
+static bool for_the_kernel(const struct work *w, uint32_t rank)
+{
+    place_t from = w->facts[rank].from;
+    return from && !place_shared(from) && for_others(w, rank);
+}
+
 /* Tell and hear. */
 static void exchange_facts(struct work *w)
 {
@@ -81,8 +98,8 @@ static void exchange_facts(struct work *w)
     team_post(t, op, POST_HERE, sizeof mine);
     for (uint32_t r = 0; r < t->size; r++) {
         memcpy(&w->facts[r], team_hear(t, r, op)->data, sizeof w->facts[r]);
-        w->copies_in |= !w->facts[r].from;
-        w->fetches |= w->facts[r].from && !place_shared(w->facts[r].from);
+        w->copies_in |= in_cells(w, r);
+        w->fetches |= for_the_kernel(w, r);
         w->copies_out |= receives(w, r) && !w->facts[r].to;
     }
     team_all_did(t, op - 1);
@@ -143,7 +160,7 @@ static size_t in_cell(const struct work *w, uint32_t r)
 static void post_operands(struct work *w, uint32_t op, size_t step)
 {
     struct team *t = w->t;
-    if (w->facts[t->rank].from)
+    if (!in_cells(w, t->rank))
         return;
     team_await_room(t, POST_CELL);
     char *cell = piece_of(t->mine, op);
@@ -267,7 +284,7 @@ static void take_results(const struct work *w, uint32_t out, size_t step)
 static void await_operands(const struct work *w, uint32_t in)
 {
     for (uint32_t r = 0; r < w->t->size; r++)
-        if (!w->facts[r].from && r != w->t->rank)
+        if (in_cells(w, r) && r != w->t->rank)
             team_hear(w->t, r, in);
 }
 

@@ -83,6 +83,60 @@ START_TEST(a_turn_of_the_kernels_is_some_buffers_at_least)
 }
 END_TEST
 
+/* How many buffers stay until cells are tried again. */
+static unsigned kernels_turn(struct pace *pace)
+{
+    unsigned buffers = 0;
+    for (; fetches_next(pace); buffers++)
+        pace_stayed(pace, PACE_BYTES);
+    return buffers;
+}
+
+START_TEST(each_trial_that_fails_doubles_the_wait)
+{
+    struct pace pace = measured();
+    for (unsigned wait = 1; wait <= 4 * PACE_PATIENCE; wait *= 2) {
+        fill(&pace, 1001, 1001, PACE_SAMPLE);
+        ck_assert_uint_eq(kernels_turn(&pace),
+                          PACE_BUFFERS * (wait < PACE_PATIENCE ? wait : PACE_PATIENCE));
+    }
+}
+END_TEST
+
+/* It counts how long cells were used, not whether ours were fast: there are other ranks. */
+START_TEST(a_long_turn_of_cells_is_no_failure)
+{
+    struct pace pace = measured();
+    unsigned wait = 1;
+    for (uint32_t ops = PACE_TRIAL - 1; ops <= PACE_TRIAL + 1; ops++) {
+        fill(&pace, 1001, 1001, PACE_SAMPLE);
+        ck_assert_uint_eq(kernels_turn(&pace), PACE_BUFFERS * wait);
+        for (uint32_t n = 0; n < ops; n++) {
+            fill(&pace, 1000, 1000, PACE_SAMPLE);
+            ck_assert(!fetches_next(&pace));
+        }
+        wait = ops < PACE_TRIAL ? 2 * wait : 1;
+    }
+    fill(&pace, 1001, 1001, PACE_SAMPLE);
+    ck_assert_uint_eq(kernels_turn(&pace), PACE_BUFFERS);
+}
+END_TEST
+
+/* Also for a rank that fills none itself. */
+START_TEST(all_wait_for_the_next_trial)
+{
+    struct pace one = measured(), other = measured();
+    for (unsigned trial = 0; trial < 2; trial++) {
+        fill(&one, 1001, 1001, PACE_SAMPLE);
+        ck_assert(fetches_next(&one) && pace_fetches(&other, op));
+        if (trial == 0)
+            kernels_turn(&one);
+        ck_assert(trial || !pace_fetches(&other, op));
+    }
+    ck_assert_uint_eq(kernels_turn(&other), 2 * PACE_BUFFERS);
+}
+END_TEST
+
 START_TEST(one_fast_cell_is_enough)
 {
     struct pace pace = measured();
@@ -135,6 +189,7 @@ START_TEST(what_the_kernel_takes_is_measured_once)
 END_TEST
 
 UNIT_MAIN(the_setting_decides, slow_cells_are_the_kernels_turn,
-          a_turn_of_the_kernels_is_some_buffers_at_least, one_fast_cell_is_enough,
+          a_turn_of_the_kernels_is_some_buffers_at_least, each_trial_that_fails_doubles_the_wait,
+          a_long_turn_of_cells_is_no_failure, all_wait_for_the_next_trial, one_fast_cell_is_enough,
           shorter_cells_count_as_long_ones, all_ranks_take_turns_together,
           what_the_kernel_takes_is_measured_once)
