@@ -61,9 +61,12 @@ static bool receives(const struct work *w, uint32_t rank)
  * several ranks want all of it, and the kernel would copy it for each. */
 static place_t place_of_operand(struct work *w, size_t bytes)
 {
-    bool moves = w->in_place && (w->whom == FOR_OWNER || w->whom == FOR_EACH);
-    place_t place = moves ? 0 : team_place(w->t, w->from, bytes);
-    return w->whom == FOR_EACH && w->t->size > 2 && !place_shared(place) ? 0 : place;
+    if (w->in_place && (w->whom == FOR_OWNER || w->whom == FOR_EACH))
+        return 0;
+    if (w->whom != FOR_EACH || w->t->size == 2)
+        return team_place(w->t, w->from, bytes);
+    place_t place = team_target(w->t, w->from, bytes);
+    return place_shared(place) ? place : 0;
 }
 
 /* Of a scan the last operand is for nobody else. */
