@@ -11,6 +11,7 @@
 # make setup      bring the packages that `make check` needs, on Debian as root
 # make examples   build the programs of examples/
 # make benches    build the benchmark
+# make figures    write the README's tables anew, from three runs of the benchmark
 # make tests      build the tests
 # make clean      remove what was built, but for jemalloc and the configuration
 # make distclean  remove all that was built
@@ -228,6 +229,9 @@ benches: $(ABIS:%=build/bin/mpiaccel-bench-%)
 bench: all benches
 	bench/run $(BENCH_OPTIONS) $(BENCH_RANKS)
 
+figures: all benches
+	bench/figures
+
 # ---- tests ---------------------------------------------------------------------------------------
 
 include $(wildcard tests/*/rules.mk)
@@ -241,7 +245,7 @@ clean:
 distclean:
 	rm -rf build
 
-.PHONY: all setup install uninstall dist help lint format examples demo bench scale benches check tests clean \
+.PHONY: all setup install uninstall dist help lint format examples demo bench scale benches figures check tests clean \
     distclean FORCE
 
 -include $(shell find build/obj build/test build/tsan build/asan -name '*.d' 2>/dev/null)
