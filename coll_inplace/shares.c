@@ -56,12 +56,19 @@ static bool receives(const struct work *w, uint32_t rank)
 
 /* ---- what is where ---- */
 
+/* Of a scan the last operand is for nobody else. */
+static bool for_others(const struct work *w, uint32_t rank)
+{
+    return w->whom != FOR_EACH || rank + 1 < w->t->size;
+}
+
 /* Where our operand lies if the others may read it there. A result that will lie where operands for
  * others are must not be written before those are read: then the operand is copied. So it is where
  * several ranks want all of it, and the kernel would copy it for each. */
-static place_t place_of_operand(struct work *w, size_t bytes)
+static place_t place_of_operand(const struct work *w, size_t bytes)
 {
-    if (w->in_place && (w->whom == FOR_OWNER || w->whom == FOR_EACH))
+    bool moves = w->in_place && (w->whom == FOR_OWNER || w->whom == FOR_EACH);
+    if (moves || !for_others(w, w->t->rank))
         return 0;
     if (w->whom != FOR_EACH || w->t->size == 2)
         return team_place(w->t, w->from, bytes);
@@ -69,21 +76,9 @@ static place_t place_of_operand(struct work *w, size_t bytes)
     return place_shared(place) ? place : 0;
 }
 
-/* Of a scan the last operand is for nobody else. */
-static bool for_others(const struct work *w, uint32_t rank)
-{
-    return w->whom != FOR_EACH || rank + 1 < w->t->size;
-}
-
 static bool in_cells(const struct work *w, uint32_t rank)
 {
     return !w->facts[rank].from && for_others(w, rank);
-}
-
-static bool for_the_kernel(const struct work *w, uint32_t rank)
-{
-    place_t from = w->facts[rank].from;
-    return from && !place_shared(from) && for_others(w, rank);
 }
 
 /* Tell and hear. */
@@ -102,7 +97,7 @@ static void exchange_facts(struct work *w)
     for (uint32_t r = 0; r < t->size; r++) {
         memcpy(&w->facts[r], team_hear(t, r, op)->data, sizeof w->facts[r]);
         w->copies_in |= in_cells(w, r);
-        w->fetches |= for_the_kernel(w, r);
+        w->fetches |= w->facts[r].from && !place_shared(w->facts[r].from);
         w->copies_out |= receives(w, r) && !w->facts[r].to;
     }
     team_all_did(t, op - 1);
