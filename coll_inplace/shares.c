@@ -123,6 +123,8 @@ static void plan(struct work *w)
 {
     size_t longest = 0, room = SIZE_MAX;
     exchange_facts(w);
+    if (w->t->size < 2) /* one rank has nothing to share: reduce.c */
+        __builtin_unreachable();
     if (w->whom == FOR_ALL || w->whom == FOR_ROOT)
         divide(w);
     for (uint32_t r = 0; r < w->t->size; r++)
@@ -131,8 +133,6 @@ static void plan(struct work *w)
         w->copies_out = false;
         room = w->copies_in ? PIECE : SIZE_MAX;
     } else if (w->copies_in) {
-        /* clang-tidy thinks that there may be no ranks.
-         * NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
         room = PIECE / w->t->size;
     } else if (w->copies_out) {
         room = PIECE;
