@@ -10,7 +10,7 @@
 int PMPI_Finalize(void)
 {
     const char *path = getenv("BSEND_RECEIVES");
-    puts(path && access(path, F_OK) == 0 ? "in time" : "too early");
-    fflush(stdout);
+    /* One write: MPICH takes the buffer from stdout, and two ranks' puts would mingle. */
+    dprintf(STDOUT_FILENO, "%s\n", path && access(path, F_OK) == 0 ? "in time" : "too early");
     return ((int (*)(void))dlsym(RTLD_NEXT, "PMPI_Finalize"))();
 }
