@@ -30,11 +30,10 @@ struct reducer {
 static inline void reducer_combine_ahead(const struct reducer *r, void *out, const void *a,
                                          const void *b, size_t bytes, const char *ahead)
 {
-    size_t n = bytes / r->element;
     if (LIKELY(r->kernel != NULL))
-        r->kernel(out, a, b, n, ahead);
+        kernel_combine(r->kernel, r->element, out, a, b, bytes, ahead);
     else
-        r->apply(r, out, a, b, n);
+        r->apply(r, out, a, b, bytes / r->element);
 }
 
 static inline void reducer_combine(const struct reducer *r, void *out, const void *a, const void *b,

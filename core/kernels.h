@@ -17,4 +17,19 @@ struct kernels {
 
 const struct kernels *kernels_best(void);
 
+/* Let a kernel combine `bytes` of elements of `element` bytes. Stores that cross lines take half as
+ * long again, so of many the elements before the first whole vector of `out` are combined apart:
+ * malloc() begins long arrays 16 bytes after one. */
+enum { KERNEL_MANY = 16384 };
+void kernel_combine_many(combine_fn *kernel, size_t element, void *out, const void *a,
+                         const void *b, size_t bytes, const char *ahead);
+static inline void kernel_combine(combine_fn *kernel, size_t element, void *out, const void *a,
+                                  const void *b, size_t bytes, const char *ahead)
+{
+    if (LIKELY(bytes < KERNEL_MANY))
+        kernel(out, a, b, bytes / element, ahead);
+    else
+        kernel_combine_many(kernel, element, out, a, b, bytes, ahead);
+}
+
 #endif

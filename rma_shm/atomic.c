@@ -156,7 +156,7 @@ static void combine(const struct combiner *c, void *inout, const void *in, size_
     if (c->op == OP_REPLACE)
         memmove(inout, in, bytes);
     else if (LIKELY(c->kernel != NULL))
-        c->kernel(inout, inout, in, bytes / c->element, NULL);
+        kernel_combine(c->kernel, c->element, inout, inout, in, bytes, NULL);
     else
         c->host(c, inout, in, bytes / c->element);
 }

@@ -230,8 +230,12 @@ static void check(const struct kernels *table, const char *set, enum op op, enum
     if (where == OVER_LEFT || where == OVER_RIGHT)
         memcpy(to, where == OVER_LEFT ? a : b, bytes);
     const char *ahead = below(c, 2) ? (const char *)to : NULL;
-    table->combine[op][prim](to, where == OVER_LEFT ? to : x, where == OVER_RIGHT ? to : y, n,
-                             ahead);
+    const unsigned char *l = where == OVER_LEFT ? to : x, *r = where == OVER_RIGHT ? to : y;
+    combine_fn *kernel = table->combine[op][prim];
+    if (bytes >= 32 && below(c, 2)) /* as many are, whose first ones are apart */
+        kernel_combine_many(kernel, f->size, to, l, r, bytes, ahead);
+    else
+        kernel(to, l, r, n, ahead);
     INSIST(!memcmp(x, a, bytes) && !memcmp(y, b, bytes), "%s %s %s wrote to its input", set,
            op_names[op], f->name);
     for (size_t i = 0; i < n; i++)
