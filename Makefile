@@ -211,7 +211,7 @@ demo: all examples
 # ---- benchmark -----------------------------------------------------------------------------------
 
 BENCH_RANKS ?= 2 4
-build/bin/mpiaccel-bench-%: $(filter-out bench/scale.c,$(wildcard bench/*.c)) bench/bench.h build/config.mk
+build/bin/mpiaccel-bench-%: $(filter-out bench/scale.c,$(wildcard bench/*.c)) bench/bench.h bench/calls.h build/config.mk
 	@mkdir -p $(@D)
 	$(call show,MPICC,bench for $*)$(MPICC_$*) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $(filter %.c,$^) -o $@ -ldl -lm
 

@@ -4,7 +4,7 @@
  * is that of a rank's block: what is sent to, or comes from, one rank. A round is nothing but one
  * call after the other: where the standard lets a root or a leaf run ahead, it does.
  */
-#include "bench.h"
+#include "calls.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,31 +46,12 @@ static const struct {
              {8 << 10, "8 KiB"}, {128 << 10, "128 KiB"}, {1 << 20, "1 MiB"},
              {8 << 20, "8 MiB"}};
 
-enum { MALLOC, ALLOC_MEM, MEMORIES };
-static const char *const memory_names[] = {"malloc", "Alloc_mem"};
-
 /* Most that a buffer has; a cell that needs more is left out. */
 enum { BUFFER_BYTES = 64 << 20 };
 
-/* What a way works with: its communicator, and the buffers of now. */
-static struct {
-    MPI_Comm comm;
-    double *send, *recv;
-} with[2];
-
 static int *counts, *places; /* each rank's block, of the size of now */
 
-#define X(name, label, call)                                   \
-    static void name(int way, long times, size_t bytes)        \
-    {                                                          \
-        const struct api *mpi = &api[way];                     \
-        MPI_Comm comm = with[way].comm;                        \
-        double *send = with[way].send, *recv = with[way].recv; \
-        int n = (int)(bytes / sizeof(double));                 \
-        (void)send, (void)recv, (void)n;                       \
-        for (; times; times--)                                 \
-            mpi->call;                                         \
-    }
+#define X(name, label, call) CALL(name, call)
 COLLECTIVES(X)
 #undef X
 
@@ -114,11 +95,8 @@ static void compare(const struct cell *c)
         found[w] = digest(with[w].recv, bytes);
         memset(with[w].recv, 0, bytes);
     }
-    if (found[PLUGIN] != found[HOST] && !(c->run == exscan && rank == 0)) {
-        fprintf(stderr, "bench: rank %d: %s: plugin and host have different results\n", rank,
-                c->name);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    if (found[PLUGIN] != found[HOST] && !(c->run == exscan && rank == 0))
+        differ(c);
 }
 
 /* ---- the cells ---- */
@@ -128,14 +106,6 @@ static void lay_out(size_t bytes)
     for (int r = 0; r < size; r++) {
         counts[r] = (int)(bytes / sizeof(double));
         places[r] = r * counts[r];
-    }
-}
-
-static void use(double *buffers[2][2])
-{
-    for (int w = PLUGIN; w <= HOST; w++) {
-        with[w].send = buffers[w][0];
-        with[w].recv = buffers[w][1];
     }
 }
 

@@ -1,42 +1,17 @@
 /* Collectives between two groups: the lower half of the ranks, and the others. A part of its own:
  * the mean of the collectives is that of intracommunicators. */
-#include "bench.h"
+#include "calls.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { MALLOC, ALLOC_MEM, MEMORIES };
-static const char *const memory_names[] = {"malloc", "Alloc_mem"};
-
 enum { LONGEST = 128 << 10 };
-
-/* What a way works with: its communicator, and the buffers of now. */
-static struct {
-    MPI_Comm comm;
-    double *send, *recv;
-} with[2];
 
 static int root; /* the first of the lower half, in this rank's words */
 
-/* name, its call */
-#define COLLECTIVES(X)                                                         \
-    X(barrier, Barrier(comm))                                                  \
-    X(bcast, Bcast(root == MPI_ROOT ? send : recv, n, MPI_DOUBLE, root, comm)) \
-    X(allreduce, Allreduce(send, recv, n, MPI_DOUBLE, MPI_SUM, comm))          \
-    X(allgather, Allgather(send, n, MPI_DOUBLE, recv, n, MPI_DOUBLE, comm))
-
-#define X(name, call)                                          \
-    static void name(int way, long times, size_t bytes)        \
-    {                                                          \
-        const struct api *mpi = &api[way];                     \
-        MPI_Comm comm = with[way].comm;                        \
-        double *send = with[way].send, *recv = with[way].recv; \
-        int n = (int)(bytes / sizeof(double));                 \
-        (void)send, (void)recv, (void)n;                       \
-        for (; times; times--)                                 \
-            mpi->call;                                         \
-    }
-COLLECTIVES(X)
-#undef X
+CALL(barrier, Barrier(comm))
+CALL(bcast, Bcast(root == MPI_ROOT ? send : recv, n, MPI_DOUBLE, root, comm))
+CALL(allreduce, Allreduce(send, recv, n, MPI_DOUBLE, MPI_SUM, comm))
+CALL(allgather, Allgather(send, n, MPI_DOUBLE, recv, n, MPI_DOUBLE, comm))
 
 static const struct {
     cell_fn *run;
@@ -58,11 +33,8 @@ static void compare(const struct cell *c, size_t room)
     memcpy(found, with[PLUGIN].recv, room);
     memset(with[HOST].recv, 0, room);
     c->run(HOST, 1, c->bytes);
-    if (memcmp(found, with[HOST].recv, room)) {
-        fprintf(stderr, "bench: rank %d: %s: plugin and host have different results\n", rank,
-                c->name);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    if (memcmp(found, with[HOST].recv, room))
+        differ(c);
     free(found);
 }
 
@@ -106,10 +78,7 @@ static void run(void)
         }
     }
     for (int m = 0; m < MEMORIES; m++) {
-        for (int w = PLUGIN; w <= HOST; w++) {
-            with[w].send = buffers[m][w][0];
-            with[w].recv = buffers[m][w][1];
-        }
+        use(buffers[m]);
         for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
             if (cells[i].bytes || m == MALLOC)
                 run_cell(i, m, room);

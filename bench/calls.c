@@ -1,0 +1,19 @@
+#include "calls.h"
+
+const char *const memory_names[MEMORIES] = {"malloc", "Alloc_mem"};
+
+struct with with[2];
+
+void use(double *buffers[2][2])
+{
+    for (int w = PLUGIN; w <= HOST; w++) {
+        with[w].send = buffers[w][0];
+        with[w].recv = buffers[w][1];
+    }
+}
+
+void differ(const struct cell *c)
+{
+    fprintf(stderr, "bench: rank %d: %s: plugin and host have different results\n", rank, c->name);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
