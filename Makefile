@@ -21,7 +21,8 @@
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-MAKEFLAGS += --no-builtin-rules
+# As many jobs as processors; an option -j on the command line comes after these and counts.
+MAKEFLAGS += --no-builtin-rules -j$(shell nproc)
 
 # One short line a file; V=1 shows the command.
 show = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)' && )
