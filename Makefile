@@ -56,7 +56,7 @@ ABI_OBJECTS = $(ABI_SOURCES:pmpi_wrap/abi/%.c=build/obj/$(1)/%.o)
 JEMALLOC_LIB := build/jemalloc/libmpiaccel_je.a
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
-            $(if $(CI),-Werror)
+            $(if $(CI),-Werror -Wno-error=deprecated-declarations)
 COMPILE = $(CC) -std=gnu11 -D_GNU_SOURCE -I. -Ibuild/jemalloc/include $(CFLAGS) $(WARNINGS) \
           -fPIC -fvisibility=hidden -fno-semantic-interposition -pthread -MMD -MP $(MACHINE_FLAGS)
 
@@ -113,6 +113,7 @@ $(JEMALLOC_LIB): build/config.mk
 	$(Q)rm -rf build/jemalloc/src && mkdir -p build/jemalloc/src
 	$(Q)if [ -d "$(JEMALLOC)" ]; then cp -r "$(JEMALLOC)"/. build/jemalloc/src; \
 	else tar -xf "$(JEMALLOC)" -C build/jemalloc/src --strip-components=1; fi
+	$(Q)[ -f build/jemalloc/src/configure ] || { cd build/jemalloc/src && autoconf; } # from 5.3.1 on
 	$(Q)cd build/jemalloc/src && ./configure CC="$(CC)" \
 	    CFLAGS="-O2 -g -fvisibility=hidden $(MACHINE_FLAGS)" \
 	    --with-jemalloc-prefix=mpiaccel_je_ --with-private-namespace=mpiaccel_ \
