@@ -6,8 +6,8 @@
  * ratio of the times of one round: machines drift, neighbours in time drift together. Without the
  * plugin both tables are the host, and all ratios are 1.
  *
- * rma.c, coll.c and inter.c (with calls.c), bsend.c and shmem.c hold the cells, measure.c times one,
- * report.c prints and sums up, bench.c sets up.
+ * rma.c, coll.c and inter.c (with calls.c), bsend.c and shmem.c hold the cells, measure.c times
+ * one, report.c prints and sums up, bench.c sets up.
  */
 #ifndef BENCH_H
 #define BENCH_H
