@@ -1,5 +1,5 @@
 # C++ programs, built by each MPI's mpicxx. The bindings of MPI-2 only where the MPI has them.
-CXX_FLAGS := -std=c++14 -O1 -g -Wall -Wextra -Wno-cast-function-type $(if $(CI),-Werror -Wno-error=deprecated-declarations)
+CXX_FLAGS := -std=c++14 -O1 -g -Wall -Wextra -Wno-cast-function-type $(STRICT)
 
 define cxx_test_rules
 MPICXX_$(1) := $$(wildcard $$(subst mpicc,mpicxx,$$(MPICC_$(1))))

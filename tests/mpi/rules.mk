@@ -1,6 +1,6 @@
 # Each program of tests/mpi is built for each MPI, by that MPI's compiler, knowing nothing of us.
 
-TEST_FLAGS := -std=gnu11 -O1 -g -Wall -Wextra $(if $(CI),-Werror -Wno-error=deprecated-declarations)
+TEST_FLAGS := -std=gnu11 -O1 -g -Wall -Wextra $(STRICT)
 TEST_HEADERS := $(wildcard tests/mpi/*.h)
 # Linked with the plugin instead of preloaded: before the MPI's library, as -lmpiaccel.
 LINK_PLUGIN = -Lbuild/lib -Wl,--no-as-needed -lmpiaccel -Wl,-rpath,$(abspath build/lib)
