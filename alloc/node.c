@@ -1,5 +1,6 @@
 #include "alloc/node.h"
 
+#include "alloc/cma.h"
 #include "alloc/reach.h"
 #include "core/config.h"
 #include "core/say.h"
@@ -318,6 +319,7 @@ static void write_record(int world_rank)
     struct layout_member *me = node_member(node.me);
     me->world_rank = world_rank;
     me->pid = getpid();
+    me->base = (uintptr_t)node.base;
     me->probe = reach_probe(&me->probe_address);
     sched_getaffinity(0, sizeof me->cpus, (cpu_set_t *)me->cpus);
 }
@@ -514,6 +516,7 @@ void node_settle(int world_rank, int world_size)
     set_peers_apart();
     move_up(&rendezvous.file);
     node_open_views(rendezvous.file);
+    cma_open();
     thread_offer_inflight(node_member(node.me)->inflight);
 }
 

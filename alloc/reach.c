@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -17,16 +18,14 @@ uint64_t reach_probe(uint64_t *address)
     return own_probe;
 }
 
-typedef ssize_t transfer_fn(pid_t, const struct iovec *, unsigned long, const struct iovec *,
-                            unsigned long, unsigned long);
-
-/* The kernel may do less than it was asked for: at most 2 GiB, and up to a page that is not there.
- */
-static bool transfer(transfer_fn *move, int pid, char *here, uint64_t there, size_t bytes)
+/* SYS_process_vm_readv or the other: by the name of the C library's function we would ask
+ * ourselves (alloc/cma.h). The kernel may do less than it was asked for: at most 2 GiB, and up to a
+ * page that is not there. */
+static bool transfer(long move, int pid, char *here, uint64_t there, size_t bytes)
 {
     while (bytes) {
         struct iovec ours = {here, bytes}, theirs = {(void *)(uintptr_t)there, bytes};
-        ssize_t done = move(pid, &ours, 1, &theirs, 1, 0);
+        long done = syscall(move, pid, &ours, 1, &theirs, 1, 0);
         if (done <= 0)
             return false;
         here += done;
@@ -38,12 +37,12 @@ static bool transfer(transfer_fn *move, int pid, char *here, uint64_t there, siz
 
 bool reach_read(int pid, void *to, uint64_t from, size_t bytes)
 {
-    return transfer(process_vm_readv, pid, to, from, bytes);
+    return transfer(SYS_process_vm_readv, pid, to, from, bytes);
 }
 
 bool reach_write(int pid, uint64_t to, const void *from, size_t bytes)
 {
-    return transfer(process_vm_writev, pid, (char *)from, to, bytes);
+    return transfer(SYS_process_vm_writev, pid, (char *)from, to, bytes);
 }
 
 bool reach_works(int pid, uint64_t address, uint64_t probe)

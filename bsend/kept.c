@@ -1,6 +1,7 @@
 #include "bsend/kept.h"
 
 #include "alloc/arena.h"
+#include "core/copy.h"
 #include "core/sync.h"
 #include "core/thread.h"
 
@@ -90,7 +91,7 @@ static void pass_by(struct kept *p)
 }
 
 /* The place of a message that may be sent from here, BUSY; NULL: none. */
-static struct kept *find(struct kept_key key)
+static struct kept *find(struct kept_key key, bool renew)
 {
     struct kept *p = &places[hash(key)];
     if (!has_landed(p))
@@ -101,7 +102,9 @@ static struct kept *find(struct kept_key key)
     }
     if (p->passing) {
         p->passing--;
-        return NULL;
+        if (!renew)
+            return NULL;
+        p->holds = false;
     }
     if (!make_copy(p)) {
         pass_by(p);
@@ -111,25 +114,27 @@ static struct kept *find(struct kept_key key)
     return p;
 }
 
-struct kept *kept_claim(struct kept_key key)
+struct kept *kept_claim(struct kept_key key, bool renew)
 {
     lock();
-    struct kept *p = kept_is_open ? find(key) : NULL;
+    struct kept *p = kept_is_open ? find(key, renew) : NULL;
     unlock();
     if (!p)
         return NULL;
-    if (!p->holds) {
-        memcpy(p->copy, key.from, key.bytes);
-        p->holds = true;
-        return p;
-    }
-    if (!memcmp(p->copy, key.from, key.bytes)) {
+    if (p->holds && !memcmp(p->copy, key.from, key.bytes)) {
         p->misses = 0;
         return p;
     }
-    pass_by(p);
-    kept_drop(p);
-    return NULL;
+    if (p->holds) {
+        pass_by(p);
+        if (!renew) {
+            kept_drop(p);
+            return NULL;
+        }
+    }
+    copy_to_peers(p->copy, key.from, key.bytes);
+    p->holds = true;
+    return p;
 }
 
 void kept_flies(struct kept *p, uintptr_t request)
@@ -137,6 +142,7 @@ void kept_flies(struct kept *p, uintptr_t request)
     lock();
     p->request = request;
     p->state = KEPT_FLYING;
+    p->has_flown = true;
     unlock();
 }
 

@@ -1,29 +1,28 @@
 /* Messages that a process sends again: a copy of each, which travels while the program goes on.
  *
- * What a buffered send costs on one node is not the copy, nor the host's protocol: it is that the
- * copy has just been written. The receiver's core had its cache lines since the message before; to
- * write them means to take them away from it, and to read them means to get them back, line by
- * line. A Send of data that nobody has touched since the last time pays for neither, and is three
- * times as fast from 16 KiB on; a Send of data that was just computed costs what a Bsend costs
- * (figures in HACKING.md). So nothing is gained by copying elsewhere, or by another call of the
- * host's. What can be saved is the writing: a message that is the same as the last one from that
- * buffer to that rank is not copied again. It is compared, which leaves all lines where they are,
- * and the copy of last time is sent again.
+ * The host sends a copy in the shared heap like any long message; its receiver copies that plainly
+ * (alloc/cma.h), or by the kernel. Most of what this costs is that a copy has just been written.
+ * The receiver's core had its cache lines since the message before; to write them means to take
+ * them away from it, and to read them means to get them back, line by line (figures in HACKING.md).
+ * So a message that is the same as the last one from that buffer to that rank is not copied again.
+ * It is compared, which leaves all lines where they are, and the copy of last time is sent again.
  *
  * A message is known by its buffer, length, destination and communicator. For each that is known:
  *
  *   first time         only remembered; the host sends it, and has judged rank and communicator
  *   no copy yet        copied; the copy is sent
  *   same as the copy   the copy is sent
- *   different          the host sends it, and the next 8, 64, then 512 are not compared;
- *                      then the copy is made anew
+ *   different          and the next 8, 64, then 512 are not compared but taken for different:
+ *                        to renew the copy pays: copied, the copy is sent
+ *                        else the host sends it; after those the copy is made anew
  *   copy on its way    the host sends it
  *
- * So data that change each time cost one comparison, which ends at the first difference, and one
- * copy in 512 messages. Whatever is not sent from here the host sends from the program's own
- * buffer, which it has as before: the program never has less room than the standard promises it,
- * and what does not fit the host reports. The copies are extra room, at most as much as the program
- * attached.
+ * So data that change each time cost one comparison in 512, which ends at the first difference. To
+ * renew pays where the receiver copies plainly; by the kernel, to write the copy and fetch it costs
+ * as much as the host's own way. Whatever is not sent from here the host sends from the program's
+ * own buffer, which it has as before: the program never has less room than the standard promises
+ * it, and what does not fit the host reports. The copies are extra room, at most as much as the
+ * program attached.
  *
  * Two messages of one pair are both sends of the host's on one communicator, begun in the order of
  * the program: matching, probing and non-overtaking are the host's (H30).
@@ -53,6 +52,7 @@ struct kept {
     char *copy; /* in the shared heap; NULL: none */
     size_t room;
     bool holds;       /* the copy is what was sent last */
+    bool has_flown;   /* it was sent before, and has landed if it is claimed again */
     uint32_t misses;  /* in a row */
     uint32_t passing; /* so many more go to the host unseen */
     uintptr_t request;
@@ -65,12 +65,12 @@ typedef bool kept_sent_fn(uintptr_t *request);
  * shorter. */
 void kept_open(size_t room, kept_sent_fn *sent);
 
-/* Whether there is anything to be gained; else kept_claim() always says no. */
+/* Else kept_claim() always says no. */
 extern bool kept_is_open;
 
 /* A place whose copy holds the message now; the caller sends it and says kept_flies(), or, if that
- * failed, kept_drop(). NULL: the host's. */
-struct kept *kept_claim(struct kept_key key);
+ * failed, kept_drop(). NULL: the host's. `renew`: whether that pays. */
+struct kept *kept_claim(struct kept_key key, bool renew);
 void kept_flies(struct kept *place, uintptr_t request);
 void kept_drop(struct kept *place);
 

@@ -5,13 +5,14 @@
  *     slice 1: …                                  one a member, slice_size each
  *
  * Who writes: the header, its leader, before anybody else maps the file; but `verdict` once, when
- * all have answered. A member's record, that member, before the verdict (identity) or at any time
- * (inflight, statistics). The control part of a slice holds what windows share; it is handed out by
- * the slice's owner and written as the structures in it say. The heap part is the program's
- * memory. The symmetric part is the block of the same offsets on every PE (alloc/symmetric.h); the
- * last part holds variables that were moved here (alloc/statics.h). What an allocator knows of
- * either is private to the owner, out of every writer's reach (H22); the gap at the end of a slice
- * catches who runs over the end of the last allocation.
+ * all have answered, and `cma_used`, which any member sets. A member's record, that member, before
+ * the verdict (identity) or at any time (inflight, statistics). The control part of a slice holds
+ * what windows share; it is handed out by the slice's owner and written as the structures in it
+ * say. The heap part is the program's memory. The symmetric part is the block of the same offsets
+ * on every PE (alloc/symmetric.h); the last part holds variables that were moved here
+ * (alloc/statics.h). What an allocator knows of either is private to the owner, out of every
+ * writer's reach (H22); the gap at the end of a slice catches who runs over the end of the last
+ * allocation.
  *
  * The file is sparse: a page costs memory when it is first touched, near who touches it.
  */
@@ -22,7 +23,7 @@
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 7, /* of everything that ranks share; ranks of two versions do not mix */
+    LAYOUT_VERSION = 8, /* of everything that ranks share; ranks of two versions do not mix */
     LAYOUT_CPUS = 8192,
 };
 #define LAYOUT_MAGIC UINT64_C(0x6c6363616970616d)
@@ -35,6 +36,7 @@ struct layout_member {
     /* Identity: written once. */
     _Alignas(LINE) int32_t world_rank;
     int32_t pid;
+    uint64_t base;                   /* where it has mapped this file */
     uint64_t probe, probe_address;   /* see alloc/reach.h */
     uint64_t statics;                /* what was moved, as one number; 0: nothing */
     uint64_t cpus[LAYOUT_CPUS / 64]; /* it may run on */
@@ -50,6 +52,7 @@ struct layout_header {
     uint64_t slice_size, control_size, symmetric_size, statics_size;
     _Alignas(LINE) struct sync_word verdict;   /* enum layout_verdict */
     _Alignas(LINE) struct sync_word symmetric; /* see alloc/symmetric.h */
+    _Alignas(LINE) _Atomic uint32_t cma_used;  /* see alloc/cma.h */
     _Alignas(LINE) struct layout_member member[];
 };
 
@@ -84,7 +87,8 @@ static inline size_t layout_size(const struct layout_header *h)
 _Static_assert(sizeof(struct sync_word) == 8, "a futex and its sleepers");
 _Static_assert(offsetof(struct layout_header, verdict) == LINE, "own line");
 _Static_assert(offsetof(struct layout_header, symmetric) == 2 * (size_t)LINE, "own line");
-_Static_assert(offsetof(struct layout_header, member) == 3 * (size_t)LINE, "own line");
+_Static_assert(offsetof(struct layout_header, cma_used) == 3 * (size_t)LINE, "own line");
+_Static_assert(offsetof(struct layout_header, member) == 4 * (size_t)LINE, "own line");
 _Static_assert(sizeof(struct inflight) == LINE, "one writer a line");
 _Static_assert(sizeof(struct layout_member) % LINE == 0, "members do not share lines");
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "no hidden locks");

@@ -21,6 +21,7 @@ const char *const stats_advice[REASON_COUNT] = {
 static _Atomic uint64_t fast[STATS_CALLS_MAX], bytes[STATS_CALLS_MAX];
 static _Atomic uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
 static _Atomic uint64_t windows_fast, windows_deferred[REASON_COUNT];
+static _Atomic uint64_t host_copies, host_copied;
 
 uint64_t stats_defer(unsigned call, enum reason reason)
 {
@@ -32,6 +33,12 @@ uint64_t stats_window(bool is_fast, enum reason reason)
     return atomic_fetch_add_explicit(is_fast ? &windows_fast : &windows_deferred[reason], 1,
                                      memory_order_relaxed) +
            1;
+}
+
+void stats_host_copy(size_t count)
+{
+    thread_add(&host_copies, 1);
+    thread_add(&host_copied, count);
 }
 
 void stats_fold(struct stats_counts *counts)
@@ -55,6 +62,8 @@ void stats_take(struct stats_snapshot *s)
     s->windows_fast = atomic_load(&windows_fast);
     for (unsigned r = 0; r < REASON_COUNT; r++)
         s->windows_deferred[r] = atomic_load(&windows_deferred[r]);
+    s->host_copies = atomic_load(&host_copies);
+    s->host_copied = atomic_load(&host_copied);
 }
 
 void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more)
@@ -69,6 +78,8 @@ void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more)
     sum->windows_fast += more->windows_fast;
     for (unsigned r = 0; r < REASON_COUNT; r++)
         sum->windows_deferred[r] += more->windows_deferred[r];
+    sum->host_copies += more->host_copies;
+    sum->host_copied += more->host_copied;
     sum->heap_peak += more->heap_peak;
     sum->heap_live += more->heap_live;
     sum->heap_allocations += more->heap_allocations;
@@ -107,6 +118,10 @@ void stats_print_text(FILE *out, const struct stats_snapshot *sum, const struct 
     fprintf(out, "mpiaccel: %-24s %12" PRIu64 " %12" PRIu64 "\n", "windows", sum->windows_fast,
             left);
     text_reasons(out, sum->windows_deferred);
+    fprintf(out,
+            "mpiaccel: %" PRIu64 " copies by the MPI between processes, of %" PRIu64
+            " bytes, without the kernel\n",
+            sum->host_copies, sum->host_copied);
     fprintf(out,
             "mpiaccel: heap: %" PRIu64 " allocations, peak %" PRIu64 " bytes, live %" PRIu64 "\n",
             sum->heap_allocations, sum->heap_peak, sum->heap_live);
@@ -164,7 +179,9 @@ void stats_print_json(FILE *out, const struct stats_snapshot *sum, const struct 
     fprintf(out, "},\"windows\":");
     json_outcome(out, sum->windows_fast, sum->windows_deferred);
     fprintf(out,
+            "},\"host_copies\":{\"count\":%" PRIu64 ",\"bytes\":%" PRIu64
             "},\"heap\":{\"peak_bytes\":%" PRIu64 ",\"live_bytes\":%" PRIu64
             ",\"allocations\":%" PRIu64 "}}\n",
-            sum->heap_peak, sum->heap_live, sum->heap_allocations);
+            sum->host_copies, sum->host_copied, sum->heap_peak, sum->heap_live,
+            sum->heap_allocations);
 }

@@ -34,6 +34,7 @@ struct stats_snapshot {
     struct stats_counts counts;
     uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
     uint64_t windows_fast, windows_deferred[REASON_COUNT];
+    uint64_t host_copies, host_copied; /* see alloc/cma.h; how many, and bytes */
     uint64_t heap_peak, heap_live, heap_allocations;
 };
 
@@ -41,6 +42,9 @@ struct stats_snapshot {
 uint64_t stats_defer(unsigned call, enum reason reason);
 /* Returns how many windows were fast, or were deferred for this reason. */
 uint64_t stats_window(bool fast, enum reason reason);
+
+/* A copy of the host's from process to process that did not need the kernel. */
+void stats_host_copy(size_t bytes);
 
 /* Add what an ended thread, or a living one at Finalize, has counted. */
 void stats_fold(struct stats_counts *counts);

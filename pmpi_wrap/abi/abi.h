@@ -89,15 +89,19 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #endif
 
 /* The shortest buffered send that may be fast. The receiver of shorter ones does not read the
- * sender's memory itself: hosts hand on a copy, and we have nothing better. (Open MPI's does from
- * 4 KiB on; with slow system calls that gains nothing yet.) */
+ * sender's memory itself: hosts hand on a copy, and we have nothing better. By the kernel Open
+ * MPI's does from 4 KiB on, which gains nothing yet. */
 #if defined(OPEN_MPI)
-#define BSEND_MIN ((size_t)8 << 10)
+#define BSEND_MIN           ((size_t)4 << 10)
+#define BSEND_MIN_BY_KERNEL ((size_t)8 << 10)
 #else
-#define BSEND_MIN ((size_t)12 << 10)
+#define BSEND_MIN           ((size_t)12 << 10)
+#define BSEND_MIN_BY_KERNEL BSEND_MIN
 #endif
-/* Longer ones do not stay in the caches with their copies, and then there is nothing to gain. */
-#define BSEND_MAX ((size_t)512 << 10)
+/* The longest. There is nothing to gain if they do not stay in the caches with their copies, by the
+ * kernel much earlier. */
+#define BSEND_MAX           ((size_t)4 << 20)
+#define BSEND_MAX_BY_KERNEL ((size_t)512 << 10)
 
 /* The functions of the host that we use besides those we intercept; the second list where the host
  * has them. */

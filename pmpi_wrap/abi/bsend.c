@@ -5,6 +5,7 @@
  */
 #include "pmpi_wrap/abi/bsend.h"
 
+#include "alloc/cma.h"
 #include "alloc/node.h"
 #include "alloc/reach.h"
 #include "bsend/kept.h"
@@ -40,11 +41,27 @@ static enum reason judge_buffer(const void *buffer)
                                   : REASON_COUNT;
 }
 
-/* What is kept is sent by the host's way for long messages, which is a copy by the kernel. Where
- * that is slow the host's buffered sends, in pieces through shared memory, are faster: 16 KiB 2.7
- * and 6.6 us where it takes 450 % of a plain copy's time. */
+/* What is kept is sent by the host's way for long messages: its receiver copies it, plainly by way
+ * of alloc/cma.h, or by the kernel. Where that is slow the host's buffered sends, in pieces through
+ * shared memory, are faster: 16 KiB 2.7 and 6.6 us where it takes 450 % of a plain copy's time. */
 enum { SLOW_PERCENT = 300 };
-static bool host_copies_fast;
+
+static bool kernel_is_fast(void)
+{
+    return config.kernel_copies == 1 || reach_percent() <= SLOW_PERCENT;
+}
+
+/* The lengths that may be fast, if copies are plain, or not. Before a copy of ours has landed
+ * nobody knows which, and they are taken to be. */
+static _Atomic size_t shortest = SIZE_MAX, longest;
+static _Atomic bool plain;
+
+static void open_range(bool copies_are_plain)
+{
+    plain = copies_are_plain;
+    shortest = plain ? BSEND_MIN : kernel_is_fast() ? BSEND_MIN_BY_KERNEL : SIZE_MAX;
+    longest = plain ? BSEND_MAX : BSEND_MAX_BY_KERNEL;
+}
 
 /* Bytes of the buffer, and of what the host may have put there since it was last made to look. */
 static _Atomic uint64_t room, unseen;
@@ -77,7 +94,7 @@ static int attached(enum call call, const void *buffer, MPI_Count size, int resu
         pending_open((size_t)size, config.bsend_wait * UINT64_C(1000000), has_been_sent);
         complete_request(&left_at_once);
     }
-    host_copies_fast = config.kernel_copies == 1 || reach_percent() <= SLOW_PERCENT;
+    open_range(true);
     kept_open(size > MPI_BSEND_OVERHEAD ? (size_t)size - MPI_BSEND_OVERHEAD : 0, has_been_sent);
     thread_count(thread_self(), call, 0);
     return result;
@@ -102,8 +119,10 @@ static int detached(enum call call, int result)
         deferred(call, REASON_NO_BUFFER);
         return result;
     }
-    if (result == MPI_SUCCESS)
+    if (result == MPI_SUCCESS) {
+        shortest = SIZE_MAX;
         kept_close();
+    }
     thread_count(thread_self(), call, 0);
     return result;
 }
@@ -141,8 +160,7 @@ HOT_INLINE size_t bytes_of(MPI_Count count, MPI_Datatype type)
  * else, counting too, is done after it, when the receiver has it already. */
 HOT_INLINE bool is_candidate(size_t bytes, MPI_Datatype type)
 {
-    return bytes >= BSEND_MIN && bytes <= BSEND_MAX && kept_is_open && host_copies_fast &&
-           typemap_of(type)->simple;
+    return UNLIKELY(bytes >= shortest) && bytes <= longest && typemap_of(type)->simple;
 }
 
 /* A place that holds the candidate; NULL: the host's. */
@@ -150,7 +168,12 @@ static NOINLINE struct kept *claim(const struct message *m, size_t bytes)
 {
     if (!m->from || m->rank < 0 || m->tag < 0 || m->comm == constants.comm_null)
         return NULL;
-    return kept_claim((struct kept_key){m->from, bytes, BITS(m->comm), m->rank});
+    bool now_plain = cma_in_use();
+    struct kept *place =
+        kept_claim((struct kept_key){m->from, bytes, BITS(m->comm), m->rank}, now_plain);
+    if (place && place->has_flown && now_plain != plain)
+        open_range(now_plain);
+    return place;
 }
 
 static int send(enum call call, struct kept *place, const struct message *m)

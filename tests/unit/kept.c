@@ -11,6 +11,7 @@ enum { BYTES = 20000, COMM = 77 };
 
 static char message[BYTES];
 static _Atomic bool arrived; /* whatever is asked for */
+static bool renew;           /* it pays */
 
 static bool sent(uintptr_t *request)
 {
@@ -34,6 +35,7 @@ static void begin(size_t room)
         ck_assert(arena_open(slice, 256 * MIB, 16 * MIB, 128 * MIB));
     }
     arrived = true;
+    renew = false;
     kept_drain();
     kept_close();
     memset(message, 1, BYTES);
@@ -43,7 +45,7 @@ static void begin(size_t room)
 /* Whether the message goes from here; it must be right then, and flies. */
 static bool goes(void)
 {
-    struct kept *p = kept_claim(key_of(message));
+    struct kept *p = kept_claim(key_of(message), renew);
     if (!p)
         return false;
     INSIST(!memcmp(p->copy, message, BYTES), "another message");
@@ -96,18 +98,46 @@ START_TEST(data_that_change_each_time_are_soon_left_alone)
 }
 END_TEST
 
+START_TEST(data_that_change_go_from_here_where_it_pays)
+{
+    int compared = 0;
+    begin(MIB);
+    renew = true;
+    ck_assert(!goes());
+    for (int i = 0; i < 10000; i++) {
+        struct kept *p = &places[hash(key_of(message))];
+        compared += p->copy && !p->passing;
+        message[i % BYTES]++;
+        ck_assert(goes());
+    }
+    ck_assert_int_gt(compared, 10000 / 600);
+    ck_assert_int_lt(compared, 10000 / 50);
+    /* the same again is found out, and then not copied */
+    struct kept *p = &places[hash(key_of(message))];
+    for (int i = 0; i < 600; i++)
+        ck_assert(goes());
+    ck_assert_uint_eq(p->misses, 0);
+    ck_assert_uint_eq(p->passing, 0);
+    /* nor is anything lost when it no longer pays */
+    renew = false;
+    ck_assert(goes());
+    message[5]++;
+    ck_assert(!goes());
+}
+END_TEST
+
 START_TEST(what_is_on_its_way_is_not_touched)
 {
     begin(MIB);
     goes();
-    struct kept *p = kept_claim(key_of(message));
+    struct kept *p = kept_claim(key_of(message), renew);
     ck_assert_ptr_nonnull(p);
-    ck_assert_ptr_null(kept_claim(key_of(message)));
+    ck_assert_ptr_null(kept_claim(key_of(message), renew));
     arrived = false;
     kept_flies(p, 1);
     memset(message, 2, BYTES);
     for (int i = 0; i < 200; i++)
-        ck_assert_ptr_null(kept_claim(key_of(message)));
+        ck_assert_ptr_null(kept_claim(key_of(message), renew));
     for (int i = 0; i < BYTES; i++)
         INSIST(p->copy[i] == 1, "byte %d of what is on its way", i);
     arrived = true;
@@ -130,7 +160,7 @@ START_TEST(messages_differ_by_buffer_length_rank_and_communicator)
     other[2].comm++;
     other[3].rank++;
     for (int i = 0; i < 4; i++) {
-        ck_assert_ptr_null(kept_claim(other[i]));
+        ck_assert_ptr_null(kept_claim(other[i], renew));
         ck_assert(!same(message_key, other[i])); /* wherever they are kept */
     }
 }
@@ -157,7 +187,7 @@ START_TEST(copies_have_the_room_that_was_attached)
     for (int twice = 0; twice < 2; twice++)
         for (size_t i = 0; i < sizeof many / 64; i++) {
             struct kept_key key = {.from = message, .bytes = BYTES, .comm = i + 1, .rank = 0};
-            struct kept *p = kept_claim(key);
+            struct kept *p = kept_claim(key, renew);
             held += p != NULL;
             if (p)
                 kept_flies(p, 1);
@@ -204,7 +234,7 @@ static void *send_both(void *number)
     memset(own, (int)me, BYTES);
     for (unsigned i = 0; i < effort(4000); i++) {
         const char *from = i % 2 ? own : common;
-        struct kept *p = kept_claim(key_of(from));
+        struct kept *p = kept_claim(key_of(from), renew);
         if (!p)
             continue;
         EXPECT(p->copy[0] == from[0] && p->copy[BYTES - 1] == from[BYTES - 1], "thread %u", me);
@@ -220,18 +250,22 @@ static void *send_both(void *number)
 START_TEST(threads_send_the_same_and_their_own)
 {
     pthread_t threads[4];
-    begin(MIB);
-    for (uintptr_t t = 0; t < 4; t++)
-        pthread_create(&threads[t], NULL, send_both, (void *)t);
-    for (int t = 0; t < 4; t++)
-        pthread_join(threads[t], NULL);
-    no_failures();
+    for (int pays = 0; pays < 2; pays++) {
+        begin(MIB);
+        renew = pays;
+        for (uintptr_t t = 0; t < 4; t++)
+            pthread_create(&threads[t], NULL, send_both, (void *)t);
+        for (int t = 0; t < 4; t++)
+            pthread_join(threads[t], NULL);
+        no_failures();
+    }
     kept_drain();
 }
 END_TEST
 
 UNIT_MAIN(the_first_is_the_hosts_and_the_same_again_is_ours, a_change_anywhere_is_seen,
-          data_that_change_each_time_are_soon_left_alone, what_is_on_its_way_is_not_touched,
+          data_that_change_each_time_are_soon_left_alone,
+          data_that_change_go_from_here_where_it_pays, what_is_on_its_way_is_not_touched,
           messages_differ_by_buffer_length_rank_and_communicator, a_communicator_is_forgotten,
           copies_have_the_room_that_was_attached, draining_waits_for_what_is_on_its_way,
           threads_send_the_same_and_their_own)

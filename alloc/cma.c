@@ -1,0 +1,86 @@
+#include "alloc/cma.h"
+
+#include "alloc/node.h"
+#include "core/config.h"
+#include "core/copy.h"
+
+#include <stdlib.h>
+
+/* By process number, in a table with room to spare. */
+struct peer {
+    int pid;       /* 0: a free place */
+    uint64_t base; /* of its mapping; 0: more than one member has this number */
+};
+static struct peer *_Atomic peers; /* NULL: none are known */
+static uint32_t mask;
+
+static struct peer *place_of(struct peer *table, int pid)
+{
+    uint32_t i = (uint32_t)pid & mask;
+    while (table[i].pid && table[i].pid != pid)
+        i = (i + 1) & mask;
+    return &table[i];
+}
+
+void cma_open(void)
+{
+    uint32_t places = 2;
+    while (places < 2 * node.size)
+        places *= 2;
+    struct peer *table = config.cma && node.header ? calloc(places, sizeof *table) : NULL;
+    if (!table)
+        return;
+    mask = places - 1;
+    for (uint32_t i = 0; i < node.size; i++) {
+        const struct layout_member *member = node_member(i);
+        struct peer *place = place_of(table, member->pid);
+        *place = (struct peer){member->pid, place->pid ? 0 : member->base};
+    }
+    /* Release: threads of the host's may come at any time, and find all or nothing. */
+    atomic_store_explicit(&peers, table, memory_order_release);
+}
+
+/* Where that is here; NULL: not in the file. */
+static char *view_of(int pid, uint64_t there, size_t bytes)
+{
+    struct peer *table = atomic_load_explicit(&peers, memory_order_acquire);
+    if (!table || !node.header)
+        return NULL;
+    const struct peer *peer = place_of(table, pid);
+    uint64_t position = there - peer->base, size = (uint64_t)(node.end - node.base);
+    bool inside = peer->pid && peer->base && position < size && bytes <= size - position;
+    return inside ? node.base + position : NULL;
+}
+
+static bool count(size_t bytes)
+{
+    stats_host_copy(bytes);
+    /* Set once, so that the line stays in everybody's cache. */
+    _Atomic uint32_t *used = &node.header->cma_used;
+    if (UNLIKELY(!atomic_load_explicit(used, memory_order_relaxed)))
+        atomic_store_explicit(used, 1, memory_order_relaxed);
+    return true;
+}
+
+bool cma_read(int pid, void *here, uint64_t there, size_t bytes)
+{
+    const char *view = view_of(pid, there, bytes);
+    if (!view)
+        return false;
+    copy_bytes(here, view, bytes);
+    return count(bytes);
+}
+
+bool cma_write(int pid, uint64_t there, const void *here, size_t bytes)
+{
+    char *view = view_of(pid, there, bytes);
+    if (!view)
+        return false;
+    copy_bytes(view, here, bytes);
+    return count(bytes);
+}
+
+bool cma_in_use(void)
+{
+    return node.header && atomic_load_explicit(&node.header->cma_used, memory_order_relaxed);
+}
