@@ -78,8 +78,8 @@ void flag_barrier(int way, long n, size_t bytes)
 
 /* ---- options ---- */
 
-static const struct part *const parts[] = {&rma_part, &coll_part, &inter_part, &bsend_part,
-                                           &shmem_part};
+static const struct part *const parts[PARTS] = {&rma_part,  &coll_part,  &inter_part,
+                                                &send_part, &bsend_part, &shmem_part};
 static const char *part_name, *json_path;
 
 static void usage(const char *wrong)
@@ -89,7 +89,7 @@ static void usage(const char *wrong)
             stderr,
             "bench: %s\n"
             "usage: mpiaccel-bench-ABI [option value ...], with two ranks at least\n"
-            "  --part NAME       only this part: rma, coll, inter, bsend or shmem\n"
+            "  --part NAME       only this part: rma, coll, inter, send, bsend or shmem\n"
             "  --cells PATTERN   only cells with this in their names; *, ? and [] are the shell's\n"
             "  --ms N            what a round of a cell should take [3]\n"
             "  --json FILE       write what was measured there too\n",
@@ -132,13 +132,13 @@ int main(int argc, char **argv)
     if (size < 2)
         usage("one rank is not enough");
     bool some = false;
-    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
+    for (size_t p = 0; p < PARTS; p++)
         some |= chosen(parts[p]);
     if (!some)
         usage("there is no such part");
     share_flags();
     report_begin(json_path);
-    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+    for (size_t p = 0; p < PARTS; p++) {
         if (chosen(parts[p])) {
             report_part(parts[p]);
             parts[p]->run();

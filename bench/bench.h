@@ -6,8 +6,8 @@
  * ratio of the times of one round: machines drift, neighbours in time drift together. Without the
  * plugin both tables are the host, and all ratios are 1.
  *
- * rma.c, coll.c and inter.c (with calls.c), bsend.c and shmem.c hold the cells, measure.c times
- * one, report.c prints and sums up, bench.c sets up.
+ * rma.c, coll.c and inter.c (with calls.c), send.c, bsend.c and shmem.c hold the cells, measure.c
+ * times one, report.c prints and sums up, bench.c sets up.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -108,7 +108,8 @@ struct part {
     size_t goal_count;
 };
 
-extern const struct part rma_part, coll_part, inter_part, bsend_part, shmem_part;
+enum { PARTS = 6 };
+extern const struct part rma_part, coll_part, inter_part, send_part, bsend_part, shmem_part;
 
 /* shmem.c: whether there is something to measure. */
 bool shmem_is_here(void);

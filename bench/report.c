@@ -8,7 +8,7 @@ const char *cell_pattern;
 
 static struct result results[1024]; /* there are fewer cells */
 static size_t count;
-static const struct part *parts[5];
+static const struct part *parts[PARTS];
 static int part_count;
 static FILE *json;
 

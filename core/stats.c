@@ -118,10 +118,8 @@ void stats_print_text(FILE *out, const struct stats_snapshot *sum, const struct 
     fprintf(out, "mpiaccel: %-24s %12" PRIu64 " %12" PRIu64 "\n", "windows", sum->windows_fast,
             left);
     text_reasons(out, sum->windows_deferred);
-    fprintf(out,
-            "mpiaccel: %" PRIu64 " copies by the MPI between processes, of %" PRIu64
-            " bytes, without the kernel\n",
-            sum->host_copies, sum->host_copied);
+    fprintf(out, "mpiaccel: %-24s %12" PRIu64 " %12s %16" PRIu64 "\n", "host copies",
+            sum->host_copies, "", sum->host_copied);
     fprintf(out,
             "mpiaccel: heap: %" PRIu64 " allocations, peak %" PRIu64 " bytes, live %" PRIu64 "\n",
             sum->heap_allocations, sum->heap_peak, sum->heap_live);

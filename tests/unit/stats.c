@@ -134,6 +134,8 @@ START_TEST(every_number_is_where_it_belongs)
     static struct stats_snapshot sum;
     sum = (struct stats_snapshot){.ranks = 4,
                                   .windows_fast = 5,
+                                  .host_copies = 12,
+                                  .host_copied = 13,
                                   .heap_peak = UINT64_MAX,
                                   .heap_live = 7,
                                   .heap_allocations = 8};
@@ -161,6 +163,8 @@ START_TEST(every_number_is_where_it_belongs)
     SAYS(json, "/windows/deferred", "7");
     snprintf(where, sizeof where, "/windows/reasons/%s", stats_reasons[REASON_SHARED]);
     SAYS(json, where, "4");
+    SAYS(json, "/host_copies/count", "12");
+    SAYS(json, "/host_copies/bytes", "13");
     SAYS(json, "/heap/peak_bytes", "18446744073709551615");
     SAYS(json, "/heap/live_bytes", "7");
     SAYS(json, "/heap/allocations", "8");
@@ -201,6 +205,8 @@ START_TEST(the_summary_names_what_was_called_and_why_it_was_not_fast)
     static struct stats_snapshot sum;
     sum = (struct stats_snapshot){
         .ranks = 2, .windows_fast = 5, .heap_peak = 9, .heap_live = 7, .heap_allocations = 8};
+    sum.host_copies = 13;
+    sum.host_copied = 14;
     sum.counts.fast[0] = 10;
     sum.counts.bytes[0] = 11;
     sum.deferred[2][REASON_GPU] = 12;
@@ -214,6 +220,7 @@ START_TEST(the_summary_names_what_was_called_and_why_it_was_not_fast)
              "mpiaccel: 12 %s\n"
              "mpiaccel: windows 5 4\n"
              "mpiaccel: 4 %s\n"
+             "mpiaccel: host copies 13 14\n"
              "mpiaccel: heap: 8 allocations, peak 9 bytes, live 7\n",
              MPIACCEL_VERSION, stats_reasons[REASON_GPU], stats_reasons[REASON_SHARED]);
     ck_assert_str_eq(text_of(&sum), expected);
@@ -231,6 +238,7 @@ static void count_apart(unsigned me)
         if (i % 100 == 0) {
             stats_defer(2, REASON_GPU);
             stats_window(i % 200 == 0, REASON_SHARED);
+            stats_host_copy(7);
         }
     }
 }
@@ -252,6 +260,8 @@ START_TEST(threads_that_have_ended_are_counted)
     ck_assert_uint_eq(after.counts.bytes[0] - before.counts.bytes[0], 9 * rounds + 5);
     ck_assert_uint_eq(after.deferred[2][REASON_GPU] - before.deferred[2][REASON_GPU],
                       6 * rounds / 100);
+    ck_assert_uint_eq(after.host_copies - before.host_copies, 6 * rounds / 100);
+    ck_assert_uint_eq(after.host_copied - before.host_copied, 7 * 6 * rounds / 100);
     ck_assert_uint_eq(after.windows_fast - before.windows_fast, 6 * rounds / 200);
     ck_assert_uint_eq(after.windows_deferred[REASON_SHARED] -
                           before.windows_deferred[REASON_SHARED],
@@ -264,6 +274,7 @@ START_TEST(ranks_add_up)
     static struct stats_snapshot sum, one;
     memset(&one, 0, sizeof one);
     one.ranks = 1;
+    one.host_copies = one.host_copied = 4;
     one.windows_fast = one.heap_peak = one.heap_live = one.heap_allocations = 2;
     for (unsigned r = 0; r < REASON_COUNT; r++)
         one.windows_deferred[r] = 10 + r;
@@ -278,7 +289,7 @@ START_TEST(ranks_add_up)
         stats_add(&sum, &one);
     ck_assert_uint_eq(sum.ranks, 3);
     ck_assert(sum.windows_fast == 6 && sum.heap_peak == 6 && sum.heap_live == 6 &&
-              sum.heap_allocations == 6);
+              sum.heap_allocations == 6 && sum.host_copies == 12 && sum.host_copied == 12);
     for (unsigned r = 0; r < REASON_COUNT; r++)
         ck_assert_uint_eq(sum.windows_deferred[r], 3 * (10 + r));
     for (unsigned c = 0; c < STATS_CALLS_MAX; c++) {
