@@ -31,8 +31,7 @@ HOT_INLINE transfer_fn *next_of(transfer_fn **next, const char *name)
 
 /* One piece of memory on either side, of one length: as hosts ask for contiguous messages. */
 HOT_INLINE bool is_plain(const struct iovec *here, unsigned long pieces_here,
-                         const struct iovec *there, unsigned long pieces_there,
-                         unsigned long flags)
+                         const struct iovec *there, unsigned long pieces_there, unsigned long flags)
 {
     return pieces_here == 1 && pieces_there == 1 && !flags && here->iov_len == there->iov_len;
 }

@@ -54,7 +54,7 @@ static void pass_on(unsigned char *from, unsigned char *to, int bytes, int seed)
 
 static void all_lengths(void)
 {
-    static const int lengths[] = {0,     1,     8,         100,       4095,    4096,     4097,
+    static const int lengths[] = {0,     1,     8,      100,     4095,          4096,          4097,
                                   16384, 65536, 100000, 1 << 20, (1 << 20) + 1, MOST / 2 - 200};
     unsigned char *areas[] = {shared + EDGE, own + EDGE, shared + MOST / 2, own + MOST / 2};
     int seed = 0;
@@ -102,10 +102,10 @@ static void answer_as_the_kernel(pid_t pid)
         struct iovec *there;
         unsigned long pieces_there, flags;
     } tries[] = {
-        {pid, &plain, 1, &all, 1, 0},      {pid, pieces, 2, &all, 1, 0},
-        {pid, &plain, 1, there, 2, 0},     {pid, &plain, 1, &all, 1, 1},
-        {pid, &plain, 1, &none, 1, 0},     {pid, &more, 1, &all, 1, 0},
-        {pid, &plain, 0, &all, 1, 0},      {pid, &plain, 1, &all, 0, 0},
+        {pid, &plain, 1, &all, 1, 0},        {pid, pieces, 2, &all, 1, 0},
+        {pid, &plain, 1, there, 2, 0},       {pid, &plain, 1, &all, 1, 1},
+        {pid, &plain, 1, &none, 1, 0},       {pid, &more, 1, &all, 1, 0},
+        {pid, &plain, 0, &all, 1, 0},        {pid, &plain, 1, &all, 0, 0},
         {0x7ffffff0, &plain, 1, &all, 1, 0}, {pid, &plain, 1, &plain, 1, 0},
     };
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
@@ -115,9 +115,9 @@ static void answer_as_the_kernel(pid_t pid)
         int error = errno;
         memcpy(b, a, sizeof b);
         errno = 0;
-        long kernel = syscall(SYS_process_vm_readv, tries[i].pid, tries[i].here,
-                              tries[i].pieces_here, tries[i].there, tries[i].pieces_there,
-                              tries[i].flags);
+        long kernel =
+            syscall(SYS_process_vm_readv, tries[i].pid, tries[i].here, tries[i].pieces_here,
+                    tries[i].there, tries[i].pieces_there, tries[i].flags);
         CHECK(said == kernel && error == errno, "try %zu: %zd and %d, not %ld and %d", i, said,
               error, kernel, errno);
     }

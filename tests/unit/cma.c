@@ -1,5 +1,5 @@
-/* Copies from process to process out of and into the shared file: by plain copies if a peer's number
- * and address mean a place there, whatever its mapping's base; else nothing is touched. */
+/* Copies from process to process out of and into the shared file: by plain copies if a peer's
+ * number and address mean a place there, whatever its mapping's base; else nothing is touched. */
 #include "tests/unit/processes.h"
 
 #include "alloc/cma.h"
@@ -97,11 +97,16 @@ static void refuse(unsigned rank)
             uint64_t there;
             size_t bytes;
         } wrong[] = {
-            {t->pid, t->base - 1, 1},         {t->pid, end, 1},
-            {t->pid, end - 5, 6},             {t->pid, end - 5, SIZE_MAX},
-            {t->pid, (uintptr_t)text, LAST},  {t->pid, 0, 1},
-            {getppid(), t->memory, 1},        {0, t->memory, 1},
-            {-t->pid, t->memory, 1},          {t->pid ^ 1 << 20, t->memory, 1},
+            {t->pid, t->base - 1, 1},
+            {t->pid, end, 1},
+            {t->pid, end - 5, 6},
+            {t->pid, end - 5, SIZE_MAX},
+            {t->pid, (uintptr_t)text, LAST},
+            {t->pid, 0, 1},
+            {getppid(), t->memory, 1},
+            {0, t->memory, 1},
+            {-t->pid, t->memory, 1},
+            {t->pid ^ 1 << 20, t->memory, 1},
         };
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
             EXPECT(!cma_read(wrong[i].pid, text, wrong[i].there, wrong[i].bytes), "%zu", i);
@@ -145,8 +150,8 @@ static void switch_off(unsigned rank)
 static void all(process_fn *function)
 {
     if (!told)
-        told = mmap(NULL, RANKS * sizeof *told, PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        told = mmap(NULL, RANKS * sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                    -1, 0);
     config.cma = true;
     open_desk(RANKS);
     run(function, 0, RANKS - 1);
