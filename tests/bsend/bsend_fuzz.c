@@ -1,5 +1,6 @@
 /* Random programs: all kinds of sends of all pairs on several communicators, received at once or
- * much later, by rank and any tag, so that any overtaking shows; buffers that now and then change.
+ * much later, by rank and any tag, so that any overtaking shows; buffers that now and then change,
+ * and that are of malloc() or of MPI_Alloc_mem.
  *
  *   bsend_fuzz FIRST COUNT   the seeds FIRST to FIRST + COUNT - 1
  *
@@ -39,6 +40,26 @@ static unsigned seed_of(int rank, int buffer, int version)
     return (unsigned)(rank * 1000003 + buffer * 1009 + version);
 }
 
+/* ---- memory ---- */
+
+/* Some of MPI_Alloc_mem's, some of malloc()'s. */
+static void *take(int bytes, bool ours)
+{
+    void *memory = NULL;
+    if (!ours)
+        return malloc((size_t)bytes + 1);
+    MPI_Alloc_mem(bytes + 1, MPI_INFO_NULL, &memory);
+    return memory;
+}
+
+static void give_back(void *memory, bool ours)
+{
+    if (memory && ours)
+        MPI_Free_mem(memory);
+    else
+        free(memory);
+}
+
 /* ---- sending ---- */
 
 static void start_persistent(int i, const void *at, const struct drawn *d)
@@ -52,7 +73,7 @@ static void start_persistent(int i, const void *at, const struct drawn *d)
 static void send(int i, const void *at, const struct drawn *d)
 {
     MPI_Comm comm = comms[d->comm];
-    copies[i] = malloc((size_t)d->bytes + 1); /* the buffer may change while it is being sent */
+    copies[i] = take(d->bytes, i % 2); /* the buffer may change while it is being sent */
     memcpy(copies[i], at, (size_t)d->bytes);
     switch (d->kind) {
     case IBSEND:
@@ -170,7 +191,7 @@ static void play(unsigned seed)
     receive_before(MESSAGES, -1, 0);
     MPI_Waitall(MESSAGES, requests, MPI_STATUSES_IGNORE);
     for (int i = 0; i < MESSAGES; i++)
-        free(copies[i]);
+        give_back(copies[i], i % 2);
     if (seed % 4 == 0) {
         detach();
         attach(room_for(MESSAGES, LARGEST));
@@ -184,8 +205,8 @@ int main(int argc, char **argv)
     unsigned first = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 100;
     for (int b = 0; b < BUFFERS; b++)
-        buffers[b] = malloc(LARGEST);
-    in = malloc(LARGEST);
+        buffers[b] = take(LARGEST, b % 2);
+    in = take(LARGEST, test_rank % 2);
     comms[0] = MPI_COMM_WORLD;
     MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
     MPI_Comm_split(MPI_COMM_WORLD, 0, test_rank, &comms[2]);
