@@ -54,7 +54,7 @@ struct kept {
     bool holds;       /* the copy is what was sent last */
     bool has_flown;   /* it was sent before, and has landed if it is claimed again */
     uint32_t misses;  /* in a row */
-    uint32_t passing; /* so many more go to the host unseen */
+    uint32_t passing; /* so many more are taken for different */
     uintptr_t request;
 };
 

@@ -89,8 +89,8 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #endif
 
 /* The shortest buffered send that may be fast. The receiver of shorter ones does not read the
- * sender's memory itself: hosts hand on a copy, and we have nothing better. By the kernel Open
- * MPI's does from 4 KiB on, which gains nothing yet. */
+ * sender's memory itself: hosts hand on a copy, and we have nothing better. Open MPI's does
+ * from 4 KiB on, which gains nothing yet if it is the kernel that copies. */
 #if defined(OPEN_MPI)
 #define BSEND_MIN           ((size_t)4 << 10)
 #define BSEND_MIN_BY_KERNEL ((size_t)8 << 10)

@@ -51,16 +51,16 @@ static bool kernel_is_fast(void)
     return config.kernel_copies == 1 || reach_percent() <= SLOW_PERCENT;
 }
 
-/* The lengths that may be fast, if copies are plain, or not. Before a copy of ours has landed
- * nobody knows which, and they are taken to be. */
+/* The lengths that may be fast, and whether receivers copy plainly. Before a copy of ours has
+ * landed nobody knows that, and they are taken to. */
 static _Atomic size_t shortest = SIZE_MAX, longest;
-static _Atomic bool plain;
+static _Atomic bool copied_plainly;
 
-static void open_range(bool copies_are_plain)
+static void open_range(bool plainly)
 {
-    plain = copies_are_plain;
-    shortest = plain ? BSEND_MIN : kernel_is_fast() ? BSEND_MIN_BY_KERNEL : SIZE_MAX;
-    longest = plain ? BSEND_MAX : BSEND_MAX_BY_KERNEL;
+    copied_plainly = plainly;
+    shortest = plainly ? BSEND_MIN : kernel_is_fast() ? BSEND_MIN_BY_KERNEL : SIZE_MAX;
+    longest = plainly ? BSEND_MAX : BSEND_MAX_BY_KERNEL;
 }
 
 /* Bytes of the buffer, and of what the host may have put there since it was last made to look. */
@@ -168,11 +168,11 @@ static NOINLINE struct kept *claim(const struct message *m, size_t bytes)
 {
     if (!m->from || m->rank < 0 || m->tag < 0 || m->comm == constants.comm_null)
         return NULL;
-    bool now_plain = cma_in_use();
+    bool plainly = cma_in_use();
     struct kept *place =
-        kept_claim((struct kept_key){m->from, bytes, BITS(m->comm), m->rank}, now_plain);
-    if (place && place->has_flown && now_plain != plain)
-        open_range(now_plain);
+        kept_claim((struct kept_key){m->from, bytes, BITS(m->comm), m->rank}, plainly);
+    if (place && place->has_flown && plainly != copied_plainly)
+        open_range(plainly);
     return place;
 }
 

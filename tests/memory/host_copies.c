@@ -138,6 +138,9 @@ static void in_a_child(void)
 
 int main(int argc, char **argv)
 {
+    static unsigned char early[64];
+    shared = early;
+    answer_as_the_kernel(getpid()); /* before there is an MPI */
     test_begin(&argc, &argv);
     shared = window_memory(MOST);
     own = calloc(MOST, 1);
