@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* After the first one, which has waited for long. MOST: the host numbers its messages with 16 bits,
+/* While they leave, after the first one, which has waited for long. MOST: the host numbers its messages with 16 bits,
  * and sends new ones before those that wait. */
 enum { PATIENCE_NS = 250000, MOST = 1 << 15 };
 
@@ -15,18 +15,20 @@ enum { PATIENCE_NS = 250000, MOST = 1 << 15 };
  * and up to 1 KiB for those to itself, both with headers of its own. */
 enum { SHORT = 512 };
 
-struct pending {
-    uintptr_t request;
-    struct pending *next;
-};
-
 _Atomic uint32_t pending_count;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct pending *first, **end = &first;
-static size_t room;
+static size_t room, taken; /* bytes: of the buffer, by our copies */
 static uint64_t first_ns;
 static pending_sent_fn *has_been_sent;
+
+/* Whether one has left since we last waited for one in vain: to wait is worth while. */
+static _Atomic bool moving;
+
+/* The host goes through all that wait whenever it is asked for one: then not again before this. */
+static _Atomic uint64_t next_look_ns;
+enum { LOOK_PART = 8 };
 
 /* Bytes of all that may have taken room since the buffer was known to be empty; no longer counted
  * when they are more than `room`. It is known to be when it is attached, and while there have been
@@ -38,6 +40,7 @@ void pending_open(size_t bytes, uint64_t wait_ns, pending_sent_fn *sent)
 {
     room = bytes;
     first_ns = wait_ns;
+    next_look_ns = 0;
     begun = 0;
     only_short = true;
     has_been_sent = sent;
@@ -54,13 +57,14 @@ static bool count_begun(size_t bytes)
 static void keep(struct pending *p)
 {
     pthread_mutex_lock(&mutex);
+    p->next = NULL;
     *end = p;
     end = &p->next;
     pending_count++;
     pthread_mutex_unlock(&mutex);
 }
 
-/* While a thread asks for the first one it is not in the list: others ask for the next. */
+/* Those that a thread asks for are not in the list: others ask for the next. */
 static struct pending *take_first(void)
 {
     pthread_mutex_lock(&mutex);
@@ -71,12 +75,23 @@ static struct pending *take_first(void)
     return p;
 }
 
-static void put_back(struct pending *p)
+static struct pending *take_all(void)
 {
     pthread_mutex_lock(&mutex);
-    if (!(p->next = first))
-        end = &p->next;
-    first = p;
+    struct pending *all = first;
+    first = NULL;
+    end = &first;
+    pthread_mutex_unlock(&mutex);
+    return all;
+}
+
+/* One or more, before all others; `last` is the link behind them. */
+static void put_back(struct pending *some, struct pending **last)
+{
+    pthread_mutex_lock(&mutex);
+    if (!(*last = first))
+        end = last;
+    first = some;
     pthread_mutex_unlock(&mutex);
 }
 
@@ -86,6 +101,8 @@ static void forget(struct pending *p)
     pthread_mutex_lock(&mutex);
     if (--pending_count == 0 && only_short && !thread_concurrent)
         begun = 0;
+    taken -= p->bytes;
+    moving = true;
     pthread_mutex_unlock(&mutex);
     free(p);
 }
@@ -97,7 +114,59 @@ static void reap(void)
     while ((p = take_first()) && has_been_sent(&p->request))
         forget(p);
     if (p)
-        put_back(p);
+        put_back(p, &p->next);
+}
+
+static void reap_sometimes(void)
+{
+    uint64_t start = sync_now_ns();
+    if (start < next_look_ns)
+        return;
+    reap();
+    uint64_t end_ns = sync_now_ns();
+    next_look_ns = end_ns + LOOK_PART * (end_ns - start);
+}
+
+/* All that are complete: behind one whose receiver sleeps there may be others that have left. */
+static void sweep(void)
+{
+    struct pending *next, *rest = NULL, **last = &rest;
+    for (struct pending *p = take_all(); p; p = next) {
+        next = p->next;
+        if (has_been_sent(&p->request)) {
+            forget(p);
+        } else {
+            *last = p;
+            last = &p->next;
+        }
+    }
+    if (rest)
+        put_back(rest, last);
+}
+
+static struct pending *make(size_t bytes)
+{
+    struct pending *p = malloc(sizeof *p + bytes);
+    if (p)
+        *p = (struct pending){.bytes = bytes};
+    return p;
+}
+
+static bool take_room(size_t bytes)
+{
+    pthread_mutex_lock(&mutex);
+    bool fits = bytes <= room - taken && pending_count < MOST;
+    if (fits)
+        taken += bytes;
+    pthread_mutex_unlock(&mutex);
+    return fits;
+}
+
+static void give_room_back(size_t bytes)
+{
+    pthread_mutex_lock(&mutex);
+    taken -= bytes;
+    pthread_mutex_unlock(&mutex);
 }
 
 /* ---- what others call ---- */
@@ -107,23 +176,6 @@ void pending_drain(void)
     struct sync_wait wait = SYNC_WAIT;
     for (reap(); pending_count; reap())
         sync_pause(&wait);
-}
-
-bool pending_reserve(size_t bytes)
-{
-    reap();
-    if (!pending_count)
-        return false;
-    if (count_begun(bytes) && pending_count < MOST)
-        return true;
-    pending_drain();
-    return false;
-}
-
-void pending_by_host(size_t bytes)
-{
-    only_short = false;
-    count_begun(bytes);
 }
 
 static bool completes(uintptr_t *request, uint64_t within_ns)
@@ -139,7 +191,31 @@ static bool completes(uintptr_t *request, uint64_t within_ns)
     return false;
 }
 
-void pending_add(uintptr_t request, size_t bytes, bool reserved)
+bool pending_reserve(size_t bytes)
+{
+    reap_sometimes();
+    return pending_count && pending_count < MOST && count_begun(bytes);
+}
+
+/* It is not kept if it leaves while we may wait. */
+static bool leaves(uintptr_t *request, bool may_wait)
+{
+    bool is_first = !pending_count;
+    if (!is_first && !moving)
+        return false;
+    if (completes(request, !may_wait ? 0 : is_first ? first_ns : PATIENCE_NS))
+        return true;
+    moving = false;
+    if (may_wait && is_first)
+        say_once(
+            1,
+            "MPI_Bsend has waited %llu ms for its receiver and goes on; the message leaves in a "
+            "later call of this rank's; if that comes late, raise MPIACCEL_BSEND_WAIT",
+            (unsigned long long)(first_ns / 1000000));
+    return false;
+}
+
+bool pending_add(uintptr_t request, size_t bytes, bool reserved, bool may_wait)
 {
     bool counted = reserved;
     if (bytes > SHORT)
@@ -148,22 +224,55 @@ void pending_add(uintptr_t request, size_t bytes, bool reserved)
         count_begun(bytes);
         counted = true;
     }
-    bool is_first = !pending_count;
-    if (completes(&request, is_first ? first_ns : PATIENCE_NS))
-        return;
-    if (is_first)
-        say_once(1,
-                 "MPI_Bsend has waited %llu ms for its receiver and goes on; the message leaves in "
-                 "a later call of this rank's; if that comes late, raise MPIACCEL_BSEND_WAIT",
-                 (unsigned long long)(first_ns / 1000000));
-    struct pending *p = malloc(sizeof *p);
-    if (!p) {
-        while (!completes(&request, first_ns)) {
-        }
-        return;
-    }
+    if (leaves(&request, may_wait))
+        return true;
     if (!counted)
         count_begun(bytes);
-    *p = (struct pending){.request = request};
-    keep(p);
+    struct pending *p = make(0);
+    if (p) {
+        p->request = request;
+        keep(p);
+        return true;
+    }
+    if (!may_wait) {
+        only_short = false; /* we shall not see it leave */
+        return false;
+    }
+    while (!completes(&request, first_ns)) {
+    }
+    return true;
+}
+
+struct pending *pending_claim(size_t bytes, bool may_wait)
+{
+    if (!pending_count || bytes > room)
+        return NULL;
+    struct sync_wait wait = SYNC_WAIT;
+    while (!take_room(bytes)) {
+        sweep();
+        if (take_room(bytes))
+            break;
+        if (!may_wait)
+            return NULL;
+        sync_pause(&wait);
+    }
+    struct pending *p = make(bytes);
+    if (!p)
+        give_room_back(bytes);
+    return p;
+}
+
+void pending_flies(struct pending *p, uintptr_t request, bool may_wait)
+{
+    p->request = request;
+    if (leaves(&p->request, may_wait))
+        pending_drop(p);
+    else
+        keep(p);
+}
+
+void pending_drop(struct pending *p)
+{
+    give_room_back(p->bytes);
+    free(p);
 }

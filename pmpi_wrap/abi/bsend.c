@@ -204,9 +204,48 @@ static inline bool outlasts_host(void)
     return HOST_WAITS_IN_BSEND && kept_is_open;
 }
 
-HOT_INLINE bool reserve(size_t bytes)
+/* A place for a copy, while others are kept; NULL: the host's. */
+static NOINLINE struct pending *claim_copy(const struct message *m, bool may_wait)
 {
-    return UNLIKELY(pending_count) && pending_reserve(bytes + MPI_BSEND_OVERHEAD);
+    const struct typemap *map = m->from ? typemap_of(m->type) : NULL;
+    size_t bytes;
+    if (!map || (uint64_t)m->count > INT_MAX || m->rank < 0 || m->tag < 0 ||
+        m->comm == constants.comm_null ||
+        !buffer_bytes((struct buffer){(char *)m->from, map, (size_t)m->count}, &bytes) ||
+        bytes > INT_MAX)
+        return NULL;
+    struct pending *copy = pending_claim(bytes, may_wait);
+    if (copy)
+        buffer_read(copy->copy, (struct buffer){(char *)m->from, map, (size_t)m->count}, 0, bytes);
+    return copy;
+}
+
+static NOINLINE int send_copy(enum call call, struct pending *copy, const struct message *m,
+                              bool may_wait)
+{
+    MPI_Request request;
+    int result =
+        host.Isend(copy->copy, (int)copy->bytes, MPI_PACKED, m->rank, m->tag, m->comm, &request);
+    if (result == MPI_SUCCESS)
+        pending_flies(copy, BITS(request), may_wait);
+    else
+        pending_drop(copy);
+    return left_to_host(call, copy->bytes, result);
+}
+
+/* While any are kept: how does another go? */
+enum way { WAY_UNKNOWN, WAY_BUFFER, WAY_COPY };
+
+static NOINLINE enum way choose_way(const struct message *m, size_t bytes, bool may_wait,
+                                    struct pending **copy)
+{
+    if (pending_reserve(bytes + MPI_BSEND_OVERHEAD))
+        return WAY_BUFFER;
+    if ((*copy = claim_copy(m, may_wait)))
+        return WAY_COPY;
+    if (may_wait)
+        pending_drain();
+    return WAY_UNKNOWN;
 }
 
 HOT_INLINE int send_by_host(enum call call, const void *from, int count, MPI_Datatype type,
@@ -215,11 +254,18 @@ HOT_INLINE int send_by_host(enum call call, const void *from, int count, MPI_Dat
     look_for_room(bytes);
     if (!outlasts_host())
         return left_to_host(call, bytes, host.Bsend(from, count, type, rank, tag, comm));
-    bool reserved = reserve(bytes);
+    enum way way = WAY_UNKNOWN;
+    if (UNLIKELY(pending_count)) {
+        struct message m = {from, count, type, rank, tag, comm};
+        struct pending *copy;
+        way = choose_way(&m, bytes, true, &copy);
+        if (way == WAY_COPY)
+            return send_copy(call, copy, &m, true);
+    }
     MPI_Request request = left_at_once;
     int result = host.Ibsend(from, count, type, rank, tag, comm, &request);
     if (UNLIKELY(request != left_at_once) && result == MPI_SUCCESS)
-        pending_add(BITS(request), bytes + MPI_BSEND_OVERHEAD, reserved);
+        pending_add(BITS(request), bytes + MPI_BSEND_OVERHEAD, way == WAY_BUFFER, true);
     return left_to_host(call, bytes, result);
 }
 
@@ -249,26 +295,53 @@ int accel_Bsend(const void *from, int count, MPI_Datatype type, int rank, int ta
 }
 
 /* The message has left, so to speak: what the program waits for is complete. */
-static int isend(enum call call, struct kept *place, const struct message *m, MPI_Request *request)
+static int has_left(int result, MPI_Request *request)
 {
-    int result = send(call, place, m);
     return result == MPI_SUCCESS ? complete_request(request) : result;
+}
+
+/* Without waiting. */
+static int start_by_host(enum call call, const struct message *m, size_t bytes,
+                         MPI_Request *request)
+{
+    look_for_room(bytes);
+    struct pending *copy;
+    enum way way =
+        outlasts_host() && pending_count ? choose_way(m, bytes, false, &copy) : WAY_UNKNOWN;
+    if (way == WAY_COPY)
+        return has_left(send_copy(call, copy, m, false), request);
+    int result = host.Ibsend(m->from, (int)m->count, m->type, m->rank, m->tag, m->comm, request);
+    if (outlasts_host() && result == MPI_SUCCESS && *request != left_at_once &&
+        pending_add(BITS(*request), bytes + MPI_BSEND_OVERHEAD, way == WAY_BUFFER, false))
+        has_left(result, request);
+    return left_to_host(call, bytes, result);
+}
+
+static int start(enum call call, const struct message *m, MPI_Request *request)
+{
+    size_t bytes = bytes_of(m->count, m->type);
+    struct kept *place = is_candidate(bytes, m->type) ? claim(m, bytes) : NULL;
+    return place ? has_left(send(call, place, m), request) : start_by_host(call, m, bytes, request);
+}
+
+int bsend_start(enum call call, const struct message *m)
+{
+    if (!outlasts_host())
+        return bsend_message(call, m);
+    MPI_Request request;
+    int result = start(call, m, &request);
+    if (result == MPI_SUCCESS && request != left_at_once)
+        host.Request_free(&request);
+    return result;
 }
 
 int accel_Ibsend(const void *from, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
                  MPI_Request *request)
 {
-    struct message m = {request ? from : NULL, count, type, rank, tag, comm};
-    size_t bytes = bytes_of(count, type);
-    struct kept *place = is_candidate(bytes, type) ? claim(&m, bytes) : NULL;
-    if (place)
-        return isend(CALL_Ibsend, place, &m, request);
-    look_for_room(bytes);
-    bool reserved = reserve(bytes);
-    int result = host.Ibsend(from, count, type, rank, tag, comm, request);
-    if (outlasts_host() && result == MPI_SUCCESS && request && *request != left_at_once)
-        pending_by_host(reserved ? 0 : bytes + MPI_BSEND_OVERHEAD);
-    return left_to_host(CALL_Ibsend, bytes, result);
+    if (!request)
+        return left_to_host(CALL_Ibsend, 0,
+                            host.Ibsend(from, count, type, rank, tag, comm, request));
+    return start(CALL_Ibsend, &(struct message){from, count, type, rank, tag, comm}, request);
 }
 
 /* ---- large counts ---- */
@@ -288,25 +361,20 @@ int accel_Buffer_detach_c(void *buffer, MPI_Count *size)
 int accel_Bsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank, int tag,
                   MPI_Comm comm)
 {
-    struct message m = {from, count, type, rank, tag, comm};
-    size_t bytes = bytes_of(count, type);
-    struct kept *place = is_candidate(bytes, type) ? claim(&m, bytes) : NULL;
-    if (place)
-        return send(CALL_Bsend_c, place, &m);
-    look_for_room(bytes);
-    return left_to_host(CALL_Bsend_c, bytes, host.Bsend_c(from, count, type, rank, tag, comm));
+    if (LIKELY((uint64_t)count <= INT_MAX))
+        return bsend_message(CALL_Bsend_c, &(struct message){from, count, type, rank, tag, comm});
+    look_for_room(bytes_of(count, type));
+    return left_to_host(CALL_Bsend_c, bytes_of(count, type),
+                        host.Bsend_c(from, count, type, rank, tag, comm));
 }
 
 int accel_Ibsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank, int tag,
                    MPI_Comm comm, MPI_Request *request)
 {
-    struct message m = {request ? from : NULL, count, type, rank, tag, comm};
-    size_t bytes = bytes_of(count, type);
-    struct kept *place = is_candidate(bytes, type) ? claim(&m, bytes) : NULL;
-    if (place)
-        return isend(CALL_Ibsend_c, place, &m, request);
-    look_for_room(bytes);
-    return left_to_host(CALL_Ibsend_c, bytes,
+    if (request && (uint64_t)count <= INT_MAX)
+        return start(CALL_Ibsend_c, &(struct message){from, count, type, rank, tag, comm}, request);
+    look_for_room(bytes_of(count, type));
+    return left_to_host(CALL_Ibsend_c, bytes_of(count, type),
                         host.Ibsend_c(from, count, type, rank, tag, comm, request));
 }
 #endif

@@ -152,7 +152,7 @@ int accel_Request_free(MPI_Request *request)
 static int send(enum call call, struct persistent *p)
 {
     if (!p->comm_freed)
-        return bsend_message(call, &p->message);
+        return bsend_start(call, &p->message);
     deferred(call, REASON_ARGUMENTS);
     int result = host.Start(&p->by_host);
     return result == MPI_SUCCESS ? host.Wait(&p->by_host, MPI_STATUS_IGNORE) : result;

@@ -1,13 +1,13 @@
 /* Sends that the host has not completed: nothing is waited for longer than a moment while there is
- * room, nothing is kept that might need more room, and nobody asks twice for one that is complete.
- */
+ * room, who must not wait does not, and nobody asks twice for one that is complete. */
 #include "bsend/pending.c"
 
 #include "tests/unit/unit.h"
 
 #include <sched.h>
+#include <string.h>
 
-enum { SENDS = 512, FEW = 8, BYTES = 100, LONG = 5000, WAIT_NS = 20 * 1000 * 1000 };
+enum { SENDS = 512, MANY = 200, FEW = 8, BYTES = 100, LONG = 5000, WAIT_NS = 20 * 1000 * 1000 };
 
 /* A request is a number; the made-up host completes it when told to. */
 static _Atomic bool arrived[SENDS], asked_and_freed[SENDS];
@@ -33,12 +33,26 @@ static void begin(size_t bytes)
     pending_open(bytes, 0, sent);
 }
 
-static uintptr_t send_one(size_t bytes)
+enum way { BY_HOST, BUFFERED, COPIED }; /* that would be refused; the others are safe */
+
+/* As a call that may wait, or not, sends. */
+static enum way send_as(size_t bytes, bool may_wait)
 {
-    uintptr_t request = next++;
-    bool reserved = pending_count && pending_reserve(bytes);
-    pending_add(request, bytes, reserved);
-    return request;
+    next_look_ns = 0;
+    bool beside = pending_count, reserved = beside && pending_reserve(bytes);
+    struct pending *copy = beside && !reserved ? pending_claim(bytes, may_wait) : NULL;
+    if (copy) {
+        memset(copy->copy, 1, bytes);
+        pending_flies(copy, next++, may_wait);
+        return COPIED;
+    }
+    EXPECT(pending_add(next++, bytes, reserved, may_wait), "not kept");
+    return reserved || !beside ? BUFFERED : BY_HOST;
+}
+
+static enum way send_one(size_t bytes)
+{
+    return send_as(bytes, true);
 }
 
 static double ms_of(uint64_t since)
@@ -62,13 +76,54 @@ START_TEST(a_receiver_that_never_comes_keeps_nobody)
     pending_open(1 << 20, WAIT_NS, sent);
     uint64_t start = sync_now_ns();
     send_one(BYTES);
-    double long_wait = ms_of(start);
-    for (int i = 0; i < 20; i++)
+    ck_assert_double_ge(ms_of(start), WAIT_NS / 1e6);
+    start = sync_now_ns();
+    for (int i = 0; i < MANY; i++)
         send_one(BYTES);
-    ck_assert_uint_eq(pending_count, 21);
-    ck_assert_double_ge(long_wait, WAIT_NS / 1e6);
-    ck_assert_double_ge(ms_of(start) - long_wait, 20 * PATIENCE_NS / 1e6);
-    ck_assert_double_lt(ms_of(start), 1000);
+    ck_assert_uint_eq(pending_count, MANY + 1);
+    ck_assert_double_lt(ms_of(start), MANY * PATIENCE_NS / 2e6);
+}
+END_TEST
+
+START_TEST(one_that_comes_is_waited_for)
+{
+    begin(1 << 20);
+    for (int i = 0; i < FEW; i++)
+        send_one(BYTES);
+    arrived[0] = true;
+    uint64_t start = sync_now_ns();
+    send_one(BYTES);
+    ck_assert_double_ge(ms_of(start), PATIENCE_NS / 1e6);
+    start = sync_now_ns();
+    arrived[1] = arrived[next] = true;
+    send_one(BYTES);
+    ck_assert_uint_eq(pending_count, FEW - 1);
+}
+END_TEST
+
+START_TEST(many_are_not_asked_for_at_each_send)
+{
+    begin(1 << 20);
+    for (int i = 0; i < FEW; i++)
+        send_one(BYTES);
+    arrived[0] = true;
+    next_look_ns = UINT64_MAX;
+    ck_assert(pending_reserve(BYTES));
+    ck_assert(!asked_and_freed[0]);
+    next_look_ns = 0;
+    ck_assert(pending_reserve(BYTES));
+    ck_assert(asked_and_freed[0]);
+    ck_assert_uint_gt(next_look_ns, sync_now_ns() - 1000000000);
+}
+END_TEST
+
+START_TEST(who_must_not_wait_does_not)
+{
+    begin(1 << 20);
+    pending_open(1 << 20, UINT64_C(3600) * 1000000000, sent);
+    for (int i = 0; i < FEW; i++)
+        ck_assert_int_eq(send_as(BYTES, false), BUFFERED);
+    ck_assert_uint_eq(pending_count, FEW);
 }
 END_TEST
 
@@ -78,11 +133,11 @@ START_TEST(the_oldest_are_forgotten_as_they_leave)
     for (int i = 0; i < FEW; i++)
         send_one(BYTES);
     arrived[0] = arrived[1] = arrived[3] = true;
-    ck_assert(pending_reserve(BYTES));
-    ck_assert_uint_eq(pending_count, FEW - 2);
+    send_one(BYTES);
+    ck_assert_uint_eq(pending_count, FEW - 1);
     arrived[2] = true;
-    ck_assert(pending_reserve(BYTES));
-    ck_assert_uint_eq(pending_count, FEW - 4);
+    send_one(BYTES);
+    ck_assert_uint_eq(pending_count, FEW - 2);
 }
 END_TEST
 
@@ -96,31 +151,25 @@ static void *complete_later(void *unused)
     return unused;
 }
 
-/* What would not fit beside them waits for all that are kept; when it is sent none is. */
-static void expect_a_wait(size_t bytes)
-{
-    pthread_t host;
-    pthread_create(&host, NULL, complete_later, NULL);
-    ck_assert(!pending_reserve(bytes));
-    ck_assert_uint_eq(pending_count, 0);
-    pthread_join(host, NULL);
-    no_failures();
-}
-
-START_TEST(short_ones_take_room_until_none_is_kept)
+START_TEST(the_buffer_is_used_as_far_as_it_is_surely_free)
 {
     begin(4 * BYTES);
     for (int round = 0; round < 3; round++) {
         arrived[next] = true;
-        send_one(BYTES);
+        ck_assert_int_eq(send_one(BYTES), BUFFERED);
     }
     for (int round = 0; round < 3; round++) {
-        uintptr_t one = send_one(BYTES);
+        uintptr_t one = next;
+        send_one(BYTES);
         send_one(BYTES);
         arrived[one] = true; /* yet what comes may find no place but behind the other */
-        send_one(BYTES);
-        ck_assert_uint_eq(pending_count, 2);
-        expect_a_wait(3 * BYTES);
+        ck_assert_int_eq(send_one(BYTES), BUFFERED);
+        ck_assert_int_eq(send_one(BYTES), BUFFERED);
+        ck_assert_int_eq(send_one(BYTES), COPIED);
+        ck_assert_uint_eq(pending_count, 4);
+        for (int i = 0; i < SENDS; i++)
+            arrived[i] = true;
+        pending_drain();
         for (int i = 0; i < SENDS; i++)
             arrived[i] = asked_and_freed[i] = false;
     }
@@ -135,39 +184,89 @@ START_TEST(long_ones_take_room_as_long_as_the_buffer_is_there)
         send_one(LONG);
     }
     send_one(BYTES);
-    ck_assert(pending_reserve(LONG - BYTES));
-    ck_assert_uint_eq(pending_count, 1);
-    expect_a_wait(1);
+    ck_assert_int_eq(send_one(LONG), COPIED);
     begin(3 * LONG);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(send_one(LONG), BUFFERED);
+}
+END_TEST
+
+/* A buffer of which nothing is surely free any longer, and in it one that is kept. */
+static void begin_full(size_t bytes)
+{
+    begin(bytes);
+    arrived[0] = true;
+    send_one(bytes);
+    send_one(SHORT + 1);
+    ck_assert_uint_eq(pending_count, 1);
+}
+
+START_TEST(copies_have_as_much_room_again)
+{
+    begin_full(6 * LONG);
+    for (int i = 0; i < 6; i++)
+        ck_assert_int_eq(send_as(LONG, false), COPIED);
+    ck_assert_int_eq(send_as(1, false), BY_HOST);
+    ck_assert_int_eq(send_as(0, false), COPIED);
+}
+END_TEST
+
+START_TEST(what_has_no_room_waits_until_it_has)
+{
+    begin_full(6 * LONG);
+    for (int i = 0; i < 6; i++)
         send_one(LONG);
-    ck_assert(pending_reserve(LONG));
-    ck_assert_uint_eq(pending_count, 2);
+    pthread_t host;
+    pthread_create(&host, NULL, complete_later, NULL);
+    ck_assert_int_eq(send_one(4 * LONG), COPIED);
+    pthread_join(host, NULL);
+    int left = 0;
+    for (uintptr_t i = 2; i < 8; i++)
+        left += asked_and_freed[i];
+    ck_assert_int_ge(left, 4);
+    no_failures();
 }
 END_TEST
 
-START_TEST(what_the_program_completes_takes_room_too)
+START_TEST(room_is_found_behind_a_sleeper)
 {
-    begin(3 * LONG);
-    pending_by_host(2 * LONG);
-    send_one(BYTES);
-    expect_a_wait(LONG);
+    begin_full(3 * LONG);
+    for (int i = 0; i < 3; i++)
+        send_one(LONG);
+    arrived[3] = true; /* of what was sent to another, who is awake */
+    ck_assert_int_eq(send_as(LONG, false), COPIED);
+    ck_assert(asked_and_freed[3]);
+    arrived[2] = arrived[4] = true;
+    ck_assert_int_eq(send_one(2 * LONG), COPIED);
+    ck_assert_uint_eq(pending_count, 3);
 }
 END_TEST
 
-START_TEST(more_than_any_buffer_has_waits)
+START_TEST(more_than_the_buffer_is_the_hosts)
 {
-    begin(3 * LONG);
-    send_one(SIZE_MAX / 2);
+    begin_full(3 * LONG);
+    ck_assert_int_eq(send_one(3 * LONG + 1), BY_HOST);
+    ck_assert_int_eq(send_one(SIZE_MAX / 2), BY_HOST);
+    ck_assert_int_eq(send_one(3 * LONG), COPIED);
+}
+END_TEST
+
+START_TEST(what_was_not_sent_takes_no_room)
+{
+    begin_full(3 * LONG);
+    for (int i = 0; i < FEW; i++) {
+        struct pending *copy = pending_claim(3 * LONG, false);
+        ck_assert_ptr_nonnull(copy);
+        pending_drop(copy);
+    }
     ck_assert_uint_eq(pending_count, 1);
-    expect_a_wait(SIZE_MAX / 2);
 }
 END_TEST
 
 static void *send_some(void *unused)
 {
     for (int i = 0; i < SENDS / 4; i++)
-        send_one(i % 8 ? BYTES : LONG);
+        send_as(i % 8 ? BYTES : LONG, i % 3);
     return unused;
 }
 
@@ -190,7 +289,10 @@ START_TEST(threads_send_and_drain)
 END_TEST
 
 UNIT_MAIN(one_that_has_left_is_not_kept, a_receiver_that_never_comes_keeps_nobody,
-          the_oldest_are_forgotten_as_they_leave, short_ones_take_room_until_none_is_kept,
-          long_ones_take_room_as_long_as_the_buffer_is_there,
-          what_the_program_completes_takes_room_too, more_than_any_buffer_has_waits,
+          one_that_comes_is_waited_for, many_are_not_asked_for_at_each_send,
+          who_must_not_wait_does_not, the_oldest_are_forgotten_as_they_leave,
+          the_buffer_is_used_as_far_as_it_is_surely_free,
+          long_ones_take_room_as_long_as_the_buffer_is_there, copies_have_as_much_room_again,
+          what_has_no_room_waits_until_it_has, room_is_found_behind_a_sleeper,
+          more_than_the_buffer_is_the_hosts, what_was_not_sent_takes_no_room,
           threads_send_and_drain)
