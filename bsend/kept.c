@@ -165,29 +165,29 @@ void kept_open(size_t room, kept_sent_fn *sent)
     unlock();
 }
 
-static bool all_landed(void)
+static bool all_landed(kept_of_fn *of, uintptr_t context)
 {
     bool all = true;
     lock();
     for (struct kept *p = places; p < places + PLACES; p++)
-        all &= has_landed(p);
+        all &= !of(p->key.comm, context) || has_landed(p);
     unlock();
     return all;
 }
 
-void kept_drain(void)
+void kept_drain(kept_of_fn *of, uintptr_t context)
 {
     struct sync_wait wait = SYNC_WAIT;
-    while (!all_landed())
+    while (!all_landed(of, context))
         sync_pause(&wait);
 }
 
-void kept_forget(uintptr_t comm)
+void kept_forget(kept_of_fn *of, uintptr_t context)
 {
     lock();
     for (struct kept *p = places; p < places + PLACES; p++)
-        if (p->key.comm == comm)
-            p->key.comm = 0;
+        if (of(p->key.comm, context))
+            p->key.rank = -1;
     unlock();
 }
 

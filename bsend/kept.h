@@ -7,7 +7,7 @@
  * So a message that is the same as the last one from that buffer to that rank is not copied again.
  * It is compared, which leaves all lines where they are, and the copy of last time is sent again.
  *
- * A message is known by its buffer, length, destination and communicator. For each that is known:
+ * A message is known by its place, length, destination and communicator. For each that is known:
  *
  *   first time         only remembered; the host sends it, and has judged rank and communicator
  *   no copy yet        copied; the copy is sent
@@ -74,13 +74,18 @@ struct kept *kept_claim(struct kept_key key, bool renew);
 void kept_flies(struct kept *place, uintptr_t request);
 void kept_drop(struct kept *place);
 
-/* Until all that was sent has left, with progress of the host. */
-void kept_drain(void);
+/* Which communicators are meant. */
+typedef bool kept_of_fn(uintptr_t comm, uintptr_t context);
 
-/* The communicator is being freed: its handle may come back for another. */
-void kept_forget(uintptr_t comm);
+/* Until all that was sent there has left, with progress of the host. */
+void kept_drain(kept_of_fn *of, uintptr_t context);
 
-/* Then: forget all and give the memory back. */
+/* What is sent there next is the host's, to judge it: the communicator is being freed and its
+ * handle may come back for another, or it has another buffer now, or the host has refused a
+ * message. */
+void kept_forget(kept_of_fn *of, uintptr_t context);
+
+/* When all has left: forget all and give the memory back. */
 void kept_close(void);
 
 #endif

@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* While they leave, after the first one, which has waited for long. MOST: the host numbers its messages with 16 bits,
- * and sends new ones before those that wait. */
+/* While they leave, after the first one, which has waited for long. MOST: the host numbers its
+ * messages with 16 bits, and sends new ones before those that wait. */
 enum { PATIENCE_NS = 250000, MOST = 1 << 15 };
 
 /* Up to here the host says truly when a message has left the buffer: Open MPI does up to 4 KiB,

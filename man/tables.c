@@ -16,10 +16,12 @@ static const struct setting settings[] = {
 static const char *const calls[] = {
 #define CALL(name, arguments) "MPI_" #name,
 #define CALL4                 CALL
+#define CALL41                CALL
 #define HOST(name, arguments)
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
+#undef CALL41
 #undef HOST
 };
 

@@ -12,10 +12,12 @@
 const char *const call_names[CALL_COUNT + 1] = {
 #define CALL(name, arguments) [CALL_##name] = "MPI_" #name,
 #define CALL4                 CALL
+#define CALL41                CALL
 #define HOST                  CALL
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
+#undef CALL41
 #undef HOST
 };
 
@@ -71,16 +73,19 @@ const char *const call_names[CALL_COUNT + 1] = {
         door_open();                                               \
         return ((type_##name *)door_pmpi[CALL_##name])(NAMES_##n); \
     }
-#define CALL4 CALL
-#define HOST  CALL
+#define CALL4  CALL
+#define CALL41 CALL
+#define HOST   CALL
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
+#undef CALL41
 #undef HOST
 
 door_fn *door_mpi[CALL_COUNT] = {
 #define CALL(name, n) (door_fn *)first_mpi_##name,
 #define CALL4         CALL
+#define CALL41        CALL
 #define HOST          CALL
 #include "pmpi_wrap/calls.def"
 #undef CALL
@@ -91,6 +96,7 @@ door_fn *door_pmpi[CALL_COUNT] = {
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
+#undef CALL41
 #undef HOST
 };
 
@@ -100,6 +106,7 @@ door_fn *door_onward[CALL_COUNT];
 
 #define CALL(name, n)
 #define CALL4(name, n)
+#define CALL41(name, n)
 #define HOST(name, n)                                                \
     static long counted_##name(TYPES_##n)                            \
     {                                                                \
@@ -114,5 +121,6 @@ door_fn *const door_counted[CALL_COUNT] = {
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
+#undef CALL41
 #undef HOST
 };

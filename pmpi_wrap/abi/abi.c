@@ -51,9 +51,16 @@ static bool bind(void *here)
 #else
 #define FIND_IF4(name)
 #endif
+#define CALL41(name, arguments) FIND_IF41(name)
+#if KNOWS_BUFFERS
+#define FIND_IF41 FIND
+#else
+#define FIND_IF41(name)
+#endif
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
+#undef CALL41
 #define ONWARD(name) host.name = (__typeof__(host.name))host_onward(here, #name);
     ONWARD(Init)
     ONWARD(Init_thread)
@@ -83,6 +90,11 @@ static door_fn *const handlers[CALL_COUNT] = {
 #define CALL4 CALL
 #else
 #define CALL4(name, arguments)
+#endif
+#if KNOWS_BUFFERS
+#define CALL41 CALL
+#else
+#define CALL41(name, arguments)
 #endif
 #include "pmpi_wrap/calls.def"
 };

@@ -20,6 +20,9 @@
 #define OMPI_OMIT_MPI1_COMPAT_DECLS 1
 #include <mpi.h>
 
+/* Whether the headers have MPI-4.1's calls for buffers. */
+#define KNOWS_BUFFERS (MPI_VERSION * 10 + MPI_SUBVERSION >= 41)
+
 /* What MPI-4 calls deprecated is what MPI-3 has. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
@@ -166,6 +169,11 @@ struct host_functions {
 #define CALL4 CALL
 #else
 #define CALL4(name, arguments)
+#endif
+#if KNOWS_BUFFERS
+#define CALL41 CALL
+#else
+#define CALL41(name, arguments)
 #endif
 #include "pmpi_wrap/calls.def"
 #undef CALL
@@ -340,5 +348,6 @@ extern const struct shmem_host shmem_calls_host; /* shmem.c */
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
+#undef CALL41
 
 #endif

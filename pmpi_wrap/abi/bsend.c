@@ -1,12 +1,11 @@
-/* Buffered sends (MPI-4.0, 3.4 and 3.6). What is fast, and why no more: bsend/kept.h.
+/* Buffered sends (MPI-4.0, 3.4). What is fast, and why no more: bsend/kept.h.
  *
- * The program's buffer is attached to the host, which does all that is not fast and judges all
- * arguments that are wrong. What is fast is one MPI_Isend of the host's out of a copy.
+ * The program's buffers are attached to the host (buffer.c), which does all that is not fast and
+ * judges all arguments that are wrong. What is fast is one MPI_Isend of the host's out of a copy.
  */
 #include "pmpi_wrap/abi/bsend.h"
 
 #include "alloc/cma.h"
-#include "alloc/node.h"
 #include "alloc/reach.h"
 #include "bsend/kept.h"
 #include "bsend/pending.h"
@@ -14,7 +13,7 @@
 
 #include <limits.h>
 
-/* ---- the buffer ---- */
+/* ---- whether anything is fast ---- */
 
 static bool has_been_sent(uintptr_t *bits)
 {
@@ -23,22 +22,6 @@ static bool has_been_sent(uintptr_t *bits)
     int result = host.Test(&request, &done, MPI_STATUS_IGNORE);
     *bits = BITS(request);
     return done || result != MPI_SUCCESS;
-}
-
-/* MPI-4.1 gives communicators and sessions buffers of their own, which are flushed and detached by
- * calls that we do not see; and it has a constant in place of a buffer, which is no address. */
-static bool is_plain(const void *buffer)
-{
-    return (uintptr_t)buffer + LAYOUT_PAGE > 2 * LAYOUT_PAGE && !host_has("Comm_attach_buffer");
-}
-
-static enum reason judge_buffer(const void *buffer)
-{
-    return !config.bsend          ? REASON_OFF
-           : !node.header         ? node.why_not
-           : gpu_runtime_loaded() ? REASON_GPU
-           : !is_plain(buffer)    ? REASON_HOST_BUFFERS
-                                  : REASON_COUNT;
 }
 
 /* What is kept is sent by the host's way for long messages: its receiver copies it, plainly by way
@@ -56,18 +39,28 @@ static bool kernel_is_fast(void)
 static _Atomic size_t shortest = SIZE_MAX, longest;
 static _Atomic bool copied_plainly;
 
+/* None ever again. */
+static _Atomic bool stopped;
+
 static void open_range(bool plainly)
 {
     copied_plainly = plainly;
-    shortest = plainly ? BSEND_MIN : kernel_is_fast() ? BSEND_MIN_BY_KERNEL : SIZE_MAX;
+    shortest = stopped            ? SIZE_MAX
+               : plainly          ? BSEND_MIN
+               : kernel_is_fast() ? BSEND_MIN_BY_KERNEL
+                                  : SIZE_MAX;
     longest = plainly ? BSEND_MAX : BSEND_MAX_BY_KERNEL;
 }
 
-/* Bytes of the buffer, and of what the host may have put there since it was last made to look. */
+/* Bytes of the smallest buffer, and of what the host may have put there since it was last made to
+ * look. */
 static _Atomic uint64_t room, unseen;
 
 /* The request of a message that has left in the call that began it. */
 static MPI_Request left_at_once;
+
+/* Whether it is not the host that waits for the host's sends (pending.h). */
+static bool lasts;
 
 /* Before the host sends so many bytes: what has been received must not be in its way. By its own
  * barrier it would know of that, by ours it does not. */
@@ -80,71 +73,38 @@ HOT_INLINE void look_for_room(size_t bytes)
     unseen = 0;
 }
 
-static int attached(enum call call, const void *buffer, MPI_Count size, int result)
+void bsend_has_room(uint64_t bytes)
 {
-    if (result != MPI_SUCCESS)
-        return result;
-    room = (uint64_t)size;
-    enum reason reason = judge_buffer(buffer);
-    if (reason != REASON_COUNT) {
-        deferred(call, reason);
-        return result;
-    }
+    room = room ? min_size(room, bytes) : bytes;
+}
+
+void bsend_open(uint64_t bytes, bool only_one)
+{
+    if (stopped)
+        return;
     if (!kept_is_open && HOST_WAITS_IN_BSEND) {
-        pending_open((size_t)size, config.bsend_wait * UINT64_C(1000000), has_been_sent);
+        pending_open(bytes, config.bsend_wait * UINT64_C(1000000), has_been_sent);
         complete_request(&left_at_once);
+        lasts = only_one;
     }
+    lasts &= only_one;
     open_range(true);
-    kept_open(size > MPI_BSEND_OVERHEAD ? (size_t)size - MPI_BSEND_OVERHEAD : 0, has_been_sent);
-    thread_count(thread_self(), call, 0);
-    return result;
-}
-
-int accel_Buffer_attach(void *buffer, int size)
-{
-    return attached(CALL_Buffer_attach, buffer, size, host.Buffer_attach(buffer, size));
-}
-
-/* The program may take its buffer back: all is delivered. */
-static void detaching(void)
-{
-    if (kept_is_open)
-        kept_drain();
-    pending_drain();
-}
-
-static int detached(enum call call, int result)
-{
-    if (!kept_is_open) {
-        deferred(call, REASON_NO_BUFFER);
-        return result;
-    }
-    if (result == MPI_SUCCESS) {
-        shortest = SIZE_MAX;
-        kept_close();
-    }
-    thread_count(thread_self(), call, 0);
-    return result;
-}
-
-int accel_Buffer_detach(void *buffer, int *size)
-{
-    detaching();
-    return detached(CALL_Buffer_detach, host.Buffer_detach(buffer, size));
-}
-
-void bsend_forget(const MPI_Comm *comm)
-{
-    if (kept_is_open && comm)
-        kept_forget(BITS(*comm));
-    if (comm)
-        persistent_forget(*comm);
+    kept_open(bytes > MPI_BSEND_OVERHEAD ? bytes - MPI_BSEND_OVERHEAD : 0, has_been_sent);
 }
 
 void bsend_close(void)
 {
-    detaching();
+    shortest = SIZE_MAX;
+    lasts = false;
+    room = 0;
     kept_close();
+}
+
+void bsend_stop(void)
+{
+    stopped = true;
+    lasts = false;
+    shortest = SIZE_MAX;
 }
 
 /* ---- sending ---- */
@@ -198,10 +158,9 @@ static int left_to_host(enum call call, size_t bytes, int result)
     return result;
 }
 
-/* Whether it is not the host that waits for the host's sends (pending.h). */
 static inline bool outlasts_host(void)
 {
-    return HOST_WAITS_IN_BSEND && kept_is_open;
+    return HOST_WAITS_IN_BSEND && lasts;
 }
 
 /* A place for a copy, while others are kept; NULL: the host's. */
@@ -274,7 +233,11 @@ static NOINLINE int send_candidate(enum call call, const struct message *m, size
     struct kept *place = claim(m, bytes);
     if (place)
         return send(call, place, m);
-    return send_by_host(call, m->from, (int)m->count, m->type, m->rank, m->tag, m->comm, bytes);
+    int result =
+        send_by_host(call, m->from, (int)m->count, m->type, m->rank, m->tag, m->comm, bytes);
+    if (UNLIKELY(result != MPI_SUCCESS))
+        bsend_refused(m->comm);
+    return result;
 }
 
 int bsend_message(enum call call, const struct message *m)
@@ -347,17 +310,6 @@ int accel_Ibsend(const void *from, int count, MPI_Datatype type, int rank, int t
 /* ---- large counts ---- */
 
 #if MPI_VERSION >= 4
-int accel_Buffer_attach_c(void *buffer, MPI_Count size)
-{
-    return attached(CALL_Buffer_attach_c, buffer, size, host.Buffer_attach_c(buffer, size));
-}
-
-int accel_Buffer_detach_c(void *buffer, MPI_Count *size)
-{
-    detaching();
-    return detached(CALL_Buffer_detach_c, host.Buffer_detach_c(buffer, size));
-}
-
 int accel_Bsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank, int tag,
                   MPI_Comm comm)
 {

@@ -28,6 +28,23 @@ void persistent_forget(MPI_Comm comm);
 /* At MPI_Finalize, before the host's: all that was sent is delivered, as the host need not wait for
  * requests that nobody has completed. A buffer that is attached later, by a function that the host
  * calls back, is the host's. */
+void bsend_finish(void);
+
+/* ---- between bsend.c and buffer.c ---- */
+
+/* A buffer of so many bytes has been attached to the host. */
+void bsend_has_room(uint64_t bytes);
+
+/* And messages may be fast. `only_one`: it is the process's, and there is no other. */
+void bsend_open(uint64_t bytes, bool only_one);
+
+/* The last one has been detached, and all is delivered. */
 void bsend_close(void);
+
+/* No message that begins now or later is fast. */
+void bsend_stop(void);
+
+/* The host has refused a message on this communicator. */
+void bsend_refused(MPI_Comm comm);
 
 #endif

@@ -189,7 +189,7 @@ static void print_stats(void)
 
 int accel_Finalize(void)
 {
-    bsend_close();
+    bsend_finish();
     symmetric_close();
     comms_close();
     publish();

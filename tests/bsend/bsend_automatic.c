@@ -1,5 +1,7 @@
-/* MPI-4.1's buffers: the MPI's own (MPI_BUFFER_AUTOMATIC), those of a communicator, and flushing,
- * which waits until all has been received and leaves the buffer attached. Only where MPI is 4.1. */
+/* MPI-4.1's buffers: the MPI's own (MPI_BUFFER_AUTOMATIC), those of a communicator and of a
+ * session, and flushing, which waits until all has been received and leaves the buffer attached. A
+ * program that flushes without waiting ("iflush") has done so before it sends. Only where MPI
+ * is 4.1. */
 #include "bsend.h"
 
 #if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
@@ -19,6 +21,7 @@ enum { IFLUSH_WAITS = 0 };
 enum { MESSAGES = 6 };
 
 static unsigned char out[LONG], in[LONG];
+static bool iflushes;
 
 /* Always the same bytes, from the same place, by rank 0. */
 static void send_all(MPI_Comm comm, int messages, unsigned seed)
@@ -89,7 +92,7 @@ static void process_buffer(void *buffer, int bytes, unsigned seed)
     fill(out, LONG, seed);
     send_often(out, LONG, 0, 1, MPI_COMM_WORLD);
     flush_with(flush, MPI_COMM_WORLD, seed);
-    if (WAITS(buffer))
+    if (iflushes && WAITS(buffer))
         flush_with(iflush, MPI_COMM_WORLD, seed);
     send_all(MPI_COMM_WORLD, MESSAGES, seed);
     receive_all(MPI_COMM_WORLD, MESSAGES, seed);
@@ -110,7 +113,7 @@ static void comm_buffer(void *buffer, int bytes, unsigned seed)
     fill(out, LONG, seed);
     send_often(out, LONG, 0, 1, comm);
     flush_with(comm_flush, comm, seed);
-    if (WAITS(buffer))
+    if (iflushes && WAITS(buffer))
         flush_with(comm_iflush, comm, seed);
     send_all(comm, MESSAGES, seed);
     receive_all(comm, MESSAGES, seed);
@@ -121,16 +124,89 @@ static void comm_buffer(void *buffer, int bytes, unsigned seed)
     MPI_Comm_free(&comm);
 }
 
+/* A message on another communicator is none of a communicator's business, nor of its buffer's. */
+static void flush_beside(void *buffer, int bytes)
+{
+    void *at;
+    int size;
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0);
+    MPI_Comm_attach_buffer(comm, buffer, bytes);
+    fill(out, LONG, 7);
+    send_often(out, LONG, 0, 1, MPI_COMM_WORLD);
+    send_often(out, LONG, 0, 1, comm);
+    send_all(MPI_COMM_WORLD, 1, 7);
+    if (test_rank == 0) {
+        MPI_Comm_flush_buffer(comm);
+        MPI_Comm_detach_buffer(comm, &at, &size);
+        MPI_Send(NULL, 0, MPI_BYTE, 1, 1, comm); /* only now the other is received */
+    } else {
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE);
+        MPI_Comm_detach_buffer(comm, &at, &size);
+    }
+    receive_all(MPI_COMM_WORLD, 1, 7);
+    MPI_Buffer_detach(&at, &size);
+    MPI_Comm_free(&comm);
+}
+
+/* Without a buffer, be there one elsewhere, the host refuses each message. */
+static void no_buffer(void)
+{
+    void *at;
+    int size;
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_attach_buffer(comm, MPI_BUFFER_AUTOMATIC, 0);
+    for (int i = 0; i < 4; i++)
+        CHECK_CLASS(MPI_Bsend(out, LONG, MPI_BYTE, test_rank, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    MPI_Comm_detach_buffer(comm, &at, &size);
+    MPI_Comm_free(&comm);
+}
+
+static void session_buffer(void)
+{
+    void *at;
+    int size;
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "libmpiaccel.test", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
+                               &comm);
+    CHECK_CLASS(MPI_Session_attach_buffer(session, MPI_BUFFER_AUTOMATIC, 0), MPI_SUCCESS);
+    send_all(comm, MESSAGES, 8);
+    receive_all(comm, MESSAGES, 8);
+    CHECK_CLASS(MPI_Session_detach_buffer(session, &at, &size), MPI_SUCCESS);
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&group);
+    MPI_Session_finalize(&session);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     int bytes = room_for(2 * MESSAGES, LONG);
     void *buffer = malloc((size_t)bytes);
+    if (argc > 1 && !strcmp(argv[1], "session"))
+        session_buffer();
+    iflushes = argc > 1 && !strcmp(argv[1], "iflush");
+    if (iflushes) {
+        void *at;
+        int size;
+        MPI_Buffer_attach(buffer, bytes);
+        iflush(MPI_COMM_WORLD);
+        MPI_Buffer_detach(&at, &size);
+    }
     process_buffer(MPI_BUFFER_AUTOMATIC, 0, 1);
     process_buffer(buffer, bytes, 2);
     comm_buffer(MPI_BUFFER_AUTOMATIC, 0, 3);
     comm_buffer(buffer, bytes, 4);
+    flush_beside(buffer, bytes);
+    no_buffer();
     free(buffer);
     return test_end();
 }

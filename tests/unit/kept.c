@@ -19,6 +19,17 @@ static bool sent(uintptr_t *request)
     return arrived;
 }
 
+static bool all(uintptr_t comm, uintptr_t unused)
+{
+    (void)comm, (void)unused;
+    return true;
+}
+
+static bool just(uintptr_t comm, uintptr_t wanted)
+{
+    return comm == wanted;
+}
+
 static struct kept_key key_of(const void *from)
 {
     return (struct kept_key){.from = from, .bytes = BYTES, .comm = COMM, .rank = 1};
@@ -36,7 +47,7 @@ static void begin(size_t room)
     }
     arrived = true;
     renew = false;
-    kept_drain();
+    kept_drain(all, 0);
     kept_close();
     memset(message, 1, BYTES);
     kept_open(room, sent);
@@ -171,7 +182,9 @@ START_TEST(a_communicator_is_forgotten)
     begin(MIB);
     goes();
     ck_assert(goes());
-    kept_forget(COMM);
+    kept_forget(just, COMM + 1);
+    ck_assert(goes());
+    kept_forget(just, COMM);
     ck_assert(!goes());
     ck_assert(goes());
 }
@@ -194,7 +207,7 @@ START_TEST(copies_have_the_room_that_was_attached)
         }
     ck_assert_int_eq(held, 3);
     arrived = true;
-    kept_drain();
+    kept_drain(all, 0);
     kept_close();
     ck_assert_uint_eq(arena_use().live, 0);
 
@@ -220,7 +233,9 @@ START_TEST(draining_waits_for_what_is_on_its_way)
     arrived = false;
     ck_assert(goes());
     pthread_create(&thread, NULL, arrive_late, NULL);
-    kept_drain();
+    kept_drain(just, COMM + 1);
+    ck_assert(!arrived);
+    kept_drain(just, COMM);
     ck_assert(arrived);
     pthread_join(thread, NULL);
 }
@@ -259,7 +274,7 @@ START_TEST(threads_send_the_same_and_their_own)
             pthread_join(threads[t], NULL);
         no_failures();
     }
-    kept_drain();
+    kept_drain(all, 0);
 }
 END_TEST
 
