@@ -1,6 +1,7 @@
 /* Long data between two ranks, in pieces, when nobody else knows how long they are.
  *
- * Every rank has one stream at a time that it fills, through STREAM_CELLS cells of its row.
+ * Every rank has one stream at a time that it fills, through the cells of its row that are for
+ * that; how many and where they are it changes only between two streams, before the first piece.
  * `produced` counts the pieces that it has put there since the team began, and only it writes it;
  * `consumed` counts what has been taken out, and the rank that the stream is meant for writes it. A
  * stream ends when all is consumed, so the next reader finds the counters equal and is the only one

@@ -11,8 +11,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const size_t cells_size =
-    TEAM_CELLS * (size_t)CELL_ROOM + STREAM_CELLS * (size_t)STREAM_CELL;
+enum {
+    STREAM_AT = TEAM_CELLS * CELL_ROOM, /* in the cells, at first */
+    CELLS_SIZE = STREAM_AT + STREAM_CELLS * STREAM_CELL,
+    LONG_SIZE = STREAM_CELLS_LONG * STREAM_CELL
+};
 
 /* ---- making ---- */
 
@@ -30,6 +33,8 @@ static void free_row(struct row *row)
 {
     if (!row)
         return;
+    if (row->stream_cells > STREAM_CELLS)
+        arena_control_free((char *)row + row->stream);
     if (row->cells)
         arena_control_free((char *)row + row->cells);
     arena_control_free(row);
@@ -39,14 +44,25 @@ static void free_row(struct row *row)
 static struct row *make_row(void)
 {
     struct row *row = arena_control_alloc(sizeof *row);
-    char *cells = row ? arena_control_alloc_raw(cells_size) : NULL;
+    char *cells = row ? arena_control_alloc_raw(CELLS_SIZE) : NULL;
     if (cells) {
         row->pid = getpid();
         row->cells = (uint64_t)(cells - (char *)row);
+        row->stream = row->cells + STREAM_AT;
+        row->stream_cells = STREAM_CELLS;
         return row;
     }
     free_row(row);
     return NULL;
+}
+
+void team_widen_stream(struct team *t)
+{
+    char *cells = arena_control_alloc_raw(LONG_SIZE);
+    if (cells) {
+        t->mine->stream = (uint64_t)(cells - (char *)t->mine);
+        t->mine->stream_cells = STREAM_CELLS_LONG;
+    }
 }
 
 /* The order has its room from the beginning: who had none later would go another way than the

@@ -46,6 +46,7 @@ enum {
     TEAM_RANKS_MAX = 512, /* a word of 16 bytes for each of them fits into a cell */
     TEAM_POSTS = 64,
     TEAM_CELLS = 16,
+    POSTS_AHEAD = 6, /* is fetched to be written: what a post takes in the making of a far flight */
     TEAM_CELL = 8192, /* the most that a cell is used for */
     CELL_ROOM = 2 * TEAM_CELL,
     CELL_FEW = TEAM_CELL / 4,
@@ -53,8 +54,9 @@ enum {
     PIECE = PIECE_CELLS * TEAM_CELL,
     POST_LAG = TEAM_POSTS / 8, /* operations after which `done` is published at the latest, */
     CELL_LAG = TEAM_CELLS / 4, /* and after these if cells were read */
-    STREAM_CELLS = 4,
     STREAM_CELL = 32768,
+    STREAM_CELLS = 4,
+    STREAM_CELLS_LONG = 16, /* once there was a stream longer than these, if there is room */
 };
 _Static_assert(POST_LAG + 2 * PIECE_CELLS <= TEAM_CELLS,
                "who waits for a piece's cells waits for what has been published by then");
@@ -91,7 +93,8 @@ struct row {
     _Alignas(LINE) struct sync_word consumed; /* the same, by whom they are meant for */
     struct joint joint;
     struct post post[TEAM_POSTS];
-    uint64_t cells;            /* where they are, from the row */
+    uint64_t cells, stream;    /* where they are, from the row, */
+    uint32_t stream_cells;     /* and how many of these: see stream.h */
     int32_t pid;               /* of its owner */
     _Atomic uint32_t departed; /* between groups: readers that have freed the communicator */
 };
@@ -219,9 +222,11 @@ static inline char *piece_of(struct row *row, uint32_t op)
 
 static inline char *stream_cell(struct row *row, uint32_t piece)
 {
-    return (char *)row + row->cells + TEAM_CELLS * (size_t)CELL_ROOM +
-           piece % STREAM_CELLS * (size_t)STREAM_CELL;
+    return (char *)row + row->stream + (piece & (row->stream_cells - 1)) * (size_t)STREAM_CELL;
 }
+
+/* More of them. Nobody may be reading our stream. */
+void team_widen_stream(struct team *team);
 
 /* Into a cell, and timed. */
 static inline void team_fill(struct team *t, char *cell, struct buffer from, size_t first,
@@ -239,9 +244,7 @@ static inline void team_post(struct team *t, uint32_t op, enum post_kind kind, s
     struct post *post = post_of(t->mine, op);
     post->what = (uint64_t)bytes << 2 | kind;
     sync_publish(&post->op, op);
-    const char *next = (const char *)post_of(t->mine, op + 1);
-    prefetch_to_write(next);
-    prefetch_to_write(next + PREFETCH_LINE);
+    prefetch_to_write(post_of(t->mine, op + POSTS_AHEAD));
     if (kind == POST_CELL && bytes <= TEAM_CELL)
         prefetch_block_to_write(cell_for(t->mine, op + 1, bytes), bytes);
 }

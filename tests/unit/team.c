@@ -235,7 +235,7 @@ END_TEST
 
 /* ---- streams ---- */
 
-enum { PIECES_MOST = 3 * STREAM_CELLS };
+enum { PIECES_MOST = STREAM_CELLS_LONG + 5 };
 static size_t stream_bytes[2];
 static bool in_place;
 static char *place[2];
@@ -277,6 +277,8 @@ START_TEST(streams_of_any_length_pass_each_other)
         free(place[0]);
         free(place[1]);
     }
+    for (unsigned r = 0; r < 2; r++)
+        ck_assert_uint_eq(team_of[r]->mine->stream_cells, STREAM_CELLS_LONG);
     free_team(2);
 }
 END_TEST
