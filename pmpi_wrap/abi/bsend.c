@@ -183,13 +183,13 @@ static NOINLINE int send_copy(enum call call, struct pending *copy, const struct
                               bool may_wait)
 {
     MPI_Request request;
-    int result =
-        host.Isend(copy->copy, (int)copy->bytes, MPI_PACKED, m->rank, m->tag, m->comm, &request);
+    size_t bytes = copy->bytes;
+    int result = host.Isend(copy->copy, (int)bytes, MPI_PACKED, m->rank, m->tag, m->comm, &request);
     if (result == MPI_SUCCESS)
         pending_flies(copy, BITS(request), may_wait);
     else
         pending_drop(copy);
-    return left_to_host(call, copy->bytes, result);
+    return left_to_host(call, bytes, result);
 }
 
 /* While any are kept: how does another go? */
@@ -284,7 +284,12 @@ static int start(enum call call, const struct message *m, MPI_Request *request)
 {
     size_t bytes = bytes_of(m->count, m->type);
     struct kept *place = is_candidate(bytes, m->type) ? claim(m, bytes) : NULL;
-    return place ? has_left(send(call, place, m), request) : start_by_host(call, m, bytes, request);
+    if (place)
+        return has_left(send(call, place, m), request);
+    int result = start_by_host(call, m, bytes, request);
+    if (UNLIKELY(result != MPI_SUCCESS))
+        bsend_refused(m->comm);
+    return result;
 }
 
 int bsend_start(enum call call, const struct message *m)

@@ -156,11 +156,14 @@ static void no_buffer(void)
     void *at;
     int size;
     MPI_Comm comm;
+    MPI_Request request;
     MPI_Comm_dup(MPI_COMM_SELF, &comm);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_attach_buffer(comm, MPI_BUFFER_AUTOMATIC, 0);
     for (int i = 0; i < 4; i++)
-        CHECK_CLASS(MPI_Bsend(out, LONG, MPI_BYTE, test_rank, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+        CHECK_CLASS(i % 2 ? MPI_Ibsend(out, LONG, MPI_BYTE, test_rank, 0, MPI_COMM_WORLD, &request)
+                          : MPI_Bsend(out, LONG, MPI_BYTE, test_rank, 0, MPI_COMM_WORLD),
+                    MPI_ERR_BUFFER);
     MPI_Comm_detach_buffer(comm, &at, &size);
     MPI_Comm_free(&comm);
 }
