@@ -106,13 +106,13 @@ static int attached_to_process(enum call call, const void *buffer, MPI_Count siz
 
 static int detached(enum call call, int result)
 {
-    if (!kept_is_open) {
-        deferred(call, REASON_NO_BUFFER);
-        return result;
-    }
+    bool was_open = kept_is_open;
     if (result == MPI_SUCCESS && !process_has_one && !owner_count)
         bsend_close();
-    thread_count(thread_self(), call, 0);
+    if (was_open)
+        thread_count(thread_self(), call, 0);
+    else
+        deferred(call, REASON_NO_BUFFER);
     return result;
 }
 
