@@ -7,7 +7,7 @@
  * So a message that is the same as the last one from that buffer to that rank is not copied again.
  * It is compared, which leaves all lines where they are, and the copy of last time is sent again.
  *
- * A message is known by its place, length, destination and communicator. For each that is known:
+ * A message is known by its address, length, destination and communicator. For each that is known:
  *
  *   first time         only remembered; the host sends it, and has judged rank and communicator
  *   no copy yet        copied; the copy is sent

@@ -84,6 +84,14 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #define HOST_LOOKS_FOR_ROOM true
 #endif
 
+/* Whether a long message that has been received may be in the host's buffer until its receiver
+ * calls the host again: see buffer.c. */
+#if defined(OPEN_MPI)
+#define HOST_LEARNS_LATE false
+#else
+#define HOST_LEARNS_LATE true
+#endif
+
 /* Whether the host's MPI_Bsend may wait for the receiver: see bsend/pending.h. */
 #if defined(OPEN_MPI)
 #define HOST_WAITS_IN_BSEND true

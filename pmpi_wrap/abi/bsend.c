@@ -10,6 +10,7 @@
 #include "bsend/kept.h"
 #include "bsend/pending.h"
 #include "core/config.h"
+#include "pmpi_wrap/abi/comm.h"
 
 #include <limits.h>
 
@@ -60,7 +61,7 @@ static _Atomic uint64_t room, unseen;
 static MPI_Request left_at_once;
 
 /* Whether it is not the host that waits for the host's sends (pending.h). */
-static bool lasts;
+static _Atomic bool lasts;
 
 /* Before the host sends so many bytes: what has been received must not be in its way. By its own
  * barrier it would know of that, by ours it does not. */
@@ -73,28 +74,39 @@ HOT_INLINE void look_for_room(size_t bytes)
     unseen = 0;
 }
 
+/* The longest message that there is room for; what is longer the host judges, if it can. */
+static _Atomic uint64_t most = BSEND_NO_LIMIT;
+
+void bsend_limit(uint64_t bytes)
+{
+    most = bytes;
+}
+
 void bsend_has_room(uint64_t bytes)
 {
     room = room ? min_size(room, bytes) : bytes;
 }
 
-void bsend_open(uint64_t bytes, bool only_one)
+bool bsend_open(uint64_t bytes, bool only_one)
 {
     if (stopped)
-        return;
+        return false;
     if (!kept_is_open && HOST_WAITS_IN_BSEND) {
         pending_open(bytes, config.bsend_wait * UINT64_C(1000000), has_been_sent);
         complete_request(&left_at_once);
         lasts = only_one;
     }
-    lasts &= only_one;
+    if (!only_one)
+        lasts = false;
     open_range(true);
     kept_open(bytes > MPI_BSEND_OVERHEAD ? bytes - MPI_BSEND_OVERHEAD : 0, has_been_sent);
+    return true;
 }
 
 void bsend_close(void)
 {
     shortest = SIZE_MAX;
+    most = BSEND_NO_LIMIT;
     lasts = false;
     room = 0;
     kept_close();
@@ -109,11 +121,14 @@ void bsend_stop(void)
 
 /* ---- sending ---- */
 
-/* Of a message; more than there can be: not known. */
+/* More than there can be. */
+#define UNKNOWN_BYTES (SIZE_MAX / 2)
+
+/* Of a message. */
 HOT_INLINE size_t bytes_of(MPI_Count count, MPI_Datatype type)
 {
     const struct typemap *map = typemap_of(type);
-    return map && (uint64_t)count <= INT_MAX ? map->size * (size_t)count : SIZE_MAX / 2;
+    return map && (uint64_t)count <= INT_MAX ? map->size * (size_t)count : UNKNOWN_BYTES;
 }
 
 /* Most messages are not: they are short. So this is asked before the host sends a message, and all
@@ -156,6 +171,17 @@ static int left_to_host(enum call call, size_t bytes, int result)
         thread_add(&unseen, bytes + MPI_BSEND_OVERHEAD);
     deferred(call, kept_is_open ? REASON_HOST_MESSAGE : REASON_NO_BUFFER);
     return result;
+}
+
+/* What the host would find room for, but not in a buffer as long as the program's. */
+static NOINLINE bool is_refused(size_t bytes, int rank, int tag, MPI_Comm comm)
+{
+    return bytes < UNKNOWN_BYTES && rank >= 0 && tag >= 0 && comm != constants.comm_null;
+}
+
+HOT_INLINE bool is_too_long(size_t bytes, int rank, int tag, MPI_Comm comm)
+{
+    return HOST_LEARNS_LATE && UNLIKELY(bytes > most) && is_refused(bytes, rank, tag, comm);
 }
 
 static inline bool outlasts_host(void)
@@ -211,6 +237,8 @@ HOT_INLINE int send_by_host(enum call call, const void *from, int count, MPI_Dat
                             int rank, int tag, MPI_Comm comm, size_t bytes)
 {
     look_for_room(bytes);
+    if (is_too_long(bytes, rank, tag, comm))
+        return left_to_host(call, bytes, report_on_comm(comm, MPI_ERR_BUFFER));
     if (!outlasts_host())
         return left_to_host(call, bytes, host.Bsend(from, count, type, rank, tag, comm));
     enum way way = WAY_UNKNOWN;
@@ -268,6 +296,8 @@ static int start_by_host(enum call call, const struct message *m, size_t bytes,
                          MPI_Request *request)
 {
     look_for_room(bytes);
+    if (is_too_long(bytes, m->rank, m->tag, m->comm))
+        return left_to_host(call, bytes, report_on_comm(m->comm, MPI_ERR_BUFFER));
     struct pending *copy;
     enum way way =
         outlasts_host() && pending_count ? choose_way(m, bytes, false, &copy) : WAY_UNKNOWN;
@@ -320,9 +350,9 @@ int accel_Bsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank
 {
     if (LIKELY((uint64_t)count <= INT_MAX))
         return bsend_message(CALL_Bsend_c, &(struct message){from, count, type, rank, tag, comm});
-    look_for_room(bytes_of(count, type));
-    return left_to_host(CALL_Bsend_c, bytes_of(count, type),
-                        host.Bsend_c(from, count, type, rank, tag, comm));
+    size_t bytes = bytes_of(count, type);
+    look_for_room(bytes);
+    return left_to_host(CALL_Bsend_c, bytes, host.Bsend_c(from, count, type, rank, tag, comm));
 }
 
 int accel_Ibsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank, int tag,
@@ -330,8 +360,9 @@ int accel_Ibsend_c(const void *from, MPI_Count count, MPI_Datatype type, int ran
 {
     if (request && (uint64_t)count <= INT_MAX)
         return start(CALL_Ibsend_c, &(struct message){from, count, type, rank, tag, comm}, request);
-    look_for_room(bytes_of(count, type));
-    return left_to_host(CALL_Ibsend_c, bytes_of(count, type),
+    size_t bytes = bytes_of(count, type);
+    look_for_room(bytes);
+    return left_to_host(CALL_Ibsend_c, bytes,
                         host.Ibsend_c(from, count, type, rank, tag, comm, request));
 }
 #endif

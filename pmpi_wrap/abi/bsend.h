@@ -35,8 +35,13 @@ void bsend_finish(void);
 /* A buffer of so many bytes has been attached to the host. */
 void bsend_has_room(uint64_t bytes);
 
-/* And messages may be fast. `only_one`: it is the process's, and there is no other. */
-void bsend_open(uint64_t bytes, bool only_one);
+/* The host's buffer is longer than the program's, of so many bytes: no longer message is sent. */
+void bsend_limit(uint64_t bytes);
+#define BSEND_NO_LIMIT UINT64_MAX
+
+/* And messages may be fast; false: none is, as bsend_stop() has been called. `only_one`: it is the
+ * process's, and there is no other. */
+bool bsend_open(uint64_t bytes, bool only_one);
 
 /* The last one has been detached, and all is delivered. */
 void bsend_close(void);

@@ -6,17 +6,21 @@
  * which those are. A nonblocking flush would have to give the program one request for its host's
  * and for ours. So after the first of either all messages are the host's.
  */
+#include "alloc/arena.h"
 #include "alloc/node.h"
 #include "bsend/kept.h"
 #include "bsend/pending.h"
 #include "core/config.h"
 #include "pmpi_wrap/abi/bsend.h"
 
+#include <limits.h>
+#include <stdlib.h>
+
 /* Communicators that have one, and how many. */
 static struct registry owners = REGISTRY_INITIALIZER;
 static _Atomic uint32_t owner_count;
 
-static bool process_has_one;
+static _Atomic bool process_has_one;
 
 /* ---- whose messages ---- */
 
@@ -49,9 +53,14 @@ static void settle_process(void)
 /* Of the host's own. */
 static const uint64_t automatic_bytes = UINT64_C(1) << 26;
 
+static bool is_automatic(const void *buffer)
+{
+    return buffer == MPI_BUFFER_AUTOMATIC;
+}
+
 static uint64_t bytes_in(const void *buffer, MPI_Count size)
 {
-    return buffer == MPI_BUFFER_AUTOMATIC ? automatic_bytes : (uint64_t)size;
+    return is_automatic(buffer) ? automatic_bytes : (uint64_t)size;
 }
 
 static bool is_known(const void *buffer)
@@ -60,6 +69,12 @@ static bool is_known(const void *buffer)
     return true;
 }
 #else
+static bool is_automatic(const void *buffer)
+{
+    (void)buffer;
+    return false;
+}
+
 static uint64_t bytes_in(const void *buffer, MPI_Count size)
 {
     (void)buffer;
@@ -87,21 +102,97 @@ static int attached(enum call call, const void *buffer, MPI_Count size, bool onl
 {
     if (result != MPI_SUCCESS)
         return result;
+    uint64_t bytes = bytes_in(buffer, size);
     enum reason reason = judge(buffer);
-    bsend_has_room(bytes_in(buffer, size));
-    if (reason != REASON_COUNT) {
+    bsend_has_room(bytes);
+    if (reason == REASON_COUNT && !bsend_open(bytes, only_one))
+        reason = REASON_HOST_BUFFERS;
+    if (reason == REASON_COUNT)
+        thread_count(thread_self(), call, 0);
+    else
         deferred(call, reason);
-        return result;
-    }
-    bsend_open(bytes_in(buffer, size), only_one);
-    thread_count(thread_self(), call, 0);
     return result;
 }
 
 static int attached_to_process(enum call call, const void *buffer, MPI_Count size, int result)
 {
-    process_has_one |= result == MPI_SUCCESS;
+    if (result == MPI_SUCCESS)
+        process_has_one = true;
     return attached(call, buffer, size, !owner_count, result);
+}
+
+/* ---- a longer buffer than the program's ----
+ *
+ * MPICH learns that a long message has been received from an answer of its receiver's. Answers that
+ * find no place on their way stay there until the receiver calls the host again. By a barrier of
+ * the host's they would have come, by ours they need not have: then messages are in the way that
+ * the program knows to be received, at most a buffer full of them. So the host gets one of twice
+ * the length; a message that is longer than the program's is refused by us.
+ */
+struct longer {
+    void *buffer; /* the program's */
+    MPI_Count size;
+    _Alignas(LINE) char room[];
+};
+static struct registry longer_ones = REGISTRY_INITIALIZER; /* by their rooms */
+
+/* Communicators and sessions too have buffers, or had: what is too long only the host can tell. */
+static _Atomic bool others_have;
+
+/* Like the program's: in the shared heap, if that is. */
+static struct longer *make_longer(void *buffer, MPI_Count size)
+{
+    size_t bytes = sizeof(struct longer) + 2 * (size_t)size;
+    struct longer *l = NULL;
+    if (node_shares(buffer, 1))
+        l = arena_alloc(bytes, LINE);
+    if (!l && posix_memalign((void **)&l, LINE, bytes))
+        return NULL;
+    l->buffer = buffer;
+    l->size = size;
+    return l;
+}
+
+static void discard(struct longer *l)
+{
+    if (arena_free(l) == ARENA_FOREIGN)
+        free(l);
+}
+
+/* NULL: the program's own has to do. */
+static struct longer *take_longer(void *buffer, MPI_Count size, MPI_Count most)
+{
+    if (!HOST_LEARNS_LATE || !node.header || !buffer || !is_known(buffer) || is_automatic(buffer) ||
+        size < MPI_BSEND_OVERHEAD || size > most / 2)
+        return NULL;
+    struct longer *l = make_longer(buffer, size);
+    if (l && !registry_add(&longer_ones, (uintptr_t)l->room, l, 0)) {
+        discard(l);
+        return NULL;
+    }
+    return l;
+}
+
+static void settle_longer(struct longer *l, int result)
+{
+    if (l && result == MPI_SUCCESS) {
+        bsend_limit(others_have ? BSEND_NO_LIMIT : (uint64_t)l->size);
+    } else if (l) {
+        registry_remove(&longer_ones, (uintptr_t)l->room);
+        discard(l);
+    }
+}
+
+/* The program gets its own back. */
+static MPI_Count give_back(void **buffer, MPI_Count size)
+{
+    struct longer *l = registry_remove(&longer_ones, (uintptr_t)*buffer);
+    if (!l)
+        return size;
+    *buffer = l->buffer;
+    size = l->size;
+    discard(l);
+    return size;
 }
 
 static int detached(enum call call, int result)
@@ -127,26 +218,37 @@ static int detached_from_process(enum call call, int result)
 
 int accel_Buffer_attach(void *buffer, int size)
 {
-    return attached_to_process(CALL_Buffer_attach, buffer, size, host.Buffer_attach(buffer, size));
+    struct longer *l = take_longer(buffer, size, INT_MAX);
+    int result = l ? host.Buffer_attach(l->room, 2 * size) : host.Buffer_attach(buffer, size);
+    settle_longer(l, result);
+    return attached_to_process(CALL_Buffer_attach, buffer, size, result);
 }
 
 int accel_Buffer_detach(void *buffer, int *size)
 {
     settle_process();
-    return detached_from_process(CALL_Buffer_detach, host.Buffer_detach(buffer, size));
+    int result = host.Buffer_detach(buffer, size);
+    if (result == MPI_SUCCESS)
+        *size = (int)give_back(buffer, *size);
+    return detached_from_process(CALL_Buffer_detach, result);
 }
 
 #if MPI_VERSION >= 4
 int accel_Buffer_attach_c(void *buffer, MPI_Count size)
 {
-    return attached_to_process(CALL_Buffer_attach_c, buffer, size,
-                               host.Buffer_attach_c(buffer, size));
+    struct longer *l = take_longer(buffer, size, PTRDIFF_MAX);
+    int result = l ? host.Buffer_attach_c(l->room, 2 * size) : host.Buffer_attach_c(buffer, size);
+    settle_longer(l, result);
+    return attached_to_process(CALL_Buffer_attach_c, buffer, size, result);
 }
 
 int accel_Buffer_detach_c(void *buffer, MPI_Count *size)
 {
     settle_process();
-    return detached_from_process(CALL_Buffer_detach_c, host.Buffer_detach_c(buffer, size));
+    int result = host.Buffer_detach_c(buffer, size);
+    if (result == MPI_SUCCESS)
+        *size = give_back(buffer, *size);
+    return detached_from_process(CALL_Buffer_detach_c, result);
 }
 #endif
 
@@ -154,10 +256,8 @@ int accel_Buffer_detach_c(void *buffer, MPI_Count *size)
 
 static void lose_owner(MPI_Comm comm)
 {
-    if (owner_count && registry_find(&owners, BITS(comm))) {
-        registry_remove(&owners, BITS(comm));
+    if (owner_count && registry_remove(&owners, BITS(comm)))
         owner_count--;
-    }
 }
 
 void bsend_forget(const MPI_Comm *comm)
@@ -186,11 +286,18 @@ void bsend_finish(void)
 /* ---- MPI-4.1 ---- */
 
 #if KNOWS_BUFFERS
+static void note_others(void)
+{
+    others_have = true;
+    bsend_limit(BSEND_NO_LIMIT);
+}
+
 static int attached_to_comm(enum call call, MPI_Comm comm, const void *buffer, MPI_Count size,
                             int result)
 {
     if (result == MPI_SUCCESS) {
         kept_forget(is_comm, BITS(comm));
+        note_others();
         if (registry_add(&owners, BITS(comm), &owners, 0))
             owner_count++;
         else
@@ -265,6 +372,7 @@ int accel_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)
 int accel_Session_attach_buffer(MPI_Session session, void *buffer, int size)
 {
     bsend_stop();
+    note_others();
     deferred(CALL_Session_attach_buffer, REASON_HOST_BUFFERS);
     return host.Session_attach_buffer(session, buffer, size);
 }
@@ -272,6 +380,7 @@ int accel_Session_attach_buffer(MPI_Session session, void *buffer, int size)
 int accel_Session_attach_buffer_c(MPI_Session session, void *buffer, MPI_Count size)
 {
     bsend_stop();
+    note_others();
     deferred(CALL_Session_attach_buffer_c, REASON_HOST_BUFFERS);
     return host.Session_attach_buffer_c(session, buffer, size);
 }

@@ -9,12 +9,6 @@
 
 enum { LATE_MS = 60, SLEEP_S = 20 };
 
-#if defined(OPEN_MPI)
-enum { IN_USED_ROOM = 1 };
-#else
-enum { IN_USED_ROOM = 0 };
-#endif
-
 static unsigned char out[LONG], in[LONG];
 
 static void send_one(int bytes, int to, int tag)
@@ -72,14 +66,12 @@ static void send_somehow(int bytes, int to, int tag)
 }
 
 /* Rank 0 to 1, who sleeps, in a buffer that has been used. Ranks 0 and 2 go on; not used then, if
- * messages are longer: Open MPI itself has only 512 copies of ours under way, to whomever. Nor in
- * MPICH, where a long message leaves the buffer only when its receiver calls the host once more
- * after it has received it: a barrier that is fast is no such call. */
+ * messages are longer: Open MPI itself has only 512 copies of ours under way, to whomever. */
 static void send_to_sleeper(int messages, int bytes)
 {
     int sleeper = getpid();
     attach(room_for(messages, bytes));
-    if (bytes <= 64 || (test_size == 2 && IN_USED_ROOM))
+    if (bytes <= 64 || test_size == 2)
         send_and_receive(messages, bytes);
     MPI_Bcast(&sleeper, 1, MPI_INT, 1, MPI_COMM_WORLD);
     if (test_rank == 1)
