@@ -99,9 +99,17 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #define HOST_WAITS_IN_BSEND false
 #endif
 
-/* The shortest buffered send that may be fast. The receiver of shorter ones does not read the
- * sender's memory itself: hosts hand on a copy, and we have nothing better. Open MPI's does
- * from 4 KiB on, which gains nothing yet if it is the kernel that copies. */
+/* Whether the host's MPI_Isend and MPI_Test take less time than its MPI_Bsend: see bsend/short.h.
+ * In Open MPI they take the same. */
+#if defined(OPEN_MPI)
+#define HOST_IS_SLOW_IN_BSEND false
+#else
+#define HOST_IS_SLOW_IN_BSEND true
+#endif
+
+/* The shortest buffered send that may be fast for its length. The receiver of shorter ones does not
+ * read the sender's memory itself: hosts hand on a copy, and we have nothing better. Open MPI's
+ * does from 4 KiB on, which gains nothing yet if it is the kernel that copies. */
 #if defined(OPEN_MPI)
 #define BSEND_MIN           ((size_t)4 << 10)
 #define BSEND_MIN_BY_KERNEL ((size_t)8 << 10)

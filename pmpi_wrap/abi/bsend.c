@@ -9,6 +9,7 @@
 #include "alloc/reach.h"
 #include "bsend/kept.h"
 #include "bsend/pending.h"
+#include "bsend/short.h"
 #include "core/config.h"
 #include "pmpi_wrap/abi/comm.h"
 
@@ -98,6 +99,8 @@ bool bsend_open(uint64_t bytes, bool only_one)
     }
     if (!only_one)
         lasts = false;
+    if (HOST_IS_SLOW_IN_BSEND)
+        short_open(only_one ? bytes : 0, has_been_sent);
     open_range(true);
     kept_open(bytes > MPI_BSEND_OVERHEAD ? bytes - MPI_BSEND_OVERHEAD : 0, has_been_sent);
     return true;
@@ -107,6 +110,7 @@ void bsend_close(void)
 {
     shortest = SIZE_MAX;
     most = BSEND_NO_LIMIT;
+    short_close();
     lasts = false;
     room = 0;
     kept_close();
@@ -116,6 +120,7 @@ void bsend_stop(void)
 {
     stopped = true;
     lasts = false;
+    short_close();
     shortest = SIZE_MAX;
 }
 
@@ -184,6 +189,32 @@ HOT_INLINE bool is_too_long(size_t bytes, int rank, int tag, MPI_Comm comm)
     return HOST_LEARNS_LATE && UNLIKELY(bytes > most) && is_refused(bytes, rank, tag, comm);
 }
 
+/* A place for a copy that leaves at once; NULL: the host's. */
+HOT_INLINE char *claim_short(const void *from, size_t bytes, MPI_Datatype type, int rank, int tag,
+                             MPI_Comm comm)
+{
+    if (!HOST_IS_SLOW_IN_BSEND || bytes - 1 >= short_sends.limit || !typemap_of(type)->simple ||
+        !is_address(from))
+        return NULL;
+    return short_claim(from, bytes, BITS(comm), rank, tag);
+}
+
+static inline int send_short(enum call call, char *copy, int count, MPI_Datatype type, int rank,
+                             int tag, MPI_Comm comm, size_t bytes)
+{
+    MPI_Request request;
+    uintptr_t bits = 0;
+    bool left = true;
+    int result = host.Isend(copy, count, type, rank, tag, comm, &request);
+    if (LIKELY(result == MPI_SUCCESS)) {
+        bits = BITS(request);
+        left = has_been_sent(&bits);
+        thread_count(thread_self(), call, bytes);
+    }
+    short_sent(bits, left);
+    return result;
+}
+
 static inline bool outlasts_host(void)
 {
     return HOST_WAITS_IN_BSEND && lasts;
@@ -239,8 +270,12 @@ HOT_INLINE int send_by_host(enum call call, const void *from, int count, MPI_Dat
     look_for_room(bytes);
     if (is_too_long(bytes, rank, tag, comm))
         return left_to_host(call, bytes, report_on_comm(comm, MPI_ERR_BUFFER));
-    if (!outlasts_host())
-        return left_to_host(call, bytes, host.Bsend(from, count, type, rank, tag, comm));
+    if (!outlasts_host()) {
+        int result = host.Bsend(from, count, type, rank, tag, comm);
+        if (HOST_IS_SLOW_IN_BSEND && result == MPI_SUCCESS && bytes <= short_sends.limit)
+            short_passed(BITS(comm), rank);
+        return left_to_host(call, bytes, result);
+    }
     enum way way = WAY_UNKNOWN;
     if (UNLIKELY(pending_count)) {
         struct message m = {from, count, type, rank, tag, comm};
@@ -273,6 +308,9 @@ int bsend_message(enum call call, const struct message *m)
     size_t bytes = bytes_of(m->count, m->type);
     if (is_candidate(bytes, m->type))
         return send_candidate(call, m, bytes);
+    char *copy = claim_short(m->from, bytes, m->type, m->rank, m->tag, m->comm);
+    if (copy)
+        return send_short(call, copy, (int)m->count, m->type, m->rank, m->tag, m->comm, bytes);
     return send_by_host(call, m->from, (int)m->count, m->type, m->rank, m->tag, m->comm, bytes);
 }
 
@@ -282,6 +320,9 @@ int accel_Bsend(const void *from, int count, MPI_Datatype type, int rank, int ta
     if (UNLIKELY(is_candidate(bytes, type)))
         return send_candidate(CALL_Bsend, &(struct message){from, count, type, rank, tag, comm},
                               bytes);
+    char *copy = claim_short(from, bytes, type, rank, tag, comm);
+    if (copy)
+        return send_short(CALL_Bsend, copy, count, type, rank, tag, comm, bytes);
     return send_by_host(CALL_Bsend, from, count, type, rank, tag, comm, bytes);
 }
 

@@ -2,7 +2,14 @@
 #ifndef MPIACCEL_ABI_BSEND_H
 #define MPIACCEL_ABI_BSEND_H
 
+#include "core/layout.h"
 #include "pmpi_wrap/abi/abi.h"
+
+/* Not one of MPI's constants that stand for one. */
+static inline bool is_address(const void *at)
+{
+    return (uintptr_t)at + LAYOUT_PAGE > 2 * (uintptr_t)LAYOUT_PAGE;
+}
 
 struct message {
     const void *from;

@@ -10,6 +10,7 @@
 #include "alloc/node.h"
 #include "bsend/kept.h"
 #include "bsend/pending.h"
+#include "bsend/short.h"
 #include "core/config.h"
 #include "pmpi_wrap/abi/bsend.h"
 
@@ -45,6 +46,7 @@ static void settle_process(void)
 {
     kept_drain(is_of_process, 0);
     pending_drain();
+    short_drain();
 }
 
 /* ---- attaching ---- */
@@ -85,7 +87,7 @@ static uint64_t bytes_in(const void *buffer, MPI_Count size)
  * not see, and a constant in place of a buffer, which is no address. */
 static bool is_known(const void *buffer)
 {
-    return (uintptr_t)buffer + LAYOUT_PAGE > 2 * LAYOUT_PAGE && !host_has("Comm_attach_buffer");
+    return is_address(buffer) && !host_has("Comm_attach_buffer");
 }
 #endif
 
@@ -266,6 +268,7 @@ void bsend_forget(const MPI_Comm *comm)
         return;
     if (kept_is_open)
         kept_forget(is_comm, BITS(*comm));
+    short_forget(BITS(*comm));
     lose_owner(*comm);
     persistent_forget(*comm);
 }
@@ -279,6 +282,7 @@ void bsend_finish(void)
 {
     kept_drain(is_any, 0);
     pending_drain();
+    short_drain();
     bsend_close();
     bsend_stop();
 }
