@@ -8,12 +8,17 @@
 #include <unistd.h>
 
 /* Rounds of each kind of waiting. A round of spinning is some 40 ns, of yielding a microsecond or
- * a time slice. When ranks outnumber processors, spinning keeps the awaited rank from running. */
+ * a time slice. When ranks outnumber processors, spinning keeps the awaited rank from running.
+ *
+ * Who has waited for long gives the host progress more often: a peer may receive our messages, and
+ * where its answers find no place on their way, the last ones stay with it until it calls the host
+ * again, which may be long after what we wait for. */
 enum {
     SPIN = 2000,
     SPIN_CROWDED = 20,
     YIELD_CROWDED = 30,
     ROUNDS_PER_POKE = 64,
+    YIELDS_PER_POKE = 4,
     SLEEP_NS_MIN = 50 * 1000,
     SLEEP_NS_MAX = 1000 * 1000,
     HOST_SHARE = 32,             /* of the time of calls that never wait, one part is the host's */
@@ -86,7 +91,8 @@ static void sleep_on(struct sync_word *word, uint32_t seen, uint32_t sleeps)
 static bool stay_awake(struct sync_wait *wait)
 {
     uint32_t round = wait->rounds++;
-    if (round % ROUNDS_PER_POKE == ROUNDS_PER_POKE - 1)
+    uint32_t rounds = round < SPIN ? ROUNDS_PER_POKE : YIELDS_PER_POKE;
+    if (round % rounds == rounds - 1)
         sync_poke();
     if (round < (sync_crowded ? SPIN_CROWDED : SPIN)) {
         relax();

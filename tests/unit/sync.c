@@ -146,6 +146,21 @@ START_TEST(a_pause_gives_the_host_progress)
 }
 END_TEST
 
+START_TEST(who_waits_for_long_gives_it_more)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    begin(false, count_poke);
+    for (int i = 0; i < SPIN; i++)
+        sync_pause(&wait);
+    pokes = 0;
+    for (int i = 0; i < 1000; i++)
+        sync_pause(&wait);
+    ck_assert_uint_ge(pokes, 1000 / YIELDS_PER_POKE);
+    ck_assert_int_lt(YIELDS_PER_POKE, ROUNDS_PER_POKE / 8);
+    begin(true, NULL);
+}
+END_TEST
+
 /* ---- who posts and who falls asleep ---- */
 
 /* Who posts looks for sleepers after the value is visible, or it may overlook one that does not see
@@ -183,4 +198,4 @@ END_TEST
 UNIT_MAIN(counts_may_wrap, a_wake_up_is_never_lost, who_has_seen_an_old_value_does_not_sleep,
           nobody_sleeps_where_there_are_enough_processors, a_waiter_that_was_killed_hurts_nobody,
           a_waiter_gives_the_host_progress, a_pause_gives_the_host_progress,
-          one_of_who_posts_and_who_falls_asleep_sees_the_other)
+          who_waits_for_long_gives_it_more, one_of_who_posts_and_who_falls_asleep_sees_the_other)
