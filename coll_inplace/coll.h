@@ -9,6 +9,7 @@
 
 #include "coll_inplace/reducer.h"
 #include "coll_inplace/team.h"
+#include "coll_inplace/tree.h"
 
 /* A set. */
 enum coll_error {
@@ -64,6 +65,15 @@ enum coll_error coll_reduce(struct team *team, const struct reducer *reducer, st
                             struct buffer to, uint32_t root);
 enum coll_error coll_allreduce(struct team *team, const struct reducer *reducer, struct buffer from,
                                struct buffer to);
+/* The same of what fits into posts, of a few ranks, combined where it lies: most allreduces of most
+ * programs, so without the detours of all the others. Other ranks may take those. */
+enum { COLL_FEW = POST_ROOM };
+static inline bool coll_is_few(const struct team *team, size_t bytes)
+{
+    return bytes - 1 < COLL_FEW && team->size > 1 && team->size <= TREE_FLAT;
+}
+void coll_allreduce_few(struct team *team, combine_fn *kernel, const char *from, char *to,
+                        size_t elements, size_t bytes);
 /* `shares`: how many elements of the result each rank gets; `to` is for ours. */
 enum coll_error coll_reduce_scatter(struct team *team, const struct reducer *reducer,
                                     struct buffer from, struct buffer to,

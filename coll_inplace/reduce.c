@@ -173,8 +173,8 @@ static enum coll_error reduce_some(struct team *t, const struct reducer *red, st
     return error;
 }
 
-static enum coll_error allreduce_few(struct team *t, const struct reducer *red, struct buffer from,
-                                     struct buffer to, size_t bytes)
+static enum coll_error allreduce_some(struct team *t, const struct reducer *red, struct buffer from,
+                                      struct buffer to, size_t bytes)
 {
     struct operands o = {
         .op = team_begin(t), .count = t->size, .bytes = bytes, .own = own_operand(red, from)};
@@ -185,6 +185,24 @@ static enum coll_error allreduce_few(struct team *t, const struct reducer *red, 
     team_all_did(t, o.op - 1);
     leave(t, &o, mine);
     return o.error;
+}
+
+void coll_allreduce_few(struct team *t, combine_fn *kernel, const char *from, char *to,
+                        size_t elements, size_t bytes)
+{
+    char sums[COLL_FEW];
+    uint32_t op = team_begin(t);
+    team_post_few(t, op, from, bytes);
+    const char *sum = t->rank == 0 ? from : team_hear(t, 0, op)->data;
+    for (uint32_t r = 1; r < t->size; r++) {
+        const char *next = r == t->rank ? from : team_hear(t, r, op)->data;
+        /* Ours may lie where the result goes, so that is written last. */
+        char *out = r + 1 == t->size ? to : sums;
+        kernel(out, sum, next, elements, NULL);
+        sum = out;
+    }
+    team_all_did(t, op - 1);
+    team_end(t);
 }
 
 /* Up the tree and down again. */
@@ -244,8 +262,12 @@ enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct
         return shares_reduce(t, red, from, to, SHARES_FOR_ALL);
     if (!bytes)
         return COLL_OK;
+    if (reducer_is_plain(red) && !to.map->without_holes && coll_is_few(t, bytes)) {
+        coll_allreduce_few(t, red->kernel, from.at, to.at, from.count, bytes);
+        return COLL_OK;
+    }
     if (t->size <= TREE_FLAT)
-        return allreduce_few(t, red, from, to, bytes);
+        return allreduce_some(t, red, from, to, bytes);
     return allreduce_many(t, red, from, to, bytes);
 }
 

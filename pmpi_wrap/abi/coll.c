@@ -144,6 +144,23 @@ int do_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm
     return result;
 }
 
+/* Returns how many bytes were reduced; 0: none, it is not a case for coll_allreduce_few(). */
+HOT_INLINE size_t allreduce_few(const struct reduction *r, struct team *t)
+{
+    const struct typemap *map = map_of(r->type);
+    enum op op = op_of(r->op);
+    if (UNLIKELY(!map || !reduction_kernels || op == OP_COUNT || map->without_holes) ||
+        r->from == r->to || (uint64_t)r->count > COLL_FEW)
+        return 0;
+    size_t bytes = (size_t)r->count * map->element;
+    combine_fn *kernel = kernel_for(op, r->type, map);
+    if (UNLIKELY(!kernel) || !coll_is_few(t, bytes))
+        return 0;
+    coll_allreduce_few(t, kernel, r->from == MPI_IN_PLACE ? r->to : r->from, r->to,
+                       (size_t)r->count, bytes);
+    return bytes;
+}
+
 int do_allreduce(enum call call, const struct reduction *r, MPI_Comm comm)
 {
     struct team *t = team_for(comm, call, true);
@@ -151,6 +168,9 @@ int do_allreduce(enum call call, const struct reduction *r, MPI_Comm comm)
     struct buffer from, to;
     if (UNLIKELY(!t))
         return across_allreduce(call, r, comm);
+    size_t few = allreduce_few(r, t);
+    if (few)
+        return done(call, comm, COLL_OK, few);
     if (UNLIKELY(!translate_reduction(call, r, t, true, &red, &from, &to)))
         return TO_HOST;
     enum coll_error error = coll_allreduce(t, &red, from, to);

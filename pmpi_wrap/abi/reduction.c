@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-static const struct kernels *kernels;
+const struct kernels *reduction_kernels;
 
 /* ---- the user's operations ---- */
 
@@ -75,13 +75,12 @@ static bool users(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buff
 bool reducer_for(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b, uint32_t ranks)
 {
     enum op known = op_of(op);
-    if (UNLIKELY(!kernels))
-        kernels = kernels_best();
+    if (UNLIKELY(!reduction_kernels))
+        reduction_kernels = kernels_best();
     if (UNLIKELY(known == OP_COUNT))
         return users(red, op, type, b, ranks);
-    combine_fn *kernel = kernels->combine[known][b.map->prim];
-    /* A derived datatype is the program's error, even if it is made of one basic one. */
-    if (UNLIKELY(!kernel) || UNLIKELY(b.map->base != BITS(type)))
+    combine_fn *kernel = kernel_for(known, type, b.map);
+    if (UNLIKELY(!kernel))
         return false;
     *red = (struct reducer){.kernel = kernel, .element = b.map->element, .map = b.map};
     return true;
