@@ -190,7 +190,7 @@ static enum coll_error allreduce_some(struct team *t, const struct reducer *red,
 void coll_allreduce_few(struct team *t, combine_fn *kernel, const char *from, char *to,
                         size_t elements, size_t bytes)
 {
-    char sums[COLL_FEW];
+    _Alignas(16) char sums[COLL_FEW];
     uint32_t op = team_begin(t);
     team_post_few(t, op, from, bytes);
     const char *sum = t->rank == 0 ? from : team_hear(t, 0, op)->data;

@@ -272,7 +272,7 @@ HOT_INLINE int send_by_host(enum call call, const void *from, int count, MPI_Dat
         return left_to_host(call, bytes, report_on_comm(comm, MPI_ERR_BUFFER));
     if (!outlasts_host()) {
         int result = host.Bsend(from, count, type, rank, tag, comm);
-        if (HOST_IS_SLOW_IN_BSEND && result == MPI_SUCCESS && bytes <= short_sends.limit)
+        if (HOST_IS_SLOW_IN_BSEND && result == MPI_SUCCESS && bytes - 1 < short_sends.limit)
             short_passed(BITS(comm), rank);
         return left_to_host(call, bytes, result);
     }

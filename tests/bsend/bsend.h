@@ -4,6 +4,7 @@
 
 #include "test.h"
 
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,30 @@ static inline double seconds(void)
 static inline void pause_ms(int ms)
 {
     usleep((useconds_t)ms * 1000);
+}
+
+/* Who is not in MPI until another rank sends it SIGUSR1: expect_wake_up() comes first. */
+enum { SLEEP_S = 20 };
+
+static inline sigset_t wake_up(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    return set;
+}
+
+static inline void expect_wake_up(void)
+{
+    sigset_t set = wake_up();
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static inline void sleep_until_woken(void)
+{
+    sigset_t set = wake_up();
+    CHECK(sigtimedwait(&set, NULL, &(struct timespec){.tv_sec = SLEEP_S}) == SIGUSR1,
+          "woken, not after %d s", SLEEP_S);
 }
 
 static inline unsigned char byte_of(unsigned seed, int i)

@@ -4,10 +4,9 @@
  * sender calls no MPI any more until all have been received. */
 #include "bsend.h"
 
-#include <signal.h>
 #include <string.h>
 
-enum { LATE_MS = 60, SLEEP_S = 20 };
+enum { LATE_MS = 60 };
 
 static unsigned char out[LONG], in[LONG];
 
@@ -24,15 +23,6 @@ static void receive(int bytes, int from, int tag)
     MPI_Recv(in, bytes, MPI_BYTE, from, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
     CHECK(status.MPI_TAG == tag, "message %d after %d", status.MPI_TAG, tag - 1);
     CHECK(!wrong_bytes(in, bytes, (unsigned)tag), "%d bytes, message %d", bytes, tag);
-}
-
-static void sleep_until_woken(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    CHECK(sigtimedwait(&set, NULL, &(struct timespec){.tv_sec = SLEEP_S}) == SIGUSR1,
-          "woken, not after %d s", SLEEP_S);
 }
 
 static void send_and_receive(int messages, int bytes)
@@ -137,10 +127,7 @@ static void send_and_leave(int messages, int bytes)
 
 int main(int argc, char **argv)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &set, NULL);
+    expect_wake_up();
     test_begin(&argc, &argv);
     if (argc > 1 && !strcmp(argv[1], "little")) {
         send_with_little_room(3000, 64, 30);

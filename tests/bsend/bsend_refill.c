@@ -4,23 +4,13 @@
  * Blocking and nonblocking; with "persistent" so too, which Open MPI 4.1 alone gets wrong. */
 #include "bsend.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLEEP_S = 20, ROUNDS = 25 };
+enum { ROUNDS = 25 };
 
 static unsigned char out[LONG];
 static int sleeper, kinds = 2;
-
-static void wait_for_signal(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    CHECK(sigtimedwait(&set, NULL, &(struct timespec){.tv_sec = SLEEP_S}) == SIGUSR1,
-          "woken, not after %d s", SLEEP_S);
-}
 
 /* The calls that send so, in turn. */
 static int send_one(int i, int bytes, MPI_Request *persistent)
@@ -44,7 +34,7 @@ static void run(int messages, int bytes)
     for (int round = 0; round < ROUNDS; round++) {
         int refused = 0;
         if (round && test_rank == 1)
-            wait_for_signal();
+            sleep_until_woken();
         if (test_rank == 0) {
             fill(out, bytes, (unsigned)round);
             for (int i = 0; i < messages; i++)
@@ -70,10 +60,7 @@ static void run(int messages, int bytes)
 
 int main(int argc, char **argv)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &set, NULL);
+    expect_wake_up();
     test_begin(&argc, &argv);
     if (argc > 1 && !strcmp(argv[1], "persistent"))
         kinds = 3;
