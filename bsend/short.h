@@ -35,7 +35,7 @@ struct short_peer {
 struct short_sends {
     size_t limit; /* bytes of the longest one; 0: none is sent so */
     enum short_state state;
-    uint32_t passed; /* since the message began to fly */
+    uint32_t passed; /* messages that found the slot taken */
     uintptr_t request;
     struct short_peer peers[SHORT_PEERS]; /* to which the host has sent one */
     _Alignas(LINE) char copy[SHORT_MAX];
@@ -71,14 +71,19 @@ void short_forget(uintptr_t comm);
 /* Every so many messages that find the slot taken. */
 void short_look(void);
 
-/* The copy of a message that may go so, for the caller to send; then it says short_sent(). NULL:
+/* An empty one does not: there is nothing to copy. */
+HOT_INLINE bool short_fits(size_t bytes)
+{
+    return bytes - 1 < short_sends.limit;
+}
+
+/* The copy of a message that fits, for the caller to send; then it says short_sent(). NULL: it is
  * the host's. */
 HOT_INLINE char *short_claim(const void *from, size_t bytes, uintptr_t comm, int rank, int tag)
 {
     struct short_sends *s = &short_sends;
     const struct short_peer *peer = short_peer_at(comm, rank);
-    if (bytes - 1 >= s->limit || peer->comm != comm || peer->rank != rank ||
-        (unsigned)tag > SHORT_TAG_MAX)
+    if (peer->comm != comm || peer->rank != rank || (unsigned)tag > SHORT_TAG_MAX)
         return NULL;
     if (UNLIKELY(s->state != SHORT_FREE)) {
         short_look();

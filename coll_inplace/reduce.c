@@ -262,10 +262,6 @@ enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct
         return shares_reduce(t, red, from, to, SHARES_FOR_ALL);
     if (!bytes)
         return COLL_OK;
-    if (reducer_is_plain(red) && !to.map->without_holes && coll_is_few(t, bytes)) {
-        coll_allreduce_few(t, red->kernel, from.at, to.at, from.count, bytes);
-        return COLL_OK;
-    }
     if (t->size <= TREE_FLAT)
         return allreduce_some(t, red, from, to, bytes);
     return allreduce_many(t, red, from, to, bytes);

@@ -85,7 +85,7 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #endif
 
 /* Whether a long message that has been received may be in the host's buffer until its receiver
- * calls the host again: see buffer.c. */
+ * calls the host again: see longer.c. */
 #if defined(OPEN_MPI)
 #define HOST_LEARNS_LATE false
 #else
@@ -100,7 +100,7 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #endif
 
 /* Whether the host's MPI_Isend and MPI_Test take less time than its MPI_Bsend: see bsend/short.h.
- * In Open MPI they take the same. */
+ * Open MPI's MPI_Bsend takes as long as its MPI_Send. */
 #if defined(OPEN_MPI)
 #define HOST_IS_SLOW_IN_BSEND false
 #else

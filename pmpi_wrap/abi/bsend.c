@@ -129,18 +129,17 @@ void bsend_stop(void)
 /* More than there can be. */
 #define UNKNOWN_BYTES (SIZE_MAX / 2)
 
-/* Of a message. */
-HOT_INLINE size_t bytes_of(MPI_Count count, MPI_Datatype type)
+/* Of a message; if they are known, so is its type. */
+HOT_INLINE size_t bytes_of(MPI_Count count, const struct typemap *map)
 {
-    const struct typemap *map = typemap_of(type);
     return map && (uint64_t)count <= INT_MAX ? map->size * (size_t)count : UNKNOWN_BYTES;
 }
 
 /* Most messages are not: they are short. So this is asked before the host sends a message, and all
  * else, counting too, is done after it, when the receiver has it already. */
-HOT_INLINE bool is_candidate(size_t bytes, MPI_Datatype type)
+HOT_INLINE bool is_candidate(size_t bytes, const struct typemap *map)
 {
-    return UNLIKELY(bytes >= shortest) && bytes <= longest && typemap_of(type)->simple;
+    return UNLIKELY(bytes >= shortest) && bytes <= longest && map->simple;
 }
 
 /* A place that holds the candidate; NULL: the host's. */
@@ -190,11 +189,10 @@ HOT_INLINE bool is_too_long(size_t bytes, int rank, int tag, MPI_Comm comm)
 }
 
 /* A place for a copy that leaves at once; NULL: the host's. */
-HOT_INLINE char *claim_short(const void *from, size_t bytes, MPI_Datatype type, int rank, int tag,
-                             MPI_Comm comm)
+HOT_INLINE char *claim_short(const void *from, size_t bytes, const struct typemap *map, int rank,
+                             int tag, MPI_Comm comm)
 {
-    if (!HOST_IS_SLOW_IN_BSEND || bytes - 1 >= short_sends.limit || !typemap_of(type)->simple ||
-        !is_address(from))
+    if (!HOST_IS_SLOW_IN_BSEND || !short_fits(bytes) || !map->simple || !is_address(from))
         return NULL;
     return short_claim(from, bytes, BITS(comm), rank, tag);
 }
@@ -272,7 +270,7 @@ HOT_INLINE int send_by_host(enum call call, const void *from, int count, MPI_Dat
         return left_to_host(call, bytes, report_on_comm(comm, MPI_ERR_BUFFER));
     if (!outlasts_host()) {
         int result = host.Bsend(from, count, type, rank, tag, comm);
-        if (HOST_IS_SLOW_IN_BSEND && result == MPI_SUCCESS && bytes - 1 < short_sends.limit)
+        if (HOST_IS_SLOW_IN_BSEND && result == MPI_SUCCESS && short_fits(bytes))
             short_passed(BITS(comm), rank);
         return left_to_host(call, bytes, result);
     }
@@ -305,10 +303,11 @@ static NOINLINE int send_candidate(enum call call, const struct message *m, size
 
 int bsend_message(enum call call, const struct message *m)
 {
-    size_t bytes = bytes_of(m->count, m->type);
-    if (is_candidate(bytes, m->type))
+    const struct typemap *map = typemap_of(m->type);
+    size_t bytes = bytes_of(m->count, map);
+    if (is_candidate(bytes, map))
         return send_candidate(call, m, bytes);
-    char *copy = claim_short(m->from, bytes, m->type, m->rank, m->tag, m->comm);
+    char *copy = claim_short(m->from, bytes, map, m->rank, m->tag, m->comm);
     if (copy)
         return send_short(call, copy, (int)m->count, m->type, m->rank, m->tag, m->comm, bytes);
     return send_by_host(call, m->from, (int)m->count, m->type, m->rank, m->tag, m->comm, bytes);
@@ -316,11 +315,12 @@ int bsend_message(enum call call, const struct message *m)
 
 int accel_Bsend(const void *from, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm)
 {
-    size_t bytes = bytes_of(count, type);
-    if (UNLIKELY(is_candidate(bytes, type)))
+    const struct typemap *map = typemap_of(type);
+    size_t bytes = bytes_of(count, map);
+    if (UNLIKELY(is_candidate(bytes, map)))
         return send_candidate(CALL_Bsend, &(struct message){from, count, type, rank, tag, comm},
                               bytes);
-    char *copy = claim_short(from, bytes, type, rank, tag, comm);
+    char *copy = claim_short(from, bytes, map, rank, tag, comm);
     if (copy)
         return send_short(CALL_Bsend, copy, count, type, rank, tag, comm, bytes);
     return send_by_host(CALL_Bsend, from, count, type, rank, tag, comm, bytes);
@@ -353,8 +353,9 @@ static int start_by_host(enum call call, const struct message *m, size_t bytes,
 
 static int start(enum call call, const struct message *m, MPI_Request *request)
 {
-    size_t bytes = bytes_of(m->count, m->type);
-    struct kept *place = is_candidate(bytes, m->type) ? claim(m, bytes) : NULL;
+    const struct typemap *map = typemap_of(m->type);
+    size_t bytes = bytes_of(m->count, map);
+    struct kept *place = is_candidate(bytes, map) ? claim(m, bytes) : NULL;
     if (place)
         return has_left(send(call, place, m), request);
     int result = start_by_host(call, m, bytes, request);
@@ -391,7 +392,7 @@ int accel_Bsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank
 {
     if (LIKELY((uint64_t)count <= INT_MAX))
         return bsend_message(CALL_Bsend_c, &(struct message){from, count, type, rank, tag, comm});
-    size_t bytes = bytes_of(count, type);
+    size_t bytes = bytes_of(count, typemap_of(type));
     look_for_room(bytes);
     return left_to_host(CALL_Bsend_c, bytes, host.Bsend_c(from, count, type, rank, tag, comm));
 }
@@ -401,7 +402,7 @@ int accel_Ibsend_c(const void *from, MPI_Count count, MPI_Datatype type, int ran
 {
     if (request && (uint64_t)count <= INT_MAX)
         return start(CALL_Ibsend_c, &(struct message){from, count, type, rank, tag, comm}, request);
-    size_t bytes = bytes_of(count, type);
+    size_t bytes = bytes_of(count, typemap_of(type));
     look_for_room(bytes);
     return left_to_host(CALL_Ibsend_c, bytes,
                         host.Ibsend_c(from, count, type, rank, tag, comm, request));

@@ -42,7 +42,8 @@ void bsend_finish(void);
 /* A buffer of so many bytes has been attached to the host. */
 void bsend_has_room(uint64_t bytes);
 
-/* The host's buffer is longer than the program's, of so many bytes: no longer message is sent. */
+/* The program's buffer has so many bytes, though the host's is longer: what does not fit into the
+ * program's is refused. */
 void bsend_limit(uint64_t bytes);
 #define BSEND_NO_LIMIT UINT64_MAX
 
@@ -58,5 +59,21 @@ void bsend_stop(void);
 
 /* The host has refused a message on this communicator. */
 void bsend_refused(MPI_Comm comm);
+
+/* ---- between buffer.c and longer.c ---- */
+
+/* A buffer of twice the length, to attach in place of the program's; `most`: bytes that the host
+ * can be told of. NULL: the program's own has to do. */
+void *longer_take(void *buffer, MPI_Count size, MPI_Count most);
+
+/* What the host has said of it. */
+void longer_attached(void *longer, int result);
+
+/* Communicators or sessions too have buffers, or had: what is too long only the host can tell. */
+void longer_others_attached(void);
+
+/* The host has given a buffer back: if it is a longer one, the program gets its own, whose length
+ * is returned. */
+MPI_Count longer_give_back(void **buffer, MPI_Count size);
 
 #endif

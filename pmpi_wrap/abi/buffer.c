@@ -6,7 +6,6 @@
  * which those are. A nonblocking flush would have to give the program one request for its host's
  * and for ours. So after the first of either all messages are the host's.
  */
-#include "alloc/arena.h"
 #include "alloc/node.h"
 #include "bsend/kept.h"
 #include "bsend/pending.h"
@@ -15,7 +14,6 @@
 #include "pmpi_wrap/abi/bsend.h"
 
 #include <limits.h>
-#include <stdlib.h>
 
 /* Communicators that have one, and how many. */
 static struct registry owners = REGISTRY_INITIALIZER;
@@ -123,79 +121,7 @@ static int attached_to_process(enum call call, const void *buffer, MPI_Count siz
     return attached(call, buffer, size, !owner_count, result);
 }
 
-/* ---- a longer buffer than the program's ----
- *
- * MPICH learns that a long message has been received from an answer of its receiver's. Answers that
- * find no place on their way stay there until the receiver calls the host again. By a barrier of
- * the host's they would have come, by ours they need not have: then messages are in the way that
- * the program knows to be received, at most a buffer full of them. So the host gets one of twice
- * the length; a message that is longer than the program's is refused by us.
- */
-struct longer {
-    void *buffer; /* the program's */
-    MPI_Count size;
-    _Alignas(LINE) char room[];
-};
-static struct registry longer_ones = REGISTRY_INITIALIZER; /* by their rooms */
-
-/* Communicators and sessions too have buffers, or had: what is too long only the host can tell. */
-static _Atomic bool others_have;
-
-/* Like the program's: in the shared heap, if that is. */
-static struct longer *make_longer(void *buffer, MPI_Count size)
-{
-    size_t bytes = sizeof(struct longer) + 2 * (size_t)size;
-    struct longer *l = NULL;
-    if (node_shares(buffer, 1))
-        l = arena_alloc(bytes, LINE);
-    if (!l && posix_memalign((void **)&l, LINE, bytes))
-        return NULL;
-    l->buffer = buffer;
-    l->size = size;
-    return l;
-}
-
-static void discard(struct longer *l)
-{
-    if (arena_free(l) == ARENA_FOREIGN)
-        free(l);
-}
-
-/* NULL: the program's own has to do. */
-static struct longer *take_longer(void *buffer, MPI_Count size, MPI_Count most)
-{
-    if (!HOST_LEARNS_LATE || !node.header || !buffer || !is_known(buffer) || is_automatic(buffer) ||
-        size < MPI_BSEND_OVERHEAD || size > most / 2)
-        return NULL;
-    struct longer *l = make_longer(buffer, size);
-    if (l && !registry_add(&longer_ones, (uintptr_t)l->room, l, 0)) {
-        discard(l);
-        return NULL;
-    }
-    return l;
-}
-
-static void settle_longer(struct longer *l, int result)
-{
-    if (l && result == MPI_SUCCESS) {
-        bsend_limit(others_have ? BSEND_NO_LIMIT : (uint64_t)l->size);
-    } else if (l) {
-        registry_remove(&longer_ones, (uintptr_t)l->room);
-        discard(l);
-    }
-}
-
-/* The program gets its own back. */
-static MPI_Count give_back(void **buffer, MPI_Count size)
-{
-    struct longer *l = registry_remove(&longer_ones, (uintptr_t)*buffer);
-    if (!l)
-        return size;
-    *buffer = l->buffer;
-    size = l->size;
-    discard(l);
-    return size;
-}
+/* ---- detaching ---- */
 
 static int detached(enum call call, int result)
 {
@@ -218,11 +144,19 @@ static int detached_from_process(enum call call, int result)
     return detached(call, result);
 }
 
+/* ---- the process's ---- */
+
+/* One to attach in its place, of twice the length; NULL: itself. */
+static void *longer_than(void *buffer, MPI_Count size, MPI_Count most)
+{
+    return is_known(buffer) && !is_automatic(buffer) ? longer_take(buffer, size, most) : NULL;
+}
+
 int accel_Buffer_attach(void *buffer, int size)
 {
-    struct longer *l = take_longer(buffer, size, INT_MAX);
-    int result = l ? host.Buffer_attach(l->room, 2 * size) : host.Buffer_attach(buffer, size);
-    settle_longer(l, result);
+    void *longer = longer_than(buffer, size, INT_MAX);
+    int result = longer ? host.Buffer_attach(longer, 2 * size) : host.Buffer_attach(buffer, size);
+    longer_attached(longer, result);
     return attached_to_process(CALL_Buffer_attach, buffer, size, result);
 }
 
@@ -231,16 +165,17 @@ int accel_Buffer_detach(void *buffer, int *size)
     settle_process();
     int result = host.Buffer_detach(buffer, size);
     if (result == MPI_SUCCESS)
-        *size = (int)give_back(buffer, *size);
+        *size = (int)longer_give_back(buffer, *size);
     return detached_from_process(CALL_Buffer_detach, result);
 }
 
 #if MPI_VERSION >= 4
 int accel_Buffer_attach_c(void *buffer, MPI_Count size)
 {
-    struct longer *l = take_longer(buffer, size, PTRDIFF_MAX);
-    int result = l ? host.Buffer_attach_c(l->room, 2 * size) : host.Buffer_attach_c(buffer, size);
-    settle_longer(l, result);
+    void *longer = longer_than(buffer, size, PTRDIFF_MAX);
+    int result =
+        longer ? host.Buffer_attach_c(longer, 2 * size) : host.Buffer_attach_c(buffer, size);
+    longer_attached(longer, result);
     return attached_to_process(CALL_Buffer_attach_c, buffer, size, result);
 }
 
@@ -249,7 +184,7 @@ int accel_Buffer_detach_c(void *buffer, MPI_Count *size)
     settle_process();
     int result = host.Buffer_detach_c(buffer, size);
     if (result == MPI_SUCCESS)
-        *size = give_back(buffer, *size);
+        *size = longer_give_back(buffer, *size);
     return detached_from_process(CALL_Buffer_detach_c, result);
 }
 #endif
@@ -290,18 +225,12 @@ void bsend_finish(void)
 /* ---- MPI-4.1 ---- */
 
 #if KNOWS_BUFFERS
-static void note_others(void)
-{
-    others_have = true;
-    bsend_limit(BSEND_NO_LIMIT);
-}
-
 static int attached_to_comm(enum call call, MPI_Comm comm, const void *buffer, MPI_Count size,
                             int result)
 {
     if (result == MPI_SUCCESS) {
         kept_forget(is_comm, BITS(comm));
-        note_others();
+        longer_others_attached();
         if (registry_add(&owners, BITS(comm), &owners, 0))
             owner_count++;
         else
@@ -376,7 +305,7 @@ int accel_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)
 int accel_Session_attach_buffer(MPI_Session session, void *buffer, int size)
 {
     bsend_stop();
-    note_others();
+    longer_others_attached();
     deferred(CALL_Session_attach_buffer, REASON_HOST_BUFFERS);
     return host.Session_attach_buffer(session, buffer, size);
 }
@@ -384,7 +313,7 @@ int accel_Session_attach_buffer(MPI_Session session, void *buffer, int size)
 int accel_Session_attach_buffer_c(MPI_Session session, void *buffer, MPI_Count size)
 {
     bsend_stop();
-    note_others();
+    longer_others_attached();
     deferred(CALL_Session_attach_buffer_c, REASON_HOST_BUFFERS);
     return host.Session_attach_buffer_c(session, buffer, size);
 }

@@ -147,10 +147,12 @@ int do_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm
 /* Returns how many bytes were reduced; 0: none, it is not a case for coll_allreduce_few(). */
 HOT_INLINE size_t allreduce_few(const struct reduction *r, struct team *t)
 {
+    if ((uint64_t)r->count > COLL_FEW)
+        return 0;
     const struct typemap *map = map_of(r->type);
     enum op op = op_of(r->op);
     if (UNLIKELY(!map || !reduction_kernels || op == OP_COUNT || map->without_holes) ||
-        r->from == r->to || (uint64_t)r->count > COLL_FEW)
+        r->from == r->to)
         return 0;
     size_t bytes = (size_t)r->count * map->element;
     combine_fn *kernel = kernel_for(op, r->type, map);

@@ -118,6 +118,18 @@ static void play_alltoall(struct play *p)
 
 enum kind { REDUCE, ALLREDUCE, SCAN, EXSCAN };
 
+/* Some ranks take the short way where there is one, others the general one. */
+static enum coll_error any_allreduce(struct play *p, const struct flavour *f, struct buffer in,
+                                     struct buffer out)
+{
+    size_t bytes = in.count * in.map->size;
+    bool plain = reducer_is_plain(&f->red) && !out.map->without_holes;
+    if (!plain || !coll_is_few(p->t, bytes) || below(&p->own, 2))
+        return coll_allreduce(p->t, &f->red, in, out);
+    coll_allreduce_few(p->t, f->red.kernel, in.at, out.at, in.count, bytes);
+    return COLL_OK;
+}
+
 static void play_reduction(struct play *p, enum kind kind)
 {
     static const char *const names[] = {"reduce", "allreduce", "scan", "exscan"};
@@ -133,7 +145,7 @@ static void play_reduction(struct play *p, enum kind kind)
         expect(to, 0, combined(p, &f, 0, count, elements, 0, elements));
     struct buffer in = whole(in_place ? to : from), out = whole(to);
     enum coll_error error = kind == REDUCE      ? coll_reduce(p->t, &f.red, in, out, root)
-                            : kind == ALLREDUCE ? coll_allreduce(p->t, &f.red, in, out)
+                            : kind == ALLREDUCE ? any_allreduce(p, &f, in, out)
                                                 : coll_scan(p->t, &f.red, in, out, kind == EXSCAN);
     EXPECT(error == COLL_OK, "%s of %zu bytes among %u: error %u", names[kind],
            elements * f.red.element, p->n, error);

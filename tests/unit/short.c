@@ -13,9 +13,14 @@ static _Atomic bool arrived;
 static bool calls_back;
 static int asked, depth;
 
+static char *claim_for(size_t bytes, uintptr_t comm, int rank, int tag)
+{
+    return short_fits(bytes) ? short_claim(message, bytes, comm, rank, tag) : NULL;
+}
+
 static char *claim(void)
 {
-    return short_claim(message, BYTES, COMM, RANK, 0);
+    return claim_for(BYTES, COMM, RANK, 0);
 }
 
 static bool sent(uintptr_t *request)
@@ -55,19 +60,19 @@ START_TEST(what_the_host_has_not_judged_is_the_hosts)
     begin(1000);
     for (int i = 0; i < 100; i++)
         ck_assert(goes(true));
-    ck_assert(!short_claim(message, BYTES, COMM, RANK + 1, 0));
-    ck_assert(!short_claim(message, BYTES, COMM, RANK + SHORT_PEERS, 0));
-    ck_assert(!short_claim(message, BYTES, COMM, -1, 0));
-    ck_assert(!short_claim(message, BYTES, OTHER, RANK, 0));
-    ck_assert(!short_claim(message, BYTES, COMM, RANK, -1));
-    ck_assert(!short_claim(message, BYTES, COMM, RANK, 32768));
-    ck_assert(!short_claim(message, 0, COMM, RANK, 0));
-    ck_assert(!short_claim(message, too_long - SHORT_MAX + 1000, COMM, RANK, 0));
-    ck_assert(short_claim(message, 1000, COMM, RANK, 32767) != NULL);
+    ck_assert(!claim_for(BYTES, COMM, RANK + 1, 0));
+    ck_assert(!claim_for(BYTES, COMM, RANK + SHORT_PEERS, 0));
+    ck_assert(!claim_for(BYTES, COMM, -1, 0));
+    ck_assert(!claim_for(BYTES, OTHER, RANK, 0));
+    ck_assert(!claim_for(BYTES, COMM, RANK, -1));
+    ck_assert(!claim_for(BYTES, COMM, RANK, 32768));
+    ck_assert(!claim_for(0, COMM, RANK, 0));
+    ck_assert(!claim_for(too_long - SHORT_MAX + 1000, COMM, RANK, 0));
+    ck_assert(claim_for(1000, COMM, RANK, 32767) != NULL);
     short_sent(5, true);
     begin(too_long);
-    ck_assert(!short_claim(message, too_long, COMM, RANK, 0));
-    ck_assert(short_claim(message, SHORT_MAX, COMM, RANK, 0) != NULL);
+    ck_assert(!claim_for(too_long, COMM, RANK, 0));
+    ck_assert(claim_for(SHORT_MAX, COMM, RANK, 0) != NULL);
     short_sent(5, true);
 }
 END_TEST
@@ -78,7 +83,7 @@ START_TEST(a_communicator_is_forgotten_and_so_is_all_with_the_buffer)
     short_passed(OTHER, RANK + 1);
     short_forget(COMM);
     ck_assert(!goes(true));
-    ck_assert(short_claim(message, BYTES, OTHER, RANK + 1, 0) != NULL);
+    ck_assert(claim_for(BYTES, OTHER, RANK + 1, 0) != NULL);
     short_sent(5, true);
     short_passed(COMM, RANK);
     ck_assert(goes(true));

@@ -1,0 +1,84 @@
+/* A longer buffer than the program's, for a host that learns late what has been received.
+ *
+ * MPICH learns that a long message has been received from an answer of its receiver's. Answers that
+ * find no place on their way stay there until the receiver calls the host again. By a barrier of
+ * the host's they would have come, by ours they need not have: then messages are in the way that
+ * the program knows to be received, at most a buffer full of them. So the host gets one of twice
+ * the length; a message that is longer than the program's is refused by us.
+ */
+#include "alloc/arena.h"
+#include "alloc/node.h"
+#include "pmpi_wrap/abi/bsend.h"
+
+#include <stdlib.h>
+
+struct longer {
+    void *buffer; /* the program's */
+    MPI_Count size;
+    _Alignas(LINE) char room[];
+};
+static struct registry all = REGISTRY_INITIALIZER; /* by their rooms */
+
+static _Atomic bool others_have;
+
+/* Like the program's: in the shared heap, if that is. */
+static struct longer *make(void *buffer, MPI_Count size)
+{
+    size_t bytes = sizeof(struct longer) + 2 * (size_t)size;
+    struct longer *l = NULL;
+    if (node_shares(buffer, 1))
+        l = arena_alloc(bytes, LINE);
+    if (!l && posix_memalign((void **)&l, LINE, bytes))
+        return NULL;
+    l->buffer = buffer;
+    l->size = size;
+    return l;
+}
+
+static void discard(struct longer *l)
+{
+    if (arena_free(l) == ARENA_FOREIGN)
+        free(l);
+}
+
+void *longer_take(void *buffer, MPI_Count size, MPI_Count most)
+{
+    if (!HOST_LEARNS_LATE || !node.header || !buffer || size < MPI_BSEND_OVERHEAD ||
+        size > most / 2)
+        return NULL;
+    struct longer *l = make(buffer, size);
+    if (l && !registry_add(&all, (uintptr_t)l->room, l, 0)) {
+        discard(l);
+        return NULL;
+    }
+    return l ? l->room : NULL;
+}
+
+void longer_attached(void *room, int result)
+{
+    if (!room)
+        return;
+    if (result == MPI_SUCCESS) {
+        const struct longer *l = registry_find(&all, (uintptr_t)room)->object;
+        bsend_limit(others_have ? BSEND_NO_LIMIT : (uint64_t)l->size);
+    } else {
+        discard(registry_remove(&all, (uintptr_t)room));
+    }
+}
+
+void longer_others_attached(void)
+{
+    others_have = true;
+    bsend_limit(BSEND_NO_LIMIT);
+}
+
+MPI_Count longer_give_back(void **buffer, MPI_Count size)
+{
+    struct longer *l = registry_remove(&all, (uintptr_t)*buffer);
+    if (!l)
+        return size;
+    *buffer = l->buffer;
+    size = l->size;
+    discard(l);
+    return size;
+}
