@@ -1,7 +1,6 @@
 #include "bsend/kept.h"
 
 #include "alloc/arena.h"
-#include "core/copy.h"
 #include "core/sync.h"
 #include "core/thread.h"
 
@@ -80,7 +79,7 @@ static bool has_landed(struct kept *p)
 static void take_over(struct kept *p, struct kept_key key)
 {
     release_copy(p);
-    *p = (struct kept){.key = key};
+    *p = (struct kept){.key = key, .fill = fill_begin()};
 }
 
 static void pass_by(struct kept *p)
@@ -132,7 +131,7 @@ struct kept *kept_claim(struct kept_key key, bool renew)
             return NULL;
         }
     }
-    copy_to_peers(p->copy, key.from, key.bytes);
+    fill_bytes(&p->fill, p->copy, key.from, key.bytes);
     p->holds = true;
     return p;
 }

@@ -34,7 +34,7 @@
 #ifndef MPIACCEL_KEPT_H
 #define MPIACCEL_KEPT_H
 
-#include "core/base.h"
+#include "core/fill.h"
 
 /* What tells messages apart. Numbers mean to us nothing more than that. */
 struct kept_key {
@@ -56,6 +56,7 @@ struct kept {
     uint32_t misses;  /* in a row */
     uint32_t passing; /* so many more are taken for different */
     uintptr_t request;
+    struct fill fill;
 };
 
 /* Has the host sent it? Must not wait, and may change the request. */

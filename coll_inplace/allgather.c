@@ -24,7 +24,7 @@ static enum coll_error run_rounds(struct team *t, struct buffer mine, const stru
             if (parts[i].rank == t->rank && at < parts[i].bytes) {
                 team_await_room(t, POST_CELL);
                 size_t piece = min_size(PIECE, parts[i].bytes - at);
-                team_fill(t, piece_of(t->mine, op), mine, at, piece);
+                team_fill_piece(t, piece_of(t->mine, op), mine, at, piece);
                 team_post(t, op, POST_CELL, piece);
             }
         for (uint32_t i = 0; i < count; i++) {

@@ -88,7 +88,7 @@ static void send_pieces(struct team *t, struct buffer data, size_t bytes)
         uint32_t op = team_begin_piece(t);
         size_t piece = min_size(PIECE, bytes - at);
         team_await_room(t, POST_CELL);
-        team_fill(t, piece_of(t->mine, op), data, at, piece);
+        team_fill_piece(t, piece_of(t->mine, op), data, at, piece);
         team_post(t, op, POST_CELL, piece);
         team_end(t);
     }

@@ -244,7 +244,7 @@ static enum post_kind post_parcels(struct team *t, uint32_t op, const struct blo
             stream += stream_pieces(parcel.bytes);
         } else {
             parcel.where = held ? (place_t)(held + at - node.base) << 1 : at;
-            buffer_read(to + at, block, 0, parcel.bytes);
+            team_fill(t, to + at, block, 0, parcel.bytes);
             at += parcel.bytes;
         }
         memcpy(table + r * sizeof parcel, &parcel, sizeof parcel);

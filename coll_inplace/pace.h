@@ -61,10 +61,16 @@ static inline bool pace_fetches(struct pace *pace, uint32_t op)
     return pace->fetches;
 }
 
+/* Whether it may ever change. */
+static inline bool pace_measures(const struct pace *pace)
+{
+    return pace->turn;
+}
+
 /* A cell was filled with `bytes` bytes. */
 static inline void pace_filled(struct pace *pace, uint64_t ticks, size_t bytes)
 {
-    if (pace->fetches || !pace->turn || bytes < PACE_LEAST)
+    if (pace->fetches || !pace_measures(pace) || bytes < PACE_LEAST)
         return;
     uint64_t sample = ticks * PACE_SAMPLE / bytes;
     pace->best = sample < pace->best ? sample : pace->best;

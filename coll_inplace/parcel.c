@@ -116,7 +116,7 @@ static enum post_kind post_table(struct team *t, uint32_t op, const struct block
             stream += stream_pieces(parcel.bytes);
         } else if (parcel.bytes) {
             parcel.where = at;
-            buffer_read(behind + at, block_of(all, r), 0, parcel.bytes);
+            team_fill(t, behind + at, block_of(all, r), 0, parcel.bytes);
             at += parcel.bytes;
         }
         memcpy(table + r * sizeof parcel, &parcel, sizeof parcel);
@@ -140,7 +140,7 @@ static bool post_held(struct team *t, uint32_t op, const struct blocks *all, str
     place_t place = (place_t)(block - node.base) << 1;
     for (uint32_t r = 0; r < t->size; r++) {
         struct parcel parcel = {bytes_of(block_of(all, r)), place + 2 * at};
-        buffer_read(block + at, block_of(all, r), 0, parcel.bytes);
+        team_fill(t, block + at, block_of(all, r), 0, parcel.bytes);
         at += parcel.bytes;
         if (!blocks_are_equal(all))
             memcpy(table + r * sizeof parcel, &parcel, sizeof parcel);
@@ -162,8 +162,8 @@ static enum post_kind post_equal(struct team *t, uint32_t op, const struct block
     team_await_room(t, kind);
     size_t before = t->rank * sizes.largest;
     char *to = kind == POST_HERE ? post_of(t->mine, op)->data : cell_for(t->mine, op, sizes.bytes);
-    buffer_read(to, whole, 0, before);
-    buffer_read(to + before, whole, before + sizes.largest, sizes.bytes - before);
+    team_fill(t, to, whole, 0, before);
+    team_fill(t, to + before, whole, before + sizes.largest, sizes.bytes - before);
     team_post(t, op, kind, sizes.bytes);
     return kind;
 }

@@ -180,7 +180,7 @@ static enum coll_error allreduce_some(struct team *t, const struct reducer *red,
         .op = team_begin(t), .count = t->size, .bytes = bytes, .own = own_operand(red, from)};
     enum post_kind mine =
         post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY : STAY_NEVER);
-    o.next = mine == POST_CELL ? cell_for(t->mine, o.op + 1, bytes) : NULL;
+    o.next = mine == POST_CELL && !t->fill.around ? cell_for(t->mine, o.op + 1, bytes) : NULL;
     combine_posts(t, red, &o, to);
     team_all_did(t, o.op - 1);
     leave(t, &o, mine);

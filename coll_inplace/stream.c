@@ -38,12 +38,17 @@ static size_t piece_bytes(const struct stream *s)
     return min_size(STREAM_CELL, s->bytes - piece_first(s));
 }
 
-static bool give(struct stream *s, uint32_t consumed)
+/* What is overwritten in place the kernel cannot copy. */
+static bool give(struct stream *s, uint32_t consumed, bool in_place)
 {
     if (s->next == s->pieces ||
         !sync_reached(consumed, s->start + s->next + 1 - s->row->stream_cells))
         return false;
-    team_fill(s->team, stream_cell(s->row, s->next), s->data, piece_first(s), piece_bytes(s));
+    char *cell = stream_cell(s->row, s->next);
+    if (in_place)
+        team_fill(s->team, cell, s->data, piece_first(s), piece_bytes(s));
+    else
+        team_fill_piece(s->team, cell, s->data, piece_first(s), piece_bytes(s));
     s->next++;
     sync_publish(&s->row->produced, s->start + s->next);
     return true;
@@ -68,7 +73,7 @@ enum coll_error stream_run(struct stream *out, struct stream *in, bool in_place)
     while (out->next < out->pieces || in->next < in->pieces) {
         uint32_t consumed = sync_load(&out->row->consumed);
         uint32_t produced = sync_load(&in->row->produced);
-        bool moved = give(out, consumed);
+        bool moved = give(out, consumed, in_place);
         bool all_out = !in_place || out->next == out->pieces;
         uint32_t limit = all_out || in->pieces < out->next ? in->pieces : out->next;
         moved |= take(in, limit, produced, &error);

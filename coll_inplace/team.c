@@ -158,6 +158,7 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
         team->row[r] = at_position(offers[r].row);
     }
     team->common = team->group ? NULL : at_position(offers[0].common);
+    team->fill = fill_begin();
     team->pace = pace_begin(team->reaches, team->common ? &team->common->turn : NULL);
     if (team->group)
         return REASON_COUNT;
@@ -374,8 +375,10 @@ enum post_kind team_post_data(struct team *t, uint32_t op, struct buffer from, e
         memcpy(post->data, &place, sizeof place);
     } else if (kind == POST_PIECES) {
         memcpy(post->data, &start, sizeof start);
+    } else if (kind == POST_HERE) {
+        buffer_read(post->data, from, 0, bytes);
     } else {
-        buffer_read(kind == POST_HERE ? post->data : cell_for(t->mine, op, bytes), from, 0, bytes);
+        team_fill(t, cell_for(t->mine, op, bytes), from, 0, bytes);
     }
     team_post(t, op, kind, bytes);
     return kind;

@@ -39,6 +39,7 @@
 #include "coll_inplace/pace.h"
 #include "coll_inplace/tree.h"
 #include "core/barrier.h"
+#include "core/fill.h"
 #include "core/stats.h"
 #include "core/typemap.h"
 
@@ -122,6 +123,7 @@ struct team {
     struct team *next;   /* among those that were left */
     struct order *order; /* of more than TREE_FLAT ranks */
     struct pace pace;    /* of our long private data */
+    struct fill fill;    /* of our cells */
     struct row *row[];   /* by rank */
 };
 
@@ -228,10 +230,27 @@ static inline char *stream_cell(struct row *row, uint32_t piece)
 /* More of them. Nobody may be reading our stream. */
 void team_widen_stream(struct team *team);
 
-/* Into a cell, and timed. */
+/* Fill a cell, or a part of one, with bytes [first, first + bytes) of a buffer's data. We do not
+ * read it ourselves: it may be in no cache. */
 static inline void team_fill(struct team *t, char *cell, struct buffer from, size_t first,
                              size_t bytes)
 {
+    const struct typemap *map = typemap_to_move(from.map);
+    if (bytes >= FILL_LEAST && map->contiguous)
+        fill_bytes(&t->fill, cell, from.at + map->low + first, bytes);
+    else
+        buffer_read(cell, from, first, bytes);
+}
+
+/* The same of a piece that the kernel might have copied: where filling it through the caches is
+ * slow, that is its turn. */
+static inline void team_fill_piece(struct team *t, char *cell, struct buffer from, size_t first,
+                                   size_t bytes)
+{
+    if (!pace_measures(&t->pace)) {
+        team_fill(t, cell, from, first, bytes);
+        return;
+    }
     uint64_t start = sync_ticks();
     buffer_read(cell, from, first, bytes);
     if (from.map->contiguous)
@@ -245,7 +264,7 @@ static inline void team_post(struct team *t, uint32_t op, enum post_kind kind, s
     post->what = (uint64_t)bytes << 2 | kind;
     sync_publish(&post->op, op);
     prefetch_to_write(post_of(t->mine, op + POSTS_AHEAD));
-    if (kind == POST_CELL && bytes <= TEAM_CELL)
+    if (kind == POST_CELL && bytes <= TEAM_CELL && !t->fill.around)
         prefetch_block_to_write(cell_for(t->mine, op + 1, bytes), bytes);
 }
 

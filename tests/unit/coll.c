@@ -218,6 +218,7 @@ static void play_rounds(unsigned me)
         unsigned which = below(&p.all, EVERY);
         dawdle(&own);
         team_of[me]->pace.fetches = below(&own, 2); /* each as it likes, now so, now so */
+        team_of[me]->fill.around = below(&own, 2);
         (played ? played : every[which])(&p);
     }
 }

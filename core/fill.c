@@ -1,0 +1,67 @@
+#include "core/fill.h"
+
+#include "core/config.h"
+#include "core/copy.h"
+#include "core/sync.h"
+
+enum { NEVER, ALWAYS, AS_MEASURED }; /* MPIACCEL_STREAMING_STORES */
+
+static void begin_window(struct fill *f, uint64_t now)
+{
+    f->timed = 0;
+    f->least = UINT64_MAX;
+    f->since = now;
+}
+
+struct fill fill_begin(void)
+{
+    struct fill f = {.around = config.streaming_stores == ALWAYS,
+                     .measures = config.streaming_stores >= AS_MEASURED,
+                     .patience = FILL_HURRY};
+    begin_window(&f, sync_ticks());
+    return f;
+}
+
+static void judge(struct fill *f, uint64_t now)
+{
+    f->best[f->around] = f->least;
+    bool worth = f->best[false] > FILL_TIMES * f->best[true];
+    if (!f->around && worth) {
+        f->around = true;
+        f->until = now + f->patience * (now - f->since);
+        f->patience = f->patience < FILL_PATIENCE ? 2 * f->patience : FILL_PATIENCE;
+    } else if (!f->around) {
+        f->patience = FILL_HURRY;
+    } else if (!worth || now > f->until) {
+        f->around = false;
+    }
+    begin_window(f, now);
+}
+
+void fill_took(struct fill *f, uint64_t ticks, size_t bytes, uint64_t now)
+{
+    uint64_t sample = ticks * FILL_TIMED / bytes;
+    if (f->timed >= FILL_WINDOW / 2 && sample < f->least)
+        f->least = sample;
+    if (++f->timed == FILL_WINDOW)
+        judge(f, now);
+}
+
+static bool is_timed(struct fill *f, size_t bytes)
+{
+    return f->measures && bytes >= FILL_TIMED && (bytes > FILL_SELDOM || f->fills++ % 4 == 0);
+}
+
+void fill_bytes(struct fill *f, char *to, const char *from, size_t bytes)
+{
+    bool timed = is_timed(f, bytes);
+    uint64_t start = timed ? sync_ticks() : 0;
+    if (f->around)
+        copy_stream(to, from, bytes);
+    else
+        copy_blocks_to_peers(to, from, bytes);
+    if (timed) {
+        uint64_t now = sync_ticks();
+        fill_took(f, now - start, bytes, now);
+    }
+}

@@ -1,0 +1,53 @@
+/* Filling shared memory that peers have read and will read: through our caches, or around them.
+ *
+ * A line that is written again lies in the cache of who read it last. Between cores that share a
+ * cache it comes back in some nanoseconds. Between others it may take 40, and few come at once:
+ * then streaming stores are better for both sides, as they leave the line in memory, where its
+ * reader finds it. (Two processors of an EPYC 9004 hand over 8 KiB through 32 cells, ns a cell: if
+ * they share no cache, 4800 through the caches and 580 around, and 4900 and 1800 where each waits
+ * for the other every time; if they share one, 970 and 540, and 1400 and 1590.)
+ *
+ * What it costs its reader the writer cannot see. So it goes around only where that saves nearly
+ * all of its own time, as both ways' fastest fills say: there they differ 16 to 22 times, and
+ * between cores that share a cache 4 to 6 times, though 16 KiB then take the reader longer than
+ * that gains. From time to time the way through the caches is tried again, as ranks may have moved,
+ * or the pages been new: soon, and ever later if that fails.
+ *
+ * Local to each writer: nothing depends on which way the others go.
+ */
+#ifndef MPIACCEL_FILL_H
+#define MPIACCEL_FILL_H
+
+#include "core/base.h"
+
+enum {
+    FILL_LEAST = 1024,  /* what may go around */
+    FILL_TIMED = 4096,  /* what is worth being timed, */
+    FILL_SELDOM = 8192, /* and up to this only one in four */
+    FILL_WINDOW = 16,   /* timed fills by which a way is judged: by the second half, as the first
+                           fetches what the other way has left elsewhere */
+    FILL_TIMES = 10,    /* so many times as long it takes through the caches, for going around */
+    FILL_HURRY = 8,     /* a trial is repeated after so many times the time that it took, */
+    FILL_PATIENCE = 64, /* and at last after so many, if it fails each time */
+};
+
+struct fill {
+    bool around, measures;
+    uint32_t fills;    /* that may be timed */
+    uint32_t timed;    /* in this window */
+    uint64_t least;    /* of its second half: ticks for FILL_TIMED bytes */
+    uint64_t best[2];  /* the same of the last window through the caches, and around; 0: none */
+    uint64_t since;    /* when this window began; sync_ticks() */
+    uint64_t until;    /* when the way through the caches is tried again, */
+    uint32_t patience; /* in times that the last trial took */
+};
+
+struct fill fill_begin(void);
+
+/* `bytes` bytes, FILL_LEAST at least. */
+void fill_bytes(struct fill *fill, char *to, const char *from, size_t bytes);
+
+/* It took so many ticks, and is over `now`. */
+void fill_took(struct fill *fill, uint64_t ticks, size_t bytes, uint64_t now);
+
+#endif
