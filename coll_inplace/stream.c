@@ -39,16 +39,21 @@ static size_t piece_bytes(const struct stream *s)
 }
 
 /* What is overwritten in place the kernel cannot copy. */
+static void fill_cell(struct stream *s, char *cell, bool in_place)
+{
+    const struct typemap *map = typemap_to_move(s->data.map);
+    if (in_place && map->contiguous)
+        fill_only(&s->team->exchange, cell, s->data.at + map->low + piece_first(s), piece_bytes(s));
+    else
+        team_fill_piece(s->team, cell, s->data, piece_first(s), piece_bytes(s));
+}
+
 static bool give(struct stream *s, uint32_t consumed, bool in_place)
 {
     if (s->next == s->pieces ||
         !sync_reached(consumed, s->start + s->next + 1 - s->row->stream_cells))
         return false;
-    char *cell = stream_cell(s->row, s->next);
-    if (in_place)
-        team_fill(s->team, cell, s->data, piece_first(s), piece_bytes(s));
-    else
-        team_fill_piece(s->team, cell, s->data, piece_first(s), piece_bytes(s));
+    fill_cell(s, stream_cell(s->row, s->next), in_place);
     s->next++;
     sync_publish(&s->row->produced, s->start + s->next);
     return true;
@@ -64,6 +69,14 @@ static bool take(struct stream *s, uint32_t limit, uint32_t produced, enum coll_
     return true;
 }
 
+/* A piece of so many bytes has gone, and another come. */
+static void time_exchange(struct team *t, uint64_t start, size_t bytes)
+{
+    uint64_t now = sync_ticks();
+    if (bytes >= FILL_TIMED)
+        fill_took(&t->exchange, now - start, bytes, now);
+}
+
 /* Where nothing moves we sleep on what the next move needs, with the count that we saw: while
  * somebody else's stream goes through the row it is not where ours starts. */
 enum coll_error stream_run(struct stream *out, struct stream *in, bool in_place)
@@ -73,11 +86,15 @@ enum coll_error stream_run(struct stream *out, struct stream *in, bool in_place)
     while (out->next < out->pieces || in->next < in->pieces) {
         uint32_t consumed = sync_load(&out->row->consumed);
         uint32_t produced = sync_load(&in->row->produced);
-        bool moved = give(out, consumed, in_place);
+        uint64_t start = in_place ? sync_ticks() : 0;
+        size_t bytes = out->next < out->pieces ? piece_bytes(out) : 0;
+        bool gave = give(out, consumed, in_place);
         bool all_out = !in_place || out->next == out->pieces;
         uint32_t limit = all_out || in->pieces < out->next ? in->pieces : out->next;
-        moved |= take(in, limit, produced, &error);
-        if (moved)
+        bool took = take(in, limit, produced, &error);
+        if (in_place && gave && took)
+            time_exchange(out->team, start, bytes);
+        if (gave || took)
             wait = SYNC_WAIT;
         else if (in->next < limit)
             sync_wait(&wait, &in->row->produced, produced);

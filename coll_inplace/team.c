@@ -159,6 +159,7 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
     }
     team->common = team->group ? NULL : at_position(offers[0].common);
     team->fill = fill_begin();
+    team->exchange = fill_begin();
     team->pace = pace_begin(team->reaches, team->common ? &team->common->turn : NULL);
     if (team->group)
         return REASON_COUNT;

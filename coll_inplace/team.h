@@ -119,12 +119,13 @@ struct team {
     struct barrier barrier;
     struct team_common *common;
     struct row *mine;
-    struct held *held;   /* see team_hold() */
-    struct team *next;   /* among those that were left */
-    struct order *order; /* of more than TREE_FLAT ranks */
-    struct pace pace;    /* of our long private data */
-    struct fill fill;    /* of our cells */
-    struct row *row[];   /* by rank */
+    struct held *held;    /* see team_hold() */
+    struct team *next;    /* among those that were left */
+    struct order *order;  /* of more than TREE_FLAT ranks */
+    struct pace pace;     /* of our long private data */
+    struct fill fill;     /* of our cells, */
+    struct fill exchange; /* and of our stream's, where another comes in for it */
+    struct row *row[];    /* by rank */
 };
 
 /* ---- making and leaving ---- */

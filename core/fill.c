@@ -25,7 +25,7 @@ struct fill fill_begin(void)
 static void judge(struct fill *f, uint64_t now)
 {
     f->best[f->around] = f->least;
-    bool worth = f->best[false] > FILL_TIMES * f->best[true];
+    bool worth = f->best[false] > f->best[true] + FILL_GAIN;
     if (!f->around && worth) {
         f->around = true;
         f->until = now + f->patience * (now - f->since);
@@ -40,11 +40,21 @@ static void judge(struct fill *f, uint64_t now)
 
 void fill_took(struct fill *f, uint64_t ticks, size_t bytes, uint64_t now)
 {
+    if (!f->measures)
+        return;
     uint64_t sample = ticks * FILL_TIMED / bytes;
     if (f->timed >= FILL_WINDOW / 2 && sample < f->least)
         f->least = sample;
     if (++f->timed == FILL_WINDOW)
         judge(f, now);
+}
+
+void fill_only(const struct fill *f, char *to, const char *from, size_t bytes)
+{
+    if (f->around)
+        copy_stream(to, from, bytes);
+    else
+        copy_to_peers(to, from, bytes);
 }
 
 static bool is_timed(struct fill *f, size_t bytes)
@@ -56,10 +66,7 @@ void fill_bytes(struct fill *f, char *to, const char *from, size_t bytes)
 {
     bool timed = is_timed(f, bytes);
     uint64_t start = timed ? sync_ticks() : 0;
-    if (f->around)
-        copy_stream(to, from, bytes);
-    else
-        copy_blocks_to_peers(to, from, bytes);
+    fill_only(f, to, from, bytes);
     if (timed) {
         uint64_t now = sync_ticks();
         fill_took(f, now - start, bytes, now);

@@ -7,11 +7,11 @@
  * they share no cache, 4800 through the caches and 580 around, and 4900 and 1800 where each waits
  * for the other every time; if they share one, 970 and 540, and 1400 and 1590.)
  *
- * What it costs its reader the writer cannot see. So it goes around only where that saves nearly
- * all of its own time, as both ways' fastest fills say: there they differ 16 to 22 times, and
- * between cores that share a cache 4 to 6 times, though 16 KiB then take the reader longer than
- * that gains. From time to time the way through the caches is tried again, as ranks may have moved,
- * or the pages been new: soon, and ever later if that fails.
+ * What it costs its reader the writer cannot see: some 10 ns a line, where it would have been found
+ * in a cache. So it goes around where that saves more of its own time, as both ways' fastest fills
+ * say: 2 to 8 ns a line if a cache is shared, 13 and more if not. From time to time the way through
+ * the caches is tried again, as ranks may have moved, or the pages been new: soon, and ever later
+ * if that fails.
  *
  * Local to each writer: nothing depends on which way the others go.
  */
@@ -26,7 +26,7 @@ enum {
     FILL_SELDOM = 8192, /* and up to this only one in four */
     FILL_WINDOW = 16,   /* timed fills by which a way is judged: by the second half, as the first
                            fetches what the other way has left elsewhere */
-    FILL_TIMES = 10,    /* so many times as long it takes through the caches, for going around */
+    FILL_GAIN = 1750,   /* ticks for FILL_TIMED bytes that it must save: 10 ns a line */
     FILL_HURRY = 8,     /* a trial is repeated after so many times the time that it took, */
     FILL_PATIENCE = 64, /* and at last after so many, if it fails each time */
 };
@@ -35,7 +35,7 @@ struct fill {
     bool around, measures;
     uint32_t fills;    /* that may be timed */
     uint32_t timed;    /* in this window */
-    uint64_t least;    /* of its second half: ticks for FILL_TIMED bytes */
+    uint64_t least;    /* of the window's second half: ticks for FILL_TIMED bytes */
     uint64_t best[2];  /* the same of the last window through the caches, and around; 0: none */
     uint64_t since;    /* when this window began; sync_ticks() */
     uint64_t until;    /* when the way through the caches is tried again, */
@@ -44,8 +44,11 @@ struct fill {
 
 struct fill fill_begin(void);
 
-/* `bytes` bytes, FILL_LEAST at least. */
+/* `bytes` bytes, FILL_LEAST at least, timed. */
 void fill_bytes(struct fill *fill, char *to, const char *from, size_t bytes);
+
+/* Not timed. */
+void fill_only(const struct fill *fill, char *to, const char *from, size_t bytes);
 
 /* It took so many ticks, and is over `now`. */
 void fill_took(struct fill *fill, uint64_t ticks, size_t bytes, uint64_t now);

@@ -219,6 +219,7 @@ static void play_rounds(unsigned me)
         dawdle(&own);
         team_of[me]->pace.fetches = below(&own, 2); /* each as it likes, now so, now so */
         team_of[me]->fill.around = below(&own, 2);
+        team_of[me]->exchange.around = below(&own, 2);
         (played ? played : every[which])(&p);
     }
 }

@@ -61,7 +61,7 @@ END_TEST
 START_TEST(a_small_gain_is_none)
 {
     struct fill f = measured();
-    unsigned trial = go_around(&f, 100000, 8000, 1000);
+    unsigned trial = go_around(&f, 100000, 2500, 1000);
     ck_assert_uint_eq(trial, FILL_WINDOW);
 }
 END_TEST
@@ -72,8 +72,8 @@ START_TEST(ranks_may_move)
     for (unsigned times = 0; times < 5; times++) {
         go_around(&f, 20000, 15000, 1000);
         ck_assert_uint_gt(go_around(&f, 10000, 15000, 1000), 9600);
-        go_around(&f, 20000, 5000, 1000);
-        ck_assert_uint_eq(go_around(&f, 10000, 5000, 1000), 0);
+        go_around(&f, 20000, 2500, 1000);
+        ck_assert_uint_eq(go_around(&f, 10000, 2500, 1000), 0);
     }
 }
 END_TEST
@@ -84,9 +84,9 @@ START_TEST(new_pages_are_soon_forgotten)
     for (unsigned times = 0; times < 3; times++) {
         while (!f.around)
             take(&f, 15000, 1000);
-        ck_assert_uint_lt(go_around(&f, 10000, 5000, 1000), 4000);
+        ck_assert_uint_lt(go_around(&f, 10000, 2500, 1000), 4000);
         go_around(&f, 100000, 15000, 1000);
-        go_around(&f, 100000, 5000, 1000);
+        go_around(&f, 100000, 2500, 1000);
     }
 }
 END_TEST
@@ -108,9 +108,9 @@ END_TEST
 START_TEST(interruptions_do_not_count)
 {
     struct fill f = measured();
-    go_around(&f, 4 * FILL_WINDOW, 5000, 1000);
+    go_around(&f, 4 * FILL_WINDOW, 2500, 1000);
     for (unsigned i = 0; i < 10000; i++) {
-        take(&f, i % 5 ? 1000000 : 5000, 1000);
+        take(&f, i % 5 ? 1000000 : 2500, 1000);
         ck_assert(!f.around);
     }
 }
