@@ -73,7 +73,7 @@ static bool take(struct stream *s, uint32_t limit, uint32_t produced, enum coll_
 static void time_exchange(struct team *t, uint64_t start, size_t bytes)
 {
     uint64_t now = sync_ticks();
-    if (bytes >= FILL_TIMED)
+    if (bytes >= FILL_SAMPLE)
         fill_took(&t->exchange, now - start, bytes, now);
 }
 

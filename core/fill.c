@@ -42,7 +42,7 @@ void fill_took(struct fill *f, uint64_t ticks, size_t bytes, uint64_t now)
 {
     if (!f->measures)
         return;
-    uint64_t sample = ticks * FILL_TIMED / bytes;
+    uint64_t sample = ticks * FILL_SAMPLE / bytes;
     if (f->timed >= FILL_WINDOW / 2 && sample < f->least)
         f->least = sample;
     if (++f->timed == FILL_WINDOW)
@@ -59,7 +59,7 @@ void fill_only(const struct fill *f, char *to, const char *from, size_t bytes)
 
 static bool is_timed(struct fill *f, size_t bytes)
 {
-    return f->measures && bytes >= FILL_TIMED && (bytes > FILL_SELDOM || f->fills++ % 4 == 0);
+    return f->measures && (bytes > FILL_SHORT || f->fills++ % FILL_SELDOM == 0);
 }
 
 void fill_bytes(struct fill *f, char *to, const char *from, size_t bytes)

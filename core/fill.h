@@ -22,11 +22,12 @@
 
 enum {
     FILL_LEAST = 1024,  /* what may go around */
-    FILL_TIMED = 4096,  /* what is worth being timed, */
-    FILL_SELDOM = 8192, /* and up to this only one in four */
+    FILL_SHORT = 8192,  /* up to this only */
+    FILL_SELDOM = 8,    /* one in so many is timed */
+    FILL_SAMPLE = 4096, /* bytes that times are said for */
     FILL_WINDOW = 16,   /* timed fills by which a way is judged: by the second half, as the first
                            fetches what the other way has left elsewhere */
-    FILL_GAIN = 1750,   /* ticks for FILL_TIMED bytes that it must save: 10 ns a line */
+    FILL_GAIN = 1750,   /* ticks for FILL_SAMPLE bytes that it must save: 10 ns a line */
     FILL_HURRY = 8,     /* a trial is repeated after so many times the time that it took, */
     FILL_PATIENCE = 64, /* and at last after so many, if it fails each time */
 };
@@ -35,7 +36,7 @@ struct fill {
     bool around, measures;
     uint32_t fills;    /* that may be timed */
     uint32_t timed;    /* in this window */
-    uint64_t least;    /* of the window's second half: ticks for FILL_TIMED bytes */
+    uint64_t least;    /* of the window's second half: ticks for FILL_SAMPLE bytes */
     uint64_t best[2];  /* the same of the last window through the caches, and around; 0: none */
     uint64_t since;    /* when this window began; sync_ticks() */
     uint64_t until;    /* when the way through the caches is tried again, */

@@ -21,7 +21,7 @@ static void take(struct fill *f, uint64_t through, uint64_t around)
 {
     uint64_t ticks = f->around ? around : through;
     now += ticks;
-    fill_took(f, ticks, FILL_TIMED, now);
+    fill_took(f, ticks, FILL_SAMPLE, now);
 }
 
 /* Of so many, how many go around. */
@@ -37,7 +37,7 @@ static unsigned go_around(struct fill *f, unsigned fills, uint64_t through, uint
 
 START_TEST(the_setting_decides)
 {
-    static char from[FILL_TIMED], to[FILL_TIMED];
+    static char from[FILL_SAMPLE], to[FILL_SAMPLE];
     for (unsigned setting = 0; setting < 2; setting++) {
         config.streaming_stores = setting;
         struct fill f = fill_begin();
@@ -91,6 +91,17 @@ START_TEST(new_pages_are_soon_forgotten)
 }
 END_TEST
 
+/* Or it would go on as it was left by longer ones. */
+START_TEST(what_is_short_is_timed_too)
+{
+    static char from[FILL_LEAST], to[FILL_LEAST];
+    struct fill f = measured();
+    for (unsigned i = 0; i < FILL_WINDOW * FILL_SELDOM; i++)
+        fill_bytes(&f, to, from, sizeof to);
+    ck_assert_uint_gt(f.best[false], 0);
+}
+END_TEST
+
 /* What comes first after a change is not typical of the way. */
 START_TEST(the_first_half_of_a_window_does_not_count)
 {
@@ -135,12 +146,12 @@ END_TEST
 
 START_TEST(all_bytes_arrive_either_way)
 {
-    enum { ROOM = 3 * FILL_TIMED };
+    enum { ROOM = 3 * FILL_SAMPLE };
     static char from[ROOM], to[ROOM];
     for (size_t i = 0; i < ROOM; i++)
         from[i] = (char)(i * 7 + i / 251);
     for (unsigned setting = 0; setting < 2; setting++)
-        for (size_t bytes = FILL_LEAST; bytes < 2 * FILL_TIMED; bytes += 97)
+        for (size_t bytes = FILL_LEAST; bytes < 2 * FILL_SAMPLE; bytes += 97)
             for (size_t at = 1; at < 130; at += 21) {
                 config.streaming_stores = setting;
                 struct fill f = fill_begin();
@@ -210,6 +221,6 @@ START_TEST(who_sees_the_flag_sees_all_bytes)
 END_TEST
 
 UNIT_MAIN(the_setting_decides, slow_lines_are_gone_around, a_small_gain_is_none, ranks_may_move,
-          new_pages_are_soon_forgotten, the_first_half_of_a_window_does_not_count,
-          interruptions_do_not_count, trials_take_little_time, all_bytes_arrive_either_way,
-          who_sees_the_flag_sees_all_bytes)
+          new_pages_are_soon_forgotten, what_is_short_is_timed_too,
+          the_first_half_of_a_window_does_not_count, interruptions_do_not_count,
+          trials_take_little_time, all_bytes_arrive_either_way, who_sees_the_flag_sees_all_bytes)
