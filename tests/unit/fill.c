@@ -1,5 +1,4 @@
-/* Which way cells are filled: through the caches, or around them where that saves most of the time.
- */
+/* Which way cells are filled: through the caches, or around them where that saves enough time. */
 #include "core/fill.h"
 #include "core/config.h"
 #include "tests/unit/unit.h"
