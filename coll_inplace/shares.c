@@ -9,8 +9,9 @@ struct facts {
     place_t from, to;
 };
 
-/* A part of a chunk stays in the nearest cache; or is worth a system call. */
-enum { PART = TEAM_CELL, PART_FETCHED = 65536 };
+/* A part of a chunk stays in the nearest cache; or is worth a system call, as long as what is
+ * fetched has room. */
+enum { PART = TEAM_CELL, ROOM = STREAM_CELLS * STREAM_CELL };
 
 struct work {
     struct team *t;
@@ -119,6 +120,13 @@ static void divide(struct work *w)
     }
 }
 
+/* For how many parts there must be room: a sum and an operand. Of two ranks only one operand is
+ * fetched, and the sum may lie where that did. */
+static size_t rooms(const struct work *w)
+{
+    return w->t->size == 2 ? 1 : 2;
+}
+
 static void plan(struct work *w)
 {
     size_t longest = 0, room = SIZE_MAX;
@@ -139,7 +147,7 @@ static void plan(struct work *w)
     }
     w->chunk = room == SIZE_MAX ? longest : room / w->red->element * w->red->element;
     w->steps = longest ? (longest - 1) / w->chunk + 1 : 0;
-    w->part = (w->fetches ? PART_FETCHED : PART) / w->red->element * w->red->element;
+    w->part = (w->fetches ? ROOM / rooms(w) : PART) / w->red->element * w->red->element;
     size_t results = w->whom == FOR_ALL ? w->t->size : 1;
     w->around = w->begin[w->t->size] >= CHOOSE_AROUND && !w->in_place && !w->fetches &&
                 !w->copies_out && w->whom != FOR_EACH &&
@@ -178,10 +186,10 @@ static void post_operands(struct work *w, uint32_t op, size_t step)
     team_post(t, op, POST_CELL, PIECE);
 }
 
-/* Room of ours for two parts: no stream runs meanwhile. */
+/* Room of ours for parts: no stream runs meanwhile. */
 static char *room_for(const struct work *w, size_t which)
 {
-    return stream_cell(w->t->mine, 0) + which * PART_FETCHED;
+    return stream_cell(w->t->mine, 0) + (rooms(w) == 1 ? 0 : which * ROOM / 2);
 }
 
 /* Rank r's operand for a part of our share, `first` in the vector and `at` in the chunk; fetched to
