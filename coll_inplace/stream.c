@@ -1,5 +1,7 @@
 #include "coll_inplace/stream.h"
 
+_Static_assert(FILL_WINDOW / 2 >= STREAM_CELLS_LONG, "else each cell is timed as it is fetched");
+
 /* Written again later, a line goes to a peer and comes back in half the time; where both streams of
  * an exchange go through their four cells, 1 MiB takes 210 us, and 110 through sixteen. */
 enum { LONG_FROM = STREAM_CELLS_LONG * STREAM_CELL / 2 };

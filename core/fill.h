@@ -25,8 +25,8 @@ enum {
     FILL_SHORT = 8192,  /* up to this only */
     FILL_SELDOM = 8,    /* one in so many is timed */
     FILL_SAMPLE = 4096, /* bytes that times are said for */
-    FILL_WINDOW = 16,   /* timed fills by which a way is judged: by the second half, as the first
-                           fetches what the other way has left elsewhere */
+    FILL_WINDOW = 32,   /* timed fills by which a way is judged: by the second half, as the first
+                           fetches what the other way has left elsewhere, of all cells */
     FILL_GAIN = 1750, /* ticks for FILL_SAMPLE bytes that it must save: 10 ns a line, at 2.6 GHz */
     FILL_HURRY = 8,   /* a trial is repeated after so many times the time that it took, */
     FILL_PATIENCE = 64, /* and at last after so many, if it fails each time */

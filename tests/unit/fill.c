@@ -1,5 +1,6 @@
 /* Which way cells are filled: through the caches, or around them where that saves enough time. */
 #include "core/fill.h"
+#include "coll_inplace/team.h"
 #include "core/config.h"
 #include "tests/unit/unit.h"
 
@@ -71,7 +72,7 @@ START_TEST(ranks_may_move)
     for (unsigned times = 0; times < 5; times++) {
         go_around(&f, 20000, 15000, 1000);
         ck_assert_uint_gt(go_around(&f, 10000, 15000, 1000), 9600);
-        go_around(&f, 20000, 2500, 1000);
+        go_around(&f, 40000, 2500, 1000);
         ck_assert_uint_eq(go_around(&f, 10000, 2500, 1000), 0);
     }
 }
@@ -112,6 +113,22 @@ START_TEST(the_first_half_of_a_window_does_not_count)
         take(&f, turn <= FILL_WINDOW / 2 ? 500 : 15000, 1000);
     }
     ck_assert_uint_lt(through, 350);
+}
+END_TEST
+
+/* What went around lies in memory. Of each cell it must come from there once. */
+START_TEST(cells_that_went_around_come_back)
+{
+    bool away[STREAM_CELLS_LONG] = {false};
+    struct fill f = measured();
+    while (!f.around)
+        take(&f, 15000, 1000);
+    for (unsigned i = 0; i < 100000; i++) {
+        bool *it = &away[i % STREAM_CELLS_LONG], was_away = *it;
+        *it = f.around;
+        take(&f, was_away ? 15000 : 1500, 1000);
+    }
+    ck_assert(!f.around);
 }
 END_TEST
 
@@ -221,5 +238,6 @@ END_TEST
 
 UNIT_MAIN(the_setting_decides, slow_lines_are_gone_around, a_small_gain_is_none, ranks_may_move,
           new_pages_are_soon_forgotten, what_is_short_is_timed_too,
-          the_first_half_of_a_window_does_not_count, interruptions_do_not_count,
-          trials_take_little_time, all_bytes_arrive_either_way, who_sees_the_flag_sees_all_bytes)
+          the_first_half_of_a_window_does_not_count, cells_that_went_around_come_back,
+          interruptions_do_not_count, trials_take_little_time, all_bytes_arrive_either_way,
+          who_sees_the_flag_sees_all_bytes)
