@@ -42,7 +42,8 @@ static enum coll_error run_rounds(struct team *t, struct buffer mine, const stru
 enum coll_error coll_allgather(struct team *t, struct buffer mine, const struct blocks *all,
                                bool in_place)
 {
-    enum coll_error error = in_place ? COLL_OK : coll_copy(block_of(all, t->rank), mine);
+    uint32_t blocks = t->size * (1 + t->size);
+    enum coll_error error = in_place ? COLL_OK : coll_copy(block_of(all, t->rank), mine, blocks);
     if (t->size == 1)
         return error;
     struct long_part parts[TEAM_RANKS_MAX];

@@ -34,7 +34,7 @@ enum coll_error coll_alltoall(struct team *t, const struct blocks *to, const str
 {
     enum coll_error error = COLL_OK;
     if (!in_place)
-        error |= coll_copy(block_of(from, t->rank), block_of(to, t->rank));
+        error |= coll_copy(block_of(from, t->rank), block_of(to, t->rank), 2 * t->size * t->size);
     if (t->size == 1)
         return error;
     uint32_t op = team_begin(t);

@@ -55,11 +55,15 @@ enum coll_error coll_take_post(struct team *t, uint32_t rank, uint32_t op, const
     return coll_take(to, 0, post_data(t, rank, op, post), bytes);
 }
 
-enum coll_error coll_copy(struct buffer to, struct buffer from)
+enum coll_error coll_copy(struct buffer to, struct buffer from, uint32_t blocks)
 {
-    size_t bytes = bytes_of(from), room = bytes_of(to);
-    typemap_copy(to.at, typemap_to_move(to.map), from.at, typemap_to_move(from.map),
-                 min_size(bytes, room));
+    const struct typemap *to_map = typemap_to_move(to.map), *map = typemap_to_move(from.map);
+    size_t bytes = bytes_of(from), room = bytes_of(to), some = min_size(bytes, room);
+    if (some >= CHOOSE_COPY_AROUND && to_map->contiguous && map->contiguous &&
+        !copy_caches_hold(blocks * some))
+        copy_stream(to.at, from.at, some);
+    else
+        typemap_copy(to.at, to_map, from.at, map, some);
     return bytes > room ? COLL_TRUNCATE : COLL_OK;
 }
 

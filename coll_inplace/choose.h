@@ -38,6 +38,10 @@ enum { CHOOSE_JOINT_SHARED = 64 << 10, CHOOSE_JOINT_PRIVATE = 256 << 10 };
  * with the operands, and they do not lie where operands were read. */
 enum { CHOOSE_AROUND = 4 << 20 };
 
+/* So is what a rank copies of its own, from so many bytes on, if the caches do not hold all that
+ * the ranks move. */
+enum { CHOOSE_COPY_AROUND = 1 << 20 };
+
 /* What it costs to fetch and combine a byte, and what to bring it to another's private memory. */
 enum { CHOOSE_COMBINED = 3, CHOOSE_BROUGHT = 2 };
 

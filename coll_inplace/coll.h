@@ -83,8 +83,8 @@ enum coll_error coll_scan(struct team *team, const struct reducer *reducer, stru
 
 /* ---- used by several of them ---- */
 
-/* Local: into a buffer from another one. */
-enum coll_error coll_copy(struct buffer to, struct buffer from);
+/* Local: into a buffer from another one, while all ranks read and write so many blocks like it. */
+enum coll_error coll_copy(struct buffer to, struct buffer from, uint32_t blocks);
 
 /* `bytes` bytes that a peer has sent, into a buffer from its data byte `first` on; and all that
  * lies in a place of its owner's. */

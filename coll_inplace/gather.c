@@ -56,7 +56,7 @@ enum coll_error coll_gather(struct team *t, struct buffer mine, const struct blo
 {
     enum coll_error error = COLL_OK;
     if (t->size == 1)
-        return in_place ? COLL_OK : coll_copy(block_of(all, root), mine);
+        return in_place ? COLL_OK : coll_copy(block_of(all, root), mine, 2 * t->size);
     uint32_t op = team_begin(t);
     if (t->rank != root) {
         send_to_root(t, op, mine, root);
@@ -66,7 +66,7 @@ enum coll_error coll_gather(struct team *t, struct buffer mine, const struct blo
     bool bound = false;
     open_joints(t, op, all);
     if (!in_place)
-        error |= coll_copy(block_of(all, root), mine);
+        error |= coll_copy(block_of(all, root), mine, 2 * t->size);
     for (uint32_t r = 0; r < t->size; r++)
         if (r != root)
             error |= take_from(t, op, r, block_of(all, r), &bound);
@@ -129,7 +129,7 @@ enum coll_error coll_scatter(struct team *t, const struct blocks *all, struct bu
             return take_from_root(t, op, mine, root, equal);
         kind = parcels_post(t, op, all, STAY_LONG);
     }
-    enum coll_error error = in_place ? COLL_OK : coll_copy(mine, block_of(all, root));
+    enum coll_error error = in_place ? COLL_OK : coll_copy(mine, block_of(all, root), 2 * t->size);
     if (t->size > 1) {
         finish_leaves(t, op, kind, all, equal);
         team_end(t);

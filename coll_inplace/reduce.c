@@ -233,7 +233,7 @@ static size_t total(const struct reducer *red, struct buffer b)
 /* Of one rank, the result is its operand. */
 static enum coll_error alone(struct buffer from, struct buffer to)
 {
-    return from.at == to.at ? COLL_OK : coll_copy(to, from);
+    return from.at == to.at ? COLL_OK : coll_copy(to, from, 2);
 }
 
 enum coll_error coll_reduce(struct team *t, const struct reducer *red, struct buffer from,

@@ -368,6 +368,51 @@ static void reduce_much(unsigned me)
     arena_free(to);
 }
 
+static size_t wrong_bytes(const char *got, size_t bytes, unsigned start)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < bytes; i++)
+        wrong += got[i] != (char)(start + datum_byte(i));
+    return wrong;
+}
+
+/* Block r of what `from` has to give begins with 16 * from + r. */
+static void copy_much(unsigned me)
+{
+    enum { ROOT = 1, BLOCK = CHOOSE_COPY_AROUND + 1003 };
+    struct team *t = team_of[me];
+    size_t all = (size_t)t->size * BLOCK;
+    char *from = malloc(all), *to = malloc(all + 1);
+    struct blocks out = {.at = from, .map = BYTES, .count = BLOCK};
+    struct blocks in = {.at = to, .map = BYTES, .count = BLOCK};
+    struct buffer mine = block_of(&out, me), first = block_of(&in, 0);
+    for (unsigned r = 0; r < t->size; r++)
+        for (size_t i = 0; i < BLOCK; i++)
+            block_of(&out, r).at[i] = (char)(16 * me + r + datum_byte(i));
+    for (unsigned call = 0; call < 4; call++) {
+        memset(to, 77, all + 1);
+        if (call == 0)
+            EXPECT(coll_allgather(t, mine, &in, false) == COLL_OK);
+        else if (call == 1)
+            EXPECT(coll_alltoall(t, &out, &in, false) == COLL_OK);
+        else if (call == 2)
+            EXPECT(coll_gather(t, mine, me == ROOT ? &in : NULL, ROOT, false) == COLL_OK);
+        else
+            EXPECT(coll_scatter(t, me == ROOT ? &out : NULL, first, ROOT, false, true) == COLL_OK);
+        for (unsigned r = 0; r < t->size; r++) {
+            unsigned start = call == 1 ? 16 * r + me : call == 3 ? 16 * ROOT + me : 17 * r;
+            if ((call == 2 && me != ROOT) || (call == 3 && r))
+                continue;
+            size_t wrong = wrong_bytes(block_of(&in, r).at, BLOCK, start);
+            EXPECT(!wrong, "call %u, %u of %u: %zu bytes are wrong", call, r, t->size, wrong);
+        }
+        EXPECT(to[all] == 77 && (call != 3 || to[BLOCK] == 77), "call %u", call);
+    }
+    coll_barrier(t);
+    free(from);
+    free(to);
+}
+
 START_TEST(results_that_caches_do_not_hold_go_around_them)
 {
     copy_cached = 1;
@@ -375,6 +420,7 @@ START_TEST(results_that_caches_do_not_hold_go_around_them)
         sync_configure(true, NULL);
         make_team(size);
         as_ranks(size, reduce_much);
+        as_ranks(size, copy_much);
         free_team(size);
     }
     copy_cached = 0;
