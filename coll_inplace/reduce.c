@@ -274,22 +274,29 @@ enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, s
     begin[0] = 0;
     for (uint32_t r = 0; r < t->size; r++)
         begin[r + 1] = begin[r] + reducer_elements(red, block_of(shares, r)) * red->element;
-    size_t bytes = begin[t->size], own = begin[t->rank + 1] - begin[t->rank];
+    size_t bytes = begin[t->size], own = begin[t->rank + 1] - begin[t->rank], other = bytes - own;
     if (t->size == 1)
         return alone(from, to);
-    if (bytes > TEAM_CELL && !reducer_is_plain(red))
+    bool two = t->size == 2 && reducer_is_plain(red); /* each posts only what the other wants */
+    size_t most = !two ? bytes : own > other ? own : other;
+    if (most > TEAM_CELL && !reducer_is_plain(red))
         return whole_combine(t, red, from, to, (struct part){t->size, begin[t->rank], own});
-    if (bytes > TEAM_CELL)
+    if (most > TEAM_CELL)
         return shares_reduce_scatter(t, red, from, to, begin);
     if (!bytes)
         return COLL_OK;
+    enum stay stay = from.at != to.at ? STAY : STAY_NEVER;
     struct operands o = {.op = team_begin(t),
                          .count = t->size,
                          .at = begin[t->rank],
                          .bytes = own,
                          .own = own_operand(red, from)};
-    enum post_kind mine =
-        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY : STAY_NEVER);
+    if (two) {
+        o.at = 0;
+        o.own += begin[t->rank];
+        from.at += begin[1 - t->rank];
+    }
+    enum post_kind mine = post_operand(t, red, o.op, from, two ? other : bytes, stay);
     if (own)
         combine_posts(t, red, &o, to);
     else
