@@ -47,8 +47,9 @@ enum {
     TEAM_RANKS_MAX = 512, /* a word of 16 bytes for each of them fits into a cell */
     TEAM_POSTS = 64,
     TEAM_CELLS = 16,
-    POSTS_AHEAD = 6,  /* is fetched to be written: a flight may take as long as some posts */
-    TEAM_CELL = 8192, /* the most that a cell is used for */
+    POSTS_AHEAD = TEAM_POSTS / 2, /* is fetched to be written, before a reader that is close behind
+                                     looks there again */
+    TEAM_CELL = 8192,             /* the most that a cell is used for */
     CELL_ROOM = 2 * TEAM_CELL,
     CELL_FEW = TEAM_CELL / 4,
     PIECE_CELLS = 4,
