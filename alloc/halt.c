@@ -1,5 +1,6 @@
 #include "alloc/halt.h"
 
+#include "core/kernel_number.h"
 #include "core/sync.h"
 
 #include <errno.h>
@@ -161,14 +162,7 @@ static int count_threads(void)
 /* But for exceptions that a process makes. */
 static bool only_ancestors_may_trace(void)
 {
-    int scope = 0;
-    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-    if (file) {
-        if (fscanf(file, "%d", &scope) != 1)
-            scope = 0;
-        fclose(file);
-    }
-    return scope == 1;
+    return kernel_number("/proc/sys/kernel/yama/ptrace_scope") == 1;
 }
 
 static enum state helper_says(enum state before)

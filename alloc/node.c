@@ -3,6 +3,7 @@
 #include "alloc/cma.h"
 #include "alloc/reach.h"
 #include "core/config.h"
+#include "core/kernel_number.h"
 #include "core/say.h"
 
 #include <errno.h>
@@ -70,14 +71,7 @@ static size_t physical_memory(void)
 
 static size_t used_address_space(void)
 {
-    unsigned long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "re");
-    if (file) {
-        if (fscanf(file, "%lu", &pages) != 1)
-            pages = 0;
-        fclose(file);
-    }
-    return pages * (size_t)sysconf(_SC_PAGESIZE);
+    return kernel_number("/proc/self/statm") * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 static size_t address_space_left(void)

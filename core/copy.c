@@ -1,6 +1,6 @@
 #include "core/copy.h"
 
-#include <stdio.h>
+#include "core/kernel_number.h"
 
 /* Where the last cache is said to have 480 MiB, it holds 64, and not 128; where 32, so many. */
 enum { CACHE_MOST = 64 << 20, CACHE_UNKNOWN = 16 << 20 };
@@ -10,13 +10,7 @@ _Atomic size_t copy_cached;
 /* What the C library says of an EPYC's last cache is the sum of all that its package has. */
 static size_t last_cache(void)
 {
-    size_t kib = 0;
-    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "re");
-    if (file) {
-        if (fscanf(file, "%zuK", &kib) != 1)
-            kib = 0;
-        fclose(file);
-    }
+    size_t kib = kernel_number("/sys/devices/system/cpu/cpu0/cache/index3/size");
     return kib ? kib << 10 : CACHE_UNKNOWN;
 }
 
