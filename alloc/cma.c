@@ -1,6 +1,7 @@
 #include "alloc/cma.h"
 
 #include "alloc/node.h"
+#include "alloc/outbox.h"
 #include "core/config.h"
 #include "core/copy.h"
 
@@ -8,7 +9,8 @@
 
 /* By process number, in a table with room to spare. */
 struct peer {
-    int pid;       /* 0: a free place */
+    int pid; /* 0: a free place */
+    uint32_t member;
     uint64_t base; /* of its mapping; 0: more than one member has this number */
 };
 static struct peer *_Atomic peers; /* NULL: none are known */
@@ -34,22 +36,23 @@ void cma_open(void)
     for (uint32_t i = 0; i < node.size; i++) {
         const struct layout_member *member = node_member(i);
         struct peer *place = place_of(table, member->pid);
-        *place = (struct peer){member->pid, place->pid ? 0 : member->base};
+        *place = (struct peer){member->pid, i, place->pid ? 0 : member->base};
     }
     /* Release: threads of the host's may come at any time, and find all or nothing. */
     atomic_store_explicit(&peers, table, memory_order_release);
 }
 
-/* Where that is here; NULL: not in the file. */
-static char *view_of(int pid, uint64_t there, size_t bytes)
+/* Whose memory that is, and where in the file; NULL: not in the file. */
+static const struct peer *owner_of(int pid, uint64_t there, size_t bytes, uint64_t *position)
 {
     struct peer *table = atomic_load_explicit(&peers, memory_order_acquire);
     if (!table || !node.header)
         return NULL;
     const struct peer *peer = place_of(table, pid);
-    uint64_t position = there - peer->base, size = (uint64_t)(node.end - node.base);
-    bool inside = peer->pid && peer->base && position < size && bytes <= size - position;
-    return inside ? node.base + position : NULL;
+    uint64_t size = (uint64_t)(node.end - node.base);
+    *position = there - peer->base;
+    bool inside = peer->pid && peer->base && *position < size && bytes <= size - *position;
+    return inside ? peer : NULL;
 }
 
 static bool count(size_t bytes)
@@ -64,19 +67,21 @@ static bool count(size_t bytes)
 
 bool cma_read(int pid, void *here, uint64_t there, size_t bytes)
 {
-    const char *view = view_of(pid, there, bytes);
-    if (!view)
+    uint64_t position;
+    const struct peer *owner = owner_of(pid, there, bytes, &position);
+    if (!owner)
         return false;
-    copy_bytes(here, view, bytes);
+    copy_bytes(here, node.base + position, bytes);
+    outbox_fetched(node_member(owner->member), position, bytes);
     return count(bytes);
 }
 
 bool cma_write(int pid, uint64_t there, const void *here, size_t bytes)
 {
-    char *view = view_of(pid, there, bytes);
-    if (!view)
+    uint64_t position;
+    if (!owner_of(pid, there, bytes, &position))
         return false;
-    copy_bytes(view, here, bytes);
+    copy_bytes(node.base + position, here, bytes);
     return count(bytes);
 }
 

@@ -13,7 +13,7 @@ bool kept_is_open;
 
 static struct kept places[PLACES];
 static size_t room_left;
-static kept_sent_fn *has_been_sent;
+static kept_landed_fn *is_over;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static inline void lock(void)
@@ -43,23 +43,26 @@ static bool same(struct kept_key a, struct kept_key b)
 
 static void release_copy(struct kept *p)
 {
-    if (p->copy)
-        arena_free(p->copy);
-    room_left += p->room;
-    p->copy = NULL;
-    p->room = 0;
+    if (!p->parcel.at)
+        return;
+    if (!outbox_give(&p->parcel))
+        arena_free(p->parcel.at);
+    room_left += p->key.bytes;
+    p->parcel.at = NULL;
     p->holds = false;
 }
 
 /* False: no room. */
 static bool make_copy(struct kept *p)
 {
-    if (p->copy)
+    if (p->parcel.at)
         return true;
-    if (p->key.bytes > room_left || !(p->copy = arena_alloc(p->key.bytes, ARENA_GRAIN)))
+    if (p->key.bytes > room_left)
         return false;
-    p->room = p->key.bytes;
-    room_left -= p->room;
+    p->parcel = outbox_take(p->key.bytes);
+    if (!p->parcel.at && !(p->parcel.at = arena_alloc(p->key.bytes, ARENA_GRAIN)))
+        return false;
+    room_left -= p->key.bytes;
     return true;
 }
 
@@ -69,9 +72,9 @@ static bool has_landed(struct kept *p)
     if (p->state == KEPT_FLYING) {
         p->state = KEPT_BUSY;
         unlock();
-        bool sent = has_been_sent(&p->request);
+        bool over = is_over(p);
         lock();
-        p->state = sent ? KEPT_IDLE : KEPT_FLYING;
+        p->state = over ? KEPT_IDLE : KEPT_FLYING;
     }
     return p->state == KEPT_IDLE;
 }
@@ -120,7 +123,7 @@ struct kept *kept_claim(struct kept_key key, bool renew)
     unlock();
     if (!p)
         return NULL;
-    if (p->holds && !memcmp(p->copy, key.from, key.bytes)) {
+    if (p->holds && !memcmp(p->parcel.at, key.from, key.bytes)) {
         p->misses = 0;
         return p;
     }
@@ -131,7 +134,7 @@ struct kept *kept_claim(struct kept_key key, bool renew)
             return NULL;
         }
     }
-    fill_bytes(&p->fill, p->copy, key.from, key.bytes);
+    fill_bytes(&p->fill, p->parcel.at, key.from, key.bytes);
     p->holds = true;
     return p;
 }
@@ -139,6 +142,7 @@ struct kept *kept_claim(struct kept_key key, bool renew)
 void kept_flies(struct kept *p, uintptr_t request)
 {
     lock();
+    outbox_sent(&p->parcel, p->key.bytes);
     p->request = request;
     p->state = KEPT_FLYING;
     p->has_flown = true;
@@ -153,12 +157,12 @@ void kept_drop(struct kept *p)
     unlock();
 }
 
-void kept_open(size_t room, kept_sent_fn *sent)
+void kept_open(size_t room, kept_landed_fn *landed)
 {
     lock();
     if (!kept_is_open) { /* Open MPI 4.1 may call a second attach a success */
         room_left = room;
-        has_been_sent = sent;
+        is_over = landed;
         kept_is_open = true;
     }
     unlock();

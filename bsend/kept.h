@@ -34,6 +34,7 @@
 #ifndef MPIACCEL_KEPT_H
 #define MPIACCEL_KEPT_H
 
+#include "alloc/outbox.h"
 #include "core/fill.h"
 
 /* What tells messages apart. Numbers mean to us nothing more than that. */
@@ -49,22 +50,21 @@ enum kept_state { KEPT_IDLE, KEPT_BUSY, KEPT_FLYING };
 struct kept {
     struct kept_key key;
     enum kept_state state;
-    char *copy; /* in the shared heap; NULL: none */
-    size_t room;
-    bool holds;       /* the copy is what was sent last */
-    bool has_flown;   /* it was sent before, and has landed if it is claimed again */
-    uint32_t misses;  /* in a row */
-    uint32_t passing; /* so many more are taken for different */
+    struct parcel parcel; /* the copy: in the outbox, or in the shared heap */
+    bool holds;           /* it is what was sent last */
+    bool has_flown;       /* it was sent before, and has landed if it is claimed again */
+    uint32_t misses;      /* in a row */
+    uint32_t passing;     /* so many more are taken for different */
     uintptr_t request;
     struct fill fill;
 };
 
-/* Has the host sent it? Must not wait, and may change the request. */
-typedef bool kept_sent_fn(uintptr_t *request);
+/* Has what flies there landed? Then its request is nobody's any more. Must not wait. */
+typedef bool kept_landed_fn(struct kept *place);
 
 /* The program has attached a buffer with room for one message of `room` bytes, or more that are
  * shorter. */
-void kept_open(size_t room, kept_sent_fn *sent);
+void kept_open(size_t room, kept_landed_fn *landed);
 
 /* Else kept_claim() always says no. */
 extern bool kept_is_open;

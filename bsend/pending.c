@@ -18,7 +18,7 @@ enum { SHORT = 512 };
 _Atomic uint32_t pending_count;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct pending *first, **end = &first;
+static struct flights kept = FLIGHTS_INITIALIZER(kept);
 static size_t room, taken; /* bytes: of the buffer, by our copies */
 static uint64_t first_ns;
 static pending_sent_fn *has_been_sent;
@@ -54,67 +54,32 @@ static bool count_begun(size_t bytes)
 
 /* ---- the list ---- */
 
-static void keep(struct pending *p)
+static void keep(struct flight *f)
 {
-    pthread_mutex_lock(&mutex);
-    p->next = NULL;
-    *end = p;
-    end = &p->next;
     pending_count++;
-    pthread_mutex_unlock(&mutex);
-}
-
-/* Those that a thread asks for are not in the list: others ask for the next. */
-static struct pending *take_first(void)
-{
-    pthread_mutex_lock(&mutex);
-    struct pending *p = first;
-    if (p && !(first = p->next))
-        end = &first;
-    pthread_mutex_unlock(&mutex);
-    return p;
-}
-
-static struct pending *take_all(void)
-{
-    pthread_mutex_lock(&mutex);
-    struct pending *all = first;
-    first = NULL;
-    end = &first;
-    pthread_mutex_unlock(&mutex);
-    return all;
-}
-
-/* One or more, before all others; `last` is the link behind them. */
-static void put_back(struct pending *some, struct pending **last)
-{
-    pthread_mutex_lock(&mutex);
-    if (!(*last = first))
-        end = last;
-    first = some;
-    pthread_mutex_unlock(&mutex);
+    flights_add(&kept, f);
 }
 
 /* (Another thread may be about to keep one that it has counted.) */
-static void forget(struct pending *p)
+static void forget(struct flight *f)
 {
     pthread_mutex_lock(&mutex);
     if (--pending_count == 0 && only_short && !thread_concurrent)
         begun = 0;
-    taken -= p->bytes;
+    taken -= f->bytes;
     moving = true;
     pthread_mutex_unlock(&mutex);
-    free(p);
+    free(f);
 }
 
 /* The oldest, as far as they are complete. */
 static void reap(void)
 {
-    struct pending *p;
-    while ((p = take_first()) && has_been_sent(&p->request))
-        forget(p);
-    if (p)
-        put_back(p, &p->next);
+    struct flight *f;
+    while ((f = flights_take_first(&kept)) && has_been_sent(&f->request))
+        forget(f);
+    if (f)
+        flights_put_back(&kept, f, &f->next);
 }
 
 static void reap_sometimes(void)
@@ -130,26 +95,26 @@ static void reap_sometimes(void)
 /* All that are complete: behind one whose receiver sleeps there may be others that have left. */
 static void sweep(void)
 {
-    struct pending *next, *rest = NULL, **last = &rest;
-    for (struct pending *p = take_all(); p; p = next) {
-        next = p->next;
-        if (has_been_sent(&p->request)) {
-            forget(p);
+    struct flight *next, *rest = NULL, **last = &rest;
+    for (struct flight *f = flights_take_all(&kept); f; f = next) {
+        next = f->next;
+        if (has_been_sent(&f->request)) {
+            forget(f);
         } else {
-            *last = p;
-            last = &p->next;
+            *last = f;
+            last = &f->next;
         }
     }
     if (rest)
-        put_back(rest, last);
+        flights_put_back(&kept, rest, last);
 }
 
-static struct pending *make(size_t bytes)
+static struct flight *make(size_t bytes)
 {
-    struct pending *p = malloc(sizeof *p + bytes);
-    if (p)
-        *p = (struct pending){.bytes = bytes};
-    return p;
+    struct flight *f = malloc(sizeof *f + bytes);
+    if (f)
+        *f = (struct flight){.bytes = bytes, .copy = (char *)(f + 1)};
+    return f;
 }
 
 static bool take_room(size_t bytes)
@@ -228,10 +193,10 @@ bool pending_add(uintptr_t request, size_t bytes, bool reserved, bool may_wait)
         return true;
     if (!counted)
         count_begun(bytes);
-    struct pending *p = make(0);
-    if (p) {
-        p->request = request;
-        keep(p);
+    struct flight *f = make(0);
+    if (f) {
+        f->request = request;
+        keep(f);
         return true;
     }
     if (!may_wait) {
@@ -243,7 +208,7 @@ bool pending_add(uintptr_t request, size_t bytes, bool reserved, bool may_wait)
     return true;
 }
 
-struct pending *pending_claim(size_t bytes, bool may_wait)
+struct flight *pending_claim(size_t bytes, bool may_wait)
 {
     if (!pending_count || bytes > room)
         return NULL;
@@ -256,23 +221,23 @@ struct pending *pending_claim(size_t bytes, bool may_wait)
             return NULL;
         sync_pause(&wait);
     }
-    struct pending *p = make(bytes);
-    if (!p)
+    struct flight *f = make(bytes);
+    if (!f)
         give_room_back(bytes);
-    return p;
+    return f;
 }
 
-void pending_flies(struct pending *p, uintptr_t request, bool may_wait)
+void pending_flies(struct flight *f, uintptr_t request, bool may_wait)
 {
-    p->request = request;
-    if (leaves(&p->request, may_wait))
-        pending_drop(p);
+    f->request = request;
+    if (leaves(&f->request, may_wait))
+        pending_drop(f);
     else
-        keep(p);
+        keep(f);
 }
 
-void pending_drop(struct pending *p)
+void pending_drop(struct flight *f)
 {
-    give_room_back(p->bytes);
-    free(p);
+    give_room_back(f->bytes);
+    free(f);
 }

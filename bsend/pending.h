@@ -28,16 +28,9 @@
 #ifndef MPIACCEL_PENDING_H
 #define MPIACCEL_PENDING_H
 
-#include "core/base.h"
+#include "bsend/flights.h"
 
 #include <stdatomic.h>
-
-struct pending {
-    uintptr_t request;
-    struct pending *next;
-    size_t bytes;
-    char copy[];
-};
 
 /* Is the request complete, and freed? Must not wait, and may change it. */
 typedef bool pending_sent_fn(uintptr_t *request);
@@ -58,9 +51,9 @@ bool pending_add(uintptr_t request, size_t bytes, bool reserved, bool may_wait);
 
 /* If any are kept, and for this there may be no room: a place for a copy, which the caller sends;
  * then it says pending_flies(), or, if that failed, pending_drop(). NULL: the host's. */
-struct pending *pending_claim(size_t bytes, bool may_wait);
-void pending_flies(struct pending *copy, uintptr_t request, bool may_wait);
-void pending_drop(struct pending *copy);
+struct flight *pending_claim(size_t bytes, bool may_wait);
+void pending_flies(struct flight *copy, uintptr_t request, bool may_wait);
+void pending_drop(struct flight *copy);
 
 /* Until none is kept, with progress of the host. */
 void pending_drain(void);

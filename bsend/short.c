@@ -12,7 +12,6 @@ static short_sent_fn *has_been_sent;
 void short_open(size_t bytes, short_sent_fn *sent)
 {
     has_been_sent = sent;
-    memset(short_sends.peers, 0, sizeof short_sends.peers);
     short_sends.limit = thread_concurrent ? 0 : bytes < SHORT_MAX ? bytes : SHORT_MAX;
 }
 
@@ -42,11 +41,4 @@ void short_drain(void)
     struct sync_wait wait = SYNC_WAIT;
     for (look(); short_sends.state == SHORT_FLYING; look())
         sync_pause(&wait);
-}
-
-void short_forget(uintptr_t comm)
-{
-    for (struct short_peer *p = short_sends.peers; p < short_sends.peers + SHORT_PEERS; p++)
-        if (p->comm == comm)
-            *p = (struct short_peer){0};
 }

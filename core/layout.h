@@ -6,10 +6,10 @@
  *
  * Who writes: the header, its leader, before anybody else maps the file; but `verdict` once, when
  * all have answered, and `cma_used`, which any member sets. A member's record, that member, before
- * the verdict (identity) or at any time (inflight, statistics). The control part of a slice holds
- * what windows share; it is handed out by the slice's owner and written as the structures in it
- * say. The heap part is the program's memory. The symmetric part is the block of the same offsets
- * on every PE (alloc/symmetric.h); the last part holds variables that were moved here
+ * the verdict (identity) or at any time (inflight, outbox, statistics). The control part of a slice
+ * holds what windows share; it is handed out by the slice's owner and written as the structures in
+ * it say. The heap part is the program's memory. The symmetric part is the block of the same
+ * offsets on every PE (alloc/symmetric.h); the last part holds variables that were moved here
  * (alloc/statics.h). What an allocator knows of either is private to the owner, out of every
  * writer's reach (H22); the gap at the end of a slice catches who runs over the end of the last
  * allocation.
@@ -23,7 +23,7 @@
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 8, /* of everything that ranks share; ranks of two versions do not mix */
+    LAYOUT_VERSION = 9, /* of everything that ranks share; ranks of two versions do not mix */
     LAYOUT_CPUS = 8192,
 };
 #define LAYOUT_MAGIC UINT64_C(0x6c6363616970616d)
@@ -42,6 +42,8 @@ struct layout_member {
     uint64_t cpus[LAYOUT_CPUS / 64]; /* it may run on */
     /* Written by the member's threads, read by whoever must know that none is at work. */
     struct inflight inflight[INFLIGHT_SLOTS];
+    /* Written by the member, read by who fetches from its memory: see alloc/outbox.h. */
+    _Alignas(LINE) _Atomic uint64_t outbox;
     /* Written once, at Finalize. */
     _Alignas(LINE) struct stats_snapshot stats;
 };

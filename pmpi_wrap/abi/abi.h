@@ -117,6 +117,8 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #define BSEND_MIN           ((size_t)12 << 10)
 #define BSEND_MIN_BY_KERNEL BSEND_MIN
 #endif
+/* The longest whose receiver never does. */
+#define BSEND_EAGER ((size_t)8 << 10)
 /* The longest. There is nothing to gain if they do not stay in the caches with their copies, by the
  * kernel much earlier. */
 #define BSEND_MAX           ((size_t)4 << 20)

@@ -8,6 +8,7 @@
 #include "alloc/cma.h"
 #include "alloc/reach.h"
 #include "bsend/kept.h"
+#include "bsend/late.h"
 #include "bsend/pending.h"
 #include "bsend/short.h"
 #include "core/config.h"
@@ -26,6 +27,12 @@ static bool has_been_sent(uintptr_t *bits)
     return done || result != MPI_SUCCESS;
 }
 
+static bool has_landed(struct kept *place)
+{
+    return has_been_sent(&place->request) ||
+           (outbox_taken(&place->parcel) && late_adopt(place->request));
+}
+
 /* What is kept is sent by the host's way for long messages: its receiver copies it, plainly by way
  * of alloc/cma.h, or by the kernel. Where that is slow the host's buffered sends, in pieces through
  * shared memory, are faster: 16 KiB 2.7 and 6.6 us where it takes 450 % of a plain copy's time. */
@@ -41,6 +48,9 @@ static bool kernel_is_fast(void)
 static _Atomic size_t shortest = SIZE_MAX, longest;
 static _Atomic bool copied_plainly;
 
+/* Longer ones of any type are for late.h. */
+static _Atomic size_t late_from = SIZE_MAX;
+
 /* None ever again. */
 static _Atomic bool stopped;
 
@@ -52,6 +62,7 @@ static void open_range(bool plainly)
                : kernel_is_fast() ? BSEND_MIN_BY_KERNEL
                                   : SIZE_MAX;
     longest = plainly ? BSEND_MAX : BSEND_MAX_BY_KERNEL;
+    late_from = HOST_LEARNS_LATE && plainly && !stopped ? BSEND_EAGER : SIZE_MAX;
 }
 
 /* Bytes of the smallest buffer, and of what the host may have put there since it was last made to
@@ -102,18 +113,24 @@ bool bsend_open(uint64_t bytes, bool only_one)
     if (HOST_IS_SLOW_IN_BSEND)
         short_open(only_one ? bytes : 0, has_been_sent);
     open_range(true);
-    kept_open(bytes > MPI_BSEND_OVERHEAD ? bytes - MPI_BSEND_OVERHEAD : 0, has_been_sent);
+    if (HOST_LEARNS_LATE && only_one)
+        late_open(bytes, has_been_sent);
+    else
+        late_close();
+    kept_open(bytes > MPI_BSEND_OVERHEAD ? bytes - MPI_BSEND_OVERHEAD : 0, has_landed);
     return true;
 }
 
 void bsend_close(void)
 {
     shortest = SIZE_MAX;
+    late_from = SIZE_MAX;
     most = BSEND_NO_LIMIT;
     short_close();
     lasts = false;
     room = 0;
     kept_close();
+    late_close();
 }
 
 void bsend_stop(void)
@@ -122,6 +139,7 @@ void bsend_stop(void)
     lasts = false;
     short_close();
     shortest = SIZE_MAX;
+    late_from = SIZE_MAX;
 }
 
 /* ---- sending ---- */
@@ -159,7 +177,7 @@ static int send(enum call call, struct kept *place, const struct message *m)
 {
     MPI_Request request;
     int result =
-        host.Isend(place->copy, (int)m->count, m->type, m->rank, m->tag, m->comm, &request);
+        host.Isend(place->parcel.at, (int)m->count, m->type, m->rank, m->tag, m->comm, &request);
     if (UNLIKELY(result != MPI_SUCCESS)) {
         kept_drop(place);
         return result;
@@ -218,23 +236,27 @@ static inline bool outlasts_host(void)
     return HOST_WAITS_IN_BSEND && lasts;
 }
 
-/* A place for a copy, while others are kept; NULL: the host's. */
-static NOINLINE struct pending *claim_copy(const struct message *m, bool may_wait)
+/* What can be copied, and sent as MPI_PACKED. */
+static bool can_be_packed(const struct message *m, struct buffer *data, size_t *bytes)
 {
     const struct typemap *map = m->from ? typemap_of(m->type) : NULL;
+    *data = (struct buffer){(char *)m->from, map, (size_t)m->count};
+    return map && (uint64_t)m->count <= INT_MAX && m->rank >= 0 && m->tag >= 0 &&
+           m->comm != constants.comm_null && buffer_bytes(*data, bytes) && *bytes <= INT_MAX;
+}
+
+/* A place for a copy, while others are kept; NULL: the host's. */
+static NOINLINE struct flight *claim_copy(const struct message *m, bool may_wait)
+{
+    struct buffer data;
     size_t bytes;
-    if (!map || (uint64_t)m->count > INT_MAX || m->rank < 0 || m->tag < 0 ||
-        m->comm == constants.comm_null ||
-        !buffer_bytes((struct buffer){(char *)m->from, map, (size_t)m->count}, &bytes) ||
-        bytes > INT_MAX)
-        return NULL;
-    struct pending *copy = pending_claim(bytes, may_wait);
+    struct flight *copy = can_be_packed(m, &data, &bytes) ? pending_claim(bytes, may_wait) : NULL;
     if (copy)
-        buffer_read(copy->copy, (struct buffer){(char *)m->from, map, (size_t)m->count}, 0, bytes);
+        buffer_read(copy->copy, data, 0, bytes);
     return copy;
 }
 
-static NOINLINE int send_copy(enum call call, struct pending *copy, const struct message *m,
+static NOINLINE int send_copy(enum call call, struct flight *copy, const struct message *m,
                               bool may_wait)
 {
     MPI_Request request;
@@ -247,11 +269,39 @@ static NOINLINE int send_copy(enum call call, struct pending *copy, const struct
     return left_to_host(call, bytes, result);
 }
 
+/* A copy in the outbox; NULL: the host's. */
+static NOINLINE struct late *claim_late(const struct message *m)
+{
+    struct buffer data;
+    size_t bytes;
+    struct late *late = can_be_packed(m, &data, &bytes) && peers_know(BITS(m->comm), m->rank)
+                            ? late_claim(bytes)
+                            : NULL;
+    if (late)
+        buffer_read(late->parcel.at, data, 0, bytes);
+    return late;
+}
+
+static NOINLINE int send_late(enum call call, struct late *late, const struct message *m)
+{
+    MPI_Request request;
+    size_t bytes = late->flight.bytes;
+    int result =
+        host.Isend(late->parcel.at, (int)bytes, MPI_PACKED, m->rank, m->tag, m->comm, &request);
+    if (UNLIKELY(result != MPI_SUCCESS)) {
+        late_drop(late);
+        return result;
+    }
+    late_flies(late, BITS(request));
+    thread_count(thread_self(), call, bytes);
+    return result;
+}
+
 /* While any are kept: how does another go? */
 enum way { WAY_UNKNOWN, WAY_BUFFER, WAY_COPY };
 
 static NOINLINE enum way choose_way(const struct message *m, size_t bytes, bool may_wait,
-                                    struct pending **copy)
+                                    struct flight **copy)
 {
     if (pending_reserve(bytes + MPI_BSEND_OVERHEAD))
         return WAY_BUFFER;
@@ -268,16 +318,22 @@ HOT_INLINE int send_by_host(enum call call, const void *from, int count, MPI_Dat
     look_for_room(bytes);
     if (is_too_long(bytes, rank, tag, comm))
         return left_to_host(call, bytes, report_on_comm(comm, MPI_ERR_BUFFER));
+    if (HOST_LEARNS_LATE && UNLIKELY(bytes > late_from)) {
+        struct message m = {from, count, type, rank, tag, comm};
+        struct late *late = claim_late(&m);
+        if (late)
+            return send_late(call, late, &m);
+    }
     if (!outlasts_host()) {
         int result = host.Bsend(from, count, type, rank, tag, comm);
-        if (HOST_IS_SLOW_IN_BSEND && result == MPI_SUCCESS && short_fits(bytes))
-            short_passed(BITS(comm), rank);
+        if (HOST_IS_SLOW_IN_BSEND && result == MPI_SUCCESS)
+            peers_passed(BITS(comm), rank);
         return left_to_host(call, bytes, result);
     }
     enum way way = WAY_UNKNOWN;
     if (UNLIKELY(pending_count)) {
         struct message m = {from, count, type, rank, tag, comm};
-        struct pending *copy;
+        struct flight *copy;
         way = choose_way(&m, bytes, true, &copy);
         if (way == WAY_COPY)
             return send_copy(call, copy, &m, true);
@@ -339,7 +395,10 @@ static int start_by_host(enum call call, const struct message *m, size_t bytes,
     look_for_room(bytes);
     if (is_too_long(bytes, m->rank, m->tag, m->comm))
         return left_to_host(call, bytes, report_on_comm(m->comm, MPI_ERR_BUFFER));
-    struct pending *copy;
+    struct late *late = HOST_LEARNS_LATE && bytes > late_from ? claim_late(m) : NULL;
+    if (late)
+        return has_left(send_late(call, late, m), request);
+    struct flight *copy;
     enum way way =
         outlasts_host() && pending_count ? choose_way(m, bytes, false, &copy) : WAY_UNKNOWN;
     if (way == WAY_COPY)

@@ -8,6 +8,8 @@
  */
 #include "alloc/node.h"
 #include "bsend/kept.h"
+#include "bsend/late.h"
+#include "bsend/peers.h"
 #include "bsend/pending.h"
 #include "bsend/short.h"
 #include "core/config.h"
@@ -45,6 +47,7 @@ static void settle_process(void)
     kept_drain(is_of_process, 0);
     pending_drain();
     short_drain();
+    late_drain();
 }
 
 /* ---- attaching ---- */
@@ -203,7 +206,7 @@ void bsend_forget(const MPI_Comm *comm)
         return;
     if (kept_is_open)
         kept_forget(is_comm, BITS(*comm));
-    short_forget(BITS(*comm));
+    peers_forget(BITS(*comm));
     lose_owner(*comm);
     persistent_forget(*comm);
 }
@@ -218,6 +221,7 @@ void bsend_finish(void)
     kept_drain(is_any, 0);
     pending_drain();
     short_drain();
+    late_finish();
     bsend_close();
     bsend_stop();
 }

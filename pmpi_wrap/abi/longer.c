@@ -15,30 +15,37 @@
 struct longer {
     void *buffer; /* the program's */
     MPI_Count size;
+    size_t room_bytes;
     _Alignas(LINE) char room[];
 };
 static struct registry all = REGISTRY_INITIALIZER; /* by their rooms */
 
-static _Atomic bool others_have;
+/* The last one, unless it is large: the program's own buffer has its pages when it is attached
+ * again, and so should this. */
+static struct longer *_Atomic spare;
 
-/* Like the program's: in the shared heap, if that is. */
-static struct longer *make(void *buffer, MPI_Count size)
-{
-    size_t bytes = sizeof(struct longer) + 2 * (size_t)size;
-    struct longer *l = NULL;
-    if (node_shares(buffer, 1))
-        l = arena_alloc(bytes, LINE);
-    if (!l && posix_memalign((void **)&l, LINE, bytes))
-        return NULL;
-    l->buffer = buffer;
-    l->size = size;
-    return l;
-}
+static _Atomic bool others_have;
 
 static void discard(struct longer *l)
 {
-    if (arena_free(l) == ARENA_FOREIGN)
+    if (l->room_bytes <= ARENA_KEEP)
+        l = atomic_exchange(&spare, l);
+    free(l);
+}
+
+static struct longer *make(void *buffer, MPI_Count size)
+{
+    size_t bytes = 2 * (size_t)size;
+    struct longer *l = atomic_exchange(&spare, NULL);
+    if (!l || l->room_bytes < bytes) {
         free(l);
+        if (posix_memalign((void **)&l, LINE, sizeof *l + bytes))
+            return NULL;
+        l->room_bytes = bytes;
+    }
+    l->buffer = buffer;
+    l->size = size;
+    return l;
 }
 
 void *longer_take(void *buffer, MPI_Count size, MPI_Count most)

@@ -13,9 +13,9 @@ static char message[BYTES];
 static _Atomic bool arrived; /* whatever is asked for */
 static bool renew;           /* it pays */
 
-static bool sent(uintptr_t *request)
+static bool landed(struct kept *place)
 {
-    (void)request;
+    (void)place;
     return arrived;
 }
 
@@ -50,7 +50,7 @@ static void begin(size_t room)
     kept_drain(all, 0);
     kept_close();
     memset(message, 1, BYTES);
-    kept_open(room, sent);
+    kept_open(room, landed);
 }
 
 /* Whether the message goes from here; it must be right then, and flies. */
@@ -59,7 +59,7 @@ static bool goes(void)
     struct kept *p = kept_claim(key_of(message), renew);
     if (!p)
         return false;
-    INSIST(!memcmp(p->copy, message, BYTES), "another message");
+    INSIST(!memcmp(p->parcel.at, message, BYTES), "another message");
     kept_flies(p, 1);
     return true;
 }
@@ -117,7 +117,7 @@ START_TEST(data_that_change_go_from_here_where_it_pays)
     ck_assert(!goes());
     for (int i = 0; i < 10000; i++) {
         struct kept *p = &places[hash(key_of(message))];
-        compared += p->copy && !p->passing;
+        compared += p->parcel.at && !p->passing;
         message[i % BYTES]++;
         ck_assert(goes());
     }
@@ -150,7 +150,7 @@ START_TEST(what_is_on_its_way_is_not_touched)
     for (int i = 0; i < 200; i++)
         ck_assert_ptr_null(kept_claim(key_of(message), renew));
     for (int i = 0; i < BYTES; i++)
-        INSIST(p->copy[i] == 1, "byte %d of what is on its way", i);
+        INSIST(p->parcel.at[i] == 1, "byte %d of what is on its way", i);
     arrived = true;
     int tries = 0;
     while (tries < 600 && !goes())
@@ -194,7 +194,7 @@ START_TEST(copies_have_the_room_that_was_attached)
 {
     static char many[PLACES * 4];
     begin(3 * BYTES + 5);
-    kept_open(10 * BYTES, sent); /* a second one does not count */
+    kept_open(10 * BYTES, landed); /* a second one does not count */
     int held = 0;
     arrived = false;
     for (int twice = 0; twice < 2; twice++)
@@ -252,7 +252,8 @@ static void *send_both(void *number)
         struct kept *p = kept_claim(key_of(from), renew);
         if (!p)
             continue;
-        EXPECT(p->copy[0] == from[0] && p->copy[BYTES - 1] == from[BYTES - 1], "thread %u", me);
+        EXPECT(p->parcel.at[0] == from[0] && p->parcel.at[BYTES - 1] == from[BYTES - 1],
+               "thread %u", me);
         if (i % 7)
             kept_flies(p, 1);
         else

@@ -40,7 +40,7 @@ static enum way send_as(size_t bytes, bool may_wait)
 {
     next_look_ns = 0;
     bool beside = pending_count, reserved = beside && pending_reserve(bytes);
-    struct pending *copy = beside && !reserved ? pending_claim(bytes, may_wait) : NULL;
+    struct flight *copy = beside && !reserved ? pending_claim(bytes, may_wait) : NULL;
     if (copy) {
         memset(copy->copy, 1, bytes);
         pending_flies(copy, next++, may_wait);
@@ -255,7 +255,7 @@ START_TEST(what_was_not_sent_takes_no_room)
 {
     begin_full(3 * LONG);
     for (int i = 0; i < FEW; i++) {
-        struct pending *copy = pending_claim(3 * LONG, false);
+        struct flight *copy = pending_claim(3 * LONG, false);
         ck_assert_ptr_nonnull(copy);
         pending_drop(copy);
     }

@@ -5,7 +5,7 @@
 #include "tests/unit/unit.h"
 
 /* The two communicators have one place. */
-enum { COMM = 77, OTHER = COMM + SHORT_PEERS, RANK = 1, BYTES = 100 };
+enum { COMM = 77, OTHER = COMM + PEERS, RANK = 1, BYTES = 100 };
 
 static const char message[SHORT_MAX + 1] = "a message";
 static volatile size_t too_long = SHORT_MAX + 1; /* the compiler must not know */
@@ -41,8 +41,10 @@ static void begin(size_t bytes)
     arrived = true;
     short_drain();
     arrived = false;
+    peers_forget(COMM);
+    peers_forget(OTHER);
     short_open(bytes, sent);
-    short_passed(COMM, RANK);
+    peers_passed(COMM, RANK);
 }
 
 static bool goes(bool leaves)
@@ -61,7 +63,7 @@ START_TEST(what_the_host_has_not_judged_is_the_hosts)
     for (int i = 0; i < 100; i++)
         ck_assert(goes(true));
     ck_assert(!claim_for(BYTES, COMM, RANK + 1, 0));
-    ck_assert(!claim_for(BYTES, COMM, RANK + SHORT_PEERS, 0));
+    ck_assert(!claim_for(BYTES, COMM, RANK + PEERS, 0));
     ck_assert(!claim_for(BYTES, COMM, -1, 0));
     ck_assert(!claim_for(BYTES, OTHER, RANK, 0));
     ck_assert(!claim_for(BYTES, COMM, RANK, -1));
@@ -77,20 +79,20 @@ START_TEST(what_the_host_has_not_judged_is_the_hosts)
 }
 END_TEST
 
-START_TEST(a_communicator_is_forgotten_and_so_is_all_with_the_buffer)
+START_TEST(a_communicator_is_forgotten_and_nothing_goes_without_a_buffer)
 {
     begin(1000);
-    short_passed(OTHER, RANK + 1);
-    short_forget(COMM);
+    peers_passed(OTHER, RANK + 1);
+    peers_forget(COMM);
     ck_assert(!goes(true));
     ck_assert(claim_for(BYTES, OTHER, RANK + 1, 0) != NULL);
     short_sent(5, true);
-    short_passed(COMM, RANK);
+    peers_passed(COMM, RANK);
     ck_assert(goes(true));
     short_close();
     ck_assert(!goes(true));
     short_open(1000, sent);
-    ck_assert(!goes(true));
+    ck_assert(goes(true));
 }
 END_TEST
 
@@ -160,12 +162,12 @@ START_TEST(where_there_are_threads_all_are_the_hosts)
     begin(1000);
     thread_concurrent = true;
     short_open(1000, sent);
-    short_passed(COMM, RANK);
+    peers_passed(COMM, RANK);
     ck_assert(!goes(true));
 }
 END_TEST
 
 UNIT_MAIN(what_the_host_has_not_judged_is_the_hosts,
-          a_communicator_is_forgotten_and_so_is_all_with_the_buffer,
+          a_communicator_is_forgotten_and_nothing_goes_without_a_buffer,
           what_has_not_left_keeps_the_slot, who_is_called_back_finds_the_slot_taken,
           draining_waits_for_what_has_not_left, where_there_are_threads_all_are_the_hosts)

@@ -1,0 +1,167 @@
+#include "alloc/outbox.h"
+
+#include "alloc/arena.h"
+#include "alloc/node.h"
+#include "alloc/ranges.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { PLACE = OUTBOX_PLACE, UNITS_MAX = PLACE - 1 };
+
+/* Parcels end at places, and messages that are sent again keep theirs. */
+enum { SPARE_ROOM = 3 };
+
+struct outbox {
+    _Atomic uint64_t *taken;
+    _Atomic uint32_t *begins;
+    char *places;
+    uint64_t count;
+};
+
+static struct outbox outbox_at(uint64_t word)
+{
+    uint64_t units = word % PLACE, bytes = units * OUTBOX_UNIT;
+    char *start = node.base + (word - units);
+    struct outbox box = {.count = bytes / (PLACE + sizeof *box.taken + sizeof *box.begins)};
+    box.taken = (_Atomic uint64_t *)start;
+    box.begins = (_Atomic uint32_t *)(start + box.count * sizeof *box.taken);
+    box.places = start + bytes - box.count * PLACE;
+    return box;
+}
+
+void outbox_count(uint64_t word, uint64_t position, size_t bytes)
+{
+    struct outbox box = outbox_at(word);
+    uint64_t place = (uint64_t)(node.base + position - box.places) / PLACE;
+    if (place >= box.count)
+        return;
+    uint32_t begins = atomic_load_explicit(&box.begins[place], memory_order_relaxed);
+    /* Release: the owner writes over what was fetched. */
+    if (begins < box.count)
+        atomic_fetch_add_explicit(&box.taken[begins], bytes, memory_order_release);
+}
+
+/* ---- the owner's ---- */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct outbox mine; /* no places: none */
+static struct ranges unused;
+static char *memory;
+static size_t length;
+
+static void announce(uint64_t word)
+{
+    atomic_store_explicit(&node_member(node.me)->outbox, word, memory_order_relaxed);
+}
+
+static void release(void)
+{
+    if (!memory)
+        return;
+    announce(0);
+    arena_free(memory);
+    free(unused.list);
+    unused = (struct ranges){0};
+    mine = (struct outbox){0};
+    memory = NULL;
+    length = 0;
+}
+
+static size_t length_for(size_t bytes)
+{
+    size_t most = (size_t)UNITS_MAX * OUTBOX_UNIT;
+    return bytes < most / SPARE_ROOM ? round_up(SPARE_ROOM * bytes + OUTBOX_UNIT, OUTBOX_UNIT)
+                                     : most;
+}
+
+static void make(size_t bytes)
+{
+    uint64_t position;
+    if (!node.header || !(memory = arena_alloc(bytes, PLACE)))
+        return;
+    if (!node_position(memory, bytes, &position) || position % PLACE) {
+        arena_free(memory);
+        memory = NULL;
+        return;
+    }
+    length = bytes;
+    uint64_t word = position + bytes / OUTBOX_UNIT;
+    mine = outbox_at(word);
+    if (ranges_give(&unused, mine.places, mine.count * PLACE))
+        announce(word);
+    else
+        release();
+}
+
+/* Whether all of it is free. */
+static bool is_idle(void)
+{
+    return unused.count == 1 && unused.list->size == mine.count * PLACE;
+}
+
+void outbox_open(size_t bytes)
+{
+    size_t wanted = length_for(bytes);
+    pthread_mutex_lock(&mutex);
+    if (length < wanted && (!memory || is_idle())) {
+        release();
+        make(wanted);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+void outbox_close(void)
+{
+    pthread_mutex_lock(&mutex);
+    if (length > ARENA_KEEP && is_idle())
+        release();
+    pthread_mutex_unlock(&mutex);
+}
+
+static bool is_mine(const char *at)
+{
+    return (uintptr_t)at - (uintptr_t)mine.places < mine.count * PLACE;
+}
+
+static size_t place_of(const char *at)
+{
+    return (size_t)(at - mine.places) / PLACE;
+}
+
+struct parcel outbox_take(size_t bytes)
+{
+    struct parcel parcel = {0};
+    if (!mine.count || bytes > mine.count * PLACE)
+        return parcel;
+    size_t room = round_up(bytes, PLACE);
+    pthread_mutex_lock(&mutex);
+    char *at = ranges_take(&unused, room, PLACE);
+    pthread_mutex_unlock(&mutex);
+    if (!at)
+        return parcel;
+    uint32_t first = (uint32_t)place_of(at);
+    for (size_t i = 0; i < room / PLACE; i++) /* a line that is not written stays with readers */
+        if (atomic_load_explicit(&mine.begins[first + i], memory_order_relaxed) != first)
+            atomic_store_explicit(&mine.begins[first + i], first, memory_order_relaxed);
+    uint64_t taken = atomic_load_explicit(&mine.taken[first], memory_order_relaxed);
+    return (struct parcel){at, room, taken};
+}
+
+bool outbox_give(const struct parcel *parcel)
+{
+    if (!is_mine(parcel->at))
+        return false;
+    pthread_mutex_lock(&mutex);
+    ranges_give(&unused, parcel->at, parcel->room);
+    pthread_mutex_unlock(&mutex);
+    return true;
+}
+
+bool outbox_taken(const struct parcel *parcel)
+{
+    /* Acquire: what readers have fetched may be written. */
+    return is_mine(parcel->at) &&
+           atomic_load_explicit(&mine.taken[place_of(parcel->at)], memory_order_acquire) ==
+               parcel->goal;
+}

@@ -1,0 +1,90 @@
+/* MPI_Buffer_detach waits for the receivers' receives, and for nothing else of theirs: they have
+ * received all while the sender was out of MPI, as fast as they could, so that answers of theirs
+ * found no place on their way, and call MPI no more until it has come back from it. */
+#include "bsend.h"
+
+#include <stdlib.h>
+
+enum { MESSAGES = 150, ROUNDS = 4 };
+
+static pid_t process[2];
+
+/* From one buffer, each from its own, of which parts lie between others, or not waited for. */
+enum kind { SAME, OWN, STRIDED, IMMEDIATE, KINDS };
+
+static void send_one(enum kind kind, unsigned char *out, int bytes, int i, MPI_Datatype strided)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    unsigned char *from = kind == SAME ? out : out + 2 * (size_t)bytes * (size_t)i;
+    if (kind == IMMEDIATE)
+        MPI_Ibsend(from, bytes, MPI_BYTE, 1, i, MPI_COMM_WORLD, &request);
+    else if (kind == STRIDED)
+        MPI_Bsend(from, 1, strided, 1, i, MPI_COMM_WORLD);
+    else
+        MPI_Bsend(from, bytes, MPI_BYTE, 1, i, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void run(enum kind kind, int bytes)
+{
+    size_t all = 2 * (size_t)bytes * MESSAGES;
+    unsigned char *out = malloc(all), *in = malloc(all), seed = (unsigned char)(kind + 1);
+    MPI_Datatype strided;
+    MPI_Type_vector(bytes / 64, 64, 128, MPI_BYTE, &strided);
+    MPI_Type_commit(&strided);
+    for (size_t i = 0; i < all; i++)
+        out[i] = (unsigned char)(seed + i / 128 % 7);
+    for (int round = 0; round < ROUNDS; round++) {
+        attach(room_for(MESSAGES, bytes));
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (test_rank == 0) {
+            for (int i = 0; i < MESSAGES; i++)
+                send_one(kind, out, bytes, i, strided);
+            MPI_Recv(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE); /* they have left */
+            sleep_until_woken();
+            double start = seconds();
+            detach();
+            CHECK(seconds() - start < SLEEP_S / 4.0, "kind %d, %d bytes: detaching took %.1f s",
+                  (int)kind, bytes, seconds() - start);
+            kill(process[1], SIGUSR1);
+        } else if (test_rank == 1) {
+            MPI_Probe(0, MESSAGES - 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+            for (int i = 0; i < MESSAGES; i++)
+                MPI_Recv(in + i * (size_t)bytes, bytes, MPI_BYTE, 0, i, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
+            kill(process[0], SIGUSR1);
+            sleep_until_woken();
+            detach();
+            for (int i = 0; i < MESSAGES; i++)
+                for (int b = 0; b < bytes; b += 64) {
+                    size_t at =
+                        kind == SAME ? (size_t)b : 2 * (size_t)bytes * (size_t)i + (size_t)b;
+                    if (kind == STRIDED)
+                        at += (size_t)b;
+                    unsigned char got = in[i * (size_t)bytes + (size_t)b];
+                    CHECK(got == out[at], "kind %d, message %d, byte %d", (int)kind, i, b);
+                }
+        } else {
+            detach();
+        }
+    }
+    MPI_Type_free(&strided);
+    free(out);
+    free(in);
+}
+
+int main(int argc, char **argv)
+{
+    expect_wake_up();
+    test_begin(&argc, &argv);
+    for (int r = 0; r < 2; r++) {
+        process[r] = getpid();
+        MPI_Bcast(&process[r], (int)sizeof process[r], MPI_BYTE, r, MPI_COMM_WORLD);
+    }
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int bytes = 16384; bytes <= 65536; bytes *= 4)
+            run((enum kind)kind, bytes);
+    return test_end();
+}
