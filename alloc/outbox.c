@@ -161,7 +161,6 @@ bool outbox_give(const struct parcel *parcel)
 bool outbox_taken(const struct parcel *parcel)
 {
     /* Acquire: what readers have fetched may be written. */
-    return is_mine(parcel->at) &&
-           atomic_load_explicit(&mine.taken[place_of(parcel->at)], memory_order_acquire) ==
-               parcel->goal;
+    return is_mine(parcel->at) && atomic_load_explicit(&mine.taken[place_of(parcel->at)],
+                                                       memory_order_acquire) == parcel->goal;
 }

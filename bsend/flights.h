@@ -18,7 +18,10 @@ struct flights {
     pthread_mutex_t mutex;
     struct flight *first, **end;
 };
-#define FLIGHTS_INITIALIZER(flights) {PTHREAD_MUTEX_INITIALIZER, NULL, &(flights).first}
+#define FLIGHTS_INITIALIZER(flights)                      \
+    {                                                     \
+        PTHREAD_MUTEX_INITIALIZER, NULL, &(flights).first \
+    }
 
 /* Behind all others. */
 void flights_add(struct flights *flights, struct flight *flight);

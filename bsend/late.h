@@ -1,10 +1,10 @@
 /* Long messages, of a host that learns late that they have been received, and whose detaching would
  * wait until their receivers call it again (MPICH).
  *
- * A message is copied into the outbox (alloc/outbox.h), and the host sends the copy by MPI_Isend. So
- * we see when it has been taken: then its room is free, and nobody waits for it any more, though its
- * request stays here until the host has learned of it too. What finds no room there is the host's,
- * as is what the host has judged by no other message (peers.h).
+ * A message is copied into the outbox (alloc/outbox.h), and the host sends the copy by MPI_Isend.
+ * So we see when it has been taken: then its room is free, and nobody waits for it any more, though
+ * its request stays here until the host has learned of it too. What finds no room there is the
+ * host's, as is what the host has judged by no other message (peers.h).
  *
  * Threads: those that ask for a message take it out of the row (flights.h); no lock is held in a
  * call of the host, nor in a wait.

@@ -1,6 +1,6 @@
 /* To whom the host has let a buffered message pass, by communicator and rank. What is sent from
- * here goes by another call of the host's, so it goes only there: the host judges all arguments that
- * are wrong, and what it says of them names the call that the program made.
+ * here goes by another call of the host's, so it goes only there: the host judges all arguments
+ * that are wrong, and what it says of them names the call that the program made.
  */
 #ifndef MPIACCEL_PEERS_H
 #define MPIACCEL_PEERS_H

@@ -70,6 +70,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 8; i++)
         MPI_Barrier(MPI_COMM_WORLD);
     run(20, 64);
+    run(200, 8000); /* which leave at once while there is place on their way; a longer buffer */
     run(100, 16000);
     run(200, 16000);
     run(40, LONG);
