@@ -9,9 +9,6 @@
 
 enum { PLACE = OUTBOX_PLACE, UNITS_MAX = PLACE - 1 };
 
-/* Parcels end at places, and messages that are sent again keep theirs. */
-enum { SPARE_ROOM = 3 };
-
 struct outbox {
     _Atomic uint64_t *taken;
     _Atomic uint32_t *begins;
@@ -48,7 +45,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct outbox mine; /* no places: none */
 static struct ranges unused;
 static char *memory;
-static size_t length;
+static size_t length, wanted;
 
 static void announce(uint64_t word)
 {
@@ -71,8 +68,7 @@ static void release(void)
 static size_t length_for(size_t bytes)
 {
     size_t most = (size_t)UNITS_MAX * OUTBOX_UNIT;
-    return bytes < most / SPARE_ROOM ? round_up(SPARE_ROOM * bytes + OUTBOX_UNIT, OUTBOX_UNIT)
-                                     : most;
+    return bytes < most / 2 ? round_up(2 * bytes, OUTBOX_UNIT) : most;
 }
 
 static void make(size_t bytes)
@@ -102,65 +98,61 @@ static bool is_idle(void)
 
 void outbox_open(size_t bytes)
 {
-    size_t wanted = length_for(bytes);
     pthread_mutex_lock(&mutex);
-    if (length < wanted && (!memory || is_idle())) {
-        release();
-        make(wanted);
-    }
+    wanted = length_for(bytes);
     pthread_mutex_unlock(&mutex);
 }
 
 void outbox_close(void)
 {
     pthread_mutex_lock(&mutex);
+    wanted = 0;
     if (length > ARENA_KEEP && is_idle())
         release();
     pthread_mutex_unlock(&mutex);
 }
 
-static bool is_mine(const char *at)
+static COLD void grow(void)
 {
-    return (uintptr_t)at - (uintptr_t)mine.places < mine.count * PLACE;
+    if (memory && !is_idle())
+        return;
+    release();
+    make(wanted);
+    if (!memory)
+        wanted = 0;
 }
 
-static size_t place_of(const char *at)
+static char *take(size_t room)
 {
-    return (size_t)(at - mine.places) / PLACE;
+    if (UNLIKELY(length < wanted))
+        grow();
+    return ranges_take(&unused, room, PLACE);
 }
 
 struct parcel outbox_take(size_t bytes)
 {
-    struct parcel parcel = {0};
-    if (!mine.count || bytes > mine.count * PLACE)
-        return parcel;
+    if (bytes > SIZE_MAX / 2)
+        return (struct parcel){0};
     size_t room = round_up(bytes, PLACE);
     pthread_mutex_lock(&mutex);
-    char *at = ranges_take(&unused, room, PLACE);
+    char *at = take(room);
     pthread_mutex_unlock(&mutex);
     if (!at)
-        return parcel;
-    uint32_t first = (uint32_t)place_of(at);
+        return (struct parcel){0};
+    uint32_t first = (uint32_t)((size_t)(at - mine.places) / PLACE);
     for (size_t i = 0; i < room / PLACE; i++) /* a line that is not written stays with readers */
         if (atomic_load_explicit(&mine.begins[first + i], memory_order_relaxed) != first)
             atomic_store_explicit(&mine.begins[first + i], first, memory_order_relaxed);
-    uint64_t taken = atomic_load_explicit(&mine.taken[first], memory_order_relaxed);
-    return (struct parcel){at, room, taken};
+    const _Atomic uint64_t *taken = &mine.taken[first];
+    return (struct parcel){at, room, taken, atomic_load_explicit(taken, memory_order_relaxed)};
 }
 
 bool outbox_give(const struct parcel *parcel)
 {
-    if (!is_mine(parcel->at))
+    if (!parcel->taken)
         return false;
     pthread_mutex_lock(&mutex);
     ranges_give(&unused, parcel->at, parcel->room);
     pthread_mutex_unlock(&mutex);
     return true;
-}
-
-bool outbox_taken(const struct parcel *parcel)
-{
-    /* Acquire: what readers have fetched may be written. */
-    return is_mine(parcel->at) && atomic_load_explicit(&mine.taken[place_of(parcel->at)],
-                                                       memory_order_acquire) == parcel->goal;
 }

@@ -24,11 +24,12 @@
 struct parcel {
     char *at; /* NULL: none */
     size_t room;
-    uint64_t goal; /* its `taken` when all that was sent is */
+    const _Atomic uint64_t *taken; /* NULL: it is not from the outbox */
+    uint64_t goal;                 /* that, when all that was sent is taken */
 };
 
-/* Room for messages of so many bytes together, if memory is there; what is open stays if it has
- * that. */
+/* There may be messages of so many bytes together, and copies of as many that are kept. Memory is
+ * had with the first one; what there is stays if it has that. */
 void outbox_open(size_t bytes);
 
 /* All parcels have been given back. A small one stays for the next time. */
@@ -46,7 +47,12 @@ static inline void outbox_sent(struct parcel *parcel, size_t bytes)
 }
 
 /* Have receivers fetched all that was sent? False where nobody knows. */
-bool outbox_taken(const struct parcel *parcel);
+static inline bool outbox_taken(const struct parcel *parcel)
+{
+    /* Acquire: what they have fetched may be written. */
+    return parcel->taken &&
+           atomic_load_explicit(parcel->taken, memory_order_acquire) == parcel->goal;
+}
 
 /* A record's word is the position in the file, a multiple of OUTBOX_PLACE, and in its last bits the
  * length in units. */

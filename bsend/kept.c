@@ -48,7 +48,7 @@ static void release_copy(struct kept *p)
     if (!outbox_give(&p->parcel))
         arena_free(p->parcel.at);
     room_left += p->key.bytes;
-    p->parcel.at = NULL;
+    p->parcel = (struct parcel){0};
     p->holds = false;
 }
 

@@ -50,7 +50,7 @@ static void give_back(struct late *l)
     if (!l->parcel.at)
         return;
     outbox_give(&l->parcel);
-    l->parcel.at = NULL;
+    l->parcel = (struct parcel){0};
     taken -= l->flight.bytes;
     not_taken--;
 }
