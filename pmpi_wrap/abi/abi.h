@@ -68,12 +68,18 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #endif
 
 /* Whether a persistent buffered request may be left to the host. Open MPI 4.1 sends from the second
- * start on whatever lies at the place in the buffer that the first one had. (MPICH needs no help,
- * and could have none: its persistent requests to MPI_PROC_NULL never become active.) */
+ * start on whatever lies at the place in the buffer that the first one had. */
 #if defined(OPEN_MPI)
 #define HOST_REPEATS_BSEND false
 #else
 #define HOST_REPEATS_BSEND true
+#endif
+
+/* Whether a persistent request to MPI_PROC_NULL becomes active when it is started. */
+#if defined(OPEN_MPI)
+#define HOST_STARTS_NOTHING true
+#else
+#define HOST_STARTS_NOTHING false
 #endif
 
 /* Whether the host looks for messages that have been received when a buffered one finds no room.

@@ -4,9 +4,9 @@
  * find no place on their way stay there until the receiver calls the host again. By a barrier of
  * the host's they would have come, by ours they need not have: then messages are in the way that
  * the program knows to be received, at most a buffer full of them. Most long messages are not in
- * the host's buffer at all (bsend/late.h), but persistent ones are, and what has no room elsewhere.
- * So the host gets one of twice the length; a message that is longer than the program's is refused
- * by us.
+ * the host's buffer at all (bsend/late.h), but the first one to a rank is, and what has no room
+ * elsewhere. So the host gets one of twice the length; a message that is longer than the program's
+ * is refused by us.
  */
 #include "alloc/arena.h"
 #include "alloc/node.h"

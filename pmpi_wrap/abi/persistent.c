@@ -1,11 +1,12 @@
 /* Persistent buffered sends (MPI-4.0, 3.9).
  *
  * MPI_Start of one is MPI_Bsend and a request that is complete. The program has a persistent
- * request of the host's to MPI_PROC_NULL, which all calls on requests take (H23); what to send we
- * remember. Beside it lies the request that the host made of the program's arguments, and so has
- * judged them: it is started, and not ours, when the program has freed the communicator meanwhile.
+ * request of the host's that sends nothing to nobody, which all calls on requests take (H23); what
+ * to send we remember. Beside it lies the request that the host made of the program's arguments,
+ * and so has judged them: it is started, and not ours, when the program has freed the communicator
+ * meanwhile.
  *
- * Only where the host needs it: where it sends the wrong data.
+ * Only where the host needs it: where it sends the wrong data, or learns late (bsend/late.h).
  */
 #include "core/config.h"
 #include "pmpi_wrap/abi/bsend.h"
@@ -35,6 +36,32 @@ static struct persistent *find(const MPI_Request *request)
 {
     struct entry *e = request ? registry_find(&requests, BITS(*request)) : NULL;
     return e ? e->object : NULL;
+}
+
+/* ---- the program's request ---- */
+
+enum { TAG = 1 }; /* not that of the receive on that communicator which nobody answers */
+
+/* Who must receive what it sends is this process. */
+static int make_stand_in(MPI_Request *request)
+{
+    return host.Send_init(NULL, 0, constants.byte, HOST_STARTS_NOTHING ? MPI_PROC_NULL : 0, TAG,
+                          own_comm(), request);
+}
+
+static int start_stand_in(MPI_Request *request)
+{
+    MPI_Request receive;
+    if (HOST_STARTS_NOTHING)
+        return host.Start(request);
+    int result = host.Irecv(NULL, 0, constants.byte, 0, TAG, own_comm(), &receive);
+    if (result != MPI_SUCCESS)
+        return result;
+    result = host.Start(request);
+    if (result != MPI_SUCCESS)
+        host.Cancel(&receive);
+    host.Wait(&receive, MPI_STATUS_IGNORE);
+    return result;
 }
 
 /* ---- making and freeing ---- */
@@ -70,31 +97,29 @@ static void delist(struct persistent *p)
     atomic_fetch_sub(&alive, 1);
 }
 
-/* What the program gets for the host's request; without memory for ours, that itself. */
-static MPI_Request take_over(const struct message *m, MPI_Request by_host)
+/* The program gets a request of ours for the host's. False, without memory: it keeps that. */
+static bool take_over(const struct message *m, MPI_Request *request)
 {
     struct persistent *p = malloc(sizeof *p);
-    MPI_Request request;
+    MPI_Request stand_in;
     if (!p)
-        return by_host;
-    *p = (struct persistent){.message = *m, .by_host = by_host};
+        return false;
+    *p = (struct persistent){.message = *m, .by_host = MPI_REQUEST_NULL};
     if (!is_lasting(m->type) && host.Type_dup(m->type, &p->message.type) != MPI_SUCCESS)
         p->message.type = MPI_DATATYPE_NULL;
-    if (p->message.type == MPI_DATATYPE_NULL ||
-        host.Send_init(NULL, 0, constants.byte, MPI_PROC_NULL, 0, own_comm(), &request) !=
-            MPI_SUCCESS) {
-        p->by_host = MPI_REQUEST_NULL;
+    if (p->message.type == MPI_DATATYPE_NULL || make_stand_in(&stand_in) != MPI_SUCCESS) {
         discard(p);
-        return by_host;
+        return false;
     }
-    if (!registry_add(&requests, BITS(request), p, 0)) {
-        host.Request_free(&request);
-        p->by_host = MPI_REQUEST_NULL;
+    if (!registry_add(&requests, BITS(stand_in), p, 0)) {
+        host.Request_free(&stand_in);
         discard(p);
-        return by_host;
+        return false;
     }
+    p->by_host = *request;
+    *request = stand_in;
     enlist(p);
-    return request;
+    return true;
 }
 
 void persistent_forget(MPI_Comm comm)
@@ -107,14 +132,22 @@ void persistent_forget(MPI_Comm comm)
     pthread_mutex_unlock(&mutex);
 }
 
+static bool is_ours(const struct message *m)
+{
+    const struct typemap *map = typemap_of(m->type);
+    return config.bsend && (uint64_t)m->count <= INT_MAX &&
+           (!HOST_REPEATS_BSEND ||
+            (HOST_LEARNS_LATE && map && map->size * (size_t)m->count > BSEND_EAGER));
+}
+
 static int made(enum call call, const struct message *m, MPI_Request *request, int result)
 {
-    if (result == MPI_SUCCESS && !HOST_REPEATS_BSEND && config.bsend && m->count <= INT_MAX)
-        *request = take_over(m, *request);
+    if (result != MPI_SUCCESS)
+        deferred(call, REASON_ARGUMENTS);
+    else if (is_ours(m) && take_over(m, request))
+        thread_count(thread_self(), call, 0);
     else
-        deferred(call, !config.bsend           ? REASON_OFF
-                       : result == MPI_SUCCESS ? REASON_HOST_MESSAGE
-                                               : REASON_ARGUMENTS);
+        deferred(call, config.bsend ? REASON_HOST_MESSAGE : REASON_OFF);
     return result;
 }
 
@@ -161,8 +194,10 @@ static int send(enum call call, struct persistent *p)
 /* The host judges first whether the request may be started. */
 static int start(enum call call, struct persistent *p, MPI_Request *request)
 {
-    int result = host.Start(request);
-    if (!p || result != MPI_SUCCESS)
+    if (!p)
+        return host.Start(request);
+    int result = start_stand_in(request);
+    if (result != MPI_SUCCESS)
         return result;
     result = send(call, p);
     if (result != MPI_SUCCESS)

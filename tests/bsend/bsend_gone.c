@@ -9,8 +9,9 @@ enum { MESSAGES = 150, ROUNDS = 4 };
 
 static pid_t process[2];
 
-/* From one buffer, each from its own, of which parts lie between others, or not waited for. */
-enum kind { SAME, OWN, STRIDED, IMMEDIATE, KINDS };
+/* From one buffer, each from its own, of which parts lie between others, not waited for, or by a
+ * persistent request. */
+enum kind { SAME, OWN, STRIDED, IMMEDIATE, PERSISTENT, KINDS };
 
 static void send_one(enum kind kind, unsigned char *out, int bytes, int i, MPI_Datatype strided)
 {
@@ -18,11 +19,16 @@ static void send_one(enum kind kind, unsigned char *out, int bytes, int i, MPI_D
     unsigned char *from = kind == SAME ? out : out + 2 * (size_t)bytes * (size_t)i;
     if (kind == IMMEDIATE)
         MPI_Ibsend(from, bytes, MPI_BYTE, 1, i, MPI_COMM_WORLD, &request);
-    else if (kind == STRIDED)
+    else if (kind == PERSISTENT) {
+        MPI_Bsend_init(from, bytes, MPI_BYTE, 1, i, MPI_COMM_WORLD, &request);
+        MPI_Start(&request);
+    } else if (kind == STRIDED)
         MPI_Bsend(from, 1, strided, 1, i, MPI_COMM_WORLD);
     else
         MPI_Bsend(from, bytes, MPI_BYTE, 1, i, MPI_COMM_WORLD);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (kind == PERSISTENT)
+        MPI_Request_free(&request);
 }
 
 static void run(enum kind kind, int bytes)
