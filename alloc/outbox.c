@@ -45,7 +45,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct outbox mine; /* no places: none */
 static struct ranges unused;
 static char *memory;
-static size_t length, wanted;
+static _Atomic size_t length, wanted;
 
 static void announce(uint64_t word)
 {
@@ -98,16 +98,16 @@ static bool is_idle(void)
 
 void outbox_open(size_t bytes)
 {
-    pthread_mutex_lock(&mutex);
     wanted = length_for(bytes);
-    pthread_mutex_unlock(&mutex);
 }
 
 void outbox_close(void)
 {
-    pthread_mutex_lock(&mutex);
     wanted = 0;
-    if (length > ARENA_KEEP && is_idle())
+    if (length <= ARENA_KEEP)
+        return;
+    pthread_mutex_lock(&mutex);
+    if (is_idle())
         release();
     pthread_mutex_unlock(&mutex);
 }

@@ -12,6 +12,8 @@ enum { PLACE_BITS = 6, PLACES = 1 << PLACE_BITS, MISSES_MAX = 3 };
 bool kept_is_open;
 
 static struct kept places[PLACES];
+static uint64_t used; /* a bit for each that knows a message */
+_Static_assert(PLACES == 64, "a bit for each");
 static size_t room_left;
 static kept_landed_fn *is_over;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -39,6 +41,14 @@ static size_t hash(struct kept_key k)
 static bool same(struct kept_key a, struct kept_key b)
 {
     return a.from == b.from && a.bytes == b.bytes && a.comm == b.comm && a.rank == b.rank;
+}
+
+/* The first of those, which is taken out of them. */
+static struct kept *take_place(uint64_t *bits)
+{
+    struct kept *p = &places[__builtin_ctzll(*bits)];
+    *bits &= *bits - 1;
+    return p;
 }
 
 static void release_copy(struct kept *p)
@@ -83,6 +93,7 @@ static void take_over(struct kept *p, struct kept_key key)
 {
     release_copy(p);
     *p = (struct kept){.key = key, .fill = fill_begin()};
+    used |= UINT64_C(1) << (p - places);
 }
 
 static void pass_by(struct kept *p)
@@ -172,8 +183,10 @@ static bool all_landed(kept_of_fn *of, uintptr_t context)
 {
     bool all = true;
     lock();
-    for (struct kept *p = places; p < places + PLACES; p++)
+    for (uint64_t rest = used; rest;) {
+        struct kept *p = take_place(&rest);
         all &= !of(p->key.comm, context) || has_landed(p);
+    }
     unlock();
     return all;
 }
@@ -188,9 +201,11 @@ void kept_drain(kept_of_fn *of, uintptr_t context)
 void kept_forget(kept_of_fn *of, uintptr_t context)
 {
     lock();
-    for (struct kept *p = places; p < places + PLACES; p++)
+    for (uint64_t rest = used; rest;) {
+        struct kept *p = take_place(&rest);
         if (of(p->key.comm, context))
             p->key.rank = -1;
+    }
     unlock();
 }
 
@@ -198,10 +213,13 @@ void kept_close(void)
 {
     lock();
     kept_is_open = false;
-    for (struct kept *p = places; p < places + PLACES; p++)
+    for (uint64_t rest = used; rest;) {
+        struct kept *p = take_place(&rest);
         if (p->state == KEPT_IDLE) {
             release_copy(p);
             *p = (struct kept){0};
+            used &= ~(UINT64_C(1) << (p - places));
         }
+    }
     unlock();
 }

@@ -128,7 +128,7 @@ bool late_adopt(uintptr_t request)
 static void wait_for(_Atomic uint32_t *count)
 {
     struct sync_wait wait = SYNC_WAIT;
-    for (look(not_known); *count; look(not_known))
+    while (*count && (look(not_known), *count))
         sync_pause(&wait);
 }
 

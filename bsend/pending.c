@@ -139,7 +139,7 @@ static void give_room_back(size_t bytes)
 void pending_drain(void)
 {
     struct sync_wait wait = SYNC_WAIT;
-    for (reap(); pending_count; reap())
+    while (pending_count && (reap(), pending_count))
         sync_pause(&wait);
 }
 

@@ -105,7 +105,8 @@ bool bsend_open(uint64_t bytes, bool only_one)
         return false;
     if (!kept_is_open && HOST_WAITS_IN_BSEND) {
         pending_open(bytes, config.bsend_wait * UINT64_C(1000000), has_been_sent);
-        complete_request(&left_at_once);
+        if (left_at_once == HANDLE_OF(MPI_Request, 0))
+            complete_request(&left_at_once);
         lasts = only_one;
     }
     if (!only_one)

@@ -13,26 +13,27 @@
 #include "pmpi_wrap/abi/bsend.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 struct longer {
     void *buffer; /* the program's */
     MPI_Count size;
     size_t room_bytes;
-    _Alignas(LINE) char room[];
+    _Alignas(LAYOUT_PAGE) char room[];
 };
-static struct registry all = REGISTRY_INITIALIZER; /* by their rooms */
+static struct longer *_Atomic in_use; /* a process has one buffer */
 
-/* The last one, unless it is large: the program's own buffer has its pages when it is attached
- * again, and so should this. */
+/* The last one: the program's own buffer has its pages when it is attached again, and so should
+ * this, unless it has too many. */
 static struct longer *_Atomic spare;
 
 static _Atomic bool others_have;
 
 static void discard(struct longer *l)
 {
-    if (l->room_bytes <= ARENA_KEEP)
-        l = atomic_exchange(&spare, l);
-    free(l);
+    if (l->room_bytes > ARENA_KEEP)
+        madvise(l->room, l->room_bytes / LAYOUT_PAGE * LAYOUT_PAGE, MADV_DONTNEED);
+    free(atomic_exchange(&spare, l));
 }
 
 static struct longer *make(void *buffer, MPI_Count size)
@@ -41,7 +42,7 @@ static struct longer *make(void *buffer, MPI_Count size)
     struct longer *l = atomic_exchange(&spare, NULL);
     if (!l || l->room_bytes < bytes) {
         free(l);
-        if (posix_memalign((void **)&l, LINE, sizeof *l + bytes))
+        if (posix_memalign((void **)&l, LAYOUT_PAGE, sizeof *l + bytes))
             return NULL;
         l->room_bytes = bytes;
     }
@@ -56,22 +57,24 @@ void *longer_take(void *buffer, MPI_Count size, MPI_Count most)
         size > most / 2)
         return NULL;
     struct longer *l = make(buffer, size);
-    if (l && !registry_add(&all, (uintptr_t)l->room, l, 0)) {
-        discard(l);
-        return NULL;
-    }
     return l ? l->room : NULL;
+}
+
+static struct longer *of_room(void *room)
+{
+    return (struct longer *)((char *)room - offsetof(struct longer, room));
 }
 
 void longer_attached(void *room, int result)
 {
     if (!room)
         return;
+    struct longer *l = of_room(room);
     if (result == MPI_SUCCESS) {
-        const struct longer *l = registry_find(&all, (uintptr_t)room)->object;
+        in_use = l;
         bsend_limit(others_have ? BSEND_NO_LIMIT : (uint64_t)l->size);
     } else {
-        discard(registry_remove(&all, (uintptr_t)room));
+        discard(l);
     }
 }
 
@@ -83,9 +86,10 @@ void longer_others_attached(void)
 
 MPI_Count longer_give_back(void **buffer, MPI_Count size)
 {
-    struct longer *l = registry_remove(&all, (uintptr_t)*buffer);
-    if (!l)
+    struct longer *l = in_use;
+    if (!l || *buffer != l->room)
         return size;
+    in_use = NULL;
     *buffer = l->buffer;
     size = l->size;
     discard(l);
