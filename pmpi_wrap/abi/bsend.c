@@ -327,7 +327,7 @@ HOT_INLINE int send_by_host(enum call call, const void *from, int count, MPI_Dat
     }
     if (!outlasts_host()) {
         int result = host.Bsend(from, count, type, rank, tag, comm);
-        if (HOST_IS_SLOW_IN_BSEND && result == MPI_SUCCESS)
+        if (HOST_IS_SLOW_IN_BSEND && result == MPI_SUCCESS && rank >= 0)
             peers_passed(BITS(comm), rank);
         return left_to_host(call, bytes, result);
     }
