@@ -11,7 +11,7 @@ struct flight {
     uintptr_t request;
     struct flight *next;
     size_t bytes;
-    char *copy; /* what is sent; NULL: not ours */
+    char *copy; /* that pending.h made; NULL: none */
 };
 
 struct flights {

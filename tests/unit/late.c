@@ -1,5 +1,6 @@
 /* Long messages of a host that learns late: nobody waits for what has been taken, and nobody writes
  * over what has not; each request is ended once. */
+#include "tests/unit/requests.h"
 #include "tests/unit/windows.h"
 
 #include "alloc/cma.h"
@@ -8,31 +9,17 @@
 #include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
-enum { SENDS = 4096, LONG = 20000 };
+enum { LONG = 20000 };
 
-/* A request is a number; the made-up host completes it when told to. */
-static _Atomic bool known[SENDS], asked_and_freed[SENDS];
-static _Atomic uintptr_t next;
-static struct late *sends[SENDS];
-
-static bool sent(uintptr_t *request)
-{
-    if (!known[*request])
-        return false;
-    EXPECT(!atomic_exchange(&asked_and_freed[*request], true), "request %zu", (size_t)*request);
-    return true;
-}
+static struct late *sends[REQUESTS];
 
 static void begin(size_t bytes)
 {
     open_heap();
     cma_open();
-    for (int i = 0; i < SENDS; i++)
-        known[i] = true;
+    complete_all();
     late_finish();
-    for (int i = 0; i < SENDS; i++)
-        known[i] = asked_and_freed[i] = false;
-    next = 0;
+    forget_all();
     late_open(bytes, sent);
 }
 
@@ -78,7 +65,7 @@ START_TEST(what_has_been_taken_is_not_waited_for)
     ck_assert_uint_eq(not_taken, 0);
     ck_assert_uint_eq(not_known, 10);
     for (int i = 0; i < 10; i++)
-        known[i] = true;
+        complete[i] = true;
     late_finish();
     for (int i = 0; i < 10; i++)
         ck_assert(asked_and_freed[i]);
@@ -90,7 +77,7 @@ START_TEST(what_the_host_knows_is_not_waited_for)
 {
     begin(MIB);
     for (int i = 0; i < 10; i++)
-        known[send_one(i)] = true; /* short ones it sends otherwise; nobody fetches them */
+        complete[send_one(i)] = true; /* short ones it sends otherwise; nobody fetches them */
     late_drain();
     ck_assert_uint_eq(not_known, 0);
 }
@@ -120,9 +107,9 @@ END_TEST
 START_TEST(room_comes_back_when_it_has_been_taken)
 {
     begin(MIB);
-    const char *at[SENDS];
+    const char *at[REQUESTS];
     int count = 0;
-    while ((sends[SENDS - 1] = NULL, send_one(count)) >= 0) {
+    while ((sends[REQUESTS - 1] = NULL, send_one(count)) >= 0) {
         at[count] = place_of_copy(count);
         count++;
     }
@@ -146,7 +133,7 @@ START_TEST(what_another_has_sent_ends_here)
     ck_assert(late_adopt(3));
     late_drain();
     ck_assert(!asked_and_freed[3]);
-    known[3] = true;
+    complete[3] = true;
     late_finish();
     ck_assert(asked_and_freed[3]);
 }
@@ -175,7 +162,7 @@ static void *send_and_receive(void *unused)
         late_flies(late, number);
         receive(at, (int)number);
         if (i % 3)
-            known[number] = true;
+            complete[number] = true;
     }
     return unused;
 }
@@ -190,8 +177,7 @@ START_TEST(threads_send_beside_each_other)
         pthread_join(threads[t], NULL);
     late_drain();
     ck_assert_uint_eq(not_taken, 0);
-    for (int i = 0; i < SENDS; i++)
-        known[i] = true;
+    complete_all();
     late_finish();
     for (uintptr_t i = 0; i < next; i++)
         ck_assert(asked_and_freed[i]);

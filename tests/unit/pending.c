@@ -2,34 +2,18 @@
  * room, who must not wait does not, and nobody asks twice for one that is complete. */
 #include "bsend/pending.c"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/requests.h"
 
 #include <sched.h>
 #include <string.h>
 
-enum { SENDS = 512, MANY = 200, FEW = 8, BYTES = 100, LONG = 5000, WAIT_NS = 20 * 1000 * 1000 };
-
-/* A request is a number; the made-up host completes it when told to. */
-static _Atomic bool arrived[SENDS], asked_and_freed[SENDS];
-static _Atomic uintptr_t next;
-
-static bool sent(uintptr_t *request)
-{
-    if (!arrived[*request])
-        return false;
-    EXPECT(!atomic_exchange(&asked_and_freed[*request], true), "request %zu", (size_t)*request);
-    return true;
-}
+enum { MANY = 200, FEW = 8, BYTES = 100, LONG = 5000, WAIT_NS = 20 * 1000 * 1000 };
 
 static void begin(size_t bytes)
 {
-    for (int i = 0; i < SENDS; i++)
-        arrived[i] = true;
-    if (pending_count)
-        pending_drain();
-    for (int i = 0; i < SENDS; i++)
-        arrived[i] = asked_and_freed[i] = false;
-    next = 0;
+    complete_all();
+    pending_drain();
+    forget_all();
     pending_open(bytes, 0, sent);
 }
 
@@ -63,7 +47,7 @@ static double ms_of(uint64_t since)
 START_TEST(one_that_has_left_is_not_kept)
 {
     begin(1 << 20);
-    arrived[0] = true;
+    complete[0] = true;
     send_one(BYTES);
     ck_assert_uint_eq(pending_count, 0);
     ck_assert(asked_and_freed[0]);
@@ -90,12 +74,12 @@ START_TEST(one_that_comes_is_waited_for)
     begin(1 << 20);
     for (int i = 0; i < FEW; i++)
         send_one(BYTES);
-    arrived[0] = true;
+    complete[0] = true;
     uint64_t start = sync_now_ns();
     send_one(BYTES);
     ck_assert_double_ge(ms_of(start), PATIENCE_NS / 1e6);
     start = sync_now_ns();
-    arrived[1] = arrived[next] = true;
+    complete[1] = complete[next] = true;
     send_one(BYTES);
     ck_assert_uint_eq(pending_count, FEW - 1);
 }
@@ -106,7 +90,7 @@ START_TEST(many_are_not_asked_for_at_each_send)
     begin(1 << 20);
     for (int i = 0; i < FEW; i++)
         send_one(BYTES);
-    arrived[0] = true;
+    complete[0] = true;
     next_look_ns = UINT64_MAX;
     ck_assert(pending_reserve(BYTES));
     ck_assert(!asked_and_freed[0]);
@@ -132,10 +116,10 @@ START_TEST(the_oldest_are_forgotten_as_they_leave)
     begin(1 << 20);
     for (int i = 0; i < FEW; i++)
         send_one(BYTES);
-    arrived[0] = arrived[1] = arrived[3] = true;
+    complete[0] = complete[1] = complete[3] = true;
     send_one(BYTES);
     ck_assert_uint_eq(pending_count, FEW - 1);
-    arrived[2] = true;
+    complete[2] = true;
     send_one(BYTES);
     ck_assert_uint_eq(pending_count, FEW - 2);
 }
@@ -143,10 +127,10 @@ END_TEST
 
 static void *complete_later(void *unused)
 {
-    for (int i = 0; i < SENDS; i++) {
+    for (int i = 0; i < REQUESTS; i++) {
         for (int k = 0; k < 100; k++)
             sched_yield();
-        arrived[i] = true;
+        complete[i] = true;
     }
     return unused;
 }
@@ -155,23 +139,23 @@ START_TEST(the_buffer_is_used_as_far_as_it_is_surely_free)
 {
     begin(4 * BYTES);
     for (int round = 0; round < 3; round++) {
-        arrived[next] = true;
+        complete[next] = true;
         ck_assert_int_eq(send_one(BYTES), BUFFERED);
     }
     for (int round = 0; round < 3; round++) {
         uintptr_t one = next;
         send_one(BYTES);
         send_one(BYTES);
-        arrived[one] = true; /* yet what comes may find no place but behind the other */
+        complete[one] = true; /* yet what comes may find no place but behind the other */
         ck_assert_int_eq(send_one(BYTES), BUFFERED);
         ck_assert_int_eq(send_one(BYTES), BUFFERED);
         ck_assert_int_eq(send_one(BYTES), COPIED);
         ck_assert_uint_eq(pending_count, 4);
-        for (int i = 0; i < SENDS; i++)
-            arrived[i] = true;
+        for (int i = 0; i < REQUESTS; i++)
+            complete[i] = true;
         pending_drain();
-        for (int i = 0; i < SENDS; i++)
-            arrived[i] = asked_and_freed[i] = false;
+        for (int i = 0; i < REQUESTS; i++)
+            complete[i] = asked_and_freed[i] = false;
     }
 }
 END_TEST
@@ -180,7 +164,7 @@ START_TEST(long_ones_take_room_as_long_as_the_buffer_is_there)
 {
     begin(3 * LONG);
     for (int i = 0; i < 2; i++) {
-        arrived[next] = true; /* complete, yet perhaps still in the buffer */
+        complete[next] = true; /* complete, yet perhaps still in the buffer */
         send_one(LONG);
     }
     send_one(BYTES);
@@ -195,7 +179,7 @@ END_TEST
 static void begin_full(size_t bytes)
 {
     begin(bytes);
-    arrived[0] = true;
+    complete[0] = true;
     send_one(bytes);
     send_one(SHORT + 1);
     ck_assert_uint_eq(pending_count, 1);
@@ -233,10 +217,10 @@ START_TEST(room_is_found_behind_a_sleeper)
     begin_full(3 * LONG);
     for (int i = 0; i < 3; i++)
         send_one(LONG);
-    arrived[3] = true; /* of what was sent to another, who is awake */
+    complete[3] = true; /* of what was sent to another, who is awake */
     ck_assert_int_eq(send_as(LONG, false), COPIED);
     ck_assert(asked_and_freed[3]);
-    arrived[2] = arrived[4] = true;
+    complete[2] = complete[4] = true;
     ck_assert_int_eq(send_one(2 * LONG), COPIED);
     ck_assert_uint_eq(pending_count, 3);
 }
@@ -265,7 +249,7 @@ END_TEST
 
 static void *send_some(void *unused)
 {
-    for (int i = 0; i < SENDS / 4; i++)
+    for (int i = 0; i < REQUESTS / 4; i++)
         send_as(i % 8 ? BYTES : LONG, i % 3);
     return unused;
 }
@@ -282,7 +266,7 @@ START_TEST(threads_send_and_drain)
         pthread_join(threads[t], NULL);
     pending_drain();
     pthread_join(host, NULL);
-    for (int i = 0; i < SENDS; i++)
+    for (int i = 0; i < REQUESTS; i++)
         EXPECT(asked_and_freed[i], "request %d", i);
     no_failures();
 }
