@@ -45,10 +45,21 @@ bool reach_write(int pid, uint64_t to, const void *from, size_t bytes)
     return transfer(SYS_process_vm_writev, pid, (char *)from, to, bytes);
 }
 
+/* The last of those that share a place, as their probes: a program may make a team for each of its
+ * steps, and the kernel's answer costs a third of what such a team does. */
+enum { REACHED = 64 };
+static _Atomic uint64_t reached[REACHED];
+
 bool reach_works(int pid, uint64_t address, uint64_t probe)
 {
+    _Atomic uint64_t *known = &reached[probe % REACHED];
     uint64_t found = 0;
-    return reach_read(pid, &found, address, sizeof found) && found == probe;
+    if (atomic_load_explicit(known, memory_order_relaxed) == probe)
+        return true;
+    if (!reach_read(pid, &found, address, sizeof found) || found != probe)
+        return false;
+    atomic_store_explicit(known, probe, memory_order_relaxed);
+    return true;
 }
 
 /* ---- what it costs ---- */

@@ -13,7 +13,8 @@
 /* For our record: what others should find, and where. */
 uint64_t reach_probe(uint64_t *address);
 
-/* Whether this process can read that of `pid`, by its probe. */
+/* Whether this process can read that of `pid`, by its probe. Once it could, it is not tried again.
+ */
 bool reach_works(int pid, uint64_t address, uint64_t probe);
 
 /* What a copy of so many bytes by the kernel takes, of data in the nearest caches; sync_ticks().

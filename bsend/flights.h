@@ -11,7 +11,7 @@ struct flight {
     uintptr_t request;
     struct flight *next;
     size_t bytes;
-    char *copy; /* that pending.h made; NULL: none */
+    char *copy; /* of pending.h: `bytes` of room, if it sends that */
 };
 
 struct flights {

@@ -4,6 +4,8 @@ struct peers peers = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 void peers_forget(uintptr_t comm)
 {
+    if (!atomic_load_explicit(&peers.any, memory_order_relaxed))
+        return;
     pthread_mutex_lock(&peers.mutex);
     for (size_t i = 0; i < PEERS; i++)
         if (peers.at[i].comm == comm)

@@ -8,11 +8,13 @@
 #include "core/thread.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { PEERS = 64 };
 
 struct peers {
     pthread_mutex_t mutex; /* locked if there are threads */
+    _Atomic bool any;
     struct {
         uintptr_t comm; /* 0: none */
         int rank;
@@ -44,6 +46,7 @@ HOT_INLINE void peers_passed(uintptr_t comm, int rank)
         pthread_mutex_lock(&peers.mutex);
     peers.at[i].comm = comm;
     peers.at[i].rank = rank;
+    atomic_store_explicit(&peers.any, true, memory_order_relaxed);
     if (UNLIKELY(thread_concurrent))
         pthread_mutex_unlock(&peers.mutex);
 }

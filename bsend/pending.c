@@ -113,7 +113,7 @@ static struct flight *make(size_t bytes)
 {
     struct flight *f = malloc(sizeof *f + bytes);
     if (f)
-        *f = (struct flight){.bytes = bytes, .copy = bytes ? (char *)(f + 1) : NULL};
+        *f = (struct flight){.bytes = bytes, .copy = (char *)(f + 1)};
     return f;
 }
 

@@ -15,7 +15,7 @@ struct stream stream_out(struct team *t, struct buffer data, uint32_t start)
 {
     size_t bytes = bytes_of(data);
     if (bytes > LONG_FROM && t->mine->stream_cells < STREAM_CELLS_LONG)
-        team_widen_stream(t);
+        row_widen_stream(t->mine);
     return (struct stream){t, t->mine, start, stream_pieces(bytes), 0, data, bytes};
 }
 

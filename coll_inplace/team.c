@@ -11,12 +11,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum {
-    STREAM_AT = TEAM_CELLS * CELL_ROOM, /* in the cells, at first */
-    CELLS_SIZE = STREAM_AT + STREAM_CELLS * STREAM_CELL,
-    LONG_SIZE = STREAM_CELLS_LONG * STREAM_CELL
-};
-
 /* ---- making ---- */
 
 static uint64_t position_of(const void *at)
@@ -27,42 +21,6 @@ static uint64_t position_of(const void *at)
 static void *at_position(uint64_t position)
 {
     return position ? node.base + position : NULL;
-}
-
-static void free_row(struct row *row)
-{
-    if (!row)
-        return;
-    if (row->stream_cells > STREAM_CELLS)
-        arena_control_free((char *)row + row->stream);
-    if (row->cells)
-        arena_control_free((char *)row + row->cells);
-    arena_control_free(row);
-}
-
-/* The cells are a piece of their own: they need no zeroes, and so no memory until they are used. */
-static struct row *make_row(void)
-{
-    struct row *row = arena_control_alloc(sizeof *row);
-    char *cells = row ? arena_control_alloc_raw(CELLS_SIZE) : NULL;
-    if (cells) {
-        row->pid = getpid();
-        row->cells = (uint64_t)(cells - (char *)row);
-        row->stream = row->cells + STREAM_AT;
-        row->stream_cells = STREAM_CELLS;
-        return row;
-    }
-    free_row(row);
-    return NULL;
-}
-
-void team_widen_stream(struct team *t)
-{
-    char *cells = arena_control_alloc_raw(LONG_SIZE);
-    if (cells) {
-        t->mine->stream = (uint64_t)(cells - (char *)t->mine);
-        t->mine->stream_cells = STREAM_CELLS_LONG;
-    }
 }
 
 /* The order has its room from the beginning: who had none later would go another way than the
@@ -85,18 +43,19 @@ struct team *team_alone(void)
     return make(1, 0, false);
 }
 
-static bool reaches(const struct layout_member *member)
+static bool reaches(int neighbour)
 {
+    const struct layout_member *member = node_member((uint32_t)neighbour);
     return config.kernel_copies && reach_works(member->pid, member->probe_address, member->probe);
 }
 
 struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct team_offer *offer)
 {
     *offer = (struct team_offer){.reason = REASON_COUNT,
-                                 .reaches = reaches(node_member((uint32_t)neighbour)),
+                                 .reaches = reaches(neighbour),
                                  .domain = size > TREE_FLAT ? locality_here() : 0};
     struct team *team = make(size, rank, size > TREE_FLAT);
-    struct row *row = team ? make_row() : NULL;
+    struct row *row = team ? row_make() : NULL;
     struct team_common *common = NULL;
     if (row && rank == 0)
         common = arena_control_alloc(sizeof *common + size * sizeof *common->flags);
@@ -112,10 +71,9 @@ struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct te
 struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, int neighbour,
                                   struct team_offer *offer)
 {
-    *offer = (struct team_offer){.reason = REASON_COUNT,
-                                 .reaches = reaches(node_member((uint32_t)neighbour))};
+    *offer = (struct team_offer){.reason = REASON_COUNT, .reaches = reaches(neighbour)};
     struct team *team = make(size, rank, false);
-    struct row *row = team ? make_row() : NULL;
+    struct row *row = team ? row_make() : NULL;
     if (!row) {
         offer->reason = REASON_NO_MEMORY;
         return team;
@@ -129,7 +87,7 @@ struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, 
 
 void team_withdraw(struct team *team, const struct team_offer *offer)
 {
-    free_row(at_position(offer->row));
+    row_free(at_position(offer->row), 0);
     if (offer->common)
         arena_control_free(at_position(offer->common));
     free(team);
@@ -229,7 +187,7 @@ static bool reaped(struct team *t)
         if (!is_unread(t))
             return false;
         release(t, true);
-        free_row(t->mine);
+        row_free(t->mine, t->op);
         t->mine = NULL;
         if (t->group)
             return true;

@@ -206,34 +206,55 @@ static void sweep(bool all)
 
 /* ---- finding and making ---- */
 
-static struct communicator judge(MPI_Comm comm)
+/* Whether it can have a team, the same on all ranks. */
+static void judge(MPI_Comm comm, struct communicator *c)
 {
     struct survey s = {0};
-    enum reason reason = config.coll ? survey_comm(comm, TEAM_RANKS_MAX, &s) : REASON_OFF;
+    enum reason reason = survey_comm(comm, TEAM_RANKS_MAX, &s);
     if (reason == REASON_INTERCOMM)
         reason = survey_across(comm, TEAM_RANKS_MAX, &s);
-    return (struct communicator){.reason = reason == REASON_COUNT ? REASON_NOT_READY : reason,
-                                 .size = s.size,
-                                 .rank = s.rank,
-                                 .others = s.others,
-                                 .neighbour = s.neighbour};
+    c->reason = reason == REASON_COUNT ? REASON_NOT_READY : reason;
+    c->size = s.size;
+    c->rank = s.rank;
+    c->others = s.others;
+    c->neighbour = s.neighbour;
+}
+
+static bool is_alone(const struct communicator *c)
+{
+    return c->size == 1 && !c->others;
 }
 
 /* NULL: no memory, and nobody counts on us. */
 static struct communicator *meet(MPI_Comm comm)
 {
-    struct communicator known = judge(comm), *c = new_communicator();
-    bool alone = known.size == 1 && !known.others;
+    struct communicator *c = new_communicator();
     if (c && registry_add(&communicators, BITS(comm), c, 0)) {
-        if (alone && known.reason == REASON_NOT_READY)
-            known.reason = (known.team = team_alone()) ? REASON_COUNT : REASON_NO_MEMORY;
-        *c = known;
+        c->reason = config.coll ? REASON_NOT_READY : REASON_OFF;
         return c;
     }
-    if (known.reason == REASON_NOT_READY && !alone)
-        end_job("a communicator");
     free_communicator(c);
+    struct communicator known = {.reason = REASON_OFF};
+    if (config.coll)
+        judge(comm, &known);
+    if (known.reason == REASON_NOT_READY && !is_alone(&known))
+        end_job("a communicator");
     return NULL;
+}
+
+static void begin_team(MPI_Comm comm, struct communicator *c)
+{
+    judge(comm, c);
+    if (c->reason != REASON_NOT_READY)
+        return;
+    if (is_alone(c)) {
+        c->team = team_alone();
+        c->reason = c->team ? REASON_COUNT : REASON_NO_MEMORY;
+        return;
+    }
+    sweep(false);
+    prepare(c);
+    begin(comm, c, &c->mine);
 }
 
 COLD struct team *team_not_yet(MPI_Comm comm, enum call call, bool synchronises)
@@ -280,11 +301,8 @@ int comm_used(MPI_Comm comm, int result)
     struct communicator *c = e ? e->object : NULL;
     if (!c || c->reason != REASON_NOT_READY || inside_host())
         return result;
-    if (++c->calls == CALLS_BEFORE) {
-        sweep(false);
-        prepare(c);
-        begin(comm, c, &c->mine);
-    }
+    if (++c->calls == CALLS_BEFORE)
+        begin_team(comm, c);
     return result;
 }
 

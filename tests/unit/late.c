@@ -20,7 +20,7 @@ static void begin(size_t bytes)
     complete_all();
     late_finish();
     forget_all();
-    late_open(bytes, sent);
+    late_open(bytes, host_sent);
 }
 
 /* Returns its number; -1: it is the host's. */

@@ -14,7 +14,7 @@ static void begin(size_t bytes)
     complete_all();
     pending_drain();
     forget_all();
-    pending_open(bytes, 0, sent);
+    pending_open(bytes, 0, host_sent);
 }
 
 enum way { BY_HOST, BUFFERED, COPIED }; /* that would be refused; the others are safe */
@@ -57,7 +57,7 @@ END_TEST
 START_TEST(a_receiver_that_never_comes_keeps_nobody)
 {
     begin(1 << 20);
-    pending_open(1 << 20, WAIT_NS, sent);
+    pending_open(1 << 20, WAIT_NS, host_sent);
     uint64_t start = sync_now_ns();
     send_one(BYTES);
     ck_assert_double_ge(ms_of(start), WAIT_NS / 1e6);
@@ -104,7 +104,7 @@ END_TEST
 START_TEST(who_must_not_wait_does_not)
 {
     begin(1 << 20);
-    pending_open(1 << 20, UINT64_C(3600) * 1000000000, sent);
+    pending_open(1 << 20, UINT64_C(3600) * 1000000000, host_sent);
     for (int i = 0; i < FEW; i++)
         ck_assert_int_eq(send_as(BYTES, false), BUFFERED);
     ck_assert_uint_eq(pending_count, FEW);

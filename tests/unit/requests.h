@@ -10,7 +10,7 @@ static _Atomic bool complete[REQUESTS], asked_and_freed[REQUESTS];
 static _Atomic uintptr_t next;
 
 /* Nobody may ask for one that has been freed. */
-static inline bool sent(uintptr_t *request)
+static inline bool host_sent(uintptr_t *request)
 {
     if (!complete[*request])
         return false;

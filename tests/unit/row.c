@@ -1,0 +1,161 @@
+/* A row that was another team's before is as good as new. */
+#include "tests/unit/teams.h"
+
+#include "coll_inplace/stream.h"
+
+#include "alloc/arena.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* The module itself, with what it takes from the control part counted. */
+static _Atomic int taken;
+
+static void *counted(void *at)
+{
+    taken += at != NULL;
+    return at;
+}
+
+static void give_back(void *at)
+{
+    taken--;
+    arena_control_free(at);
+}
+#define arena_control_alloc(size)     counted(arena_control_alloc(size))
+#define arena_control_alloc_raw(size) counted(arena_control_alloc_raw(size))
+#define arena_control_free            give_back
+#include "coll_inplace/row.c"
+#undef arena_control_alloc
+#undef arena_control_alloc_raw
+#undef arena_control_free
+
+/* ---- teams that follow each other ---- */
+
+enum { ROUNDS = 300, RANKS = 3, STREAM = STREAM_CELLS_LONG * STREAM_CELL };
+
+static unsigned round_number, operations;
+
+static unsigned char byte_of(unsigned operation, unsigned rank)
+{
+    return (unsigned char)(round_number * 31 + operation * 7 + rank + 1);
+}
+
+static bool is_all(const char *data, size_t bytes, unsigned char byte)
+{
+    return !bytes || ((unsigned char)data[0] == byte && !memcmp(data, data + 1, bytes - 1));
+}
+
+static void broadcast(struct team *t, unsigned operation, char *data, size_t bytes)
+{
+    uint32_t root = operation % t->size;
+    if (t->rank == root)
+        memset(data, byte_of(operation, root), bytes);
+    coll_bcast(t, buffer(data, BYTES, bytes), root);
+    EXPECT(is_all(data, bytes, byte_of(operation, root)), "round %u, %u", round_number, operation);
+}
+
+static void gather_all(struct team *t, unsigned operation, char *data, size_t bytes)
+{
+    char *all = data + bytes;
+    memset(data, byte_of(operation, t->rank), bytes);
+    struct blocks blocks = {.at = all, .map = BYTES, .count = bytes};
+    coll_allgather(t, buffer(data, BYTES, bytes), &blocks, false);
+    for (uint32_t r = 0; r < t->size; r++)
+        EXPECT(is_all(all + r * bytes, bytes, byte_of(operation, r)), "round %u, %u", round_number,
+               operation);
+}
+
+static void live(unsigned me)
+{
+    static char room[RANKS][(RANKS + 1) * STREAM];
+    static const size_t sizes[] = {0, 8, POST_ROOM, 1000, TEAM_CELL, 3 * PIECE + 5, STREAM};
+    struct chance same = {round_number}, own = {round_number * RANKS + me};
+    for (unsigned i = 0; i < operations; i++) {
+        size_t bytes = sizes[below(&same, 16) ? below(&same, 5) : 5 + below(&same, 2)];
+        if (below(&same, 2))
+            broadcast(team_of[me], i, room[me], bytes);
+        else
+            gather_all(team_of[me], i, room[me], bytes);
+    }
+    sleep_us(below(&own, 2) * below(&own, 300));
+    team_leave(team_of[me]);
+}
+
+START_TEST(teams_follow_each_other)
+{
+    open_heap();
+    sync_configure(true, NULL);
+    struct chance c = {7};
+    for (round_number = 0; round_number < ROUNDS; round_number++) {
+        unsigned size = 2 + below(&c, RANKS - 1);
+        operations = below(&c, 4) ? below(&c, 12) : below(&c, 3 * TEAM_POSTS);
+        make_team(size);
+        as_ranks(size, live);
+        team_reap();
+    }
+}
+END_TEST
+
+/* ---- one row ---- */
+
+static void use(struct row *row, uint32_t op)
+{
+    for (uint32_t i = 0; i <= op; i++)
+        atomic_store(&post_of(row, i)->op.value, i + 1);
+    atomic_store(&row->done.value, op);
+    atomic_store(&row->produced.value, 3);
+    atomic_store(&row->consumed.value, 3);
+    atomic_store(&row->joint.helped.value, 3);
+    atomic_store(&row->departed, 2);
+}
+
+static void expect_new(struct row *row)
+{
+    for (uint32_t i = 0; i < TEAM_POSTS; i++)
+        ck_assert_uint_eq(sync_load(&post_of(row, i)->op), 0);
+    ck_assert_uint_eq(sync_load(&row->done), 0);
+    ck_assert_uint_eq(sync_load(&row->produced), 0);
+    ck_assert_uint_eq(sync_load(&row->consumed), 0);
+    ck_assert_uint_eq(sync_load(&row->joint.helped), 0);
+    ck_assert_uint_eq(row->departed, 0);
+    ck_assert_uint_eq(row->stream_cells, STREAM_CELLS);
+    ck_assert_int_eq(row->pid, getpid());
+    memset(stream_cell(row, STREAM_CELLS - 1), 1, STREAM_CELL);
+    memset(cell_of(row, TEAM_CELLS - 1), 1, CELL_ROOM);
+}
+
+START_TEST(one_that_comes_back_is_empty)
+{
+    static const uint32_t ops[] = {0, 1, 5, TEAM_POSTS - 1, TEAM_POSTS, 1000};
+    open_heap();
+    struct row *first = row_make();
+    row_free(first, 0);
+    for (unsigned i = 0; i < sizeof ops / sizeof *ops; i++) {
+        struct row *row = row_make();
+        ck_assert_ptr_eq(row, first);
+        expect_new(row);
+        use(row, ops[i]);
+        if (i % 2)
+            row_widen_stream(row);
+        row_free(row, ops[i]);
+    }
+}
+END_TEST
+
+/* Those beyond are freed: thousands of communicators leave no memory behind. */
+START_TEST(few_are_spare)
+{
+    enum { MANY = 40, SPARE = 2 * SPARE_ROWS, ALL = 2 * MANY };
+    struct row *row[MANY];
+    open_heap();
+    for (int i = 0; i < MANY; i++)
+        ck_assert_ptr_nonnull(row[i] = row_make());
+    ck_assert_int_ge(taken, ALL);
+    for (int i = 0; i < MANY; i++)
+        row_free(row[i], 1);
+    ck_assert_int_eq(taken, SPARE);
+}
+END_TEST
+
+UNIT_MAIN(teams_follow_each_other, one_that_comes_back_is_empty, few_are_spare)
