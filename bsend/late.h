@@ -4,7 +4,8 @@
  * A message is copied into the outbox (alloc/outbox.h), and the host sends the copy by MPI_Isend.
  * So we see when it has been taken: then its room is free, and nobody waits for it any more, though
  * its request stays here until the host has learned of it too. What finds no room there is the
- * host's, as is what the host has judged by no other message (peers.h).
+ * host's, as is the first message on a communicator other than the world's: the host judges whether
+ * there is one (peers.h).
  *
  * Threads: those that ask for a message take it out of the row (flights.h); no lock is held in a
  * call of the host, nor in a wait.

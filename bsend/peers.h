@@ -1,6 +1,7 @@
 /* To whom the host has let a buffered message pass, by communicator and rank. What is sent from
- * here goes by another call of the host's, so it goes only there: the host judges all arguments
- * that are wrong, and what it says of them names the call that the program made.
+ * here goes by another call of the host's, so it goes only there, or where else nothing can be
+ * wrong: the host judges all arguments that are, and what it says of them names the call that the
+ * program made.
  */
 #ifndef MPIACCEL_PEERS_H
 #define MPIACCEL_PEERS_H
@@ -10,7 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { PEERS = 64 };
+enum { PEERS = 64, PEERS_SOME = -1 /* instead of a rank: to some rank */ };
 
 struct peers {
     pthread_mutex_t mutex; /* locked if there are threads */

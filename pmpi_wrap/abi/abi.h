@@ -136,6 +136,7 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
     X(Abort)                 \
     X(Cancel)                \
     X(Comm_call_errhandler)  \
+    X(Comm_get_attr)         \
     X(Comm_get_errhandler)   \
     X(Comm_group)            \
     X(Comm_rank)             \

@@ -72,6 +72,18 @@ static _Atomic uint64_t room, unseen;
 /* The request of a message that has left in the call that began it. */
 static MPI_Request left_at_once;
 
+/* The host's largest tag; 0: not asked yet. */
+static _Atomic int most_tag;
+
+static void find_most_tag(void)
+{
+    int *most_of_host, found = 0;
+    if (most_tag)
+        return;
+    host.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, (void *)&most_of_host, &found);
+    most_tag = found ? *most_of_host : SHORT_TAG_MAX;
+}
+
 /* Whether it is not the host that waits for the host's sends (pending.h). */
 static _Atomic bool lasts;
 
@@ -111,6 +123,7 @@ bool bsend_open(uint64_t bytes, bool only_one)
     }
     if (!only_one)
         lasts = false;
+    find_most_tag();
     if (HOST_IS_SLOW_IN_BSEND)
         short_open(only_one ? bytes : 0, has_been_sent);
     open_range(true);
@@ -161,10 +174,15 @@ HOT_INLINE bool is_candidate(size_t bytes, const struct typemap *map)
     return UNLIKELY(bytes >= shortest) && bytes <= longest && map->simple;
 }
 
+static bool is_tag(int tag)
+{
+    return tag >= 0 && tag <= most_tag;
+}
+
 /* A place that holds the candidate; NULL: the host's. */
 static NOINLINE struct kept *claim(const struct message *m, size_t bytes)
 {
-    if (!m->from || m->rank < 0 || m->tag < 0 || m->comm == constants.comm_null)
+    if (!m->from || m->rank < 0 || !is_tag(m->tag) || m->comm == constants.comm_null)
         return NULL;
     bool plainly = cma_in_use();
     struct kept *place =
@@ -242,7 +260,7 @@ static bool can_be_packed(const struct message *m, struct buffer *data, size_t *
 {
     const struct typemap *map = m->from ? typemap_of(m->type) : NULL;
     *data = (struct buffer){(char *)m->from, map, (size_t)m->count};
-    return map && (uint64_t)m->count <= INT_MAX && m->rank >= 0 && m->tag >= 0 &&
+    return map && (uint64_t)m->count <= INT_MAX && m->rank >= 0 && is_tag(m->tag) &&
            m->comm != constants.comm_null && buffer_bytes(*data, bytes) && *bytes <= INT_MAX;
 }
 
@@ -270,14 +288,41 @@ static NOINLINE int send_copy(enum call call, struct flight *copy, const struct 
     return left_to_host(call, bytes, result);
 }
 
+void bsend_passed(MPI_Comm comm, int rank)
+{
+    if (!HOST_IS_SLOW_IN_BSEND || rank < 0)
+        return;
+    peers_passed(BITS(comm), rank);
+    if (comm != MPI_COMM_WORLD)
+        peers_passed(BITS(comm), PEERS_SOME);
+}
+
+/* Of what can be packed: the host would let it pass. On a communicator that is none it would say
+ * so, but in the name of the call by which we asked. */
+static bool passes(const struct message *m)
+{
+    int inter = 0, size = 0;
+    if (peers_know(BITS(m->comm), m->rank))
+        return true;
+    if (m->comm != MPI_COMM_WORLD && !peers_know(BITS(m->comm), PEERS_SOME))
+        return false;
+    host.Comm_test_inter(m->comm, &inter);
+    if (inter)
+        host.Comm_remote_size(m->comm, &size);
+    else
+        host.Comm_size(m->comm, &size);
+    if (m->rank >= size)
+        return false;
+    peers_passed(BITS(m->comm), m->rank);
+    return true;
+}
+
 /* A copy in the outbox; NULL: the host's. */
 static NOINLINE struct late *claim_late(const struct message *m)
 {
     struct buffer data;
     size_t bytes;
-    struct late *late = can_be_packed(m, &data, &bytes) && peers_know(BITS(m->comm), m->rank)
-                            ? late_claim(bytes)
-                            : NULL;
+    struct late *late = can_be_packed(m, &data, &bytes) && passes(m) ? late_claim(bytes) : NULL;
     if (late)
         buffer_read(late->parcel.at, data, 0, bytes);
     return late;
@@ -327,8 +372,8 @@ HOT_INLINE int send_by_host(enum call call, const void *from, int count, MPI_Dat
     }
     if (!outlasts_host()) {
         int result = host.Bsend(from, count, type, rank, tag, comm);
-        if (HOST_IS_SLOW_IN_BSEND && result == MPI_SUCCESS && rank >= 0)
-            peers_passed(BITS(comm), rank);
+        if (result == MPI_SUCCESS)
+            bsend_passed(comm, rank);
         return left_to_host(call, bytes, result);
     }
     enum way way = WAY_UNKNOWN;
@@ -405,6 +450,8 @@ static int start_by_host(enum call call, const struct message *m, size_t bytes,
     if (way == WAY_COPY)
         return has_left(send_copy(call, copy, m, false), request);
     int result = host.Ibsend(m->from, (int)m->count, m->type, m->rank, m->tag, m->comm, request);
+    if (result == MPI_SUCCESS)
+        bsend_passed(m->comm, m->rank);
     if (outlasts_host() && result == MPI_SUCCESS && *request != left_at_once &&
         pending_add(BITS(*request), bytes + MPI_BSEND_OVERHEAD, way == WAY_BUFFER, false))
         has_left(result, request);

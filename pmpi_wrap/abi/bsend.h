@@ -25,6 +25,9 @@ int bsend_message(enum call call, const struct message *m);
 /* The same for a call that must not wait, as MPI_Bsend may (bsend/pending.h). */
 int bsend_start(enum call call, const struct message *m);
 
+/* The host has let a buffered message to this rank pass, or a request for one. */
+void bsend_passed(MPI_Comm comm, int rank);
+
 /* Before the host frees or disconnects a communicator. To wait for what is on its way is its own
  * affair, as for all messages (MPI-4.0, 11.10.4). */
 void bsend_forget(const MPI_Comm *comm);

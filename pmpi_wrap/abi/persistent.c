@@ -142,6 +142,8 @@ static bool is_ours(const struct message *m)
 
 static int made(enum call call, const struct message *m, MPI_Request *request, int result)
 {
+    if (result == MPI_SUCCESS)
+        bsend_passed(m->comm, m->rank);
     if (result != MPI_SUCCESS)
         deferred(call, REASON_ARGUMENTS);
     else if (is_ours(m) && take_over(m, request))

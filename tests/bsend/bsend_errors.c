@@ -1,15 +1,28 @@
-/* Errors have the standard's class and reach the program once, through the communicator's handler;
- * also when the same call was right and fast before. */
+/* Errors have the standard's class and reach the program once, through the communicator's handler,
+ * in the name of the call that it made; also when the same call was right and fast before. */
 #include "bsend.h"
 
 static unsigned char out[LONG];
 static int handled, handled_class;
+static char text[MPI_MAX_ERROR_STRING];
 
 static void handler(MPI_Comm *comm, int *error, ...)
 {
     (void)comm;
     handled++;
     handled_class = class_of(*error);
+    int length;
+    MPI_Error_string(*error, text, &length);
+}
+
+/* MPICH's texts do. */
+static bool names_the_call(void)
+{
+#if defined(OPEN_MPI)
+    return true;
+#else
+    return strstr(text, "MPI_Bsend(");
+#endif
 }
 
 #define CHECK_HANDLED(call, expected)                                                         \
@@ -18,6 +31,7 @@ static void handler(MPI_Comm *comm, int *error, ...)
         int class_ = class_of(call);                                                          \
         CHECK(class_ == (expected) && handled == 1 && handled_class == (expected),            \
               "%s: class %d, handled %d times as %d", #call, class_, handled, handled_class); \
+        CHECK(names_the_call(), "%s: %s", #call, text);                                       \
     } while (0)
 
 int main(int argc, char **argv)
@@ -50,6 +64,12 @@ int main(int argc, char **argv)
 #endif
     send_often(out, LONG, 0, 1, comm);
 
+    int *most, flag;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &flag);
+    bool less = flag && *most < INT32_MAX;
+    if (less)
+        CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, 1, *most + 1, comm), MPI_ERR_TAG);
+
     for (int repeated = 0; repeated < 3; repeated++) {
         MPI_Datatype open;
         MPI_Type_contiguous(LONG, MPI_BYTE, &open);
@@ -61,9 +81,7 @@ int main(int argc, char **argv)
         CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, 1, -3, comm), MPI_ERR_TAG);
         CHECK_HANDLED(MPI_Bsend(NULL, LONG, MPI_BYTE, 1, 0, comm), MPI_ERR_BUFFER);
         CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, 1, 0, MPI_COMM_NULL), MPI_ERR_COMM);
-        int *most, flag;
-        MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &flag);
-        if (flag && *most < INT32_MAX)
+        if (less)
             CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, 1, *most + 1, comm), MPI_ERR_TAG);
         MPI_Type_free(&open);
     }
@@ -76,7 +94,12 @@ int main(int argc, char **argv)
     MPI_Comm_split(MPI_COMM_WORLD, test_rank, 0, &one);
     MPI_Comm_set_errhandler(one, count);
     CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, test_size - 1, 99, one), MPI_ERR_RANK);
+    send_often(out, LONG, 0, 0, one);
+    CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, test_size - 1, 99, one), MPI_ERR_RANK);
     MPI_Comm_free(&one);
+#if !defined(OPEN_MPI) /* which would look into it */
+    CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, 0, 99, (MPI_Comm)MPI_BYTE), MPI_ERR_COMM);
+#endif
 
     MPI_Buffer_detach(&at, &bytes);
     CHECK(at == first && bytes == (int)sizeof first, "not the first buffer: %d bytes", bytes);

@@ -1,13 +1,15 @@
 /* MPI_Buffer_detach waits for the receivers' receives, and for nothing else of theirs: they have
  * received all while the sender was out of MPI, as fast as they could, so that answers of theirs
- * found no place on their way, and call MPI no more until it has come back from it. */
+ * found no place on their way, and call MPI no more until it has come back from it. A third rank
+ * then receives one message, at first the first that is ever sent to it. */
 #include "bsend.h"
 
 #include <stdlib.h>
 
 enum { MESSAGES = 150, ROUNDS = 4 };
 
-static pid_t process[2];
+static pid_t process[3];
+static bool third;
 
 /* From one buffer, each from its own, of which parts lie between others, not waited for, or by a
  * persistent request. */
@@ -41,26 +43,30 @@ static void run(enum kind kind, int bytes)
     for (size_t i = 0; i < all; i++)
         out[i] = (unsigned char)(seed + i / 128 % 7);
     for (int round = 0; round < ROUNDS; round++) {
-        attach(room_for(MESSAGES, bytes));
+        attach(room_for(MESSAGES + 1, bytes));
         MPI_Barrier(MPI_COMM_WORLD);
         if (test_rank == 0) {
             for (int i = 0; i < MESSAGES; i++)
                 send_one(kind, out, bytes, i, strided);
-            MPI_Recv(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE); /* they have left */
+            if (third)
+                MPI_Bsend(out, bytes, MPI_BYTE, 2, 0, MPI_COMM_WORLD);
+            for (int r = 1; r <= 1 + third; r++)
+                MPI_Recv(NULL, 0, MPI_BYTE, r, 0, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE); /* they have left */
             sleep_until_woken();
             double start = seconds();
             detach();
             CHECK(seconds() - start < SLEEP_S / 4.0, "kind %d, %d bytes: detaching took %.1f s",
                   (int)kind, bytes, seconds() - start);
-            kill(process[1], SIGUSR1);
+            for (int r = 1; r <= 1 + third; r++)
+                kill(process[r], SIGUSR1);
         } else if (test_rank == 1) {
             MPI_Probe(0, MESSAGES - 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
             for (int i = 0; i < MESSAGES; i++)
                 MPI_Recv(in + i * (size_t)bytes, bytes, MPI_BYTE, 0, i, MPI_COMM_WORLD,
                          MPI_STATUS_IGNORE);
-            kill(process[0], SIGUSR1);
+            kill(process[third ? 2 : 0], SIGUSR1);
             sleep_until_woken();
             detach();
             for (int i = 0; i < MESSAGES; i++)
@@ -72,6 +78,15 @@ static void run(enum kind kind, int bytes)
                     unsigned char got = in[i * (size_t)bytes + (size_t)b];
                     CHECK(got == out[at], "kind %d, message %d, byte %d", (int)kind, i, b);
                 }
+        } else if (test_rank == 2) {
+            MPI_Probe(0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+            sleep_until_woken();
+            MPI_Recv(in, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            kill(process[0], SIGUSR1);
+            sleep_until_woken();
+            detach();
+            CHECK(!memcmp(in, out, (size_t)bytes), "kind %d, the third rank's", (int)kind);
         } else {
             detach();
         }
@@ -85,7 +100,8 @@ int main(int argc, char **argv)
 {
     expect_wake_up();
     test_begin(&argc, &argv);
-    for (int r = 0; r < 2; r++) {
+    third = test_size > 2;
+    for (int r = 0; r < 2 + third; r++) {
         process[r] = getpid();
         MPI_Bcast(&process[r], (int)sizeof process[r], MPI_BYTE, r, MPI_COMM_WORLD);
     }
