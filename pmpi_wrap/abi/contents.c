@@ -99,39 +99,38 @@ static void unite(struct contents *c, const struct raw *raw)
         *a++ = raw->large[i];
 }
 
-static void *array(MPI_Count count, size_t size)
+/* All arrays in one piece: a program may make a datatype for each of its messages. */
+static bool make_room(struct contents *c, struct raw *raw)
 {
-    return calloc((size_t)count + 1, size);
+    _Static_assert(sizeof(MPI_Aint) == 8 && sizeof(MPI_Count) == 8, "one after another");
+    size_t all = (size_t)(raw->integer_count + raw->address_count + raw->large_count) + 1;
+    size_t bytes = (2 * all + (size_t)(raw->address_count + raw->large_count)) * 8 +
+                   (size_t)raw->type_count * sizeof *c->types +
+                   (size_t)raw->integer_count * sizeof *raw->integers;
+    c->integers = calloc(1, bytes);
+    if (!c->integers)
+        return false;
+    c->addresses = c->integers + all;
+    raw->addresses = (MPI_Aint *)(c->addresses + all);
+    raw->large = (MPI_Count *)(raw->addresses + raw->address_count);
+    c->types = (MPI_Datatype *)(raw->large + raw->large_count);
+    raw->integers = (int *)(c->types + raw->type_count);
+    return true;
 }
 
 bool contents_get(MPI_Datatype type, struct contents *c)
 {
     struct raw raw = {0};
     memset(c, 0, sizeof *c);
-    if (!get_envelope(type, &raw, &c->combiner) || c->combiner == MPI_COMBINER_NAMED)
+    if (!get_envelope(type, &raw, &c->combiner) || c->combiner == MPI_COMBINER_NAMED ||
+        !make_room(c, &raw) || !get_contents(type, &raw, c->types))
         return false;
-    MPI_Count all = raw.integer_count + raw.address_count + raw.large_count;
-    raw.integers = array(raw.integer_count, sizeof *raw.integers);
-    raw.addresses = array(raw.address_count, sizeof *raw.addresses);
-    raw.large = array(raw.large_count, sizeof *raw.large);
-    c->integers = array(all, sizeof *c->integers);
-    c->addresses = array(all, sizeof *c->addresses);
-    c->types = array(raw.type_count, sizeof *c->types);
-    bool good = raw.integers && raw.addresses && raw.large && c->integers && c->addresses &&
-                c->types && get_contents(type, &raw, c->types);
-    if (good) {
-        c->type_count = (int)raw.type_count;
-        unite(c, &raw);
-    }
-    free(raw.integers);
-    free(raw.addresses);
-    free(raw.large);
-    return good;
+    c->type_count = (int)raw.type_count;
+    unite(c, &raw);
+    return true;
 }
 
 void contents_free(struct contents *c)
 {
     free(c->integers);
-    free(c->addresses);
-    free(c->types);
 }

@@ -92,7 +92,7 @@ static void with_holes(void)
 /* What others in this process would hear from the kernel. */
 static void answer_as_the_kernel(pid_t pid)
 {
-    char a[8] = "........", b[8] = "........";
+    char a[] = "........", b[] = "........";
     struct iovec pieces[2] = {{a, 3}, {a + 4, 2}}, plain = {a, 5}, more = {b, 8};
     struct iovec there[2] = {{shared, 3}, {shared + 9, 2}}, all = {shared, 5}, none = {NULL, 5};
     const struct {
