@@ -231,6 +231,8 @@ static struct communicator *meet(MPI_Comm comm)
     struct communicator *c = new_communicator();
     if (c && registry_add(&communicators, BITS(comm), c, 0)) {
         c->reason = config.coll ? REASON_NOT_READY : REASON_OFF;
+        if (config.coll && !node.header) /* then it costs nothing to know why */
+            judge(comm, c);
         return c;
     }
     free_communicator(c);
