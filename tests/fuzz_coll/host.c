@@ -11,6 +11,9 @@ bool host_is_wrong(const struct call *c)
     /* One rank: ignores displacements and counts, and in place writes where nobody asked. */
     if (c->collective == ALLTOALLW && c->size == 1)
         return true;
+    /* What a rank sends to itself as MPI_PACKED it puts into one piece, whatever the layout. */
+    if (b->packed)
+        return true;
     if (!c->form->reduces || c->user)
         return false;
     /* Sums of less than 32 bits stop at the largest number. */
