@@ -3,32 +3,13 @@
 
 #include "coll_inplace/stream.h"
 
-#include "alloc/arena.h"
-
 #include <string.h>
 #include <unistd.h>
 
-/* The module itself, with what it takes from the control part counted. */
-static _Atomic int taken;
+#include "tests/unit/taken.h"
 
-static void *counted(void *at)
-{
-    taken += at != NULL;
-    return at;
-}
-
-static void give_back(void *at)
-{
-    taken--;
-    arena_control_free(at);
-}
-#define arena_control_alloc(size)     counted(arena_control_alloc(size))
-#define arena_control_alloc_raw(size) counted(arena_control_alloc_raw(size))
-#define arena_control_free            give_back
+/* What follows is counted. */
 #include "coll_inplace/row.c"
-#undef arena_control_alloc
-#undef arena_control_alloc_raw
-#undef arena_control_free
 
 /* ---- teams that follow each other ---- */
 

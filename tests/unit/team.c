@@ -5,36 +5,17 @@
 #include "coll_inplace/choose.h"
 #include "coll_inplace/stream.h"
 
-/* The module itself, with the rows and what else it takes from the control part counted. */
-static _Atomic int taken;
+#include "tests/unit/taken.h"
 
-static void *counted(void *at)
-{
-    taken += at != NULL;
-    return at;
-}
-
-static void give_back(void *at)
-{
-    taken--;
-    memset(at, 0, LINE); /* who still looks sees nothing there */
-    arena_control_free(at);
-}
-
+/* Rows are counted as a whole. */
 static void give_row_back(struct row *row, uint32_t op)
 {
     taken -= row != NULL;
     row_free(row, op);
 }
-#define arena_control_alloc(size)     counted(arena_control_alloc(size))
-#define arena_control_alloc_raw(size) counted(arena_control_alloc_raw(size))
-#define arena_control_free            give_back
-#define row_make()                    counted(row_make())
-#define row_free                      give_row_back
+#define row_make() counted(row_make())
+#define row_free   give_row_back
 #include "coll_inplace/team.c"
-#undef arena_control_alloc
-#undef arena_control_alloc_raw
-#undef arena_control_free
 #undef row_make
 #undef row_free
 
