@@ -1,6 +1,7 @@
 #include "bsend/peers.h"
 
-struct peers peers = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+struct peers peers = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+                      .at = {[0 ... PEERS - 1] = {.rank = PEERS_NOBODY}}};
 
 void peers_forget(uintptr_t comm)
 {
@@ -9,6 +10,6 @@ void peers_forget(uintptr_t comm)
     pthread_mutex_lock(&peers.mutex);
     for (size_t i = 0; i < PEERS; i++)
         if (peers.at[i].comm == comm)
-            peers.at[i].comm = 0;
+            peers.at[i].rank = PEERS_NOBODY;
     pthread_mutex_unlock(&peers.mutex);
 }

@@ -11,13 +11,18 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { PEERS = 64, PEERS_SOME = -1 /* instead of a rank: to some rank */ };
+enum {
+    PEERS = 64,
+    /* Instead of a rank: */
+    PEERS_SOME = -1,  /* to some rank */
+    PEERS_NOBODY = -2 /* the place is empty; a communicator may be 0, if it is none */
+};
 
 struct peers {
     pthread_mutex_t mutex; /* locked if there are threads */
     _Atomic bool any;
     struct {
-        uintptr_t comm; /* 0: none */
+        uintptr_t comm;
         int rank;
     } at[PEERS]; /* the last of those that share a place */
 };

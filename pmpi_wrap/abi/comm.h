@@ -32,7 +32,7 @@ struct communicator {
     struct team_offer mine, answer, *offers;
     MPI_Request request; /* of the exchange */
     bool exchanging, answering, freed;
-    int size, rank;
+    int size, rank;            /* these four: known when the exchange begins */
     int others;                /* of an intercommunicator: ranks of the other group; else 0 */
     int neighbour;             /* see team_prepare() */
     struct communicator *next; /* among those whose exchange is under way */

@@ -104,9 +104,10 @@ static bool make_room(struct contents *c, struct raw *raw)
 {
     _Static_assert(sizeof(MPI_Aint) == 8 && sizeof(MPI_Count) == 8, "one after another");
     size_t all = (size_t)(raw->integer_count + raw->address_count + raw->large_count) + 1;
-    size_t bytes = (2 * all + (size_t)(raw->address_count + raw->large_count)) * 8 +
-                   (size_t)raw->type_count * sizeof *c->types +
-                   (size_t)raw->integer_count * sizeof *raw->integers;
+    size_t bytes =
+        (2 * all + (size_t)(raw->address_count + raw->large_count)) * sizeof *c->integers +
+        (size_t)raw->type_count * sizeof *c->types +
+        (size_t)raw->integer_count * sizeof *raw->integers;
     c->integers = calloc(1, bytes);
     if (!c->integers)
         return false;

@@ -99,6 +99,8 @@ int main(int argc, char **argv)
     MPI_Comm_free(&one);
 #if !defined(OPEN_MPI) /* which would look into it */
     CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, 0, 99, (MPI_Comm)MPI_BYTE), MPI_ERR_COMM);
+    CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, 0, 99, (MPI_Comm)0), MPI_ERR_COMM);
+    CHECK_HANDLED(MPI_Bsend(out, 8, MPI_BYTE, 0, 99, (MPI_Comm)0), MPI_ERR_COMM);
 #endif
 
     MPI_Buffer_detach(&at, &bytes);

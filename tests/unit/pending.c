@@ -151,11 +151,9 @@ START_TEST(the_buffer_is_used_as_far_as_it_is_surely_free)
         ck_assert_int_eq(send_one(BYTES), BUFFERED);
         ck_assert_int_eq(send_one(BYTES), COPIED);
         ck_assert_uint_eq(pending_count, 4);
-        for (int i = 0; i < REQUESTS; i++)
-            complete[i] = true;
+        complete_all();
         pending_drain();
-        for (int i = 0; i < REQUESTS; i++)
-            complete[i] = asked_and_freed[i] = false;
+        forget_all();
     }
 }
 END_TEST

@@ -139,4 +139,28 @@ START_TEST(few_are_spare)
 }
 END_TEST
 
-UNIT_MAIN(teams_follow_each_other, one_that_comes_back_is_empty, few_are_spare)
+/* Threads whose communicators come and go at the same time. */
+static void make_and_free(unsigned me)
+{
+    struct chance c = {me};
+    for (unsigned i = 1; i <= 2000; i++) {
+        struct row *row = row_make();
+        EXPECT(row && !row->joint.bytes, "rank %u, %u", me, i); /* plainly read, and first of all */
+        row->joint.bytes = i;
+        atomic_store(&row->departed, me + 1);
+        atomic_store(&row->done.value, i);
+        dawdle(&c);
+        EXPECT(row->departed == me + 1 && sync_load(&row->done) == i, "rank %u, %u", me, i);
+        row_free(row, i);
+    }
+}
+
+START_TEST(threads_never_have_the_same_one)
+{
+    open_heap();
+    as_ranks(SPARE_ROWS + 2, make_and_free);
+}
+END_TEST
+
+UNIT_MAIN(teams_follow_each_other, one_that_comes_back_is_empty, few_are_spare,
+          threads_never_have_the_same_one)
