@@ -21,18 +21,14 @@ static enum coll_error run_rounds(struct team *t, struct buffer mine, const stru
     for (size_t at = 0; at < longest; at += PIECE) {
         uint32_t op = team_begin_piece(t);
         for (uint32_t i = 0; i < count; i++)
-            if (parts[i].rank == t->rank && at < parts[i].bytes) {
-                team_await_room(t, POST_CELL);
-                size_t piece = min_size(PIECE, parts[i].bytes - at);
-                team_fill_piece(t, piece_of(t->mine, op), mine, at, piece);
-                team_post(t, op, POST_CELL, piece);
-            }
+            if (parts[i].rank == t->rank && at < parts[i].bytes)
+                team_post_piece(t, op, mine, at, min_size(PIECE, parts[i].bytes - at));
         for (uint32_t i = 0; i < count; i++) {
             uint32_t r = parts[i].rank;
             if (r == t->rank || at >= parts[i].bytes)
                 continue;
             const struct post *post = team_hear(t, r, op);
-            error |= coll_take(block_of(all, r), at, piece_of(t->row[r], op), post_bytes(post));
+            error |= coll_take(block_of(all, r), at, post_piece(t, r, op, post), post_bytes(post));
         }
         team_done(t, t->op);
     }

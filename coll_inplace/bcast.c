@@ -73,7 +73,7 @@ static const struct post *hand_on(struct team *t, uint32_t op, const struct post
     team_all_did(t, op - TEAM_POSTS);
     struct post *mine = post_of(t->mine, op);
     memcpy(mine->data, heard->data, POST_ROOM);
-    team_post(t, op, post_kind(heard), post_bytes(heard));
+    team_post_what(t, op, heard->what);
     return mine;
 }
 
@@ -90,10 +90,7 @@ static void send_pieces(struct team *t, struct buffer data, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += PIECE) {
         uint32_t op = team_begin_piece(t);
-        size_t piece = min_size(PIECE, bytes - at);
-        team_await_room(t, POST_CELL);
-        team_fill_piece(t, piece_of(t->mine, op), data, at, piece);
-        team_post(t, op, POST_CELL, piece);
+        team_post_piece(t, op, data, at, min_size(PIECE, bytes - at));
         team_end(t);
     }
 }
@@ -104,7 +101,7 @@ static enum coll_error take_pieces(struct team *t, struct buffer data, size_t by
     for (size_t at = 0; at < bytes; at += PIECE) {
         uint32_t op = team_begin_piece(t);
         const struct post *post = team_hear(t, root, op);
-        error |= coll_take(data, at, piece_of(t->row[root], op), post_bytes(post));
+        error |= coll_take(data, at, post_piece(t, root, op, post), post_bytes(post));
         team_done(t, t->op);
     }
     return error;

@@ -35,13 +35,21 @@ void pace_look_again(struct pace *pace)
         pace->patience = 1;
     else if (pace->fetches && pace->patience < PACE_PATIENCE)
         pace->patience *= 2;
-    pace->looks = 0;
+    pace->looks = pace->doubts = 0;
     begin_turn(pace);
+}
+
+/* The cells were slow for so long that it is the kernel's turn. */
+static bool are_too_slow(struct pace *pace)
+{
+    bool slow = pace->best > pace->limit, doubtful = slow && pace->best <= 2 * pace->limit;
+    pace->doubts = doubtful && pace->patience ? pace->doubts + 1 : 0;
+    return slow && (!pace->doubts || pace->doubts > PACE_DOUBTS);
 }
 
 void pace_change(struct pace *pace)
 {
-    if (pace->fetches || pace->best > pace->limit)
+    if (pace->fetches || are_too_slow(pace))
         atomic_store_explicit(pace->turn, !pace->fetches, memory_order_relaxed);
     begin_turn(pace);
 }

@@ -7,7 +7,8 @@
  * fastest of some took a rank too long, it is the kernel's turn, for all ranks of the team; after
  * some ten milliseconds of that cells are tried again, as ranks may have moved, or their caches
  * been cold. A trial that fails may cost an operation twice its time, so each that does doubles
- * the wait for the next, up to a second or so.
+ * the wait for the next, up to a second or so. It begins with cells that are in no cache, as those
+ * are wide now (wide.h): what is not too slow goes on until all have been filled.
  *
  * Whose turn it is stands in a word of the team's that any rank changes. Each looks at it once an
  * operation, and says in its post what it does, so nothing depends on all seeing the same; but an
@@ -27,6 +28,7 @@ struct pace {
     uint64_t limit;          /* what filling PACE_SAMPLE bytes may take; sync_ticks() */
     uint64_t best;           /* the least that it took since the turn began, */
     uint32_t filled, stayed; /* of so many cells; or so many buffers stayed, */
+    uint32_t doubts;         /* so often in a row the fastest cells were slow, but not too slow */
     size_t bytes;            /* of so many bytes in all */
     uint32_t looks;          /* we found it the same so many times, since it changed */
     uint32_t patience;       /* the kernel's turn is so many times the shortest */
@@ -36,10 +38,11 @@ enum {
     PACE_SAMPLE = 32 << 10,
     PACE_LEAST = 8 << 10, /* what is worth being timed */
     PACE_CELLS = 16,      /* in a turn; the first have pages that nobody has touched */
+    PACE_DOUBTS = 4,      /* go round all: WIDE_ROUND */
     PACE_BUFFERS = 16,
     PACE_BYTES = 64 << 20,
     PACE_PATIENCE = 32,
-    PACE_TRIAL = 64, /* looks; a turn of the cells that lasts longer was no failure */
+    PACE_TRIAL = 128, /* looks; a turn of the cells that lasts longer was no failure */
 };
 
 /* `reaches`: the kernel lets the readers. `turn`: NULL if none is shared; then, if nobody has

@@ -8,7 +8,6 @@
 enum {
     STREAM_AT = TEAM_CELLS * CELL_ROOM, /* in the cells, at first */
     CELLS_SIZE = STREAM_AT + STREAM_CELLS * STREAM_CELL,
-    LONG_SIZE = STREAM_CELLS_LONG * STREAM_CELL
 };
 
 /* Some that were freed stay, empty and with their cells, for the next communicators: to have one
@@ -43,6 +42,41 @@ static void use_first_stream(struct row *row)
     row->stream_cells = STREAM_CELLS;
 }
 
+/* What is wide costs memory: so many blocks in a process. */
+enum { WIDE_MOST = 16 };
+static _Atomic uint32_t wide_blocks;
+
+/* With pages, which come several times as fast together as one by one, and in time for those that
+ * see how fast these cells are filled. */
+static char *make_wide(void)
+{
+    if (atomic_fetch_add_explicit(&wide_blocks, 1, memory_order_relaxed) < WIDE_MOST) {
+        char *block = arena_control_alloc_raw(WIDE_SIZE);
+        if (block) {
+            memset(block, 0, WIDE_SIZE);
+            return block;
+        }
+    }
+    atomic_fetch_sub_explicit(&wide_blocks, 1, memory_order_relaxed);
+    return NULL;
+}
+
+static void free_wide(char *block)
+{
+    arena_control_free(block);
+    atomic_fetch_sub_explicit(&wide_blocks, 1, memory_order_relaxed);
+}
+
+static void narrow_stream(struct row *row)
+{
+    char *block = (char *)row + row->stream;
+    if (row->stream_cells == STREAM_CELLS_WIDE)
+        free_wide(block);
+    else if (row->stream_cells > STREAM_CELLS)
+        arena_control_free(block);
+    use_first_stream(row);
+}
+
 /* The cells are a piece of their own: they need no zeroes, and so no memory until they are used. */
 struct row *row_make(void)
 {
@@ -74,22 +108,31 @@ void row_free(struct row *row, uint32_t op)
 {
     if (!row)
         return;
-    if (row->stream_cells > STREAM_CELLS) {
-        arena_control_free((char *)row + row->stream);
-        use_first_stream(row);
-    }
+    narrow_stream(row);
     empty(row, op);
     if (keep(row))
         return;
+    if (row->wide)
+        free_wide((char *)row + row->wide);
     arena_control_free((char *)row + row->cells);
     arena_control_free(row);
 }
 
-void row_widen_stream(struct row *row)
+bool row_widen(struct row *row)
 {
-    char *cells = arena_control_alloc_raw(LONG_SIZE);
-    if (cells) {
-        row->stream = (uint64_t)(cells - (char *)row);
-        row->stream_cells = STREAM_CELLS_LONG;
-    }
+    char *cells = make_wide();
+    if (cells)
+        row->wide = (uint64_t)(cells - (char *)row);
+    return cells;
+}
+
+void row_widen_stream(struct row *row, uint32_t cells)
+{
+    bool wide = cells == STREAM_CELLS_WIDE;
+    char *block = wide ? make_wide() : arena_control_alloc_raw(cells * (size_t)STREAM_CELL);
+    if (!block)
+        return;
+    narrow_stream(row);
+    row->stream = (uint64_t)(block - (char *)row);
+    row->stream_cells = cells;
 }

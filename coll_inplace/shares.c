@@ -127,6 +127,14 @@ static size_t rooms(const struct work *w)
     return w->t->size == 2 ? 1 : 2;
 }
 
+/* Bytes that go through the caches. */
+static size_t moved(const struct work *w)
+{
+    size_t results = w->whom == FOR_ALL ? w->t->size : 1;
+    size_t cells = w->copies_in || w->copies_out ? w->t->size * WIDE_SIZE : 0;
+    return (w->t->size + results) * w->begin[w->t->size] + cells;
+}
+
 static void plan(struct work *w)
 {
     size_t longest = 0, room = SIZE_MAX;
@@ -141,27 +149,25 @@ static void plan(struct work *w)
         w->copies_out = false;
         room = w->copies_in ? PIECE : SIZE_MAX;
     } else if (w->copies_in) {
-        room = PIECE / w->t->size;
+        room = PIECE / (w->t->size - 1);
     } else if (w->copies_out) {
         room = PIECE;
     }
     w->chunk = room == SIZE_MAX ? longest : room / w->red->element * w->red->element;
     w->steps = longest ? (longest - 1) / w->chunk + 1 : 0;
     w->part = (w->fetches ? ROOM / rooms(w) : PART) / w->red->element * w->red->element;
-    size_t results = w->whom == FOR_ALL ? w->t->size : 1;
     w->around = w->begin[w->t->size] >= CHOOSE_AROUND && !w->in_place && !w->fetches &&
-                !w->copies_out && w->whom != FOR_EACH &&
-                !copy_caches_hold((w->t->size + results) * w->begin[w->t->size]);
+                w->whom != FOR_EACH && !copy_caches_hold(moved(w));
     if (w->count == 1 && !w->to.map->without_holes) /* it goes straight to where it is wanted */
         w->part = w->chunk;
 }
 
 /* ---- one step ---- */
 
-/* Where rank r's chunk is in a cell of operands. */
-static size_t in_cell(const struct work *w, uint32_t r)
+/* Where rank r's chunk is in a piece of `owner`'s operand, which has none of its own share. */
+static size_t in_piece(const struct work *w, uint32_t owner, uint32_t r)
 {
-    return w->whom == FOR_EACH ? 0 : r * w->chunk;
+    return w->whom == FOR_EACH ? 0 : (r - (r > owner)) * w->chunk;
 }
 
 /* Our operand's chunks of the others' shares. */
@@ -171,19 +177,22 @@ static void post_operands(struct work *w, uint32_t op, size_t step)
     if (!in_cells(w, t->rank))
         return;
     team_await_room(t, POST_CELL);
-    char *cell = piece_of(t->mine, op);
+    char *cell = own_piece(t, op);
     uint32_t chunks = w->whom == FOR_EACH ? 1 : t->size;
     uint64_t start = sync_ticks();
     size_t all = 0;
     for (uint32_t r = 0; r < chunks; r++)
         if (r != t->rank || w->whom == FOR_EACH) {
             size_t bytes = chunk_bytes(w, r, step);
-            reducer_read(w->red, cell + in_cell(w, r), w->from, chunk_first(w, r, step), bytes);
+            reducer_read(w->red, cell + in_piece(w, t->rank, r), w->from, chunk_first(w, r, step),
+                         bytes);
             all += bytes;
         }
-    if (w->from.map->contiguous)
-        pace_filled(&t->pace, sync_ticks() - start, all);
+    uint64_t ticks = w->from.map->contiguous ? sync_ticks() - start : 0;
+    if (ticks)
+        pace_filled(&t->pace, ticks, all);
     team_post(t, op, POST_CELL, PIECE);
+    team_filled(t, ticks, all);
 }
 
 /* Room of ours for parts: no stream runs meanwhile. */
@@ -202,7 +211,7 @@ static const char *operand(struct work *w, uint32_t r, uint32_t in, size_t first
     if (r == t->rank)
         return w->from.at + first + at;
     if (!place)
-        return piece_of(t->row[r], in) + in_cell(w, t->rank) + at;
+        return post_piece(t, r, in, post_of(t->row[r], in)) + in_piece(w, r, t->rank) + at;
     if (place_shared(place))
         return place_shared(place) + first + at;
     if (!place_read(t, r, place, first + at, room, bytes))
@@ -261,7 +270,7 @@ static void combine_chunk(struct work *w, uint32_t in, uint32_t out, size_t step
     bool straight = ours && !w->to.map->without_holes;
     for (size_t at = 0; at < bytes && w->count; at += w->part) {
         size_t part = min_size(w->part, bytes - at);
-        char *cell = w->copies_out ? piece_of(t->mine, out) + at : NULL;
+        char *cell = w->copies_out ? own_piece(t, out) + at : NULL;
         char *sum = straight && !w->around ? w->to.at + to + at : cell ? cell : room_for(w, 0);
         combine_part(w, in, first, at, sum, part);
         if (ours && !straight)
@@ -284,8 +293,12 @@ static void take_results(const struct work *w, uint32_t out, size_t step)
         size_t bytes = chunk_bytes(w, r, step);
         if (r == t->rank || !bytes)
             continue;
-        team_hear(t, r, out);
-        reducer_write(w->red, w->to, chunk_first(w, r, step), piece_of(t->row[r], out), bytes);
+        size_t first = chunk_first(w, r, step);
+        const char *piece = post_piece(t, r, out, team_hear(t, r, out));
+        if (w->around && !w->to.map->without_holes)
+            write_result(w, w->to.at + first, piece, bytes);
+        else
+            reducer_write(w->red, w->to, first, piece, bytes);
     }
 }
 

@@ -6,16 +6,34 @@ _Static_assert(FILL_WINDOW / 2 >= STREAM_CELLS_LONG, "else each cell is timed as
  * an exchange go through their four cells, 1 MiB takes 210 us, and 110 through sixteen. */
 enum { LONG_FROM = STREAM_CELLS_LONG * STREAM_CELL / 2 };
 
+/* Who uses them again after some of the kernel's turn, or has for so many pieces, is at it for long
+ * enough to have wide ones. */
+enum { WIDE_FROM = 1024 };
+
 uint32_t stream_start(struct team *t)
 {
     return atomic_load_explicit(&t->mine->produced.value, memory_order_relaxed);
 }
 
+static void widen(struct team *t, size_t bytes)
+{
+    struct row *row = t->mine;
+    if (row->stream_cells == STREAM_CELLS_WIDE || !bytes)
+        return;
+    t->streamed += (uint32_t)min_size(stream_pieces(bytes), WIDE_FROM);
+    bool pays = t->streamed >= WIDE_FROM || t->pace.patience || config.wide_cells == WIDE_ALWAYS;
+    if (pays && team_may_be_wide(t))
+        row_widen_stream(row, STREAM_CELLS_WIDE);
+    if (row->stream_cells == STREAM_CELLS_WIDE)
+        t->exchange.window = 2 * STREAM_CELLS_WIDE;
+    if (bytes > LONG_FROM && row->stream_cells < STREAM_CELLS_LONG)
+        row_widen_stream(row, STREAM_CELLS_LONG);
+}
+
 struct stream stream_out(struct team *t, struct buffer data, uint32_t start)
 {
     size_t bytes = bytes_of(data);
-    if (bytes > LONG_FROM && t->mine->stream_cells < STREAM_CELLS_LONG)
-        row_widen_stream(t->mine);
+    widen(t, bytes);
     return (struct stream){t, t->mine, start, stream_pieces(bytes), 0, data, bytes};
 }
 
@@ -55,7 +73,7 @@ static bool give(struct stream *s, uint32_t consumed, bool in_place)
     if (s->next == s->pieces ||
         !sync_reached(consumed, s->start + s->next + 1 - s->row->stream_cells))
         return false;
-    fill_cell(s, stream_cell(s->row, s->next), in_place);
+    fill_cell(s, stream_cell(s->row, s->start + s->next), in_place);
     s->next++;
     sync_publish(&s->row->produced, s->start + s->next);
     return true;
@@ -65,7 +83,8 @@ static bool take(struct stream *s, uint32_t limit, uint32_t produced, enum coll_
 {
     if (s->next >= limit || !sync_reached(produced, s->start + s->next + 1))
         return false;
-    *error |= coll_take(s->data, piece_first(s), stream_cell(s->row, s->next), piece_bytes(s));
+    *error |=
+        coll_take(s->data, piece_first(s), stream_cell(s->row, s->start + s->next), piece_bytes(s));
     s->next++;
     sync_publish(&s->row->consumed, s->start + s->next);
     return true;

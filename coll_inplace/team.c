@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+_Static_assert(PACE_DOUBTS *PACE_CELLS >= WIDE_ROUND, "a trial goes round all wide cells");
+
 /* ---- making ---- */
 
 static uint64_t position_of(const void *at)
@@ -119,9 +121,13 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
     team->fill = fill_begin();
     team->exchange = fill_begin();
     team->pace = pace_begin(team->reaches, team->common ? &team->common->turn : NULL);
+    if (!team->group)
+        team->mine = team->row[team->rank];
+    team->wide = wide_begin(team->mine->wide);
+    if (config.wide_cells == WIDE_ALWAYS)
+        team_widen(team);
     if (team->group)
         return REASON_COUNT;
-    team->mine = team->row[team->rank];
     if (team->order)
         put_in_order(team, offers);
     team->barrier = (struct barrier){
@@ -244,6 +250,26 @@ COLD void team_keep_near(struct team *t, uint32_t op)
     }
 }
 
+bool team_may_be_wide(const struct team *t)
+{
+    return config.wide_cells && copy_caches_hold(2 * t->size * (size_t)WIDE_SIZE);
+}
+
+void team_widen(struct team *t)
+{
+    wide_try(&t->wide, t->mine->wide || (team_may_be_wide(t) && row_widen(t->mine)));
+    if (t->wide.on)
+        t->fill.window = 2 * WIDE_CELLS / FILL_SELDOM;
+}
+
+/* Who fills cells again after some of the kernel's turn has been at it for long enough. */
+COLD void team_look_around(struct team *t, uint64_t ticks, size_t bytes)
+{
+    bool again = t->pace.patience && !t->mine->wide;
+    if (wide_judge(&t->wide, ticks, bytes) || again)
+        team_widen(t);
+}
+
 char *team_hold(struct team *t, uint32_t op, size_t bytes)
 {
     release(t, false);
@@ -329,6 +355,7 @@ enum post_kind team_post_data(struct team *t, uint32_t op, struct buffer from, e
     place_t place = kind == POST_HERE ? 0 : place_for(t, from, bytes, stay);
     team_await_room(t, kind);
     struct post *post = post_of(t->mine, op);
+    uint64_t ticks = 0;
     if (place) {
         kind = POST_PLACE;
         memcpy(post->data, &place, sizeof place);
@@ -337,8 +364,17 @@ enum post_kind team_post_data(struct team *t, uint32_t op, struct buffer from, e
     } else if (kind == POST_HERE) {
         buffer_read(post->data, from, 0, bytes);
     } else {
-        team_fill(t, cell_for(t->mine, op, bytes), from, 0, bytes);
+        ticks = team_fill(t, own_cell(t, op, bytes), from, 0, bytes);
     }
     team_post(t, op, kind, bytes);
+    team_filled(t, ticks, bytes);
     return kind;
+}
+
+void team_post_piece(struct team *t, uint32_t op, struct buffer from, size_t first, size_t bytes)
+{
+    team_await_room(t, POST_CELL);
+    uint64_t ticks = team_fill_piece(t, own_piece(t, op), from, first, bytes);
+    team_post(t, op, POST_CELL, bytes);
+    team_filled(t, ticks, bytes);
 }

@@ -38,6 +38,7 @@
 #include "coll_inplace/pace.h"
 #include "coll_inplace/row.h"
 #include "coll_inplace/tree.h"
+#include "coll_inplace/wide.h"
 #include "core/barrier.h"
 #include "core/fill.h"
 #include "core/stats.h"
@@ -76,6 +77,8 @@ struct team {
     struct pace pace;     /* of our long private data */
     struct fill fill;     /* of our cells, */
     struct fill exchange; /* and of our stream's, where another comes in for it */
+    struct wide wide;     /* whether our long cells are the wide ones */
+    uint32_t streamed;    /* pieces that went through our stream's */
     struct row *row[];    /* by rank */
 };
 
@@ -149,41 +152,75 @@ static inline void team_await_room(struct team *t, enum post_kind kind)
 }
 
 /* Fill a cell, or a part of one, with bytes [first, first + bytes) of a buffer's data. We do not
- * read it ourselves: it may be in no cache. */
-static inline void team_fill(struct team *t, char *cell, struct buffer from, size_t first,
-                             size_t bytes)
+ * read it ourselves: it may be in no cache. Returns the ticks that it took through the caches, if
+ * that was timed. */
+static inline uint64_t team_fill(struct team *t, char *cell, struct buffer from, size_t first,
+                                 size_t bytes)
 {
     const struct typemap *map = typemap_to_move(from.map);
     if (bytes >= FILL_LEAST && map->contiguous)
-        fill_bytes(&t->fill, cell, from.at + map->low + first, bytes);
-    else
-        buffer_read(cell, from, first, bytes);
+        return fill_bytes(&t->fill, cell, from.at + map->low + first, bytes);
+    buffer_read(cell, from, first, bytes);
+    return 0;
 }
 
 /* The same of a piece that the kernel might have copied: where filling it through the caches is
  * slow, that is its turn. */
-static inline void team_fill_piece(struct team *t, char *cell, struct buffer from, size_t first,
-                                   size_t bytes)
+static inline uint64_t team_fill_piece(struct team *t, char *cell, struct buffer from, size_t first,
+                                       size_t bytes)
 {
-    if (!pace_measures(&t->pace)) {
-        team_fill(t, cell, from, first, bytes);
-        return;
-    }
+    if (!pace_measures(&t->pace))
+        return team_fill(t, cell, from, first, bytes);
     uint64_t start = sync_ticks();
     buffer_read(cell, from, first, bytes);
-    if (from.map->contiguous)
-        pace_filled(&t->pace, sync_ticks() - start, bytes);
+    if (!from.map->contiguous)
+        return 0;
+    uint64_t ticks = sync_ticks() - start;
+    pace_filled(&t->pace, ticks, bytes);
+    return ticks;
+}
+
+/* A cell of ours that is filled now, or a piece. */
+static inline char *own_cell(struct team *t, uint32_t op, size_t bytes)
+{
+    return cell_for(t->mine, op, bytes, t->wide.on);
+}
+
+static inline char *own_piece(struct team *t, uint32_t op)
+{
+    return piece_of(t->mine, op, t->wide.on);
 }
 
 /* Publish our post, written already. */
-static inline void team_post(struct team *t, uint32_t op, enum post_kind kind, size_t bytes)
+static inline void team_post_what(struct team *t, uint32_t op, uint64_t what)
 {
     struct post *post = post_of(t->mine, op);
-    post->what = (uint64_t)bytes << 2 | kind;
+    post->what = what;
     sync_publish(&post->op, op);
     prefetch_to_write(post_of(t->mine, op + POSTS_AHEAD));
+}
+
+static inline void team_post(struct team *t, uint32_t op, enum post_kind kind, size_t bytes)
+{
+    uint64_t wide = kind == POST_CELL && t->wide.on;
+    team_post_what(t, op, (uint64_t)bytes << 3 | wide << 2 | kind);
     if (kind == POST_CELL && bytes <= TEAM_CELL && !t->fill.around)
-        prefetch_block_to_write(cell_for(t->mine, op + 1, bytes), bytes);
+        prefetch_block_to_write(own_cell(t, op + 1, bytes), bytes);
+}
+
+/* What all ranks have stays in the caches then, and leaves room there for what they move. */
+bool team_may_be_wide(const struct team *team);
+
+/* From now on our long cells are the wide ones, if there is room. */
+void team_widen(struct team *team);
+
+/* After a long cell or a piece was filled and posted, with what that returned: whether the next
+ * ones are wide. */
+void team_look_around(struct team *team, uint64_t ticks, size_t bytes);
+static inline void team_filled(struct team *t, uint64_t ticks, size_t bytes)
+{
+    if (UNLIKELY(ticks && !t->wide.settled) && bytes > TEAM_CELL / 2)
+        team_look_around(t, ticks, bytes);
 }
 
 static inline enum post_kind post_kind(const struct post *post)
@@ -191,9 +228,14 @@ static inline enum post_kind post_kind(const struct post *post)
     return (enum post_kind)(post->what & 3);
 }
 
+static inline bool post_wide(const struct post *post)
+{
+    return post->what & 4;
+}
+
 static inline size_t post_bytes(const struct post *post)
 {
-    return post->what >> 2;
+    return post->what >> 3;
 }
 
 /* A rank's post. Its content may be read until we publish that we are done. */
@@ -214,8 +256,9 @@ static inline const struct post *team_hear_stream(struct team *t, uint32_t rank,
         __builtin_prefetch(next);
         __builtin_prefetch(next + PREFETCH_LINE);
         if (post_kind(post) == POST_CELL)
-            prefetch_block_to_read(cell_for(t->row[rank], op + 1, post_bytes(post)),
-                                   post_bytes(post));
+            prefetch_block_to_read(
+                cell_for(t->row[rank], op + 1, post_bytes(post), post_wide(post)),
+                post_bytes(post));
     } else {
         sync_await_slowly(&post->op, op);
     }
@@ -309,12 +352,24 @@ static inline place_t post_place(const struct post *post)
     return place;
 }
 
-/* Where the data of a post of `rank` are, of POST_HERE or POST_CELL. */
+/* Where the data of a post of `rank` are, of POST_HERE or POST_CELL, */
 static inline const char *post_data(struct team *t, uint32_t rank, uint32_t op,
                                     const struct post *post)
 {
-    return LIKELY(post_kind(post) == POST_HERE) ? post->data
-                                                : cell_for(t->row[rank], op, post_bytes(post));
+    return LIKELY(post_kind(post) == POST_HERE)
+               ? post->data
+               : cell_for(t->row[rank], op, post_bytes(post), post_wide(post));
 }
+
+/* and of a piece. */
+static inline const char *post_piece(struct team *t, uint32_t rank, uint32_t op,
+                                     const struct post *post)
+{
+    return piece_of(t->row[rank], op, post_wide(post));
+}
+
+/* Post bytes [first, first + bytes) of a buffer's data as a piece. */
+void team_post_piece(struct team *team, uint32_t op, struct buffer from, size_t first,
+                     size_t bytes);
 
 #endif

@@ -9,13 +9,14 @@ enum { NEVER, ALWAYS, AS_MEASURED }; /* MPIACCEL_STREAMING_STORES */
 static void begin_window(struct fill *f, uint64_t now)
 {
     f->timed = 0;
-    f->least = UINT64_MAX;
+    f->ticks = typical_begin();
     f->since = now;
 }
 
 struct fill fill_begin(void)
 {
     struct fill f = {.around = config.streaming_stores == ALWAYS,
+                     .window = FILL_WINDOW,
                      .measures = config.streaming_stores >= AS_MEASURED,
                      .patience = FILL_HURRY};
     begin_window(&f, sync_ticks());
@@ -24,7 +25,7 @@ struct fill fill_begin(void)
 
 static void judge(struct fill *f, uint64_t now)
 {
-    f->best[f->around] = f->least;
+    f->best[f->around] = f->ticks.least;
     bool worth = f->best[false] > f->best[true] + FILL_GAIN;
     if (!f->around && worth) {
         f->around = true;
@@ -42,10 +43,9 @@ void fill_took(struct fill *f, uint64_t ticks, size_t bytes, uint64_t now)
 {
     if (!f->measures)
         return;
-    uint64_t sample = ticks * FILL_SAMPLE / bytes;
-    if (f->timed >= FILL_WINDOW / 2 && sample < f->least)
-        f->least = sample;
-    if (++f->timed == FILL_WINDOW)
+    if (f->timed >= f->window / 2)
+        typical_add(&f->ticks, ticks * FILL_SAMPLE / bytes);
+    if (++f->timed >= f->window)
         judge(f, now);
 }
 
@@ -62,13 +62,14 @@ static bool is_timed(struct fill *f, size_t bytes)
     return f->measures && (bytes > FILL_SHORT || f->fills++ % FILL_SELDOM == 0);
 }
 
-void fill_bytes(struct fill *f, char *to, const char *from, size_t bytes)
+uint64_t fill_bytes(struct fill *f, char *to, const char *from, size_t bytes)
 {
-    bool timed = is_timed(f, bytes);
+    bool timed = is_timed(f, bytes), around = f->around;
     uint64_t start = timed ? sync_ticks() : 0;
     fill_only(f, to, from, bytes);
-    if (timed) {
-        uint64_t now = sync_ticks();
-        fill_took(f, now - start, bytes, now);
-    }
+    if (!timed)
+        return 0;
+    uint64_t now = sync_ticks();
+    fill_took(f, now - start, bytes, now);
+    return around ? 0 : now - start;
 }

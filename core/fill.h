@@ -8,17 +8,16 @@
  * for the other every time; if they share one, 970 and 540, and 1400 and 1590.)
  *
  * What it costs its reader the writer cannot see: some 10 ns a line, where it would have been found
- * in a cache. So it goes around where that saves more of its own time, as both ways' fastest fills
- * say: 2 to 8 ns a line if a cache is shared, 13 and more if not. From time to time the way through
- * the caches is tried again, as ranks may have moved, or the pages been new: soon, and ever later
- * if that fails.
+ * in a cache. So it goes around where that saves more of its own time, as a rule: 2 to 8 ns a line
+ * if a cache is shared, 13 and more if not. From time to time the way through the caches is tried
+ * again, as ranks may have moved, or the pages been new: soon, and ever later if that fails.
  *
  * Local to each writer: nothing depends on which way the others go.
  */
 #ifndef MPIACCEL_FILL_H
 #define MPIACCEL_FILL_H
 
-#include "core/base.h"
+#include "core/typical.h"
 
 enum {
     FILL_LEAST = 1024,  /* what may go around */
@@ -34,19 +33,21 @@ enum {
 
 struct fill {
     bool around, measures;
-    uint32_t fills;    /* that may be timed */
-    uint32_t timed;    /* in this window */
-    uint64_t least;    /* of the window's second half: ticks for FILL_SAMPLE bytes */
-    uint64_t best[2];  /* the same of the last window through the caches, and around; 0: none */
-    uint64_t since;    /* when this window began; sync_ticks() */
-    uint64_t until;    /* when the way through the caches is tried again, */
-    uint32_t patience; /* in times that the last trial took */
+    uint32_t window;      /* FILL_WINDOW, or more where there are more cells to go around */
+    uint32_t fills;       /* that may be timed */
+    uint32_t timed;       /* in this window */
+    struct typical ticks; /* of the window's second half, for FILL_SAMPLE bytes */
+    uint64_t best[2];     /* the same of the last window through the caches, and around; 0: none */
+    uint64_t since;       /* when this window began; sync_ticks() */
+    uint64_t until;       /* when the way through the caches is tried again, */
+    uint32_t patience;    /* in times that the last trial took */
 };
 
 struct fill fill_begin(void);
 
-/* `bytes` bytes, FILL_LEAST at least, timed. */
-void fill_bytes(struct fill *fill, char *to, const char *from, size_t bytes);
+/* `bytes` bytes, FILL_LEAST at least. Returns the ticks that they took through the caches, if they
+ * were timed; else 0. */
+uint64_t fill_bytes(struct fill *fill, char *to, const char *from, size_t bytes);
 
 /* Not timed. */
 void fill_only(const struct fill *fill, char *to, const char *from, size_t bytes);

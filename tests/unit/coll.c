@@ -220,8 +220,19 @@ static void play_rounds(unsigned me)
         team_of[me]->pace.fetches = below(&own, 2); /* each as it likes, now so, now so */
         team_of[me]->fill.around = below(&own, 2);
         team_of[me]->exchange.around = below(&own, 2);
+        team_of[me]->wide.on = team_of[me]->mine->wide && below(&own, 2);
         (played ? played : every[which])(&p);
     }
+}
+
+/* Some ranks' streams, and others' cells. */
+static void widen_some(unsigned size)
+{
+    for (unsigned r = 0; r < size; r++)
+        if (r % 3 == 0)
+            row_widen_stream(team_of[r]->mine, STREAM_CELLS_WIDE);
+        else if (!team_of[r]->mine->wide)
+            row_widen(team_of[r]->mine);
 }
 
 static void play(play_fn *what, unsigned size, unsigned how_often, size_t much, uint32_t first)
@@ -230,6 +241,7 @@ static void play(play_fn *what, unsigned size, unsigned how_often, size_t much, 
     bytes_a_round = effort((unsigned)much);
     rounds = how_often;
     make_team(size);
+    widen_some(size);
     set_numbers(size, first);
     as_ranks(size, play_rounds);
     free_team(size);

@@ -137,7 +137,7 @@ START_TEST(interruptions_do_not_count)
     struct fill f = measured();
     go_around(&f, 4 * FILL_WINDOW, 2500, 1000);
     for (unsigned i = 0; i < 10000; i++) {
-        take(&f, i % 5 ? 1000000 : 2500, 1000);
+        take(&f, i % 7 ? 2500 : 1000000, 1000);
         ck_assert(!f.around);
     }
 }

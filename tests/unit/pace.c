@@ -8,12 +8,14 @@
 static _Atomic uint32_t turn;
 static uint32_t op;
 
+enum { LIMIT = 1000, SLOW = LIMIT + 1, TOO_SLOW = 2 * LIMIT + 1 };
+
 static struct pace measured(void)
 {
     config.kernel_copies = 2;
     atomic_store(&turn, 0);
     struct pace pace = pace_begin(true, &turn);
-    pace.limit = 1000;
+    pace.limit = LIMIT;
     return pace;
 }
 
@@ -58,7 +60,7 @@ END_TEST
 START_TEST(slow_cells_are_the_kernels_turn)
 {
     struct pace pace = measured();
-    fill(&pace, 1001, 1001, PACE_SAMPLE);
+    fill(&pace, SLOW, SLOW, PACE_SAMPLE);
     ck_assert(fetches_next(&pace));
     for (unsigned i = 0; i < PACE_BYTES / PACE_SAMPLE; i++) {
         INSIST(fetches_next(&pace), "after %u buffers", i);
@@ -74,7 +76,7 @@ END_TEST
 START_TEST(a_turn_of_the_kernels_is_some_buffers_at_least)
 {
     struct pace pace = measured();
-    fill(&pace, 1001, 1001, PACE_SAMPLE);
+    fill(&pace, SLOW, SLOW, PACE_SAMPLE);
     for (unsigned i = 0; i < PACE_BUFFERS; i++) {
         ck_assert(fetches_next(&pace));
         pace_stayed(&pace, PACE_BYTES);
@@ -96,7 +98,7 @@ START_TEST(each_trial_that_fails_doubles_the_wait)
 {
     struct pace pace = measured();
     for (unsigned wait = 1; wait <= 4 * PACE_PATIENCE; wait *= 2) {
-        fill(&pace, 1001, 1001, PACE_SAMPLE);
+        fill(&pace, TOO_SLOW, TOO_SLOW, PACE_SAMPLE);
         ck_assert_uint_eq(kernels_turn(&pace),
                           PACE_BUFFERS * (wait < PACE_PATIENCE ? wait : PACE_PATIENCE));
     }
@@ -109,7 +111,7 @@ START_TEST(a_long_turn_of_cells_is_no_failure)
     struct pace pace = measured();
     unsigned wait = 1;
     for (uint32_t ops = PACE_TRIAL - 1; ops <= PACE_TRIAL + 1; ops++) {
-        fill(&pace, 1001, 1001, PACE_SAMPLE);
+        fill(&pace, TOO_SLOW, TOO_SLOW, PACE_SAMPLE);
         ck_assert_uint_eq(kernels_turn(&pace), PACE_BUFFERS * wait);
         for (uint32_t n = 0; n < ops; n++) {
             fill(&pace, 1000, 1000, PACE_SAMPLE);
@@ -117,7 +119,7 @@ START_TEST(a_long_turn_of_cells_is_no_failure)
         }
         wait = ops < PACE_TRIAL ? 2 * wait : 1;
     }
-    fill(&pace, 1001, 1001, PACE_SAMPLE);
+    fill(&pace, TOO_SLOW, TOO_SLOW, PACE_SAMPLE);
     ck_assert_uint_eq(kernels_turn(&pace), PACE_BUFFERS);
 }
 END_TEST
@@ -127,13 +129,38 @@ START_TEST(all_wait_for_the_next_trial)
 {
     struct pace one = measured(), other = measured();
     for (unsigned trial = 0; trial < 2; trial++) {
-        fill(&one, 1001, 1001, PACE_SAMPLE);
+        fill(&one, TOO_SLOW, TOO_SLOW, PACE_SAMPLE);
         ck_assert(fetches_next(&one) && pace_fetches(&other, op));
         if (trial == 0)
             kernels_turn(&one);
         ck_assert(trial || !pace_fetches(&other, op));
     }
     ck_assert_uint_eq(kernels_turn(&other), 2 * PACE_BUFFERS);
+}
+END_TEST
+
+/* What was in no cache when the trial began. */
+START_TEST(a_trial_goes_round_all_cells)
+{
+    struct pace pace = measured();
+    fill(&pace, SLOW, SLOW, PACE_SAMPLE);
+    kernels_turn(&pace);
+    for (unsigned times = 0; times < 3; times++) {
+        for (unsigned i = 0; i < PACE_DOUBTS; i++) {
+            fill(&pace, SLOW, SLOW, PACE_SAMPLE);
+            ck_assert(!fetches_next(&pace));
+        }
+        fill(&pace, LIMIT, LIMIT, PACE_SAMPLE);
+        ck_assert(!fetches_next(&pace));
+    }
+    for (unsigned i = 0; i <= PACE_DOUBTS; i++) {
+        ck_assert(!fetches_next(&pace));
+        fill(&pace, SLOW, SLOW, PACE_SAMPLE);
+    }
+    ck_assert_uint_eq(kernels_turn(&pace), 2 * PACE_BUFFERS);
+    fill(&pace, SLOW, SLOW, PACE_SAMPLE);
+    fill(&pace, TOO_SLOW, TOO_SLOW, PACE_SAMPLE);
+    ck_assert(fetches_next(&pace));
 }
 END_TEST
 
@@ -165,7 +192,7 @@ START_TEST(all_ranks_take_turns_together)
 {
     struct pace one = measured(), other = measured();
     ck_assert(!fetches_next(&one) && !pace_fetches(&other, op));
-    fill(&one, 1001, 1001, PACE_SAMPLE);
+    fill(&one, SLOW, SLOW, PACE_SAMPLE);
     ck_assert(!pace_fetches(&one, op) && !pace_fetches(&other, op));
     ck_assert(fetches_next(&other) && pace_fetches(&one, op));
     for (unsigned i = 0; i < PACE_BUFFERS; i++)
@@ -190,6 +217,6 @@ END_TEST
 
 UNIT_MAIN(the_setting_decides, slow_cells_are_the_kernels_turn,
           a_turn_of_the_kernels_is_some_buffers_at_least, each_trial_that_fails_doubles_the_wait,
-          a_long_turn_of_cells_is_no_failure, all_wait_for_the_next_trial, one_fast_cell_is_enough,
-          shorter_cells_count_as_long_ones, all_ranks_take_turns_together,
-          what_the_kernel_takes_is_measured_once)
+          a_long_turn_of_cells_is_no_failure, all_wait_for_the_next_trial,
+          a_trial_goes_round_all_cells, one_fast_cell_is_enough, shorter_cells_count_as_long_ones,
+          all_ranks_take_turns_together, what_the_kernel_takes_is_measured_once)

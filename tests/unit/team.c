@@ -226,7 +226,6 @@ END_TEST
 
 /* ---- streams ---- */
 
-enum { PIECES_MOST = STREAM_CELLS_LONG + 5 };
 static size_t stream_bytes[2];
 static bool in_place;
 static char *place[2];
@@ -249,13 +248,13 @@ static void exchange(unsigned me)
         free(got);
 }
 
-START_TEST(streams_of_any_length_pass_each_other)
+static void pass_each_other(uint32_t cells, unsigned step)
 {
-    sync_configure(true, NULL);
+    unsigned most = cells + 5;
     make_team(2);
     set_numbers(2, UINT32_MAX - 50);
-    for (unsigned round = 0; round < 4 * PIECES_MOST; round++) {
-        size_t pieces = round % PIECES_MOST, other = round / 2 % PIECES_MOST;
+    for (unsigned round = 0; round < 4 * most; round += step) {
+        size_t pieces = round % most, other = round / 2 % most;
         in_place = round & 1;
         stream_bytes[0] = pieces * STREAM_CELL + round % 3 - (pieces && round % 5 == 0);
         stream_bytes[1] = in_place ? stream_bytes[0] : other * STREAM_CELL + round % 7;
@@ -269,8 +268,40 @@ START_TEST(streams_of_any_length_pass_each_other)
         free(place[1]);
     }
     for (unsigned r = 0; r < 2; r++)
-        ck_assert_uint_eq(team_of[r]->mine->stream_cells, STREAM_CELLS_LONG);
+        ck_assert_uint_eq(team_of[r]->mine->stream_cells, cells);
     free_team(2);
+}
+
+START_TEST(streams_of_any_length_pass_each_other)
+{
+    sync_configure(true, NULL);
+    pass_each_other(STREAM_CELLS_LONG, 1);
+    config.wide_cells = WIDE_ALWAYS;
+    pass_each_other(STREAM_CELLS_WIDE, 7);
+    config.wide_cells = WIDE_NEVER;
+}
+END_TEST
+
+/* So many pieces, or a trial after the kernel's turn, and a stream has the wide cells. */
+START_TEST(who_has_many_streams_has_wide_ones)
+{
+    enum { PIECES = 10 };
+    static char data[PIECES * STREAM_CELL];
+    config.wide_cells = WIDE_AS_MEASURED;
+    for (unsigned again = 0; again < 2; again++) {
+        make_team(2);
+        struct team *t = team_of[0];
+        t->pace.patience = again;
+        unsigned pieces = 0;
+        for (; t->mine->stream_cells != STREAM_CELLS_WIDE; pieces += PIECES) {
+            ck_assert_uint_lt(pieces, 2000);
+            stream_out(t, buffer(data, BYTES, 0), 0);
+            stream_out(t, buffer(data, BYTES, sizeof data), 0);
+        }
+        ck_assert_uint_eq(pieces, again ? PIECES : 1030);
+        free_team(2);
+    }
+    config.wide_cells = WIDE_NEVER;
 }
 END_TEST
 
@@ -506,7 +537,7 @@ END_TEST
 UNIT_MAIN(a_root_runs_ahead_until_it_would_overwrite, a_leaf_runs_ahead_until_it_would_overwrite,
           a_root_of_many_small_blocks_runs_as_far_ahead, a_root_stays_with_data_that_stay,
           a_post_of_long_ago_does_not_look_new, streams_of_any_length_pass_each_other,
-          in_place_a_piece_comes_in_where_one_has_gone_out,
+          who_has_many_streams_has_wide_ones, in_place_a_piece_comes_in_where_one_has_gone_out,
           in_place_more_than_goes_out_is_cut_and_said, who_is_late_wakes_who_sleeps,
           who_waits_for_a_stream_sleeps, all_is_freed_when_the_last_has_left,
           nothing_is_freed_before_the_last_has_left, one_that_cannot_keeps_all_from_it,
