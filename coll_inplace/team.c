@@ -265,7 +265,7 @@ void team_widen(struct team *t)
 /* Who fills cells again after some of the kernel's turn has been at it for long enough. */
 COLD void team_look_around(struct team *t, uint64_t ticks, size_t bytes)
 {
-    bool again = t->pace.patience && !t->mine->wide;
+    bool again = t->pace.patience && !t->wide.tried;
     if (wide_judge(&t->wide, ticks, bytes) || again)
         team_widen(t);
 }

@@ -44,6 +44,7 @@ bool wide_judge(struct wide *w, uint64_t ticks, size_t bytes)
 
 void wide_try(struct wide *w, bool there_is)
 {
+    w->tried = true;
     w->settled = !there_is || config.wide_cells == WIDE_ALWAYS;
     w->narrow = min_size(w->narrow, w->ticks.least);
     begin_way(w, there_is);

@@ -28,9 +28,9 @@ enum {
 
 struct wide {
     bool on;
-    bool settled;    /* and so it stays */
-    uint32_t timed;  /* fills since we began with this way, */
-    uint32_t after;  /* and after how many the other is tried */
+    bool tried, settled;  /* it was before; and so it stays */
+    uint32_t timed;       /* fills since we began with this way, */
+    uint32_t after;       /* and after how many the other is tried */
     struct typical ticks; /* of this window, for WIDE_SAMPLE bytes */
     uint64_t narrow;      /* the same of the last window of the narrow way */
 };

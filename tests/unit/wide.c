@@ -107,13 +107,18 @@ START_TEST(without_memory_nothing_is_tried_again)
 }
 END_TEST
 
-/* After the kernel's turn, when nothing has been timed, anything is worth it. */
+/* After the kernel's turn: what has been timed counts, or if nothing was, anything is worth it. */
 START_TEST(it_may_be_tried_early)
 {
     struct wide w = measured();
     wide_try(&w, true);
     fill(&w, 1000, 0, 1000000);
     ck_assert(w.on && w.settled);
+    w = measured();
+    fill(&w, 2 * TYPICAL_RUN, 1000, 0);
+    wide_try(&w, true);
+    fill(&w, 1000, 0, 760);
+    ck_assert(!w.on);
 }
 END_TEST
 
