@@ -26,6 +26,7 @@ struct work {
     bool copies_in, copies_out; /* some operand, some result is out of reach */
     bool fetches;               /* some operand is in private memory */
     bool in_place;
+    bool cold;   /* the caches do not hold what goes through them, and results go to others */
     bool around; /* results are written around the caches, where no operands were read */
     enum coll_error error;
     struct facts facts[TEAM_RANKS_MAX];
@@ -156,8 +157,10 @@ static void plan(struct work *w)
     w->chunk = room == SIZE_MAX ? longest : room / w->red->element * w->red->element;
     w->steps = longest ? (longest - 1) / w->chunk + 1 : 0;
     w->part = (w->fetches ? ROOM / rooms(w) : PART) / w->red->element * w->red->element;
+    bool fits = copy_caches_hold(moved(w));
+    w->cold = !fits && (w->whom == FOR_ALL || w->whom == FOR_ROOT);
     w->around = w->begin[w->t->size] >= CHOOSE_AROUND && !w->in_place && !w->fetches &&
-                w->whom != FOR_EACH && !copy_caches_hold(moved(w));
+                w->whom != FOR_EACH && !fits;
     if (w->count == 1 && !w->to.map->without_holes) /* it goes straight to where it is wanted */
         w->part = w->chunk;
 }
@@ -190,7 +193,7 @@ static void post_operands(struct work *w, uint32_t op, size_t step)
         }
     uint64_t ticks = w->from.map->contiguous ? sync_ticks() - start : 0;
     if (ticks)
-        pace_filled(&t->pace, ticks, all);
+        pace_filled(&t->pace, w->cold ? ticks * CHOOSE_FILL / CHOOSE_FILL_COLD : ticks, all);
     team_post(t, op, POST_CELL, PIECE);
     team_filled(t, ticks, all);
 }
