@@ -26,7 +26,7 @@ struct work {
     bool copies_in, copies_out; /* some operand, some result is out of reach */
     bool fetches;               /* some operand is in private memory */
     bool in_place;
-    bool cold;   /* the caches do not hold what goes through them, and results go to others */
+    bool cold;   /* the caches do not hold what goes through them, and all want the result */
     bool around; /* results are written around the caches, where no operands were read */
     enum coll_error error;
     struct facts facts[TEAM_RANKS_MAX];
@@ -158,7 +158,7 @@ static void plan(struct work *w)
     w->steps = longest ? (longest - 1) / w->chunk + 1 : 0;
     w->part = (w->fetches ? ROOM / rooms(w) : PART) / w->red->element * w->red->element;
     bool fits = copy_caches_hold(moved(w));
-    w->cold = !fits && (w->whom == FOR_ALL || w->whom == FOR_ROOT);
+    w->cold = !fits && w->whom == FOR_ALL;
     w->around = w->begin[w->t->size] >= CHOOSE_AROUND && !w->in_place && !w->fetches &&
                 w->whom != FOR_EACH && !fits;
     if (w->count == 1 && !w->to.map->without_holes) /* it goes straight to where it is wanted */
