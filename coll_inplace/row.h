@@ -28,16 +28,17 @@ enum {
 _Static_assert(WIDE_SIZE == STREAM_CELLS_WIDE * STREAM_CELL, "both are blocks of the same kind");
 _Static_assert(PIECE_CELLS *CELL_ROOM == 2 * PIECE, "see piece_of()");
 
-enum post_kind {             /* two bits */
-                 POST_HERE,  /* the data are in the post */
-                 POST_CELL,  /* in the cell of this post */
-                 POST_PLACE, /* where the post says: see team_place() */
-                 POST_PIECES /* they come in pieces, or in a stream */
+/* Two bits. */
+enum post_kind {
+    POST_HERE,  /* the data are in the post */
+    POST_CELL,  /* in the cell of this post */
+    POST_PLACE, /* where the post says: see team_place() */
+    POST_PIECES /* they come in pieces, or in a stream */
 };
 
 struct post {
     _Alignas(LINE) struct sync_word op;
-    uint64_t what; /* bytes << 3 | wide << 2 | kind; wide: long data are in the wide cells */
+    uint64_t what; /* bytes << 3 | wide << 2 | kind; wide: of long data, in a wide cell */
     char data[LINE - sizeof(struct sync_word) - sizeof(uint64_t)];
 };
 enum { POST_ROOM = sizeof(((struct post *)NULL)->data) };

@@ -22,8 +22,10 @@ static void widen(struct team *t, size_t bytes)
         return;
     t->streamed += (uint32_t)min_size(stream_pieces(bytes), WIDE_FROM);
     bool pays = t->streamed >= WIDE_FROM || t->pace.patience || config.wide_cells == WIDE_ALWAYS;
-    if (pays && team_may_be_wide(t))
+    if (pays && !t->stream_tried && team_may_be_wide(t)) {
+        t->stream_tried = true;
         row_widen_stream(row, STREAM_CELLS_WIDE);
+    }
     if (row->stream_cells == STREAM_CELLS_WIDE)
         t->exchange.window = 2 * STREAM_CELLS_WIDE;
     if (bytes > LONG_FROM && row->stream_cells < STREAM_CELLS_LONG)

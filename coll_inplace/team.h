@@ -4,9 +4,10 @@
  *
  * Operations are numbered; all ranks make the same ones in the same order, so the numbers agree. In
  * operation k a rank that has something to tell writes it into its post number k mod 64, the data
- * into the post itself if they are few, into cell k mod 16 if they are some, or says where they
- * lie, and then publishes k in the post: a release. Who needs it waits until the post says k: an
- * acquire. The flag and few data are one line, so they take one flight.
+ * into the post itself if they are few, into cell k mod 16 if they are some (long ones later
+ * perhaps into wide cell k mod 256, see wide.h), or says where they lie, and then publishes k in
+ * the post: a release. Who needs it waits until the post says k: an acquire. The flag and few data
+ * are one line, so they take one flight.
  *
  * Nobody waits for its readers (H15): `done` of each row says up to which operation its owner has
  * read what it wanted, and a post or cell is written again only when all have done the operation
@@ -78,7 +79,8 @@ struct team {
     struct fill fill;     /* of our cells, */
     struct fill exchange; /* and of our stream's, where another comes in for it */
     struct wide wide;     /* whether our long cells are the wide ones */
-    uint32_t streamed;    /* pieces that went through our stream's */
+    uint32_t streamed;    /* pieces that went through our stream's, */
+    bool stream_tried;    /* and whether we wanted wide ones for it */
     struct row *row[];    /* by rank */
 };
 

@@ -354,12 +354,24 @@ END_TEST
 
 /* ---- results around the caches ---- */
 
+/* Operands and results in the heap, or out of reach. */
+static bool much_is_private;
+
+static void give_back(char *at)
+{
+    if (much_is_private)
+        free(at);
+    else
+        arena_free(at);
+}
+
 static void reduce_much(unsigned me)
 {
     struct team *t = team_of[me];
     size_t bytes = CHOOSE_AROUND + 5003;
     struct reducer add = {.kernel = add_bytes, .element = 1, .map = BYTES};
-    char *from = arena_alloc(bytes, LINE), *to = arena_alloc(bytes + 1, LINE);
+    char *from = much_is_private ? malloc(bytes) : arena_alloc(bytes, LINE);
+    char *to = much_is_private ? malloc(bytes + 1) : arena_alloc(bytes + 1, LINE);
     for (size_t i = 0; i < bytes; i++)
         from[i] = (char)(datum_byte(i) + me);
     for (unsigned root = 0; root <= t->size; root++) { /* the last time, for all */
@@ -376,8 +388,8 @@ static void reduce_much(unsigned me)
         EXPECT(!wrong && to[bytes] == 77, "root %u of %u: %zu bytes are wrong", root, n, wrong);
     }
     coll_barrier(t);
-    arena_free(from);
-    arena_free(to);
+    give_back(from);
+    give_back(to);
 }
 
 static size_t wrong_bytes(const char *got, size_t bytes, unsigned start)
@@ -432,6 +444,11 @@ START_TEST(results_that_caches_do_not_hold_go_around_them)
         sync_configure(true, NULL);
         make_team(size);
         as_ranks(size, reduce_much);
+        for (unsigned r = 0; r < size; r++)
+            team_of[r]->pace = pace_begin(false, NULL);
+        much_is_private = true;
+        as_ranks(size, reduce_much);
+        much_is_private = false;
         as_ranks(size, copy_much);
         free_team(size);
     }
