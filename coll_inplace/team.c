@@ -252,7 +252,7 @@ COLD void team_keep_near(struct team *t, uint32_t op)
 
 bool team_may_be_wide(const struct team *t)
 {
-    return config.wide_cells && copy_caches_hold(2 * t->size * (size_t)WIDE_SIZE);
+    return config.wide_cells && copy_caches_hold((size_t)2 * t->size * WIDE_SIZE);
 }
 
 void team_widen(struct team *t)
