@@ -28,7 +28,7 @@ enum { CHOOSE_FILL = 65 };
 
 /* The same of operands that are in no cache, where the kernel would bring the result too: it takes
  * longer itself then, twice. Allreduce of 8 MiB, where filling took 1 to 1.3 of what the kernel's
- * copy of cached data does: 930 us in cells, 1400 by the kernel. */
+ * copy of cached data does: 930 us in cells, 1600 to 1800 by the kernel. */
 enum { CHOOSE_FILL_COLD = 150 };
 
 /* Collectives that synchronise anyway leave data in the heap where they lie from this size on. The

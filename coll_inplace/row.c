@@ -46,8 +46,7 @@ static void use_first_stream(struct row *row)
 enum { WIDE_MOST = 16 };
 static _Atomic uint32_t wide_blocks;
 
-/* With pages, which come several times as fast together as one by one, and in time for those that
- * see how fast these cells are filled. */
+/* With pages: who is about to see how fast these cells are filled should not see new ones. */
 static char *make_wide(void)
 {
     if (atomic_fetch_add_explicit(&wide_blocks, 1, memory_order_relaxed) < WIDE_MOST) {

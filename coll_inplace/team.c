@@ -263,7 +263,7 @@ void team_widen(struct team *t)
 }
 
 /* Who fills cells again after some of the kernel's turn has been at it for long enough. */
-COLD void team_look_around(struct team *t, uint64_t ticks, size_t bytes)
+COLD void team_weigh_wide(struct team *t, uint64_t ticks, size_t bytes)
 {
     bool again = t->pace.patience && !t->wide.tried;
     if (wide_judge(&t->wide, ticks, bytes) || again)

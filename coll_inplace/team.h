@@ -218,11 +218,11 @@ void team_widen(struct team *team);
 
 /* After a long cell or a piece was filled and posted, with what that returned: whether the next
  * ones are wide. */
-void team_look_around(struct team *team, uint64_t ticks, size_t bytes);
+void team_weigh_wide(struct team *team, uint64_t ticks, size_t bytes);
 static inline void team_filled(struct team *t, uint64_t ticks, size_t bytes)
 {
     if (UNLIKELY(ticks && !t->wide.settled) && bytes > TEAM_CELL / 2)
-        team_look_around(t, ticks, bytes);
+        team_weigh_wide(t, ticks, bytes);
 }
 
 static inline enum post_kind post_kind(const struct post *post)

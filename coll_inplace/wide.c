@@ -27,7 +27,7 @@ static void look_back(struct wide *w)
 
 bool wide_judge(struct wide *w, uint64_t ticks, size_t bytes)
 {
-    typical_add(&w->ticks, ticks * WIDE_SAMPLE / bytes);
+    typical_add(&w->ticks, ticks * FILL_SAMPLE / bytes);
     w->timed++;
     if (w->on) {
         if (w->timed == WIDE_ROUND)

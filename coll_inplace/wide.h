@@ -13,17 +13,16 @@
 #define MPIACCEL_WIDE_H
 
 #include "core/config.h"
-#include "core/typical.h"
+#include "core/fill.h"
 
 enum wide_setting { WIDE_NEVER, WIDE_ALWAYS, WIDE_AS_MEASURED }; /* MPIACCEL_WIDE_CELLS */
 
 enum {
-    WIDE_AFTER = 256,  /* timed fills until it is tried at first; */
-    WIDE_LATER = 8,    /* so many times as many until it is tried the next time */
-    WIDE_WINDOW = 32,  /* so many say what a way takes; */
-    WIDE_ROUND = 64,   /* those that go all the way round for the first time do not count */
-    WIDE_WORTH = 75,   /* per cent of the time at most */
-    WIDE_SAMPLE = 4096 /* bytes that times are said for */
+    WIDE_AFTER = 256, /* timed fills until it is tried at first; */
+    WIDE_LATER = 8,   /* so many times as many until it is tried the next time */
+    WIDE_WINDOW = 32, /* so many say what a way takes; */
+    WIDE_ROUND = 64,  /* those that go all the way round for the first time do not count */
+    WIDE_WORTH = 75   /* per cent of the time at most */
 };
 
 struct wide {
@@ -31,7 +30,7 @@ struct wide {
     bool tried, settled;  /* it was before; and so it stays */
     uint32_t timed;       /* fills since we began with this way, */
     uint32_t after;       /* and after how many the other is tried */
-    struct typical ticks; /* of this window, for WIDE_SAMPLE bytes */
+    struct typical ticks; /* of this window, for FILL_SAMPLE bytes */
     uint64_t narrow;      /* the same of the last window of the narrow way */
 };
 

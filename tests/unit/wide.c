@@ -15,7 +15,7 @@ static unsigned fill(struct wide *w, unsigned most, uint64_t narrow, uint64_t wi
     unsigned fills = 0;
     while (fills < most && w->on == was_on && !w->settled) {
         fills++;
-        if (wide_judge(w, w->on ? wide : narrow, WIDE_SAMPLE))
+        if (wide_judge(w, w->on ? wide : narrow, FILL_SAMPLE))
             wide_try(w, true);
     }
     return fills;
@@ -88,7 +88,7 @@ START_TEST(single_fills_do_not_decide)
         struct wide w = measured();
         while (!w.settled && w.after == WIDE_AFTER) {
             uint64_t ticks = w.timed % 10 == 9 ? odd[i / 2] : w.on && i % 2 ? 300 : 1000;
-            if (wide_judge(&w, ticks, WIDE_SAMPLE))
+            if (wide_judge(&w, ticks, FILL_SAMPLE))
                 wide_try(&w, true);
         }
         INSIST(w.settled == i % 2, "try %u", i);
@@ -100,8 +100,8 @@ START_TEST(without_memory_nothing_is_tried_again)
 {
     struct wide w = measured();
     for (unsigned i = 1; i < WIDE_AFTER; i++)
-        ck_assert(!wide_judge(&w, 1000, WIDE_SAMPLE));
-    ck_assert(wide_judge(&w, 1000, WIDE_SAMPLE));
+        ck_assert(!wide_judge(&w, 1000, FILL_SAMPLE));
+    ck_assert(wide_judge(&w, 1000, FILL_SAMPLE));
     wide_try(&w, false);
     ck_assert(!w.on && w.settled);
 }
