@@ -243,38 +243,48 @@ START_TEST(readers_do_not_starve_a_writer)
 }
 END_TEST
 
-static unsigned turns[4];
-static _Atomic unsigned all_turns;
+/* Guarded by the lock: who had it how often, and who has claimed the next turn. */
+static unsigned turns[4], all_turns, handed_over;
+static uint32_t next_claim;
 
-/* ThreadSanitizer makes threads wait for each other, in no fair order of its own. */
-#if defined(__SANITIZE_THREAD__)
-enum { LEAST_TURNS = 0 };
-#else
-enum { LEAST_TURNS = 15 };
-#endif
+/* How often each has its turn is the scheduler's to say: who is not run takes no lock. Whose turn
+ * is next is the lock's. Under the lock. */
+static bool take_a_turn(unsigned me)
+{
+    EXPECT(!next_claim || next_claim == (me + 1) << 16);
+    handed_over += next_claim != 0;
+    turns[me]++;
+    all_turns++;
+    spin_ns(200 * 1000);
+    next_claim = word.value & RWLOCK_CLAIM;
+    unsigned least = all_turns;
+    for (int r = 0; r < 4; r++)
+        least = turns[r] < least ? turns[r] : least;
+    return (all_turns < rounds || !least) && !too_long();
+}
 
 /* Each takes the lock again as soon as it has let go of it. */
 static void greedy_writer(unsigned me)
 {
-    while (atomic_load(&all_turns) < rounds) {
+    for (bool more = true; more;) {
         rwlock_lock_exclusive(&word, me);
-        spin_ns(200 * 1000);
-        turns[me]++;
-        all_turns++;
+        more = take_a_turn(me);
         rwlock_unlock_exclusive(&word);
     }
 }
 
 START_TEST(writers_do_not_starve_each_other)
 {
-    rounds = 600;
+    rounds = effort(600);
     for (int busy = 0; busy < 2; busy++) {
         begin(busy);
         memset(turns, 0, sizeof turns);
-        atomic_store(&all_turns, 0);
+        all_turns = handed_over = next_claim = 0;
+        start_ns = sync_now_ns();
         as_ranks(4, greedy_writer);
-        for (int r = 0; r < 4; r++) /* a fair share would be a quarter */
-            ck_assert_uint_gt(turns[r], LEAST_TURNS);
+        ck_assert_uint_gt(handed_over, 0);
+        for (int r = 0; r < 4; r++)
+            ck_assert_uint_gt(turns[r], 0);
     }
 }
 END_TEST
@@ -325,6 +335,8 @@ START_TEST(a_reader_passes_a_claim_in_the_end)
 }
 END_TEST
 
+static _Atomic unsigned gone;
+
 /* Rank 0 waits until no reader is left, without wanting the lock itself. */
 static void leave_one_by_one(unsigned me)
 {
@@ -333,11 +345,11 @@ static void leave_one_by_one(unsigned me)
     all_here();
     if (me > 0) {
         sleep_us(me * 1000);
-        atomic_fetch_add(&all_turns, 1);
+        atomic_fetch_add(&gone, 1);
         rwlock_unlock_shared(&word);
     } else {
         rwlock_await_no_readers(&word, me);
-        EXPECT(atomic_load(&all_turns) == unit_ranks.size - 1);
+        EXPECT(atomic_load(&gone) == unit_ranks.size - 1);
     }
 }
 
@@ -346,7 +358,7 @@ START_TEST(waiting_for_readers_to_leave_leaves_no_claim)
     for (int busy = 0; busy < 2; busy++)
         for (unsigned round = 0; round < effort(20); round++) {
             begin(busy);
-            atomic_store(&all_turns, 0);
+            atomic_store(&gone, 0);
             as_ranks(5, leave_one_by_one);
             ck_assert_uint_eq(word.value, 0);
             ck_assert_uint_eq(word.sleepers, 0);
