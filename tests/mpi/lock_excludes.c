@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-enum { HELD_MS = 60 };
+enum { HELD_MS = 200 };
 enum kind { EXCLUSIVE, SHARED, ALL, KINDS };
 static const char *const names[] = {"exclusive", "shared", "all"};
 
