@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <string.h>
 
-enum { MANY = 200, FEW = 8, BYTES = 100, LONG = 5000, WAIT_NS = 20 * 1000 * 1000 };
+enum { MANY = 2000, FEW = 8, BYTES = 100, LONG = 5000, WAIT_NS = 20 * 1000 * 1000 };
 
 static void begin(size_t bytes)
 {
