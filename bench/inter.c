@@ -10,6 +10,9 @@ static int root; /* the first of the lower half, in this rank's words */
 
 CALL(barrier, Barrier(comm))
 CALL(bcast, Bcast(root == MPI_ROOT ? send : recv, n, MPI_DOUBLE, root, comm))
+CALL(gather, Gather(send, n, MPI_DOUBLE, recv, n, MPI_DOUBLE, root, comm))
+CALL(scatter, Scatter(send, n, MPI_DOUBLE, recv, n, MPI_DOUBLE, root, comm))
+CALL(reduce, Reduce(send, recv, n, MPI_DOUBLE, MPI_SUM, root, comm))
 CALL(allreduce, Allreduce(send, recv, n, MPI_DOUBLE, MPI_SUM, comm))
 CALL(allgather, Allgather(send, n, MPI_DOUBLE, recv, n, MPI_DOUBLE, comm))
 
@@ -20,6 +23,9 @@ static const struct {
 } cells[] = {{barrier, 0, "inter barrier"},
              {bcast, 8, "inter bcast 8 B"},
              {bcast, LONGEST, "inter bcast 128 KiB"},
+             {gather, 8, "inter gather 8 B"},
+             {scatter, 8, "inter scatter 8 B"},
+             {reduce, 8, "inter reduce 8 B"},
              {allreduce, 8, "inter allreduce 8 B"},
              {allreduce, 8 << 10, "inter allreduce 8 KiB"},
              {allgather, 1 << 10, "inter allgather 1 KiB"}};

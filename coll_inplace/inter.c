@@ -94,7 +94,7 @@ enum coll_error inter_bcast(struct team *t, struct buffer data, uint32_t root)
         team_end(t);
         return COLL_OK;
     }
-    const struct post *post = team_hear(t, root, op);
+    const struct post *post = team_hear_stream(t, root, op);
     enum coll_error error;
     bool bound = stays(post);
     if (streams(post))
@@ -123,7 +123,7 @@ enum coll_error inter_gather(struct team *t, struct buffer mine, const struct bl
     if (root != INTER_ROOT)
         send_to_root(t, op, mine, root);
     for (uint32_t r = 0; root == INTER_ROOT && r < t->size; r++) {
-        const struct post *post = team_hear(t, r, op);
+        const struct post *post = team_hear_stream(t, r, op);
         bound |= stays(post);
         error |= streams(post) ? take_stream(t, r, post, block_of(all, r))
                                : coll_take_post(t, r, op, post, block_of(all, r));
@@ -290,7 +290,7 @@ enum coll_error inter_scatter(struct team *t, const struct blocks *all, struct b
         team_end(t);
         return COLL_OK;
     }
-    const struct post *post = team_hear(t, root, op);
+    const struct post *post = team_hear_stream(t, root, op);
     enum coll_error error;
     bool bound = stays(post);
     if (streams(post))
@@ -451,7 +451,7 @@ enum coll_error inter_reduce(struct team *t, const struct reducer *red, struct b
         send_to_root(t, op, operand_to_move(red, from, bytes, &run, &image), root);
     if (bytes && root == INTER_ROOT) {
         for (uint32_t r = 0; r < t->size; r++) {
-            const struct post *post = team_hear(t, r, op);
+            const struct post *post = team_hear_stream(t, r, op);
             bound |= stays(post);
             w.streaming |= streams(post);
         }
