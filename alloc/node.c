@@ -3,6 +3,7 @@
 #include "alloc/cma.h"
 #include "alloc/reach.h"
 #include "core/config.h"
+#include "core/copy_policy.h"
 #include "core/kernel_number.h"
 #include "core/say.h"
 
@@ -382,6 +383,7 @@ static bool create_shared(uint32_t size, const struct greeting *together)
         .control_size = round_down(min_size(most_control, (slice - tail) / 8), LAYOUT_PAGE),
         .symmetric_size = symmetric,
         .statics_size = statics,
+        .copy_policy = COPY_POLICY_DEFAULT,
     };
     return true;
 }

@@ -1,6 +1,7 @@
 #include "bsend/kept.h"
 
 #include "alloc/arena.h"
+#include "core/copy.h"
 #include "core/sync.h"
 #include "core/thread.h"
 
@@ -92,7 +93,7 @@ static bool has_landed(struct kept *p)
 static void take_over(struct kept *p, struct kept_key key)
 {
     release_copy(p);
-    *p = (struct kept){.key = key, .fill = fill_begin()};
+    *p = (struct kept){.key = key};
     used |= UINT64_C(1) << (p - places);
 }
 
@@ -145,7 +146,7 @@ struct kept *kept_claim(struct kept_key key, bool renew)
             return NULL;
         }
     }
-    fill_bytes(&p->fill, p->parcel.at, key.from, key.bytes);
+    copy_to_peers(p->parcel.at, key.from, key.bytes);
     p->holds = true;
     return p;
 }

@@ -35,7 +35,6 @@
 #define MPIACCEL_KEPT_H
 
 #include "alloc/outbox.h"
-#include "core/fill.h"
 
 /* What tells messages apart. Numbers mean to us nothing more than that. */
 struct kept_key {
@@ -56,7 +55,6 @@ struct kept {
     uint32_t misses;      /* in a row */
     uint32_t passing;     /* so many more are taken for different */
     uintptr_t request;
-    struct fill fill;
 };
 
 /* Has what flies there landed? Then its request is nobody's any more. Must not wait. */

@@ -28,7 +28,7 @@ static enum coll_error run_rounds(struct team *t, struct buffer mine, const stru
             if (r == t->rank || at >= parts[i].bytes)
                 continue;
             const struct post *post = team_hear(t, r, op);
-            error |= coll_take(block_of(all, r), at, post_piece(t, r, op, post), post_bytes(post));
+            error |= coll_take(block_of(all, r), at, piece_of(t->row[r], op), post_bytes(post));
         }
         team_done(t, t->op);
     }

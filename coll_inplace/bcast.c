@@ -101,7 +101,7 @@ static enum coll_error take_pieces(struct team *t, struct buffer data, size_t by
     for (size_t at = 0; at < bytes; at += PIECE) {
         uint32_t op = team_begin_piece(t);
         const struct post *post = team_hear(t, root, op);
-        error |= coll_take(data, at, post_piece(t, root, op, post), post_bytes(post));
+        error |= coll_take(data, at, piece_of(t->row[root], op), post_bytes(post));
         team_done(t, t->op);
     }
     return error;

@@ -20,17 +20,6 @@
 
 #include "core/base.h"
 
-/* Filling a cell with long private data may take so many percent of a copy by the kernel; from then
- * on it is the kernel that copies (pace.h). Of a machine where that copy takes 4000 ns: between
- * cores that share a cache 900 to 1700 for a cell, bcast of 128 KiB 7.5 us and 18.5 by the kernel;
- * between others 2500 to 5000, and 29 us against 20. */
-enum { CHOOSE_FILL = 65 };
-
-/* The same of operands that are in no cache, where the kernel would bring the result too: it takes
- * longer itself then, twice. Allreduce of 8 MiB, where filling took 1 to 1.3 of what the kernel's
- * copy of cached data does: 930 us in cells, 1600 to 1800 by the kernel. */
-enum { CHOOSE_FILL_COLD = 150 };
-
 /* Collectives that synchronise anyway leave data in the heap where they lie from this size on. The
  * others (H15), and data in private memory, only what does not fit into a cell. */
 enum { CHOOSE_PLACE = 1024 };

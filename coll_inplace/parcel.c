@@ -161,7 +161,7 @@ static enum post_kind post_equal(struct team *t, uint32_t op, const struct block
         return team_post_data(t, op, whole, stay, stream_start(t));
     team_await_room(t, kind);
     size_t before = t->rank * sizes.largest;
-    char *to = kind == POST_HERE ? post_of(t->mine, op)->data : own_cell(t, op, sizes.bytes);
+    char *to = kind == POST_HERE ? post_of(t->mine, op)->data : cell_for(t->mine, op, sizes.bytes);
     team_fill(t, to, whole, 0, before);
     team_fill(t, to + before, whole, before + sizes.largest, sizes.bytes - before);
     team_post(t, op, kind, sizes.bytes);

@@ -131,7 +131,7 @@ static uint32_t combine_up(struct team *t, const struct reducer *red, struct buf
     uint32_t op = team_begin(t);
     enum post_kind kind = bytes <= POST_ROOM ? POST_HERE : POST_CELL;
     team_await_room(t, kind);
-    char *sum = kind == POST_HERE ? post_of(t->mine, op)->data : own_cell(t, op, bytes);
+    char *sum = kind == POST_HERE ? post_of(t->mine, op)->data : cell_for(t->mine, op, bytes);
     reducer_read(red, sum, from, 0, bytes);
     bool all = reducer_is_exact(red) ? combine_children(t, red, op, sum, bytes)
                                      : combine_ranges(t, red, op, sum, bytes);
@@ -180,7 +180,8 @@ static enum coll_error allreduce_some(struct team *t, const struct reducer *red,
         .op = team_begin(t), .count = t->size, .bytes = bytes, .own = own_operand(red, from)};
     enum post_kind mine =
         post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY : STAY_NEVER);
-    o.next = mine == POST_CELL && !t->fill.around ? own_cell(t, o.op + 1, bytes) : NULL;
+    o.next =
+        mine == POST_CELL && !team_streams(t, bytes) ? cell_for(t->mine, o.op + 1, bytes) : NULL;
     combine_posts(t, red, &o, to);
     team_all_did(t, o.op - 1);
     leave(t, &o, mine);

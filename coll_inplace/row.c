@@ -42,37 +42,10 @@ static void use_first_stream(struct row *row)
     row->stream_cells = STREAM_CELLS;
 }
 
-/* What is wide costs memory: so many blocks in a process. */
-enum { WIDE_MOST = 16 };
-static _Atomic uint32_t wide_blocks;
-
-/* With pages: who is about to see how fast these cells are filled should not see new ones. */
-static char *make_wide(void)
+static void shorten_stream(struct row *row)
 {
-    if (atomic_fetch_add_explicit(&wide_blocks, 1, memory_order_relaxed) < WIDE_MOST) {
-        char *block = arena_control_alloc_raw(WIDE_SIZE);
-        if (block) {
-            memset(block, 0, WIDE_SIZE);
-            return block;
-        }
-    }
-    atomic_fetch_sub_explicit(&wide_blocks, 1, memory_order_relaxed);
-    return NULL;
-}
-
-static void free_wide(char *block)
-{
-    arena_control_free(block);
-    atomic_fetch_sub_explicit(&wide_blocks, 1, memory_order_relaxed);
-}
-
-static void narrow_stream(struct row *row)
-{
-    char *block = (char *)row + row->stream;
-    if (row->stream_cells == STREAM_CELLS_WIDE)
-        free_wide(block);
-    else if (row->stream_cells > STREAM_CELLS)
-        arena_control_free(block);
+    if (row->stream_cells > STREAM_CELLS)
+        arena_control_free((char *)row + row->stream);
     use_first_stream(row);
 }
 
@@ -107,31 +80,19 @@ void row_free(struct row *row, uint32_t op)
 {
     if (!row)
         return;
-    narrow_stream(row);
+    shorten_stream(row);
     empty(row, op);
     if (keep(row))
         return;
-    if (row->wide)
-        free_wide((char *)row + row->wide);
     arena_control_free((char *)row + row->cells);
     arena_control_free(row);
 }
 
-bool row_widen(struct row *row)
+void row_lengthen_stream(struct row *row)
 {
-    char *cells = make_wide();
-    if (cells)
-        row->wide = (uint64_t)(cells - (char *)row);
-    return cells;
-}
-
-void row_widen_stream(struct row *row, uint32_t cells)
-{
-    bool wide = cells == STREAM_CELLS_WIDE;
-    char *block = wide ? make_wide() : arena_control_alloc_raw(cells * (size_t)STREAM_CELL);
+    char *block = arena_control_alloc_raw(STREAM_CELLS_LONG * (size_t)STREAM_CELL);
     if (!block)
         return;
-    narrow_stream(row);
     row->stream = (uint64_t)(block - (char *)row);
-    row->stream_cells = cells;
+    row->stream_cells = STREAM_CELLS_LONG;
 }

@@ -21,11 +21,7 @@ enum {
     STREAM_CELL = 32768,
     STREAM_CELLS = 4,
     STREAM_CELLS_LONG = 16, /* once there was a stream longer than these, if there is room */
-    STREAM_CELLS_WIDE = 64, /* or many pieces */
-    WIDE_CELLS = 256,       /* of TEAM_CELL bytes each: for long data, see wide.h */
-    WIDE_SIZE = WIDE_CELLS * TEAM_CELL,
 };
-_Static_assert(WIDE_SIZE == STREAM_CELLS_WIDE * STREAM_CELL, "both are blocks of the same kind");
 _Static_assert(PIECE_CELLS *CELL_ROOM == 2 * PIECE, "see piece_of()");
 
 /* Two bits. */
@@ -38,7 +34,7 @@ enum post_kind {
 
 struct post {
     _Alignas(LINE) struct sync_word op;
-    uint64_t what; /* bytes << 3 | wide << 2 | kind; wide: of long data, in a wide cell */
+    uint64_t what; /* bytes << 2 | kind */
     char data[LINE - sizeof(struct sync_word) - sizeof(uint64_t)];
 };
 enum { POST_ROOM = sizeof(((struct post *)NULL)->data) };
@@ -62,7 +58,6 @@ struct row {
     struct post post[TEAM_POSTS];
     uint64_t cells, stream;    /* where they are, from the row, */
     uint32_t stream_cells;     /* and how many of these: see stream.h */
-    uint64_t wide;             /* where the wide cells are, from the row; 0: there are none */
     int32_t pid;               /* of its owner */
     _Atomic uint32_t departed; /* between groups: readers that have freed the communicator */
 };
@@ -73,11 +68,8 @@ struct row *row_make(void);
 /* Give one back that nobody looks at any longer, and that had operations up to `op`; NULL: none. */
 void row_free(struct row *row, uint32_t op);
 
-/* Wide cells. False: no room. */
-bool row_widen(struct row *row);
-
-/* So many cells for its streams, if there is room. Nobody may be reading them. */
-void row_widen_stream(struct row *row, uint32_t cells);
+/* STREAM_CELLS_LONG cells for its streams, if there is room. Nobody may be reading them. */
+void row_lengthen_stream(struct row *row);
 
 static inline struct post *post_of(struct row *row, uint32_t op)
 {
@@ -90,26 +82,19 @@ static inline char *cell_of(struct row *row, uint32_t op)
     return (char *)row + row->cells + op % TEAM_CELLS * (size_t)CELL_ROOM;
 }
 
-static inline char *wide_cell(struct row *row, uint32_t op)
-{
-    return (char *)row + row->wide + op % WIDE_CELLS * (size_t)TEAM_CELL;
-}
-
 /* Where in it `bytes` bytes are. More than a few go to another place each time round, until the
  * room of all cells is used up: written once in 256 KiB, a line goes to a peer and comes back in
  * half the time (HACKING.md has the figures). */
-static inline char *cell_for(struct row *row, uint32_t op, size_t bytes, bool wide)
+static inline char *cell_for(struct row *row, uint32_t op, size_t bytes)
 {
-    if (bytes > TEAM_CELL / 2 && wide)
-        return wide_cell(row, op);
     uint32_t place = bytes > TEAM_CELL / 2 ? TEAM_CELL : TEAM_CELL / 2;
     return cell_of(row, op) + (bytes > CELL_FEW ? op / TEAM_CELLS * place % CELL_ROOM : 0);
 }
 
 /* The same of a piece. */
-static inline char *piece_of(struct row *row, uint32_t op, bool wide)
+static inline char *piece_of(struct row *row, uint32_t op)
 {
-    return wide ? wide_cell(row, op) : cell_of(row, op) + op / TEAM_CELLS % 2 * PIECE;
+    return cell_of(row, op) + op / TEAM_CELLS % 2 * PIECE;
 }
 
 /* Of the pieces since the team began. */

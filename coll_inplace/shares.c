@@ -26,7 +26,6 @@ struct work {
     bool copies_in, copies_out; /* some operand, some result is out of reach */
     bool fetches;               /* some operand is in private memory */
     bool in_place;
-    bool cold;   /* the caches do not hold what goes through them, and all want the result */
     bool around; /* results are written around the caches, where no operands were read */
     enum coll_error error;
     struct facts facts[TEAM_RANKS_MAX];
@@ -132,8 +131,7 @@ static size_t rooms(const struct work *w)
 static size_t moved(const struct work *w)
 {
     size_t results = w->whom == FOR_ALL ? w->t->size : 1;
-    size_t cells = w->copies_in || w->copies_out ? w->t->size * WIDE_SIZE : 0;
-    return (w->t->size + results) * w->begin[w->t->size] + cells;
+    return (w->t->size + results) * w->begin[w->t->size];
 }
 
 static void plan(struct work *w)
@@ -158,7 +156,6 @@ static void plan(struct work *w)
     w->steps = longest ? (longest - 1) / w->chunk + 1 : 0;
     w->part = (w->fetches ? ROOM / rooms(w) : PART) / w->red->element * w->red->element;
     bool fits = copy_caches_hold(moved(w));
-    w->cold = !fits && w->whom == FOR_ALL;
     w->around = w->begin[w->t->size] >= CHOOSE_AROUND && !w->in_place && !w->fetches &&
                 w->whom != FOR_EACH && !fits;
     if (w->count == 1 && !w->to.map->without_holes) /* it goes straight to where it is wanted */
@@ -180,22 +177,14 @@ static void post_operands(struct work *w, uint32_t op, size_t step)
     if (!in_cells(w, t->rank))
         return;
     team_await_room(t, POST_CELL);
-    char *cell = own_piece(t, op);
+    char *cell = piece_of(t->mine, op);
     uint32_t chunks = w->whom == FOR_EACH ? 1 : t->size;
-    uint64_t start = sync_ticks();
-    size_t all = 0;
     for (uint32_t r = 0; r < chunks; r++)
         if (r != t->rank || w->whom == FOR_EACH) {
-            size_t bytes = chunk_bytes(w, r, step);
-            reducer_read(w->red, cell + in_piece(w, t->rank, r), w->from, chunk_first(w, r, step),
-                         bytes);
-            all += bytes;
+            team_copy(t, cell + in_piece(w, t->rank, r), w->from.at + chunk_first(w, r, step),
+                      chunk_bytes(w, r, step));
         }
-    uint64_t ticks = w->from.map->contiguous ? sync_ticks() - start : 0;
-    if (ticks)
-        pace_filled(&t->pace, w->cold ? ticks * CHOOSE_FILL / CHOOSE_FILL_COLD : ticks, all);
     team_post(t, op, POST_CELL, PIECE);
-    team_filled(t, ticks, all);
 }
 
 /* Room of ours for parts: no stream runs meanwhile. */
@@ -214,7 +203,7 @@ static const char *operand(struct work *w, uint32_t r, uint32_t in, size_t first
     if (r == t->rank)
         return w->from.at + first + at;
     if (!place)
-        return post_piece(t, r, in, post_of(t->row[r], in)) + in_piece(w, r, t->rank) + at;
+        return piece_of(t->row[r], in) + in_piece(w, r, t->rank) + at;
     if (place_shared(place))
         return place_shared(place) + first + at;
     if (!place_read(t, r, place, first + at, room, bytes))
@@ -273,7 +262,7 @@ static void combine_chunk(struct work *w, uint32_t in, uint32_t out, size_t step
     bool straight = ours && !w->to.map->without_holes;
     for (size_t at = 0; at < bytes && w->count; at += w->part) {
         size_t part = min_size(w->part, bytes - at);
-        char *cell = w->copies_out ? own_piece(t, out) + at : NULL;
+        char *cell = w->copies_out ? piece_of(t->mine, out) + at : NULL;
         char *sum = straight && !w->around ? w->to.at + to + at : cell ? cell : room_for(w, 0);
         combine_part(w, in, first, at, sum, part);
         if (ours && !straight)
@@ -297,7 +286,8 @@ static void take_results(const struct work *w, uint32_t out, size_t step)
         if (r == t->rank || !bytes)
             continue;
         size_t first = chunk_first(w, r, step);
-        const char *piece = post_piece(t, r, out, team_hear(t, r, out));
+        team_hear(t, r, out);
+        const char *piece = piece_of(t->row[r], out);
         if (w->around && !w->to.map->without_holes)
             write_result(w, w->to.at + first, piece, bytes);
         else

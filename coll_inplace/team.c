@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-_Static_assert(PACE_DOUBTS *PACE_CELLS >= WIDE_ROUND, "a trial goes round all wide cells");
-
 /* ---- making ---- */
 
 static uint64_t position_of(const void *at)
@@ -117,15 +115,11 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
         team->reaches &= offers[r].reaches;
         team->row[r] = at_position(offers[r].row);
     }
+    team->policy = copy_policy_configured(
+        atomic_load_explicit(&node.header->copy_policy, memory_order_relaxed));
     team->common = team->group ? NULL : at_position(offers[0].common);
-    team->fill = fill_begin();
-    team->exchange = fill_begin();
-    team->pace = pace_begin(team->reaches, team->common ? &team->common->turn : NULL);
     if (!team->group)
         team->mine = team->row[team->rank];
-    team->wide = wide_begin(team->mine->wide);
-    if (config.wide_cells == WIDE_ALWAYS)
-        team_widen(team);
     if (team->group)
         return REASON_COUNT;
     if (team->order)
@@ -250,26 +244,6 @@ COLD void team_keep_near(struct team *t, uint32_t op)
     }
 }
 
-bool team_may_be_wide(const struct team *t)
-{
-    return config.wide_cells && copy_caches_hold((size_t)2 * t->size * WIDE_SIZE);
-}
-
-void team_widen(struct team *t)
-{
-    wide_try(&t->wide, t->mine->wide || (team_may_be_wide(t) && row_widen(t->mine)));
-    if (t->wide.on)
-        t->fill.window = 2 * WIDE_CELLS / FILL_SELDOM;
-}
-
-/* Who fills cells again after some of the kernel's turn has been at it for long enough. */
-COLD void team_weigh_wide(struct team *t, uint64_t ticks, size_t bytes)
-{
-    bool again = t->pace.patience && !t->wide.tried;
-    if (wide_judge(&t->wide, ticks, bytes) || again)
-        team_widen(t);
-}
-
 char *team_hold(struct team *t, uint32_t op, size_t bytes)
 {
     release(t, false);
@@ -301,9 +275,8 @@ place_t team_place(struct team *t, struct buffer b, size_t bytes)
 {
     char *at;
     place_t place = shared_place(b, bytes, &at);
-    if (place || !at || !pace_fetches(&t->pace, t->op))
+    if (place || !at || !t->reaches || !(t->policy & COPY_POLICY_BY_OS))
         return place;
-    pace_stayed(&t->pace, bytes);
     return private_place(at);
 }
 
@@ -355,7 +328,6 @@ enum post_kind team_post_data(struct team *t, uint32_t op, struct buffer from, e
     place_t place = kind == POST_HERE ? 0 : place_for(t, from, bytes, stay);
     team_await_room(t, kind);
     struct post *post = post_of(t->mine, op);
-    uint64_t ticks = 0;
     if (place) {
         kind = POST_PLACE;
         memcpy(post->data, &place, sizeof place);
@@ -364,17 +336,15 @@ enum post_kind team_post_data(struct team *t, uint32_t op, struct buffer from, e
     } else if (kind == POST_HERE) {
         buffer_read(post->data, from, 0, bytes);
     } else {
-        ticks = team_fill(t, own_cell(t, op, bytes), from, 0, bytes);
+        team_fill(t, cell_for(t->mine, op, bytes), from, 0, bytes);
     }
     team_post(t, op, kind, bytes);
-    team_filled(t, ticks, bytes);
     return kind;
 }
 
 void team_post_piece(struct team *t, uint32_t op, struct buffer from, size_t first, size_t bytes)
 {
     team_await_room(t, POST_CELL);
-    uint64_t ticks = team_fill_piece(t, own_piece(t, op), from, first, bytes);
+    team_fill(t, piece_of(t->mine, op), from, first, bytes);
     team_post(t, op, POST_CELL, bytes);
-    team_filled(t, ticks, bytes);
 }

@@ -4,10 +4,9 @@
  *
  * Operations are numbered; all ranks make the same ones in the same order, so the numbers agree. In
  * operation k a rank that has something to tell writes it into its post number k mod 64, the data
- * into the post itself if they are few, into cell k mod 16 if they are some (long ones later
- * perhaps into wide cell k mod 256, see wide.h), or says where they lie, and then publishes k in
- * the post: a release. Who needs it waits until the post says k: an acquire. The flag and few data
- * are one line, so they take one flight.
+ * into the post itself if they are few, into cell k mod 16 if they are some, or says where they
+ * lie, and then publishes k in the post: a release. Who needs it waits until the post says k: an
+ * acquire. The flag and few data are one line, so they take one flight.
  *
  * Nobody waits for its readers (H15): `done` of each row says up to which operation its owner has
  * read what it wanted, and a post or cell is written again only when all have done the operation
@@ -36,12 +35,10 @@
 #define MPIACCEL_TEAM_H
 
 #include "alloc/node.h"
-#include "coll_inplace/pace.h"
 #include "coll_inplace/row.h"
 #include "coll_inplace/tree.h"
-#include "coll_inplace/wide.h"
 #include "core/barrier.h"
-#include "core/fill.h"
+#include "core/copy_policy.h"
 #include "core/stats.h"
 #include "core/typemap.h"
 
@@ -57,7 +54,6 @@ _Static_assert(POST_LAG + 2 * PIECE_CELLS <= TEAM_CELLS,
 struct team_common {
     _Alignas(LINE) _Atomic uint32_t departed; /* ranks that have freed the communicator */
     _Atomic uint32_t released;                /* ranks that will not look at this again */
-    _Atomic uint32_t turn;                    /* see pace.h */
     struct barrier_flag flags[];
 };
 
@@ -65,6 +61,7 @@ struct team {
     uint32_t size, rank; /* between groups: how many rows there are, our rank in our group */
     uint32_t group;      /* between groups: how many we are; else 0 */
     bool reaches;        /* all can reach each other's private memory */
+    uint32_t policy;     /* enum copy_policy, as this process is configured */
     uint32_t op;         /* the last one begun */
     uint32_t published;  /* what our `done` says */
     uint32_t lag;        /* so far it may be behind */
@@ -72,16 +69,10 @@ struct team {
     struct barrier barrier;
     struct team_common *common;
     struct row *mine;
-    struct held *held;    /* see team_hold() */
-    struct team *next;    /* among those that were left */
-    struct order *order;  /* of more than TREE_FLAT ranks */
-    struct pace pace;     /* of our long private data */
-    struct fill fill;     /* of our cells, */
-    struct fill exchange; /* and of our stream's, where another comes in for it */
-    struct wide wide;     /* whether our long cells are the wide ones */
-    uint32_t streamed;    /* pieces that went through our stream's, */
-    bool stream_tried;    /* and whether we wanted wide ones for it */
-    struct row *row[];    /* by rank */
+    struct held *held;   /* see team_hold() */
+    struct team *next;   /* among those that were left */
+    struct order *order; /* of more than TREE_FLAT ranks */
+    struct row *row[];   /* by rank */
 };
 
 /* ---- making and leaving ---- */
@@ -153,44 +144,32 @@ static inline void team_await_room(struct team *t, enum post_kind kind)
         team_await_all(t, free);
 }
 
-/* Fill a cell, or a part of one, with bytes [first, first + bytes) of a buffer's data. We do not
- * read it ourselves: it may be in no cache. Returns the ticks that it took through the caches, if
- * that was timed. */
-static inline uint64_t team_fill(struct team *t, char *cell, struct buffer from, size_t first,
-                                 size_t bytes)
+/* Whether a cell is written with non-temporal stores, which leave its lines in no cache. The reader
+ * then waits for memory once, some 300 ns, which a few lines do not make up for. */
+static inline bool team_streams(const struct team *t, size_t bytes)
+{
+    return bytes > CELL_FEW && (t->policy & COPY_POLICY_STREAMS);
+}
+
+/* Fill a cell, or a part of one. This process does not read it afterwards: it may be in no cache.
+ */
+static inline void team_copy(const struct team *t, char *cell, const char *from, size_t bytes)
+{
+    if (team_streams(t, bytes))
+        copy_stream(cell, from, bytes);
+    else
+        copy_to_peers(cell, from, bytes);
+}
+
+/* The same with bytes [first, first + bytes) of a buffer's data. */
+static inline void team_fill(const struct team *t, char *cell, struct buffer from, size_t first,
+                             size_t bytes)
 {
     const struct typemap *map = typemap_to_move(from.map);
-    if (bytes >= FILL_LEAST && map->contiguous)
-        return fill_bytes(&t->fill, cell, from.at + map->low + first, bytes);
-    buffer_read(cell, from, first, bytes);
-    return 0;
-}
-
-/* The same of a piece that the kernel might have copied: where filling it through the caches is
- * slow, that is its turn. */
-static inline uint64_t team_fill_piece(struct team *t, char *cell, struct buffer from, size_t first,
-                                       size_t bytes)
-{
-    if (!pace_measures(&t->pace))
-        return team_fill(t, cell, from, first, bytes);
-    uint64_t start = sync_ticks();
-    buffer_read(cell, from, first, bytes);
-    if (!from.map->contiguous)
-        return 0;
-    uint64_t ticks = sync_ticks() - start;
-    pace_filled(&t->pace, ticks, bytes);
-    return ticks;
-}
-
-/* A cell of ours that is filled now, or a piece. */
-static inline char *own_cell(struct team *t, uint32_t op, size_t bytes)
-{
-    return cell_for(t->mine, op, bytes, t->wide.on);
-}
-
-static inline char *own_piece(struct team *t, uint32_t op)
-{
-    return piece_of(t->mine, op, t->wide.on);
+    if (map->contiguous)
+        team_copy(t, cell, from.at + map->low + first, bytes);
+    else
+        buffer_read(cell, from, first, bytes);
 }
 
 /* Publish our post, written already. */
@@ -204,25 +183,9 @@ static inline void team_post_what(struct team *t, uint32_t op, uint64_t what)
 
 static inline void team_post(struct team *t, uint32_t op, enum post_kind kind, size_t bytes)
 {
-    uint64_t wide = kind == POST_CELL && t->wide.on;
-    team_post_what(t, op, (uint64_t)bytes << 3 | wide << 2 | kind);
-    if (kind == POST_CELL && bytes <= TEAM_CELL && !t->fill.around)
-        prefetch_block_to_write(own_cell(t, op + 1, bytes), bytes);
-}
-
-/* What all ranks have stays in the caches then, and leaves room there for what they move. */
-bool team_may_be_wide(const struct team *team);
-
-/* From now on our long cells are the wide ones, if there is room. */
-void team_widen(struct team *team);
-
-/* After a long cell or a piece was filled and posted, with what that returned: whether the next
- * ones are wide. */
-void team_weigh_wide(struct team *team, uint64_t ticks, size_t bytes);
-static inline void team_filled(struct team *t, uint64_t ticks, size_t bytes)
-{
-    if (UNLIKELY(ticks && !t->wide.settled) && bytes > TEAM_CELL / 2)
-        team_weigh_wide(t, ticks, bytes);
+    team_post_what(t, op, (uint64_t)bytes << 2 | kind);
+    if (kind == POST_CELL && bytes <= TEAM_CELL && !team_streams(t, bytes))
+        prefetch_block_to_write(cell_for(t->mine, op + 1, bytes), bytes);
 }
 
 static inline enum post_kind post_kind(const struct post *post)
@@ -230,14 +193,9 @@ static inline enum post_kind post_kind(const struct post *post)
     return (enum post_kind)(post->what & 3);
 }
 
-static inline bool post_wide(const struct post *post)
-{
-    return post->what & 4;
-}
-
 static inline size_t post_bytes(const struct post *post)
 {
-    return post->what >> 3;
+    return post->what >> 2;
 }
 
 /* A rank's post. Its content may be read until we publish that we are done. */
@@ -258,9 +216,8 @@ static inline const struct post *team_hear_stream(struct team *t, uint32_t rank,
         __builtin_prefetch(next);
         __builtin_prefetch(next + PREFETCH_LINE);
         if (post_kind(post) == POST_CELL)
-            prefetch_block_to_read(
-                cell_for(t->row[rank], op + 1, post_bytes(post), post_wide(post)),
-                post_bytes(post));
+            prefetch_block_to_read(cell_for(t->row[rank], op + 1, post_bytes(post)),
+                                   post_bytes(post));
     } else {
         sync_await_slowly(&post->op, op);
     }
@@ -354,20 +311,12 @@ static inline place_t post_place(const struct post *post)
     return place;
 }
 
-/* Where the data of a post of `rank` are, of POST_HERE or POST_CELL, */
+/* Where the data of a post of `rank` are, of POST_HERE or POST_CELL. */
 static inline const char *post_data(struct team *t, uint32_t rank, uint32_t op,
                                     const struct post *post)
 {
-    return LIKELY(post_kind(post) == POST_HERE)
-               ? post->data
-               : cell_for(t->row[rank], op, post_bytes(post), post_wide(post));
-}
-
-/* and of a piece. */
-static inline const char *post_piece(struct team *t, uint32_t rank, uint32_t op,
-                                     const struct post *post)
-{
-    return piece_of(t->row[rank], op, post_wide(post));
+    return LIKELY(post_kind(post) == POST_HERE) ? post->data
+                                                : cell_for(t->row[rank], op, post_bytes(post));
 }
 
 /* Post bytes [first, first + bytes) of a buffer's data as a piece. */

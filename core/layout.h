@@ -5,7 +5,8 @@
  *     slice 1: …                                  one a member, slice_size each
  *
  * Who writes: the header, its leader, before anybody else maps the file; but `verdict` once, when
- * all have answered, and `cma_used`, which any member sets. A member's record, that member, before
+ * all have answered, `cma_used`, which any member sets, and `calibration` and `copy_policy`, which
+ * two members write (alloc/calibrate.h). A member's record, that member, before
  * the verdict (identity) or at any time (inflight, outbox, statistics). The control part of a slice
  * holds what windows share; it is handed out by the slice's owner and written as the structures in
  * it say. The heap part is the program's memory. The symmetric part is the block of the same
@@ -23,7 +24,7 @@
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 9, /* of everything that ranks share; ranks of two versions do not mix */
+    LAYOUT_VERSION = 10, /* of everything that ranks share; ranks of two versions do not mix */
     LAYOUT_CPUS = 8192,
 };
 #define LAYOUT_MAGIC UINT64_C(0x6c6363616970616d)
@@ -48,6 +49,14 @@ struct layout_member {
     _Alignas(LINE) struct stats_snapshot stats;
 };
 
+struct layout_calibration {
+    _Alignas(LINE) struct sync_word state;
+    bool permitted;         /* the reader may use process_vm_readv() */
+    uint64_t cells, source; /* a position in this file, and an address of the writer's */
+    _Alignas(LINE) struct sync_word given;
+    _Alignas(LINE) struct sync_word taken;
+};
+
 struct layout_header {
     uint64_t magic;
     uint32_t version, members;
@@ -55,6 +64,8 @@ struct layout_header {
     _Alignas(LINE) struct sync_word verdict;   /* enum layout_verdict */
     _Alignas(LINE) struct sync_word symmetric; /* see alloc/symmetric.h */
     _Alignas(LINE) _Atomic uint32_t cma_used;  /* see alloc/cma.h */
+    _Atomic uint32_t copy_policy;              /* see core/copy_policy.h */
+    struct layout_calibration calibration;
     _Alignas(LINE) struct layout_member member[];
 };
 
@@ -90,7 +101,7 @@ _Static_assert(sizeof(struct sync_word) == 8, "a futex and its sleepers");
 _Static_assert(offsetof(struct layout_header, verdict) == LINE, "own line");
 _Static_assert(offsetof(struct layout_header, symmetric) == 2 * (size_t)LINE, "own line");
 _Static_assert(offsetof(struct layout_header, cma_used) == 3 * (size_t)LINE, "own line");
-_Static_assert(offsetof(struct layout_header, member) == 4 * (size_t)LINE, "own line");
+_Static_assert(offsetof(struct layout_header, member) == 7 * (size_t)LINE, "own line");
 _Static_assert(sizeof(struct inflight) == LINE, "one writer a line");
 _Static_assert(sizeof(struct layout_member) % LINE == 0, "members do not share lines");
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "no hidden locks");

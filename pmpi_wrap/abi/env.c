@@ -1,5 +1,6 @@
 /* The process: from MPI_Init to MPI_Finalize. */
 #include "alloc/arena.h"
+#include "alloc/calibrate.h"
 #include "alloc/node.h"
 #include "alloc/statics.h"
 #include "alloc/symmetric.h"
@@ -110,6 +111,7 @@ static void settle(void)
                                    node.header->control_size, heap_limit()))
         say(1, "no memory for the shared heap's book-keeping: MPI_Alloc_mem is left to the host; "
                "lower MPIACCEL_HEAP_SIZE or lift `ulimit -v` or `-d`");
+    calibrate();
     statics_move(); /* it may wait while other threads stand still: the host must not be asked */
     sync_configure(node_crowded(), progress);
 }

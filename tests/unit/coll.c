@@ -217,22 +217,16 @@ static void play_rounds(unsigned me)
                          .own = {any(&own)}};
         unsigned which = below(&p.all, EVERY);
         dawdle(&own);
-        team_of[me]->pace.fetches = below(&own, 2); /* each as it likes, now so, now so */
-        team_of[me]->fill.around = below(&own, 2);
-        team_of[me]->exchange.around = below(&own, 2);
-        team_of[me]->wide.on = team_of[me]->mine->wide && below(&own, 2);
+        team_of[me]->policy = any(&own) & (COPY_POLICY_STREAMS | COPY_POLICY_BY_OS);
         (played ? played : every[which])(&p);
     }
 }
 
-/* Some ranks' streams, and others' cells. */
-static void widen_some(unsigned size)
+/* Some ranks' streams. */
+static void lengthen_some(unsigned size)
 {
-    for (unsigned r = 0; r < size; r++)
-        if (r % 3 == 0)
-            row_widen_stream(team_of[r]->mine, STREAM_CELLS_WIDE);
-        else if (!team_of[r]->mine->wide)
-            row_widen(team_of[r]->mine);
+    for (unsigned r = 0; r < size; r += 3)
+        row_lengthen_stream(team_of[r]->mine);
 }
 
 static void play(play_fn *what, unsigned size, unsigned how_often, size_t much, uint32_t first)
@@ -241,7 +235,7 @@ static void play(play_fn *what, unsigned size, unsigned how_often, size_t much, 
     bytes_a_round = effort((unsigned)much);
     rounds = how_often;
     make_team(size);
-    widen_some(size);
+    lengthen_some(size);
     set_numbers(size, first);
     as_ranks(size, play_rounds);
     free_team(size);
@@ -445,7 +439,7 @@ START_TEST(results_that_caches_do_not_hold_go_around_them)
         make_team(size);
         as_ranks(size, reduce_much);
         for (unsigned r = 0; r < size; r++)
-            team_of[r]->pace = pace_begin(false, NULL);
+            team_of[r]->policy = 0;
         much_is_private = true;
         as_ranks(size, reduce_much);
         much_is_private = false;

@@ -235,8 +235,6 @@ static void make_teams(unsigned a, unsigned b, uint32_t number, bool reaches)
         struct team *t = team_of[r];
         ck_assert_int_eq(team_settle(t, offers + others(r), others_count(r)), REASON_COUNT);
         t->op = t->published = t->all_done = number;
-        if (r % 2 && !t->mine->wide)
-            row_widen(t->mine);
         atomic_store(&t->mine->done.value, number);
         atomic_store(&t->mine->produced.value, number);
         atomic_store(&t->mine->consumed.value, number);
@@ -266,7 +264,7 @@ static void play_rounds(unsigned me)
                          .own = {any(&own)}};
         unsigned which = below(&p.all, EVERY);
         dawdle(&own);
-        team_of[me]->wide.on = team_of[me]->mine->wide && below(&own, 2);
+        team_of[me]->policy = any(&own) & (COPY_POLICY_STREAMS | COPY_POLICY_BY_OS);
         (played ? played : every[which])(&p);
     }
 }

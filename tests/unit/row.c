@@ -53,8 +53,6 @@ static void live(unsigned me)
     static const size_t sizes[] = {0, 8, POST_ROOM, 1000, TEAM_CELL, 3 * PIECE + 5, STREAM};
     struct chance same = {round_number}, own = {round_number * RANKS + me};
     for (unsigned i = 0; i < operations; i++) {
-        if (below(&own, 8) == 0)
-            team_widen(team_of[me]);
         size_t bytes = sizes[below(&same, 16) ? below(&same, 5) : 5 + below(&same, 2)];
         if (below(&same, 2))
             broadcast(team_of[me], i, room[me], bytes);
@@ -69,7 +67,6 @@ START_TEST(teams_follow_each_other)
 {
     open_heap();
     sync_configure(true, NULL);
-    config.wide_cells = WIDE_AS_MEASURED;
     struct chance c = {7};
     for (round_number = 0; round_number < ROUNDS; round_number++) {
         unsigned size = 2 + below(&c, RANKS - 1);
@@ -121,7 +118,7 @@ START_TEST(one_that_comes_back_is_empty)
         expect_new(row);
         use(row, ops[i]);
         if (i % 2)
-            row_widen_stream(row, STREAM_CELLS_LONG);
+            row_lengthen_stream(row);
         row_free(row, ops[i]);
     }
 }
@@ -138,43 +135,7 @@ START_TEST(few_are_spare)
     ck_assert_int_ge(taken, ALL);
     for (int i = 0; i < MANY; i++)
         row_free(row[i], 1);
-    ck_assert_uint_eq((unsigned)taken, SPARE + wide_blocks);
-}
-END_TEST
-
-static void use_wide(struct row *row)
-{
-    memset(wide_cell(row, WIDE_CELLS - 1), 1, TEAM_CELL);
-    memset(stream_cell(row, STREAM_CELLS_WIDE - 1), 1, STREAM_CELL);
-}
-
-/* Wide cells stay with a row that is spare, wide streams do not; so many blocks are there. */
-START_TEST(wide_ones_are_few)
-{
-    enum { FEW = WIDE_MOST / 2, MANY = FEW + 3 };
-    struct row *row[MANY];
-    open_heap();
-    for (int times = 0; times < 3; times++) {
-        for (int i = 0; i < MANY; i++) {
-            ck_assert_ptr_nonnull(row[i] = row_make());
-            INSIST(times == 0 || !row[i]->wide == (i >= SPARE_ROWS), "%d, row %d", times, i);
-        }
-        for (int i = 0; i < MANY; i++) {
-            INSIST(row[i]->wide || row_widen(row[i]) == (i < FEW), "%d, row %d", times, i);
-            if (i < FEW)
-                row_widen_stream(row[i], STREAM_CELLS_WIDE);
-            if (i < FEW)
-                use_wide(row[i]);
-        }
-        ck_assert(!row_widen(row[FEW]));
-        ck_assert_uint_eq(row[FEW]->wide, 0);
-        row_widen_stream(row[FEW], STREAM_CELLS_WIDE);
-        ck_assert_uint_eq(row[FEW]->stream_cells, STREAM_CELLS);
-        for (int i = 0; i < MANY; i++)
-            row_free(row[i], 1);
-        ck_assert_uint_eq(wide_blocks, SPARE_ROWS);
-        ck_assert_int_eq(taken, 3 * SPARE_ROWS);
-    }
+    ck_assert_uint_eq((unsigned)taken, SPARE);
 }
 END_TEST
 
@@ -201,5 +162,5 @@ START_TEST(threads_never_have_the_same_one)
 }
 END_TEST
 
-UNIT_MAIN(teams_follow_each_other, one_that_comes_back_is_empty, few_are_spare, wide_ones_are_few,
+UNIT_MAIN(teams_follow_each_other, one_that_comes_back_is_empty, few_are_spare,
           threads_never_have_the_same_one)

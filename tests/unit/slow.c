@@ -65,7 +65,7 @@ START_TEST(nothing_is_overwritten_before_a_slow_rank_has_combined_it)
     for (reachable = 0; reachable < 16; reachable++) {
         make_team(2);
         for (unsigned r = 0; r < 2; r++)
-            team_of[r]->pace.fetches = false;
+            team_of[r]->policy = 0;
         as_ranks(2, reduce_slowly);
         free_team(2);
     }
@@ -113,7 +113,7 @@ START_TEST(a_long_part_waits_for_a_slow_reader)
 {
     sync_configure(true, NULL);
     make_team(2);
-    team_of[0]->pace.fetches = team_of[1]->pace.fetches = false;
+    team_of[0]->policy = team_of[1]->policy = 0;
     as_ranks(2, gather_slowly);
     free_team(2);
 }

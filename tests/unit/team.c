@@ -276,51 +276,6 @@ START_TEST(streams_of_any_length_pass_each_other)
 {
     sync_configure(true, NULL);
     pass_each_other(STREAM_CELLS_LONG, 1);
-    config.wide_cells = WIDE_ALWAYS;
-    pass_each_other(STREAM_CELLS_WIDE, 7);
-    config.wide_cells = WIDE_NEVER;
-}
-END_TEST
-
-/* Of whom the kernel had turns, before its pages would have paid otherwise. */
-START_TEST(a_trial_after_the_kernels_turn_is_wide)
-{
-    config.wide_cells = WIDE_AS_MEASURED;
-    for (unsigned again = 0; again < 2; again++) {
-        make_team(2);
-        struct team *t = team_of[0];
-        t->pace.patience = again;
-        team_filled(t, 1000, TEAM_CELL / 2);
-        ck_assert(!t->wide.on);
-        team_filled(t, 1000, TEAM_CELL);
-        ck_assert(t->wide.on == again);
-        ck_assert(t->mine->wide || !again);
-        free_team(2);
-    }
-    config.wide_cells = WIDE_NEVER;
-}
-END_TEST
-
-/* So many pieces, or a trial after the kernel's turn, and a stream has the wide cells. */
-START_TEST(who_has_many_streams_has_wide_ones)
-{
-    enum { PIECES = 10 };
-    static char data[PIECES * STREAM_CELL];
-    config.wide_cells = WIDE_AS_MEASURED;
-    for (unsigned again = 0; again < 2; again++) {
-        make_team(2);
-        struct team *t = team_of[0];
-        t->pace.patience = again;
-        unsigned pieces = 0;
-        for (; t->mine->stream_cells != STREAM_CELLS_WIDE; pieces += PIECES) {
-            ck_assert_uint_lt(pieces, 2000);
-            stream_out(t, buffer(data, BYTES, 0), 0);
-            stream_out(t, buffer(data, BYTES, sizeof data), 0);
-        }
-        ck_assert_uint_eq(pieces, again ? PIECES : 1030);
-        free_team(2);
-    }
-    config.wide_cells = WIDE_NEVER;
 }
 END_TEST
 
@@ -556,7 +511,6 @@ END_TEST
 UNIT_MAIN(a_root_runs_ahead_until_it_would_overwrite, a_leaf_runs_ahead_until_it_would_overwrite,
           a_root_of_many_small_blocks_runs_as_far_ahead, a_root_stays_with_data_that_stay,
           a_post_of_long_ago_does_not_look_new, streams_of_any_length_pass_each_other,
-          a_trial_after_the_kernels_turn_is_wide, who_has_many_streams_has_wide_ones,
           in_place_a_piece_comes_in_where_one_has_gone_out,
           in_place_more_than_goes_out_is_cut_and_said, who_is_late_wakes_who_sleeps,
           who_waits_for_a_stream_sleeps, all_is_freed_when_the_last_has_left,

@@ -1,0 +1,198 @@
+#include "alloc/calibrate.h"
+
+#include "alloc/arena.h"
+#include "alloc/node.h"
+#include "alloc/reach.h"
+#include "core/config.h"
+#include "core/copy.h"
+#include "core/copy_policy.h"
+#include "core/say.h"
+
+#include <stdlib.h>
+
+static uint64_t patience_ns = 1000000; /* a test has more */
+
+enum { ABSENT, PRESENT, RUNNING, OVER };
+
+/* A message of SAMPLE bytes goes through CELLS cells of PIECE bytes, or is one piece for the OS. */
+enum { SAMPLE = 64 << 10, PIECE = 8 << 10, CELLS = 16, PIECES = SAMPLE / PIECE };
+
+/* A round is one message of fresh data and a stream of unchanged ones. The first round touches new
+ * pages and does not count. */
+enum { ROUNDS = 4, STREAM = 2 };
+
+struct side {
+    struct layout_calibration *shared;
+    const struct layout_member *writer;
+    char *cells;   /* shared */
+    char *memory;  /* private: what the writer sends, where the reader copies to */
+    uint32_t done; /* pieces */
+};
+
+/* ---- the two sides of a message ---- */
+
+static char *cell_of(const struct side *s)
+{
+    return s->cells + s->done % CELLS * (size_t)PIECE;
+}
+
+static void give(struct side *s, enum copy_way way)
+{
+    unsigned pieces = way == COPY_BY_OS ? 1 : PIECES;
+    for (unsigned i = 0; i < pieces; i++) {
+        sync_await(&s->shared->taken, s->done + 1 - CELLS);
+        if (way == COPY_CACHED)
+            copy_to_peers(cell_of(s), s->memory + i * (size_t)PIECE, PIECE);
+        else if (way == COPY_STREAMED)
+            copy_stream(cell_of(s), s->memory + i * (size_t)PIECE, PIECE);
+        sync_publish(&s->shared->given, ++s->done);
+    }
+    if (way == COPY_BY_OS) /* it is read where it is */
+        sync_await(&s->shared->taken, s->done);
+}
+
+static void take(struct side *s, enum copy_way way)
+{
+    unsigned pieces = way == COPY_BY_OS ? 1 : PIECES;
+    for (unsigned i = 0; i < pieces; i++) {
+        sync_await(&s->shared->given, s->done + 1);
+        if (way == COPY_BY_OS)
+            reach_read(s->writer->pid, s->memory, s->shared->source, SAMPLE);
+        else
+            memcpy(s->memory + i * (size_t)PIECE, cell_of(s), PIECE);
+        sync_publish(&s->shared->taken, ++s->done);
+    }
+}
+
+/* ---- measuring ---- */
+
+static void write_fresh(struct side *s, unsigned round)
+{
+    memset(s->memory, (int)round + 1, SAMPLE);
+}
+
+static uint64_t messages(struct side *s, enum copy_way way, unsigned count)
+{
+    uint64_t start = sync_now_ns();
+    for (unsigned i = 0; i < count; i++)
+        give(s, way);
+    sync_await(&s->shared->taken, s->done);
+    return (sync_now_ns() - start) / count;
+}
+
+/* The best of the rounds: either of us may lose its processor meanwhile. */
+static uint64_t cost_of(struct side *s, enum copy_way way)
+{
+    uint64_t fresh = UINT64_MAX, unchanged = UINT64_MAX;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        write_fresh(s, round);
+        uint64_t one = messages(s, way, 1), each = messages(s, way, STREAM);
+        if (round) {
+            fresh = one < fresh ? one : fresh;
+            unchanged = each < unchanged ? each : unchanged;
+        }
+    }
+    return fresh + unchanged;
+}
+
+static bool is_possible(const struct side *s, enum copy_way way)
+{
+    return way != COPY_BY_OS || s->shared->permitted;
+}
+
+static void measure(struct side *s)
+{
+    struct copy_costs costs = {{0}};
+    for (enum copy_way way = 0; way < COPY_WAYS; way++)
+        if (is_possible(s, way))
+            costs.ns[way] = cost_of(s, way);
+    uint32_t policy = copy_policy(&costs);
+    atomic_store_explicit(&node.header->copy_policy, policy, memory_order_relaxed);
+    say(3,
+        "64 KiB from rank to rank: %llu ns through cells, %llu with streaming stores, %llu by "
+        "the OS (0: not possible)",
+        (unsigned long long)costs.ns[COPY_CACHED], (unsigned long long)costs.ns[COPY_STREAMED],
+        (unsigned long long)costs.ns[COPY_BY_OS]);
+}
+
+static void read_samples(struct side *s)
+{
+    for (enum copy_way way = 0; way < COPY_WAYS; way++)
+        for (unsigned i = 0; i < ROUNDS * (1 + STREAM) && is_possible(s, way); i++)
+            take(s, way);
+}
+
+/* ---- agreement ---- */
+
+static bool change(struct layout_calibration *c, uint32_t from, uint32_t to)
+{
+    /* Release: what we wrote before is seen by whoever sees the state. */
+    bool changed = atomic_compare_exchange_strong_explicit(
+        &c->state.value, &from, to, memory_order_acq_rel, memory_order_acquire);
+    sync_wake(&c->state);
+    return changed;
+}
+
+/* Until the state is no longer `from`, or it has taken too long. */
+static uint32_t await_change(struct layout_calibration *c, uint32_t from)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    uint64_t end = sync_now_ns() + patience_ns;
+    while (sync_load(&c->state) == from && sync_now_ns() < end)
+        sync_wait(&wait, &c->state, from);
+    return sync_load(&c->state);
+}
+
+static void write_all(struct side *s)
+{
+    uint64_t position;
+    s->cells = arena_control_alloc_raw((size_t)CELLS * PIECE);
+    bool ready = s->cells && node_position(s->cells, (size_t)CELLS * PIECE, &position);
+    if (ready) {
+        s->shared->cells = position;
+        s->shared->source = (uint64_t)(uintptr_t)s->memory;
+        if (await_change(s->shared, ABSENT) == PRESENT && change(s->shared, PRESENT, RUNNING))
+            measure(s);
+    }
+    if (!change(s->shared, ABSENT, OVER))
+        change(s->shared, PRESENT, OVER);
+    if (s->cells)
+        arena_control_free(s->cells);
+}
+
+static void read_all(struct side *s)
+{
+    s->shared->permitted = config.kernel_copies &&
+                           reach_works(s->writer->pid, s->writer->probe_address, s->writer->probe);
+    if (!change(s->shared, ABSENT, PRESENT))
+        return;
+    if (await_change(s->shared, PRESENT) != RUNNING && change(s->shared, PRESENT, OVER))
+        return;
+    if (sync_load(&s->shared->state) == RUNNING) {
+        s->cells = node.base + s->shared->cells;
+        read_samples(s);
+    }
+}
+
+void calibrate(void)
+{
+    if (!node.header || node.size < 2 || sync_crowded)
+        return;
+    const struct layout_member *mine = node_member(node.me), *first = mine, *last = mine;
+    for (uint32_t i = 0; i < node.size; i++) {
+        const struct layout_member *other = node_member(i);
+        first = other->world_rank < first->world_rank ? other : first;
+        last = other->world_rank > last->world_rank ? other : last;
+    }
+    if (mine != first && mine != last)
+        return;
+    struct side side = {
+        .shared = &node.header->calibration, .writer = first, .memory = malloc(SAMPLE)};
+    if (!side.memory)
+        return; /* the other one gives up by itself */
+    if (mine == first)
+        write_all(&side);
+    else
+        read_all(&side);
+    free(side.memory);
+}

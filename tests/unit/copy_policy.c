@@ -1,0 +1,67 @@
+/* Which way long data take, from the costs that calibration finds: those of machines on which the
+ * ways were measured, and those that a setting or the OS rules out. */
+#include "core/copy_policy.h"
+#include "core/config.h"
+#include "tests/unit/unit.h"
+
+enum { CELLS, STREAMS = COPY_POLICY_STREAMS, BY_OS = COPY_POLICY_BY_OS };
+
+/* ns for 64 KiB: of fresh data, plus of unchanged data in a stream. */
+static const struct {
+    const char *machine;
+    struct copy_costs costs;
+    uint32_t policy;
+} models[] = {
+    {"Xeon, L3 shared: the OS copies fast", {{13000, 17400, 11300}}, BY_OS},
+    {"the same on a slow day", {{15600, 21800, 11400}}, BY_OS},
+    {"EPYC, L3 shared: lines return slowly, the OS copies slowly",
+     {{15500, 10600, 14000}},
+     STREAMS},
+    {"EPYC, no shared cache", {{76800, 13000, 25000}}, STREAMS},
+    {"EPYC, no shared cache, the OS copies fast", {{76800, 13000, 14000}}, STREAMS | BY_OS},
+    {"Xeon whose OS takes five times as long as a plain copy", {{15000, 19000, 37000}}, CELLS},
+    {"the OS refuses", {{13000, 17400, 0}}, CELLS},
+    {"the OS refuses, no shared cache", {{76800, 13000, 0}}, STREAMS},
+    {"streaming gains too little to matter", {{13000, 12000, 40000}}, CELLS},
+    {"cells gain too little to matter", {{13000, 17400, 15000}}, BY_OS},
+    {"not measured", {{0, 0, 0}}, COPY_POLICY_DEFAULT},
+};
+
+START_TEST(each_machine_has_its_way)
+{
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        INSIST(copy_policy(&models[i].costs) == models[i].policy, "%s", models[i].machine);
+}
+END_TEST
+
+/* A machine that is so many times as fast decides the same. */
+START_TEST(only_proportions_count)
+{
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        for (uint64_t times = 1; times <= 1000; times *= 10) {
+            struct copy_costs costs = models[i].costs;
+            for (unsigned way = 0; way < COPY_WAYS; way++)
+                costs.ns[way] *= times;
+            INSIST(copy_policy(&costs) == models[i].policy, "%s", models[i].machine);
+        }
+}
+END_TEST
+
+START_TEST(settings_override_what_was_measured)
+{
+    enum { AS_MEASURED = 2 };
+    for (uint32_t policy = 0; policy < 4; policy++)
+        for (unsigned long stores = 0; stores <= AS_MEASURED; stores++)
+            for (unsigned long by_os = 0; by_os <= AS_MEASURED; by_os++) {
+                config.streaming_stores = stores;
+                config.kernel_copies = by_os;
+                uint32_t got = copy_policy_configured(policy);
+                bool streams = stores == AS_MEASURED ? policy & STREAMS : stores;
+                bool leaves = by_os == AS_MEASURED ? policy & BY_OS : by_os;
+                INSIST(got == ((streams ? STREAMS : 0) | (leaves ? BY_OS : 0)), "%u %lu %lu",
+                       policy, stores, by_os);
+            }
+}
+END_TEST
+
+UNIT_MAIN(each_machine_has_its_way, only_proportions_count, settings_override_what_was_measured)
