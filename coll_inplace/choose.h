@@ -20,8 +20,9 @@
 
 #include "core/base.h"
 
-/* Collectives that synchronise anyway leave data in the heap where they lie from this size on. The
- * others (H15), and data in private memory, only what does not fit into a cell. */
+/* Collectives that synchronise anyway leave data in the heap where they lie from this size on, and
+ * data in private memory from CHOOSE_EAGER on if they are copied. All others, only what is longer
+ * than CHOOSE_EAGER in the heap, and what does not fit into a cell in private memory. */
 enum { CHOOSE_PLACE = 1024 };
 
 /* Data that stay where they lie are copied by both sides from these sizes on, where one waits for

@@ -511,7 +511,7 @@ static enum coll_error reduce_for_all(struct work *w, struct buffer from)
     if (bytes > TEAM_CELL)
         return combine_long(w, from, bytes);
     struct buffer mine = operand_to_move(w->red, from, bytes, &run, &image);
-    enum post_kind kind = team_post_data(t, w->op, mine, STAY, 0);
+    enum post_kind kind = team_post_data(t, w->op, mine, STAY_OPERANDS, 0);
     for (uint32_t r = 0; r < t->size; r++)
         bound |= stays(team_hear(t, r, w->op));
     team_all_did(t, w->op - 1);

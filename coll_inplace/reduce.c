@@ -159,10 +159,16 @@ static enum coll_error reduce_some(struct team *t, const struct reducer *red, st
                              .bytes = bytes,
                              .own = own_operand(red, from),
                              .ahead = true};
+        enum post_kind mine = POST_HERE;
         if (t->rank != root || !o.own)
-            post_operand(t, red, o.op, from, bytes, STAY_NEVER);
+            mine =
+                post_operand(t, red, o.op, from, bytes, t->rank == root ? STAY_NEVER : STAY_LONG);
         if (t->rank == root)
             combine_posts(t, red, &o, to);
+        if (o.bound)
+            team_done(t, o.op);
+        if (mine == POST_PLACE)
+            sync_await(&t->row[root]->done, o.op);
         error = o.error;
     } else {
         uint32_t op = combine_up(t, red, from, bytes);
@@ -179,7 +185,7 @@ static enum coll_error allreduce_some(struct team *t, const struct reducer *red,
     struct operands o = {
         .op = team_begin(t), .count = t->size, .bytes = bytes, .own = own_operand(red, from)};
     enum post_kind mine =
-        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY : STAY_NEVER);
+        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY_OPERANDS : STAY_NEVER);
     o.next =
         mine == POST_CELL && !team_streams(t, bytes) ? cell_for(t->mine, o.op + 1, bytes) : NULL;
     combine_posts(t, red, &o, to);
@@ -286,7 +292,7 @@ enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, s
         return shares_reduce_scatter(t, red, from, to, begin);
     if (!bytes)
         return COLL_OK;
-    enum stay stay = from.at != to.at ? STAY : STAY_NEVER;
+    enum stay stay = from.at != to.at ? STAY_OPERANDS : STAY_NEVER;
     struct operands o = {.op = team_begin(t),
                          .count = t->size,
                          .at = begin[t->rank],

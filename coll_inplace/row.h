@@ -13,10 +13,10 @@ enum {
     TEAM_CELLS = 16,
     POSTS_AHEAD = TEAM_POSTS / 2, /* is fetched to be written, before a reader that is close behind
                                      looks there again */
-    TEAM_CELL = 8192,             /* the most that a cell is used for */
+    TEAM_CELL = 16384,            /* the most that a cell is used for */
     CELL_ROOM = 2 * TEAM_CELL,
     CELL_FEW = TEAM_CELL / 4,
-    PIECE_CELLS = 4,
+    PIECE_CELLS = 2,
     PIECE = PIECE_CELLS * TEAM_CELL,
     STREAM_CELL = 32768,
     STREAM_CELLS = 4,

@@ -299,14 +299,16 @@ bool place_write(const struct team *t, uint32_t owner, place_t place, size_t fir
     return reach_write(t->row[owner]->pid, (place >> 1) + first, from, bytes);
 }
 
-/* 0: not to be left where it lies. */
+/* 0: not to be left where it lies. A system call gains nothing over a cell, unless the cell would
+ * have to be written first and everybody waits for that. */
 static place_t place_for(struct team *t, struct buffer from, size_t bytes, enum stay stay)
 {
-    bool fits = bytes <= TEAM_CELL;
-    if (stay == STAY_NEVER || bytes < CHOOSE_PLACE || (stay == STAY_LONG && fits))
+    bool short_in_heap = stay == STAY_LONG ? bytes <= CHOOSE_EAGER : bytes < CHOOSE_PLACE;
+    bool short_in_private = bytes <= (stay == STAY ? CHOOSE_EAGER : TEAM_CELL);
+    if (stay == STAY_NEVER || short_in_heap)
         return 0;
     place_t place = team_place(t, from, bytes);
-    return fits && !place_shared(place) ? 0 : place;
+    return short_in_private && !place_shared(place) ? 0 : place;
 }
 
 bool team_stays(struct team *t, struct buffer from, size_t bytes, enum stay stay)

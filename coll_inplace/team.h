@@ -292,9 +292,10 @@ char *team_hold(struct team *team, uint32_t op, size_t bytes);
 
 /* Whether data may stay where they lie, so that we are kept until all have read them. */
 enum stay {
-    STAY_NEVER, /* they will be overwritten before */
-    STAY_LONG,  /* if they do not fit into a cell: what does not synchronise under the host (H15) */
-    STAY,       /* the same, and what lies in the heap if that is faster */
+    STAY_NEVER,    /* they will be overwritten before */
+    STAY_LONG,     /* if they are long: the host does not synchronise short ones (H15) */
+    STAY_OPERANDS, /* the same, and short ones in the heap; peers combine what they read */
+    STAY,          /* the same; peers copy what they read */
 };
 
 bool team_stays(struct team *team, struct buffer from, size_t bytes, enum stay stay);
