@@ -42,6 +42,11 @@ enum coll_error coll_allgather(struct team *t, struct buffer mine, const struct 
     enum coll_error error = in_place ? COLL_OK : coll_copy(block_of(all, t->rank), mine, blocks);
     if (t->size == 1)
         return error;
+    if (!bytes_of(mine) && !blocks_any(all, t->size)) {
+        team_begin(t);
+        team_end(t);
+        return error;
+    }
     struct long_part parts[TEAM_RANKS_MAX];
     uint32_t count = 0;
     size_t longest = 0;

@@ -131,6 +131,10 @@ enum coll_error coll_bcast(struct team *t, struct buffer data, uint32_t root)
     if (t->size == 1)
         return COLL_OK;
     uint32_t op = team_begin(t);
+    if (!bytes_of(data)) {
+        team_end(t);
+        return COLL_OK;
+    }
     if (t->rank == root) {
         send(t, op, data);
         return COLL_OK;

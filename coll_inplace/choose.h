@@ -27,7 +27,7 @@ enum { CHOOSE_PLACE = 1024 };
 
 /* Data that stay where they lie are copied by both sides from these sizes on, where one waits for
  * the other anyway (joint.h). */
-enum { CHOOSE_JOINT_SHARED = 64 << 10, CHOOSE_JOINT_PRIVATE = 256 << 10 };
+enum { CHOOSE_JOINT_SHARED = 64 << 10, CHOOSE_JOINT_PRIVATE = 1 << 20 };
 
 /* Results of so many bytes in all are written around the caches, if these do not hold them together
  * with the operands, and they do not lie where operands were read. */

@@ -43,10 +43,23 @@ static inline struct buffer block_of(const struct blocks *b, uint32_t rank)
     return (struct buffer){b->at + at * (b->maps ? 1 : map->extent), map, count};
 }
 
-/* Bytes of data; the caller has seen that they can be. */
+/* Nothing is posted and nobody waits where no data move, as under the hosts. Both sides know that:
+ * the standard makes the lengths equal of what one sends and the other receives. An operation is
+ * counted all the same, so that the numbers agree.
+ *
+ * Bytes of data; the caller has seen that they can be. */
 static inline size_t bytes_of(struct buffer b)
 {
     return typemap_to_move(b.map)->size * b.count;
+}
+
+/* Whether there is any data in the blocks of so many ranks. */
+static inline bool blocks_any(const struct blocks *b, uint32_t ranks)
+{
+    for (uint32_t r = 0; r < ranks; r++)
+        if (bytes_of(block_of(b, r)))
+            return true;
+    return false;
 }
 
 void coll_barrier(struct team *team);

@@ -15,6 +15,8 @@
 
 static void send_to_root(struct team *t, uint32_t op, struct buffer mine, uint32_t root)
 {
+    if (!bytes_of(mine))
+        return;
     enum post_kind kind = team_post_data(t, op, mine, STAY_LONG, stream_start(t));
     if (kind == POST_PLACE && joint_post_pays(post_of(t->mine, op)))
         joint_give(t, &t->mine->joint, op, root, mine);
@@ -29,7 +31,8 @@ static void open_joints(struct team *t, uint32_t op, const struct blocks *all)
 {
     for (uint32_t r = 0; r < t->size; r++) {
         struct post *post = post_of(t->row[r], op);
-        if (r != t->rank && sync_load(&post->op) == op && joint_post_pays(post))
+        if (r != t->rank && bytes_of(block_of(all, r)) && sync_load(&post->op) == op &&
+            joint_post_pays(post))
             joint_open(t, &t->row[r]->joint, op, block_of(all, r), post_bytes(post));
     }
 }
@@ -68,7 +71,7 @@ enum coll_error coll_gather(struct team *t, struct buffer mine, const struct blo
     if (!in_place)
         error |= coll_copy(block_of(all, root), mine, 2 * t->size);
     for (uint32_t r = 0; r < t->size; r++)
-        if (r != root)
+        if (r != root && bytes_of(block_of(all, r)))
             error |= take_from(t, op, r, block_of(all, r), &bound);
     if (bound)
         team_done(t, op);
@@ -97,9 +100,20 @@ static void finish_leaves(struct team *t, uint32_t op, enum post_kind kind,
     }
 }
 
+/* Whether a rank for which the root has nothing leaves the operation alone. With equal blocks the
+ * root has nothing for anybody. With others, ranks of a tree hand on what is for those behind. */
+static bool may_skip(const struct team *t, bool equal)
+{
+    return equal || t->size <= TREE_FLAT;
+}
+
 static enum coll_error take_from_root(struct team *t, uint32_t op, struct buffer mine,
                                       uint32_t root, bool equal)
 {
+    if (!bytes_of(mine) && may_skip(t, equal)) {
+        team_done(t, op); /* the root may wait for it, for the sake of others */
+        return COLL_OK;
+    }
     const struct post *post = tree_hear(t, op, root);
     struct parcel parcel = parcel_for(t, root, op, post, t->rank, equal);
     enum coll_error error;
@@ -127,7 +141,8 @@ enum coll_error coll_scatter(struct team *t, const struct blocks *all, struct bu
         op = team_begin(t);
         if (t->rank != root)
             return take_from_root(t, op, mine, root, equal);
-        kind = parcels_post(t, op, all, STAY_LONG);
+        if (parcels_any(t, all) || !may_skip(t, equal))
+            kind = parcels_post(t, op, all, STAY_LONG);
     }
     enum coll_error error = in_place ? COLL_OK : coll_copy(mine, block_of(all, root), 2 * t->size);
     if (t->size > 1) {

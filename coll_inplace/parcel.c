@@ -53,6 +53,11 @@ static struct sizes sizes_of(const struct team *t, const struct blocks *all)
     return s;
 }
 
+bool parcels_any(const struct team *t, const struct blocks *all)
+{
+    return sizes_of(t, all).bytes;
+}
+
 /* They can stay where they lie, and that is faster than to copy `bytes` bytes. */
 static bool may_stay(struct team *t, const struct blocks *all, size_t bytes, enum stay stay)
 {

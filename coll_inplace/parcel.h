@@ -31,6 +31,9 @@ static inline bool blocks_are_equal(const struct blocks *b)
     return !b->counts && !b->maps;
 }
 
+/* Whether there is any data for another rank. */
+bool parcels_any(const struct team *team, const struct blocks *all);
+
 /* Post the blocks, and return how: POST_PLACE and POST_PIECES keep us. */
 enum post_kind parcels_post(struct team *team, uint32_t op, const struct blocks *all,
                             enum stay stay);

@@ -482,6 +482,38 @@ START_TEST(what_does_not_fit_is_cut_and_said)
 }
 END_TEST
 
+/* ---- nothing to move ---- */
+
+/* A rank that has heard nothing from a slow one does not write over what that has still to read. */
+static void run_ahead_over_nothing(unsigned me)
+{
+    static const int none[2] = {0};
+    struct team *t = team_of[me];
+    struct blocks empty = {.at = (char *)&none, .map = BYTES, .counts = none, .displs = none};
+    struct buffer nothing = buffer(&none, BYTES, 0);
+    if (me)
+        sleep_us(20000);
+    for (uint64_t i = 0; i < 3 * TEAM_POSTS; i++) {
+        uint64_t value = me ? 0 : i;
+        EXPECT(coll_bcast(t, buffer(&value, I64, 1), 0) == COLL_OK && value == i, "%u, bcast %u",
+               me, (unsigned)i);
+        EXPECT(coll_alltoall(t, &empty, &empty, false) == COLL_OK);
+        EXPECT(coll_allgather(t, nothing, &empty, false) == COLL_OK);
+        EXPECT(coll_gather(t, nothing, &empty, i % 2, false) == COLL_OK);
+        EXPECT(coll_scatter(t, &empty, nothing, i % 2, false, i % 2) == COLL_OK);
+        EXPECT(coll_bcast(t, nothing, 1) == COLL_OK);
+    }
+}
+
+START_TEST(empty_operations_wait_for_nobody_and_promise_nothing)
+{
+    sync_configure(true, NULL);
+    make_team(2);
+    as_ranks(2, run_ahead_over_nothing);
+    free_team(2);
+}
+END_TEST
+
 /* ---- no memory to combine in ---- */
 
 static unsigned starving;
@@ -569,7 +601,8 @@ END_TEST
 UNIT_MAIN(bcast_brings_the_roots_data, gather_brings_all_to_the_root, scatter_brings_each_its_block,
           allgather_brings_all_to_all, alltoall_brings_each_to_each, reduce_combines_in_rank_order,
           allreduce_combines_in_rank_order, scan_combines_what_is_before,
-          reduce_scatter_combines_shares, any_follow_any_others, thousands_in_a_row,
+          reduce_scatter_combines_shares, any_follow_any_others,
+          empty_operations_wait_for_nobody_and_promise_nothing, thousands_in_a_row,
           numbers_may_wrap, whatever_comes_next_waits_for_a_free_post,
           results_that_caches_do_not_hold_go_around_them, what_does_not_fit_is_cut_and_said,
           who_has_no_memory_to_combine_says_so_and_keeps_nobody_waiting)

@@ -18,7 +18,7 @@ static inline void open_heap(void)
     struct job job = {.local_size = 1};
     if (node.header)
         return;
-    config.heap_size = (size_t)256 << 20;
+    config.heap_size = (size_t)512 << 20;
     config.kernel_copies = 1;
     thread_concurrent = true;
     node_enter(&job);
