@@ -65,7 +65,6 @@ enum prim prim_of(enum kind kind, int size)
     X(MPI_LOGICAL, LOGICAL)                    \
     X(MPI_C_BOOL, LOGICAL)                     \
     X(MPI_BYTE, BYTES)                         \
-    X(MPI_CHAR, OTHER)                         \
     X(MPI_WCHAR, OTHER)                        \
     X(MPI_CHARACTER, OTHER)                    \
     X(MPI_PACKED, OTHER)
@@ -129,6 +128,79 @@ static void add_pair(MPI_Datatype type, enum prim prim)
         add(type, (size_t)extent == pair_extent(prim) ? prim : PRIM_OTHER);
 }
 
+/* ---- combinations that we have no kernel for ---- */
+
+static MPI_Errhandler set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
+{
+    MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+    host.Comm_get_errhandler(comm, &before);
+    host.Comm_set_errhandler(comm, handler);
+    return before;
+}
+
+static void restore_errhandler(MPI_Comm comm, MPI_Errhandler before)
+{
+    host.Comm_set_errhandler(comm, before);
+    host.Errhandler_free(&before);
+}
+
+static bool ask_host(MPI_Datatype type, MPI_Op op)
+{
+    /* MPI_Reduce_local has no communicator: its errors go to those of the process. */
+    char in[64] = {0}, inout[64] = {0};
+    MPI_Errhandler world = set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Errhandler self = set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    bool good = !host.Reduce_local(in, inout, 1, type, op);
+    restore_errhandler(MPI_COMM_WORLD, world);
+    restore_errhandler(MPI_COMM_SELF, self);
+    return good;
+}
+
+/* The answer is kept in the datatype's entry, two bits per operation: whether the host accepts it,
+ * and whether it refuses it. Asking costs more than a small accumulate. */
+bool host_combines(MPI_Datatype type, MPI_Op op)
+{
+    struct entry *e = registry_find(&datatypes, BITS(type));
+    uint32_t accepts = UINT32_C(1) << 2 * op_of(op), refuses = accepts << 1;
+    uint32_t known = e ? __atomic_load_n(&e->detail, __ATOMIC_RELAXED) : 0;
+    if (known & (accepts | refuses))
+        return known & accepts;
+    bool good = ask_host(type, op);
+    if (e)
+        __atomic_fetch_or(&e->detail, good ? accepts : refuses, __ATOMIC_RELAXED);
+    return good;
+}
+_Static_assert(2 * OP_COUNT <= 32, "two bits per operation");
+
+/* MPI defines no arithmetic for MPI_CHAR, but hosts have it. */
+static bool host_combines_as_int8(MPI_Datatype type)
+{
+    enum { VALUES = 8 };
+    static const int8_t value[VALUES] = {
+        -11, -8, -3, -1, 0, 1, 5, 10}; /* no overflow: host and library need not agree on it */
+#define X(name) [OP_##name] = MPI_##name,
+    const MPI_Op ops[] = {OPS(X)};
+#undef X
+    const struct kernels *kernels = kernels_best();
+    for (int op = 0; op < OP_COUNT; op++) {
+        combine_fn *kernel = kernels->combine[op][PRIM_I8];
+        if (!kernel)
+            continue;
+        int8_t in[VALUES * VALUES], ours[VALUES * VALUES], theirs[VALUES * VALUES];
+        for (int i = 0; i < VALUES * VALUES; i++) {
+            in[i] = value[i / VALUES];
+            ours[i] = theirs[i] = value[i % VALUES];
+        }
+        if (!host_combines(type, ops[op]) ||
+            host.Reduce_local(in, theirs, VALUES * VALUES, type, ops[op]))
+            return false;
+        kernel(ours, in, ours, VALUES * VALUES, NULL);
+        if (memcmp(ours, theirs, sizeof ours))
+            return false;
+    }
+    return true;
+}
+
 void handles_open(void)
 {
 #define X(type, kind) add_kind(type, kind);
@@ -156,6 +228,8 @@ void handles_open(void)
 #define X(type, prim) add_pair(type, PRIM_##prim);
     PAIRS(X)
 #undef X
+    if (is_new(MPI_CHAR))
+        add(MPI_CHAR, host_combines_as_int8(MPI_CHAR) ? PRIM_I8 : PRIM_OTHER);
 #define X(name) registry_add(&operations, BITS(MPI_##name), &operations, OP_##name);
     OPS(X)
 #undef X
@@ -170,32 +244,4 @@ const struct typemap *predefined_for(const struct typemap *map)
 const struct typemap *predefined_other(MPI_Datatype type)
 {
     return add(type, PRIM_OTHER);
-}
-
-/* ---- combinations that we have no kernel for ---- */
-
-static MPI_Errhandler set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
-{
-    MPI_Errhandler before = MPI_ERRHANDLER_NULL;
-    host.Comm_get_errhandler(comm, &before);
-    host.Comm_set_errhandler(comm, handler);
-    return before;
-}
-
-static void restore_errhandler(MPI_Comm comm, MPI_Errhandler before)
-{
-    host.Comm_set_errhandler(comm, before);
-    host.Errhandler_free(&before);
-}
-
-bool host_combines(MPI_Datatype type, MPI_Op op)
-{
-    /* MPI_Reduce_local has no communicator: its errors go to those of the process. */
-    char in[64] = {0}, inout[64] = {0};
-    MPI_Errhandler world = set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Errhandler self = set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    bool good = !host.Reduce_local(in, inout, 1, type, op);
-    restore_errhandler(MPI_COMM_WORLD, world);
-    restore_errhandler(MPI_COMM_SELF, self);
-    return good;
 }
