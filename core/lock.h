@@ -68,10 +68,10 @@ static inline void mutex_lock(struct sync_word *mutex)
         mutex_lock_contended(mutex);
 }
 
-/* Release: the next holder sees all that this one wrote. A full fence, for the sleepers' sake. */
+/* Release: the next holder sees all that this one wrote. No full fence, unless ranks sleep. */
 static inline void mutex_unlock(struct sync_word *mutex)
 {
-    sync_post(mutex, 0);
+    sync_publish(mutex, 0);
 }
 
 #endif

@@ -51,16 +51,40 @@ static COLD void change_to_bulk(struct win *win, struct win_target *target)
             await_outside(&win->peer[r].inflight[i]);
 }
 
-static void bulk_enter(struct win *win, struct win_target *target)
+/* No other operation on the target can be in flight: this rank holds its lock exclusively, and only
+ * one of its threads at a time calls MPI. */
+static inline bool is_alone(const struct peer *peer)
 {
+    return peer->lock == WIN_EXCLUSIVE && !thread_concurrent;
+}
+
+/* Returns the target whose mutex it has taken; NULL: none was needed. */
+static struct win_target *bulk_enter(struct win *win, const struct peer *peer)
+{
+    struct win_target *target = peer->target;
+    if (is_alone(peer))
+        return NULL;
     mutex_lock(&target->combining);
     if (UNLIKELY(!atomic_load_explicit(&target->bulk, memory_order_relaxed)))
         change_to_bulk(win, target);
+    return target;
 }
 
-static void bulk_leave(struct win_target *target)
+/* Lets a waiting rank have the mutex in between. */
+static void bulk_breathe(struct win_target *entered)
 {
-    mutex_unlock(&target->combining);
+    if (!entered)
+        return;
+    mutex_unlock(&entered->combining);
+    mutex_lock(&entered->combining);
+}
+
+/* The unlock is only a release, so the next flush, unlock or fence must be a full fence. */
+static void bulk_leave(struct win *win, struct win_target *entered)
+{
+    if (entered)
+        mutex_unlock(&entered->combining);
+    win_wrote(win);
 }
 
 static bool is_aligned(const void *at, size_t power_of_two)
@@ -154,57 +178,80 @@ _Static_assert(PRIM_I8 == 0 && PRIM_U64 == 7, "the integers come first");
 static void combine(const struct combiner *c, void *inout, const void *in, size_t bytes)
 {
     if (c->op == OP_REPLACE)
-        memmove(inout, in, bytes);
+        copy_bytes(inout, in, bytes);
     else if (LIKELY(c->kernel != NULL))
         kernel_combine(c->kernel, c->element, inout, inout, in, bytes, NULL);
     else
         c->host(c, inout, in, bytes / c->element);
 }
 
+/* Long operations release the mutex after so many bytes, since only elements need be atomic. */
+enum { HOLD_BYTES = 65536 };
+
+static void bulk_block(const struct combiner *c, struct win_target *entered, char *at,
+                       const char *origin, char *result, size_t bytes)
+{
+    for (;;) {
+        size_t part = bytes;
+        if (UNLIKELY(part > HOLD_BYTES))
+            part = HOLD_BYTES / c->element * c->element;
+        if (result)
+            memcpy(result, at, part);
+        if (c->op != OP_NO_OP)
+            combine(c, at, origin, part);
+        bytes -= part;
+        if (LIKELY(!bytes))
+            return;
+        at += part;
+        origin = origin ? origin + part : NULL;
+        result = result ? result + part : NULL;
+        bulk_breathe(entered);
+    }
+}
+
+/* Accumulating to a target that is not contiguous. */
 struct bulk {
     const struct combiner *combiner;
-    struct win_target *target;
+    struct win_target *entered;
     char *stage;        /* the walk's other side: origin's data, or for NO_OP the result's place */
     const char *origin; /* contiguous elements; NULL for NO_OP */
     char *result;       /* contiguous elements, or NULL */
     size_t held;        /* bytes since the mutex was taken */
 };
 
-/* So that a long operation does not keep the others out: atomicity is an element's. */
-enum { HOLD_BYTES = 65536 };
-
-static void breathe(struct bulk *b, size_t bytes)
-{
-    b->held += bytes;
-    if (b->held < HOLD_BYTES)
-        return;
-    b->held = 0;
-    bulk_leave(b->target);
-    mutex_lock(&b->target->combining);
-}
-
-static void bulk_block(struct bulk *b, char *at, size_t offset, size_t bytes)
-{
-    while (bytes) {
-        size_t part =
-            min_size(bytes, (size_t)HOLD_BYTES / b->combiner->element * b->combiner->element);
-        if (b->result)
-            memcpy(b->result + offset, at, part);
-        if (b->origin)
-            combine(b->combiner, at, b->origin + offset, part);
-        at += part;
-        offset += part;
-        bytes -= part;
-        breathe(b, part);
-    }
-}
-
 static void bulk_piece(void *context, char *at, ptrdiff_t at_stride, char *stage,
                        ptrdiff_t stage_stride, size_t bytes, size_t blocks)
 {
     struct bulk *b = context;
-    for (; blocks; blocks--, at += at_stride, stage += stage_stride)
-        bulk_block(b, at, (size_t)(stage - b->stage), bytes);
+    for (; blocks; blocks--, at += at_stride, stage += stage_stride) {
+        size_t offset = (size_t)(stage - b->stage);
+        if (b->held >= HOLD_BYTES) {
+            b->held = 0;
+            bulk_breathe(b->entered);
+        }
+        bulk_block(b->combiner, b->entered, at, b->origin ? b->origin + offset : NULL,
+                   b->result ? b->result + offset : NULL, bytes);
+        b->held += bytes;
+    }
+}
+
+/* ---- contiguous elements ---- */
+
+void win_combine(struct win *win, struct thread *thread, const struct combiner *c, uint32_t target,
+                 char *at, const char *origin, char *result, size_t bytes)
+{
+    const struct peer *peer = &win->peer[target];
+    if (LIKELY(c->native != NULL) && LIKELY(bytes <= (size_t)ATOMIC_FEW * c->element) &&
+        LIKELY(is_aligned(at, c->element)) && LIKELY(!is_alone(peer)) &&
+        LIKELY(native_enter(thread, peer->target))) {
+        for (size_t i = 0; i < bytes; i += c->element)
+            c->native(c, at + i, origin ? origin + i : NULL, result ? result + i : NULL);
+        native_leave(win, thread);
+        return;
+    }
+    struct win_target *entered = bulk_enter(win, peer);
+    bulk_block(c, entered, at, origin, result, bytes);
+    bulk_leave(win, entered);
 }
 
 /* ---- accumulate ---- */
@@ -286,32 +333,17 @@ static void deliver_result(struct work *w, const struct typemap *element, struct
     typemap_copy(result.at, typemap_to_move(result.map), w->result_copy, &plain, w->bytes);
 }
 
-static bool work_natively(struct win *win, struct work *w, int target)
-{
-    const struct combiner *c = w->combiner;
-    struct thread *thread = thread_self();
-    if (!c->native || !w->map->contiguous || w->bytes > (size_t)ATOMIC_FEW * c->element ||
-        !is_aligned(w->at, c->element) || !native_enter(thread, win->peer[target].target))
-        return false;
-    for (size_t i = 0; i < w->bytes; i += c->element)
-        c->native(c, w->at + i, w->origin ? w->origin + i : NULL, w->result ? w->result + i : NULL);
-    native_leave(win, thread);
-    return true;
-}
-
 static void work_in_bulk(struct win *win, struct work *w, int target)
 {
-    struct win_target *shared = win->peer[target].target;
     struct run run;
     struct typemap plain = typemap_of_bytes(&run, w->bytes);
     struct bulk bulk = {.combiner = w->combiner,
-                        .target = shared,
+                        .entered = bulk_enter(win, &win->peer[target]),
                         .stage = w->origin ? (char *)w->origin : w->result,
                         .origin = w->origin,
                         .result = w->result};
-    bulk_enter(win, shared);
     typemap_walk(w->at, w->map, bulk.stage, &plain, w->bytes, bulk_piece, &bulk);
-    bulk_leave(shared); /* a full fence: our stores are visible */
+    bulk_leave(win, bulk.entered);
 }
 
 enum win_error win_accumulate(struct win *win, const struct combiner *c,
@@ -331,7 +363,9 @@ enum win_error win_accumulate(struct win *win, const struct combiner *c,
     if (!error)
         error = win_locate_data(win, target, disp, w.map, w.bytes, &w.at);
     if (!error && w.bytes && (use || fetch)) {
-        if (!work_natively(win, &w, target))
+        if (w.map->contiguous)
+            win_combine(win, thread_self(), c, (uint32_t)target, w.at, w.origin, w.result, w.bytes);
+        else
             work_in_bulk(win, &w, target);
         deliver_result(&w, element, result);
     }
@@ -340,25 +374,7 @@ enum win_error win_accumulate(struct win *win, const struct combiner *c,
     return error;
 }
 
-/* ---- single elements ---- */
-
-void win_fetch_and_op(struct win *win, struct thread *thread, const struct combiner *c,
-                      uint32_t target, char *at, const void *origin, void *result)
-{
-    struct win_target *shared = win->peer[target].target;
-    if (LIKELY(c->native != NULL) && LIKELY(is_aligned(at, c->element)) &&
-        LIKELY(native_enter(thread, shared))) {
-        c->native(c, at, origin, result);
-        native_leave(win, thread);
-        return;
-    }
-    bulk_enter(win, shared);
-    if (result)
-        memcpy(result, at, c->element);
-    if (c->op != OP_NO_OP)
-        combine(c, at, origin, c->element);
-    bulk_leave(shared);
-}
+/* ---- compare and swap ---- */
 
 static bool native_compare_and_swap(char *at, const void *origin, const void *compare, void *result,
                                     size_t bytes)
@@ -391,18 +407,18 @@ static bool native_compare_and_swap(char *at, const void *origin, const void *co
 void win_compare_and_swap(struct win *win, struct thread *thread, uint32_t target, char *at,
                           const void *origin, const void *compare, void *result, size_t bytes)
 {
-    struct win_target *shared = win->peer[target].target;
+    const struct peer *peer = &win->peer[target];
     bool power_of_two = (bytes & (bytes - 1)) == 0;
     if (LIKELY(bytes <= 8 && power_of_two) && LIKELY(is_aligned(at, bytes)) &&
-        LIKELY(native_enter(thread, shared))) {
+        LIKELY(native_enter(thread, peer->target))) {
         native_compare_and_swap(at, origin, compare, result, bytes);
         native_leave(win, thread);
         return;
     }
-    bulk_enter(win, shared);
+    struct win_target *entered = bulk_enter(win, peer);
     bool equal = !memcmp(at, compare, bytes);
     memmove(result, at, bytes);
     if (equal)
         memmove(at, origin, bytes);
-    bulk_leave(shared);
+    bulk_leave(win, entered);
 }

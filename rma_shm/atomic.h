@@ -8,6 +8,10 @@
  * bulk mode (for good, once an operation needs it: many elements, or wide or unaligned ones): every
  *     operation holds the mutex `combining` and works with plain, vectorised loads and stores.
  *
+ * Neither is needed in a single-threaded rank that holds the target's lock exclusively: no other
+ * operation on the target can be in flight, and those before and after are ordered by the lock. It
+ * combines without locked instructions, and does not change the mode.
+ *
  * So a window of counters runs at the speed of the processor's atomics, and a window of arrays at
  * the speed of vector code, and the two never meet on one location.
  *
@@ -41,8 +45,9 @@ struct combiner {
  * can do without the host. */
 struct combiner combiner_of(enum op op, enum prim prim, uint32_t bytes, combine_fn *kernel);
 
-/* Elements that are still cheaper one by one than in bulk mode. */
-enum { ATOMIC_FEW = 8 };
+/* The most elements that are combined one by one. Without contention bulk mode costs as much as one
+ * element; with two ranks at the same elements it costs as much as four. */
+enum { ATOMIC_FEW = 4 };
 
 /* Accumulate (`result.map` NULL) or get_accumulate. `element` is the predefined datatype that the
  * sides are made of; replacing and fetching alone take any. With OP_NO_OP `origin` is not looked
@@ -56,9 +61,9 @@ enum win_error win_accumulate(struct win *win, const struct combiner *combiner,
 void win_compare_and_swap(struct win *win, struct thread *thread, uint32_t target, char *at,
                           const void *origin, const void *compare, void *result, size_t bytes);
 
-/* One element at `at` in the window of `target`; for combiners with a kernel, REPLACE or NO_OP.
- * `thread` is the caller's; `result` may be NULL. */
-void win_fetch_and_op(struct win *win, struct thread *thread, const struct combiner *combiner,
-                      uint32_t target, char *at, const void *origin, void *result);
+/* `bytes` bytes of contiguous elements, at least one, at `at` in the window of `target`. `thread`
+ * is the caller's; `origin` is not looked at with OP_NO_OP; `result` may be NULL. */
+void win_combine(struct win *win, struct thread *thread, const struct combiner *combiner,
+                 uint32_t target, char *at, const char *origin, char *result, size_t bytes);
 
 #endif

@@ -262,26 +262,29 @@ static NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
     return done(o, bytes);
 }
 
-/* One element of a prim that we have arithmetic for. `result.at` NULL: it is not fetched. */
+/* Contiguous elements of one datatype on all sides. `result.at` NULL: nothing is fetched. */
 HOT_INLINE bool accumulate(enum call call, struct win *win, struct side origin, struct side result,
                            struct place place, struct side there, MPI_Op handle)
 {
     const struct typemap *map = typemap_of(there.type);
     enum op op = op_of(handle);
-    bool one = origin.count == 1 && there.count == 1 && origin.type == there.type;
-    one = one && (!result.at || (result.count == 1 && result.type == there.type));
-    if (!one || UNLIKELY(!map) || UNLIKELY(op == OP_COUNT) || UNLIKELY(!map->simple) ||
+    bool same = origin.count == there.count && origin.type == there.type;
+    same = same && (!result.at || (result.count == there.count && result.type == there.type));
+    if (!same || UNLIKELY((uint64_t)there.count - 1 >= INT_MAX) || UNLIKELY(!map) ||
+        UNLIKELY(op == OP_COUNT) || UNLIKELY(!map->simple) ||
         UNLIKELY(!origin.at && op != OP_NO_OP))
         return false;
     const struct combiner *combiner = &combiners[op][map->prim];
-    if (UNLIKELY(map->size != combiner->element))
+    if (UNLIKELY(map->element != combiner->element))
         return false;
-    char *at = win_at(win, place.rank, place.disp, map->size);
+    size_t bytes = map->size * (size_t)there.count;
+    char *at = win_at(win, place.rank, place.disp, bytes);
     if (UNLIKELY(!at))
         return false;
     struct thread *thread = thread_self();
-    win_fetch_and_op(win, thread, combiner, (uint32_t)place.rank, at, origin.at, (void *)result.at);
-    thread_count(thread, call, map->size);
+    win_combine(win, thread, combiner, (uint32_t)place.rank, at, origin.at, (char *)result.at,
+                bytes);
+    thread_count(thread, call, bytes);
     return true;
 }
 

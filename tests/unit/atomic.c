@@ -40,8 +40,7 @@ static bool bulk(unsigned target)
 
 static void go_to_bulk(unsigned target)
 {
-    bulk_enter(view[0], view[0]->peer[target].target);
-    bulk_leave(view[0]->peer[target].target);
+    bulk_leave(view[0], bulk_enter(view[0], &view[0]->peer[target]));
 }
 
 static void begin(unsigned size, size_t bytes)
@@ -67,7 +66,8 @@ static void add_one(unsigned me, unsigned at)
 {
     const struct combiner sum = SUM;
     int64_t one = 1, old;
-    win_fetch_and_op(view[me], thread_self(), &sum, 0, (char *)&words(0)[at], &one, &old);
+    win_combine(view[me], thread_self(), &sum, 0, (char *)&words(0)[at], (char *)&one, (char *)&old,
+                8);
     added[at]++;
 }
 
@@ -184,6 +184,96 @@ START_TEST(no_update_is_lost_when_the_mode_changes)
 }
 END_TEST
 
+/* ---- elements of a byte: many counts and places share a word ---- */
+
+enum { ROOM = WORDS * 8 };
+static _Atomic uint8_t bytes_added[ROOM];
+
+static void add_bytes(unsigned me)
+{
+    const struct combiner sum = combine_with(OP_SUM, PRIM_U8, 1);
+    struct chance c = {me};
+    uint8_t ones[ROOM], old[ROOM];
+    memset(ones, 1, sizeof ones);
+    for (unsigned i = 0; i < rounds; i++) {
+        unsigned count = 1 + below(&c, most), at = below(&c, ROOM - count + 1);
+        win_combine(view[me], thread_self(), &sum, 0, part[0].base + at, (char *)ones,
+                    i % 2 ? (char *)old : NULL, count);
+        for (unsigned b = 0; b < count; b++)
+            bytes_added[at + b]++;
+    }
+}
+
+START_TEST(bytes_of_one_word_are_counted_apart)
+{
+    rounds = effort(20000);
+    for (most = ATOMIC_FEW; most <= 24; most += 20) {
+        begin(3, ROOM);
+        as_ranks(3, add_bytes);
+        ck_assert_int_eq(bulk(0), most > ATOMIC_FEW);
+        for (unsigned b = 0; b < ROOM; b++) {
+            INSIST((uint8_t)part[0].base[b] == bytes_added[b], "byte %u", b);
+            bytes_added[b] = 0;
+        }
+        end(3);
+    }
+}
+END_TEST
+
+/* ---- under locks ---- */
+
+static bool shares;
+
+/* Every other epoch is a shared one where the case has such. */
+static void count_under_locks(unsigned me)
+{
+    struct chance c = {me};
+    for (unsigned i = 0; i < rounds; i++) {
+        enum win_lock kind = shares && i % 2 ? WIN_SHARED : WIN_EXCLUSIVE;
+        EXPECT(win_lock(view[me], kind, 0) == WIN_OK);
+        for (unsigned n = below(&c, 4); n; n--)
+            count_in_every_way(me, &c, most);
+        EXPECT(win_unlock(view[me], 0) == WIN_OK);
+    }
+}
+
+START_TEST(an_exclusive_lock_is_enough)
+{
+    rounds = effort(4000);
+    most = WORDS;
+    for (int kinds = 0; kinds < 2; kinds++) {
+        create_window(3, WORDS * 8, 8);
+        thread_concurrent = false; /* a rank is one thread */
+        shares = kinds;
+        as_ranks(3, count_under_locks);
+        thread_concurrent = true;
+        expect_counts();
+        ck_assert_int_eq(bulk(0), shares);
+        free_window(3);
+    }
+}
+END_TEST
+
+static void count_in_one_epoch(unsigned me)
+{
+    struct chance c = {me};
+    for (unsigned i = 0; i < rounds; i++)
+        count_in_every_way(0, &c, most);
+}
+
+START_TEST(threads_that_share_an_exclusive_lock_are_not_alone)
+{
+    rounds = effort(4000);
+    most = WORDS;
+    create_window(2, WORDS * 8, 8);
+    ck_assert_int_eq(win_lock(view[0], WIN_EXCLUSIVE, 0), WIN_OK);
+    as_ranks(2, count_in_one_epoch);
+    ck_assert_int_eq(win_unlock(view[0], 0), WIN_OK);
+    expect_counts();
+    free_window(2);
+}
+END_TEST
+
 /* ---- the change of mode, step by step ---- */
 
 /* An operation enters and the mode changes at one time. Whoever has entered stays for so long that
@@ -278,7 +368,8 @@ START_TEST(wide_and_unaligned_elements_need_the_mutex)
     const struct combiner replace = {.op = OP_REPLACE, .element = 16}, sum = SUM;
     int64_t one = 1, wide[2] = {3, 4}, old[2];
     begin(3, 64);
-    win_fetch_and_op(view[0], thread_self(), &replace, 0, (char *)words(0), wide, old);
+    win_combine(view[0], thread_self(), &replace, 0, (char *)words(0), (char *)wide, (char *)old,
+                16);
     ck_assert(bulk(0));
     ck_assert(old[0] == 0 && old[1] == 0 && words(0)[0] == 3 && words(0)[1] == 4);
     int64_t compare[2] = {3, 5}, more[2] = {6, 7};
@@ -286,7 +377,7 @@ START_TEST(wide_and_unaligned_elements_need_the_mutex)
     ck_assert(old[1] == 4 && words(0)[0] == 3);
     win_compare_and_swap(view[0], thread_self(), 0, (char *)words(0), more, old, compare, 16);
     ck_assert(compare[1] == 4 && words(0)[0] == 6 && words(0)[1] == 7);
-    win_fetch_and_op(view[0], thread_self(), &sum, 1, (char *)words(1) + 4, &one, NULL);
+    win_combine(view[0], thread_self(), &sum, 1, (char *)words(1) + 4, (char *)&one, NULL, 8);
     ck_assert(bulk(1));
     memcpy(old, (char *)words(1) + 4, 8);
     ck_assert_int_eq(old[0], 1);
@@ -426,8 +517,8 @@ static void add_long_arrays(unsigned me)
         array[i] = i * (me + 1);
     for (unsigned i = 0; i < rounds; i++) {
         EXPECT(accumulate(me, &sum, array, LONG, 0) == WIN_OK);
-        win_fetch_and_op(view[me], thread_self(), &sum, 0, (char *)&words(0)[LONG - 1], &array[1],
-                         NULL);
+        win_combine(view[me], thread_self(), &sum, 0, (char *)&words(0)[LONG - 1],
+                    (char *)&array[1], NULL, 8);
     }
     free(array);
 }
@@ -473,7 +564,8 @@ START_TEST(what_is_refused_changes_nothing)
 END_TEST
 
 UNIT_MAIN(few_elements_are_counted_without_a_lock, few_and_many_elements_meet_on_one_location,
-          no_update_is_lost_when_the_mode_changes,
+          no_update_is_lost_when_the_mode_changes, bytes_of_one_word_are_counted_apart,
+          an_exclusive_lock_is_enough, threads_that_share_an_exclusive_lock_are_not_alone,
           one_of_an_operation_and_the_changer_sees_the_other,
           the_changer_waits_for_operations_in_flight, threads_without_a_line_of_their_own_count_too,
           wide_and_unaligned_elements_need_the_mutex, compare_and_swap_of_every_width,
