@@ -47,7 +47,8 @@ struct win *win_prepare(uint32_t size, uint32_t rank)
 void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum reason reason,
                struct win_offer *offer)
 {
-    *offer = (struct win_offer){.reason = (int32_t)reason, .size = bytes, .unit = unit};
+    *offer = (struct win_offer){
+        .reason = (int32_t)reason, .member = (uint32_t)node.me, .size = bytes, .unit = unit};
     if (reason == REASON_COUNT && !win)
         offer->reason = REASON_NO_MEMORY;
     else if (reason == REASON_COUNT && bytes && !node_position(base, bytes, &offer->position))
@@ -75,7 +76,7 @@ static void connect_peers(struct win *win)
         .flags = flags_of(shared, win->size), .rank = win->rank, .size = win->size};
 }
 
-enum reason win_settle(struct win *win, const struct win_offer *offers, const int *members)
+enum reason win_settle(struct win *win, const struct win_offer *offers)
 {
     for (uint32_t r = 0; r < win->size; r++)
         if (offers[r].reason != REASON_COUNT)
@@ -86,7 +87,7 @@ enum reason win_settle(struct win *win, const struct win_offer *offers, const in
             .base = offers[r].size ? node.base + offers[r].position : NULL,
             .size = offers[r].size,
             .unit = offers[r].unit,
-            .inflight = node_member((uint32_t)members[r])->inflight,
+            .inflight = node_member(offers[r].member)->inflight,
         };
     connect_peers(win);
     return REASON_COUNT;
@@ -127,7 +128,6 @@ bool win_idle(const struct win *win)
 
 void win_depart(struct win *win)
 {
-    barrier_wait(&win->barrier);
     atomic_fetch_add_explicit(&win->shared->departed.value, 1, memory_order_seq_cst);
     sync_wake(&win->shared->departed);
 }

@@ -101,10 +101,10 @@ enum win_error {
 /* ---- creating and freeing: collective, with an exchange of offers by the caller in between ----
  */
 
-/* What a rank brings to a window. Plain bytes: goes through the host's allgather. */
+/* What a rank brings to a window. Plain bytes: goes through an allgather. */
 struct win_offer {
-    int32_t reason; /* REASON_COUNT: none against it */
-    int32_t reserved;
+    int32_t reason;    /* REASON_COUNT: none against it */
+    uint32_t member;   /* of the node: which one the rank is */
     uint64_t position; /* of its memory in the node's file */
     uint64_t size;
     int64_t unit;
@@ -118,9 +118,9 @@ struct win *win_prepare(uint32_t size, uint32_t rank);
 void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum reason reason,
                struct win_offer *offer);
 
-/* With the offers of all ranks, and the node's members they are: REASON_COUNT and a window ready
- * for use, or why it cannot be fast, the same on all ranks. */
-enum reason win_settle(struct win *win, const struct win_offer *offers, const int *members);
+/* With the offers of all ranks: REASON_COUNT and a window ready for use, or why it cannot be fast,
+ * the same on all ranks. */
+enum reason win_settle(struct win *win, const struct win_offer *offers);
 
 /* A window of one rank over any memory; its control words are private. */
 bool win_settle_alone(struct win *win, void *base, size_t bytes, int64_t unit);
@@ -135,8 +135,8 @@ void win_disown(struct win *win);
 /* May the window be freed: no epoch is open but an unused or ended fence. */
 bool win_idle(const struct win *win);
 
-/* Collective: all operations of all ranks are complete after. Then win_free() when nothing uses the
- * window any more. */
+/* This rank no longer uses the window. Then win_free(), when all ranks have departed: that is not
+ * waited for here, except that rank 0 does before it frees what is shared. */
 void win_depart(struct win *win);
 void win_free(struct win *win);
 

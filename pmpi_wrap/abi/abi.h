@@ -323,10 +323,6 @@ enum reason survey_comm(MPI_Comm comm, int most, struct survey *s);
 /* The same of an intercommunicator, whose groups may each have so many. */
 enum reason survey_across(MPI_Comm comm, int most, struct survey *s);
 
-/* Members of the node, by rank in a communicator of more than one. The caller frees them; NULL: no
- * memory. */
-int *survey_members(MPI_Comm comm, struct survey *s);
-
 /* A buffer may be on a GPU, and we could not tell: the host can (H7). */
 bool gpu_runtime_loaded(void);
 

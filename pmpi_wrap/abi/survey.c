@@ -4,14 +4,13 @@
 
 #include <link.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { CHUNK = 128 };
 
-/* World ranks of a group, as members of this node; all of them where `members` is not NULL, and the
- * one of `rank`. Takes no memory: who had none would decide otherwise than the others. */
-static enum reason find_members(MPI_Group group, int size, int *members, int rank, int *member)
+/* Whether all of a group are members of this node, and which member `rank` is. Takes no memory: a
+ * rank that had none would decide otherwise than the others. */
+static enum reason find_members(MPI_Group group, int size, int rank, int *member)
 {
     enum reason reason = REASON_COUNT;
     int ranks[CHUNK], found[CHUNK];
@@ -27,8 +26,6 @@ static enum reason find_members(MPI_Group group, int size, int *members, int ran
                 reason = REASON_FOREIGN;
             else if ((found[i] = node_member_of(found[i])) < 0 && reason == REASON_COUNT)
                 reason = REASON_ONE_NODE_ONLY;
-            if (members)
-                members[first + i] = found[i];
             if (first + i == rank)
                 *member = found[i];
         }
@@ -37,12 +34,12 @@ static enum reason find_members(MPI_Group group, int size, int *members, int ran
     return reason;
 }
 
-static enum reason members_of_comm(MPI_Comm comm, struct survey *s, int *members)
+static enum reason members_of_comm(MPI_Comm comm, struct survey *s)
 {
     MPI_Group group;
     host.Comm_group(comm, &group);
     int next = s->rank + 1 < s->size ? s->rank + 1 : 0;
-    enum reason reason = find_members(group, s->size, members, next, &s->neighbour);
+    enum reason reason = find_members(group, s->size, next, &s->neighbour);
     host.Group_free(&group);
     return reason;
 }
@@ -65,7 +62,7 @@ enum reason survey_comm(MPI_Comm comm, int most, struct survey *s)
         return REASON_COUNT;
     if (s->size > most)
         return REASON_TOO_MANY_RANKS;
-    return node.header ? members_of_comm(comm, s, NULL) : node.why_not;
+    return node.header ? members_of_comm(comm, s) : node.why_not;
 }
 
 enum reason survey_across(MPI_Comm comm, int most, struct survey *s)
@@ -78,22 +75,14 @@ enum reason survey_across(MPI_Comm comm, int most, struct survey *s)
         return REASON_TOO_MANY_RANKS;
     if (!node.header)
         return node.why_not;
-    enum reason reason = members_of_comm(comm, s, NULL);
+    enum reason reason = members_of_comm(comm, s);
     MPI_Group group;
     if (reason != REASON_COUNT)
         return reason;
     host.Comm_remote_group(comm, &group);
-    reason = find_members(group, s->others, NULL, s->rank % s->others, &s->neighbour);
+    reason = find_members(group, s->others, s->rank % s->others, &s->neighbour);
     host.Group_free(&group);
     return reason;
-}
-
-int *survey_members(MPI_Comm comm, struct survey *s)
-{
-    int *members = malloc((size_t)s->size * sizeof *members);
-    if (members)
-        members_of_comm(comm, s, members);
-    return members;
 }
 
 /* How many objects have been loaded ever. */

@@ -1,7 +1,8 @@
 /* Windows: creating, freeing, attributes, errors (MPI-4.0, 12.2). */
 #include "alloc/arena.h"
+#include "coll_inplace/coll.h"
 #include "core/config.h"
-#include "pmpi_wrap/abi/abi.h"
+#include "pmpi_wrap/abi/comm.h"
 
 #include <stdlib.h>
 
@@ -114,8 +115,19 @@ static enum reason local_reason(const struct request *r)
     return gpu_runtime_loaded() ? REASON_GPU : REASON_COUNT;
 }
 
+/* Through the communicator's team if it has one: the same on all ranks, since this call and those
+ * that make a team come in the same order on all of them. */
 static bool exchange(const struct request *r, struct win_offer *mine, struct win_offer *all)
 {
+    struct entry *e = registry_find(&communicators, BITS(r->comm));
+    struct team *team = e ? ((struct communicator *)e->object)->team : NULL;
+    if (team) {
+        struct run run;
+        struct typemap offer = typemap_of_bytes(&run, sizeof *mine);
+        struct blocks blocks = {.at = (char *)all, .map = &offer, .count = 1};
+        return coll_allgather(team, (struct buffer){(char *)mine, &offer, 1}, &blocks, false) ==
+               COLL_OK;
+    }
     enter_host();
     int result = host.Allgather(mine, sizeof *mine, MPI_BYTE, all, sizeof *all, MPI_BYTE, r->comm);
     leave_host();
@@ -137,13 +149,10 @@ static enum reason settle_alone(const struct request *r, void *base, struct win 
 }
 
 /* Collective: agree with the other ranks, and make the window if all can. */
-static enum reason settle_together(const struct request *r, struct survey *s, void *base,
+static enum reason settle_together(const struct request *r, const struct survey *s, void *base,
                                    struct win **made)
 {
     enum reason reason = local_reason(r);
-    int *members = survey_members(r->comm, s);
-    if (!members)
-        reason = REASON_NO_MEMORY;
     if (reason == REASON_COUNT && !base && r->flavor == MPI_WIN_FLAVOR_ALLOCATE)
         reason = REASON_NO_MEMORY;
     struct win *win = win_prepare((uint32_t)s->size, (uint32_t)s->rank);
@@ -152,9 +161,8 @@ static enum reason settle_together(const struct request *r, struct survey *s, vo
     if (!all || !exchange(r, &mine, all))
         reason = REASON_NO_MEMORY;
     else
-        reason = win_settle(win, all, members);
+        reason = win_settle(win, all);
     free(all);
-    free(members);
     if (reason == REASON_COUNT)
         *made = win;
     else
@@ -288,6 +296,9 @@ int accel_Win_free(MPI_Win *win)
     struct win *fast = e->object;
     if (fast && !win_idle(fast))
         return report(*win, WIN_ERR_SYNC);
+    /* No barrier is needed. The host's MPI_Win_free returns when all ranks have called it, and have
+     * completed their passive target epochs before. Only with the info key no_locks it may return
+     * earlier (MPI-4.0, 12.2.5), and then every operation was completed by a call of its target. */
     if (fast)
         win_depart(fast);
     /* Before the host does: it may give the handle to another thread's window at once. */

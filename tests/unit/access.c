@@ -276,14 +276,13 @@ START_TEST(one_reason_of_one_rank_speaks_for_all)
     open_heap();
     struct win_offer offers[3];
     struct win *win[3];
-    int members[3] = {0};
     uint64_t before = arena_use().live;
     for (unsigned r = 0; r < 3; r++) {
         win[r] = win_prepare(3, r);
         win_offer(win[r], NULL, 0, 1, r == 2 ? REASON_GPU : REASON_COUNT, &offers[r]);
     }
     for (unsigned r = 0; r < 3; r++) {
-        ck_assert_int_eq(win_settle(win[r], offers, members), REASON_GPU);
+        ck_assert_int_eq(win_settle(win[r], offers), REASON_GPU);
         win_abandon(win[r], &offers[r]);
     }
     ck_assert_uint_eq(arena_use().live, before);

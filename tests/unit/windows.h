@@ -38,13 +38,12 @@ static struct part {
 static inline void create_window_over_parts(unsigned size)
 {
     struct win_offer offers[UNIT_RANKS_MAX];
-    int members[UNIT_RANKS_MAX] = {0};
     for (unsigned r = 0; r < size; r++) {
         view[r] = win_prepare(size, r);
         win_offer(view[r], part[r].base, part[r].bytes, part[r].unit, REASON_COUNT, &offers[r]);
     }
     for (unsigned r = 0; r < size; r++)
-        ck_assert_int_eq(win_settle(view[r], offers, members), REASON_COUNT);
+        ck_assert_int_eq(win_settle(view[r], offers), REASON_COUNT);
 }
 
 static inline void create_window(unsigned size, size_t bytes, int64_t unit)
