@@ -7,10 +7,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Past this many bytes a copy to a peer goes around the caches: what would be evicted is worth more
- * than what is stored. Measured: below it memcpy() is faster (see HACKING.md). */
-#define COPY_STREAM_MIN ((size_t)8 << 20)
-
 /* Non-temporal stores, fenced before it returns: the caller's next release orders them like any
  * other store. */
 void copy_stream(void *to, const void *from, size_t bytes);
@@ -79,15 +75,6 @@ HOT_INLINE void copy_to_peers(void *to, const void *from, size_t bytes)
         copy_bytes(to, from, bytes);
     else
         copy_blocks_to_peers(to, from, bytes);
-}
-
-/* The same to memory that this process will not read next. What it gets, it will. */
-HOT_INLINE void copy_away(void *to, const void *from, size_t bytes)
-{
-    if (LIKELY(bytes < COPY_STREAM_MIN))
-        copy_bytes(to, from, bytes);
-    else
-        copy_stream(to, from, bytes);
 }
 
 #endif

@@ -6,7 +6,7 @@ HOT_INLINE void put(void *to, const void *from, size_t bytes, int pe, const char
 {
     char *there = shmem_at(to, bytes, pe, call);
     if (LIKELY(bytes))
-        copy_away(there, from, bytes);
+        copy_bytes(there, from, bytes);
 }
 
 HOT_INLINE void get(void *to, const void *from, size_t bytes, int pe, const char *call)

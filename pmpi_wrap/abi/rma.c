@@ -159,7 +159,9 @@ HOT_INLINE bool put(enum call call, struct win *win, struct side origin, struct 
     char *at = simple_target(win, origin, place, there, &bytes);
     if (UNLIKELY(!at))
         return false;
-    copy_away(at, origin.at, bytes);
+    /* Of any length: for data that the caches do not hold, the C library uses non-temporal stores.
+     */
+    copy_bytes(at, origin.at, bytes);
     win_wrote(win);
     thread_count(thread_self(), call, bytes);
     return true;

@@ -11,7 +11,7 @@ static bool in_flight;
 #endif
 #include "core/copy.c"
 
-enum { EDGE = 128, ROOM = (int)COPY_STREAM_MIN + 8 * EDGE };
+enum { EDGE = 128, LONG = 8 << 20, ROOM = LONG + 8 * EDGE };
 
 static unsigned char *from, *to, *expected;
 
@@ -41,11 +41,6 @@ static void by_copy_bytes(void *t, const void *f, size_t bytes)
     copy_bytes(t, f, bytes);
 }
 
-static void by_copy_away(void *t, const void *f, size_t bytes)
-{
-    copy_away(t, f, bytes);
-}
-
 static void check(copy_fn *copy, size_t bytes, size_t to_shift, size_t from_shift)
 {
     size_t all = bytes + 3 * EDGE;
@@ -70,15 +65,15 @@ START_TEST(every_small_size_at_every_alignment)
 }
 END_TEST
 
-START_TEST(sizes_around_what_is_streamed)
+START_TEST(long_sizes)
 {
     get_room();
     struct chance c = {1};
     size_t rounds = effort(200);
     for (size_t i = 0; i < rounds; i++)
-        check(by_copy_away, COPY_STREAM_MIN - 70 + below(&c, 140), below(&c, 64), below(&c, 64));
-    check(by_copy_away, COPY_STREAM_MIN, 0, 0);
-    check(by_copy_away, COPY_STREAM_MIN - 1, 0, 0);
+        check(copy_stream, LONG - 70 + below(&c, 140), below(&c, 64), below(&c, 64));
+    check(copy_stream, LONG, 0, 0);
+    check(by_copy_bytes, LONG - 1, 0, 0);
     check(by_copy_bytes, (size_t)3 << 20, 3, 5);
     drop_room();
 }
@@ -183,5 +178,5 @@ START_TEST(caches_hold_little_and_not_all)
 }
 END_TEST
 
-UNIT_MAIN(every_small_size_at_every_alignment, sizes_around_what_is_streamed, onto_itself,
-          blocks_at_any_stride, caches_hold_little_and_not_all POLLED)
+UNIT_MAIN(every_small_size_at_every_alignment, long_sizes, onto_itself, blocks_at_any_stride,
+          caches_hold_little_and_not_all POLLED)
