@@ -1,7 +1,7 @@
 #include "alloc/cma.h"
 
 #include "alloc/node.h"
-#include "alloc/outbox.h"
+#include "alloc/send_buffer.h"
 #include "core/config.h"
 #include "core/copy.h"
 
@@ -55,16 +55,6 @@ static const struct peer *owner_of(int pid, uint64_t there, size_t bytes, uint64
     return inside ? peer : NULL;
 }
 
-static bool count(size_t bytes)
-{
-    stats_host_copy(bytes);
-    /* Set once, so that the line stays in everybody's cache. */
-    _Atomic uint32_t *used = &node.header->cma_used;
-    if (UNLIKELY(!atomic_load_explicit(used, memory_order_relaxed)))
-        atomic_store_explicit(used, 1, memory_order_relaxed);
-    return true;
-}
-
 bool cma_read(int pid, void *here, uint64_t there, size_t bytes)
 {
     uint64_t position;
@@ -72,8 +62,9 @@ bool cma_read(int pid, void *here, uint64_t there, size_t bytes)
     if (!owner)
         return false;
     copy_bytes(here, node.base + position, bytes);
-    outbox_fetched(node_member(owner->member), position, bytes);
-    return count(bytes);
+    send_buffer_read(node_member(owner->member), position, bytes);
+    stats_host_copy(bytes);
+    return true;
 }
 
 bool cma_write(int pid, uint64_t there, const void *here, size_t bytes)
@@ -82,10 +73,6 @@ bool cma_write(int pid, uint64_t there, const void *here, size_t bytes)
     if (!owner_of(pid, there, bytes, &position))
         return false;
     copy_bytes(node.base + position, here, bytes);
-    return count(bytes);
-}
-
-bool cma_in_use(void)
-{
-    return node.header && atomic_load_explicit(&node.header->cma_used, memory_order_relaxed);
+    stats_host_copy(bytes);
+    return true;
 }

@@ -31,7 +31,4 @@ void cma_open(void);
 bool cma_read(int pid, void *here, uint64_t there, size_t bytes);
 bool cma_write(int pid, uint64_t there, const void *here, size_t bytes);
 
-/* Whether any member's host has ever copied so. */
-bool cma_in_use(void);
-
 #endif

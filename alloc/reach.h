@@ -17,13 +17,6 @@ uint64_t reach_probe(uint64_t *address);
  */
 bool reach_works(int pid, uint64_t address, uint64_t probe);
 
-/* What a copy of so many bytes by the kernel takes, of data in the nearest caches; sync_ticks().
- * Measured by the first call, in some 100 us. */
-uint64_t reach_ticks(size_t bytes);
-
-/* The same in percent of what a plain copy takes: 200 on some machines, 500 on others. */
-unsigned reach_percent(void);
-
 /* Copy from or to an address in another process. False: the kernel refuses. */
 bool reach_read(int pid, void *to, uint64_t from, size_t bytes);
 bool reach_write(int pid, uint64_t to, const void *from, size_t bytes);

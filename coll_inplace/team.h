@@ -165,11 +165,7 @@ static inline void team_copy(const struct team *t, char *cell, const char *from,
 static inline void team_fill(const struct team *t, char *cell, struct buffer from, size_t first,
                              size_t bytes)
 {
-    const struct typemap *map = typemap_to_move(from.map);
-    if (map->contiguous)
-        team_copy(t, cell, from.at + map->low + first, bytes);
-    else
-        buffer_read(cell, from, first, bytes);
+    buffer_fill(cell, from, first, bytes, team_streams(t, bytes));
 }
 
 /* Publish our post, written already. */

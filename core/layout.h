@@ -5,15 +5,14 @@
  *     slice 1: …                                  one a member, slice_size each
  *
  * Who writes: the header, its leader, before anybody else maps the file; but `verdict` once, when
- * all have answered, `cma_used`, which any member sets, and `calibration` and `copy_policy`, which
- * two members write (alloc/calibrate.h). A member's record, that member, before
- * the verdict (identity) or at any time (inflight, outbox, statistics). The control part of a slice
- * holds what windows share; it is handed out by the slice's owner and written as the structures in
- * it say. The heap part is the program's memory. The symmetric part is the block of the same
- * offsets on every PE (alloc/symmetric.h); the last part holds variables that were moved here
- * (alloc/statics.h). What an allocator knows of either is private to the owner, out of every
- * writer's reach (H22); the gap at the end of a slice catches who runs over the end of the last
- * allocation.
+ * all have answered, and `calibration` and `copy_policy`, which two members write
+ * (alloc/calibrate.h). A member's record, that member, before the verdict (identity) or at any time
+ * (inflight, send_buffer, statistics). The control part of a slice holds what windows share; it is
+ * handed out by the slice's owner and written as the structures in it say. The heap part is the
+ * program's memory. The symmetric part is the block of the same offsets on every PE
+ * (alloc/symmetric.h); the last part holds variables that were moved here (alloc/statics.h). What
+ * an allocator knows of either is private to the owner, out of every writer's reach (H22); the gap
+ * at the end of a slice catches who runs over the end of the last allocation.
  *
  * The file is sparse: a page costs memory when it is first touched, near who touches it.
  */
@@ -43,8 +42,8 @@ struct layout_member {
     uint64_t cpus[LAYOUT_CPUS / 64]; /* it may run on */
     /* Written by the member's threads, read by whoever must know that none is at work. */
     struct inflight inflight[INFLIGHT_SLOTS];
-    /* Written by the member, read by who fetches from its memory: see alloc/outbox.h. */
-    _Alignas(LINE) _Atomic uint64_t outbox;
+    /* Written by the member, read by who fetches from its memory: see alloc/send_buffer.h. */
+    _Alignas(LINE) _Atomic uint64_t send_buffer;
     /* Written once, at Finalize. */
     _Alignas(LINE) struct stats_snapshot stats;
 };
@@ -61,10 +60,9 @@ struct layout_header {
     uint64_t magic;
     uint32_t version, members;
     uint64_t slice_size, control_size, symmetric_size, statics_size;
-    _Alignas(LINE) struct sync_word verdict;   /* enum layout_verdict */
-    _Alignas(LINE) struct sync_word symmetric; /* see alloc/symmetric.h */
-    _Alignas(LINE) _Atomic uint32_t cma_used;  /* see alloc/cma.h */
-    _Atomic uint32_t copy_policy;              /* see core/copy_policy.h */
+    _Alignas(LINE) struct sync_word verdict;     /* enum layout_verdict */
+    _Alignas(LINE) struct sync_word symmetric;   /* see alloc/symmetric.h */
+    _Alignas(LINE) _Atomic uint32_t copy_policy; /* see core/copy_policy.h */
     struct layout_calibration calibration;
     _Alignas(LINE) struct layout_member member[];
 };
@@ -100,7 +98,7 @@ static inline size_t layout_size(const struct layout_header *h)
 _Static_assert(sizeof(struct sync_word) == 8, "a futex and its sleepers");
 _Static_assert(offsetof(struct layout_header, verdict) == LINE, "own line");
 _Static_assert(offsetof(struct layout_header, symmetric) == 2 * (size_t)LINE, "own line");
-_Static_assert(offsetof(struct layout_header, cma_used) == 3 * (size_t)LINE, "own line");
+_Static_assert(offsetof(struct layout_header, copy_policy) == 3 * (size_t)LINE, "own line");
 _Static_assert(offsetof(struct layout_header, member) == 7 * (size_t)LINE, "own line");
 _Static_assert(sizeof(struct inflight) == LINE, "one writer a line");
 _Static_assert(sizeof(struct layout_member) % LINE == 0, "members do not share lines");

@@ -399,6 +399,18 @@ void buffer_read(char *to, struct buffer from, size_t first, size_t bytes)
     transfer(from, first, to, bytes, true);
 }
 
+void buffer_fill(char *to, struct buffer from, size_t first, size_t bytes, bool streams)
+{
+    const struct typemap *map = typemap_to_move(from.map);
+    const char *data = from.at + map->low + first;
+    if (!map->contiguous)
+        buffer_read(to, from, first, bytes);
+    else if (streams)
+        copy_stream(to, data, bytes);
+    else
+        copy_to_peers(to, data, bytes);
+}
+
 void buffer_write(struct buffer to, size_t first, const char *from, size_t bytes)
 {
     transfer(to, first, (char *)from, bytes, false);

@@ -87,6 +87,10 @@ static inline bool buffer_bytes(struct buffer b, size_t *bytes)
 void buffer_read(char *to, struct buffer from, size_t first, size_t bytes);
 void buffer_write(struct buffer to, size_t first, const char *from, size_t bytes);
 
+/* Like buffer_read(), into memory that peers read next, and this process does not. `streams`:
+ * contiguous data by non-temporal stores. */
+void buffer_fill(char *to, struct buffer from, size_t first, size_t bytes, bool streams);
+
 /* The bytes that `count` copies touch, relative to the buffer's address: [*low, *high). False when
  * they do not fit into the address space. */
 bool typemap_span(const struct typemap *map, size_t count, ptrdiff_t *low, ptrdiff_t *high);

@@ -91,7 +91,7 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #endif
 
 /* Whether a long message that has been received may be in the host's buffer until its receiver
- * calls the host again: see longer.c. */
+ * calls the host again: see bsend.c. */
 #if defined(OPEN_MPI)
 #define HOST_LEARNS_LATE false
 #else
@@ -105,30 +105,12 @@ static inline uintptr_t handle_bits_of_address(const void *handle)
 #define HOST_WAITS_IN_BSEND false
 #endif
 
-/* Whether the host's MPI_Isend and MPI_Test take less time than its MPI_Bsend: see bsend/short.h.
- * Open MPI's MPI_Bsend takes as long as its MPI_Send. */
+/* The longest message that the host sends without its receiver's reading the sender's memory. */
 #if defined(OPEN_MPI)
-#define HOST_IS_SLOW_IN_BSEND false
+#define HOST_EAGER ((size_t)4 << 10)
 #else
-#define HOST_IS_SLOW_IN_BSEND true
+#define HOST_EAGER ((size_t)8 << 10)
 #endif
-
-/* The shortest buffered send that may be fast for its length. The receiver of shorter ones does not
- * read the sender's memory itself: hosts hand on a copy, and we have nothing better. Open MPI's
- * does from 4 KiB on, which gains nothing yet if it is the kernel that copies. */
-#if defined(OPEN_MPI)
-#define BSEND_MIN           ((size_t)4 << 10)
-#define BSEND_MIN_BY_KERNEL ((size_t)8 << 10)
-#else
-#define BSEND_MIN           ((size_t)12 << 10)
-#define BSEND_MIN_BY_KERNEL BSEND_MIN
-#endif
-/* The longest whose receiver never does. */
-#define BSEND_EAGER ((size_t)8 << 10)
-/* The longest. There is nothing to gain if they do not stay in the caches with their copies, by the
- * kernel much earlier. */
-#define BSEND_MAX           ((size_t)4 << 20)
-#define BSEND_MAX_BY_KERNEL ((size_t)512 << 10)
 
 /* The functions of the host that we use besides those we intercept; the second list where the host
  * has them. */

@@ -1,22 +1,37 @@
-/* Buffered sends (MPI-4.0, 3.4). What is fast, and why no more: bsend/kept.h.
+/* Buffered sends (MPI-4.0, 3.4).
  *
- * The program's buffers are attached to the host (buffer.c), which does all that is not fast and
- * judges all arguments that are wrong. What is fast is one MPI_Isend of the host's out of a copy.
+ * The program's buffer is attached to the host (buffer.c), which sends short messages out of it.
+ * Messages longer than HOST_EAGER, which the receiver reads out of the sender's memory, are packed
+ * into the send buffer instead (alloc/send_buffer.h). The host sends them from there by MPI_Isend,
+ * the receiver's host copies them without the OS (alloc/cma.h), and the number of bytes read tells
+ * the sender that the room is free. Where the copy policy says that the sender's stores into memory
+ * that the receiver has read are slow (COPY_POLICY_STREAMS), this gains nothing over Open MPI,
+ * which then sends all messages itself.
+ *
+ * MPICH needs it everywhere, as a guard. There only an answer of the receiver's tells the sender
+ * that a long message has left the program's buffer. The host's barrier would bring the answers,
+ * ours does not: a buffer for 100 messages of 16 KB that were all received before the barrier
+ * refused some of the next 100. And MPI_Buffer_detach waited until the receiver called MPI again.
+ * Tests: bsend_refill, bsend_room_again, bsend_gone. If the shared heap is full or MPIACCEL_BSEND
+ * is off, copies lie in private memory; that is not faster, but there is room for a message both
+ * here and in the program's buffer, so what was received before the last barrier is in nobody's
+ * way.
+ *
+ * Open MPI's MPI_Bsend waits for receivers: see bsend/pending.h.
+ *
+ * The host judges wrong arguments, in the name of the call that the program made: a message is sent
+ * from here only if all its arguments are right.
  */
 #include "pmpi_wrap/abi/bsend.h"
 
-#include "alloc/cma.h"
-#include "alloc/reach.h"
-#include "bsend/kept.h"
-#include "bsend/late.h"
+#include "alloc/node.h"
+#include "bsend/in_flight.h"
 #include "bsend/pending.h"
-#include "bsend/short.h"
 #include "core/config.h"
-#include "pmpi_wrap/abi/comm.h"
+#include "core/copy_policy.h"
+#include "core/sync.h"
 
 #include <limits.h>
-
-/* ---- whether anything is fast ---- */
 
 static bool has_been_sent(uintptr_t *bits)
 {
@@ -27,459 +42,261 @@ static bool has_been_sent(uintptr_t *bits)
     return done || result != MPI_SUCCESS;
 }
 
-static bool has_landed(struct kept *place)
+/* ---- what is ours ---- */
+
+/* Longer messages are copied here. */
+static _Atomic size_t copied_from = SIZE_MAX;
+
+/* The host's MPI_Bsend does not wait for receivers, because it is not called. */
+static _Atomic bool guarded;
+
+static _Atomic bool stopped, is_open, is_fast;
+
+/* Bytes of the host's buffer, and of what it may have put there since it last made progress. */
+static _Atomic uint64_t room = UINT64_MAX, given;
+
+/* The request of a message that is complete in the call that began it. */
+static MPI_Request complete_at_once;
+
+static int most_tag, world_size;
+static bool streams; /* copies go around the caches */
+
+bool bsend_open(uint64_t bytes, bool fast)
 {
-    return has_been_sent(&place->request) ||
-           (outbox_taken(&place->parcel) && late_adopt(place->request));
-}
-
-/* What is kept is sent by the host's way for long messages: its receiver copies it, plainly by way
- * of alloc/cma.h, or by the kernel. Where that is slow the host's buffered sends, in pieces through
- * shared memory, are faster: 16 KiB 2.7 and 6.6 us where it takes 450 % of a plain copy's time. */
-enum { SLOW_PERCENT = 300 };
-
-static bool kernel_is_fast(void)
-{
-    return config.kernel_copies == 1 || reach_percent() <= SLOW_PERCENT;
-}
-
-/* The lengths that may be fast, and whether receivers copy plainly. Before a copy of ours has
- * landed nobody knows that, and they are taken to. */
-static _Atomic size_t shortest = SIZE_MAX, longest;
-static _Atomic bool copied_plainly;
-
-/* Longer ones of any type are for late.h. */
-static _Atomic size_t late_from = SIZE_MAX;
-
-/* None ever again. */
-static _Atomic bool stopped;
-
-static void open_range(bool plainly)
-{
-    copied_plainly = plainly;
-    shortest = stopped            ? SIZE_MAX
-               : plainly          ? BSEND_MIN
-               : kernel_is_fast() ? BSEND_MIN_BY_KERNEL
-                                  : SIZE_MAX;
-    longest = plainly ? BSEND_MAX : BSEND_MAX_BY_KERNEL;
-    late_from = HOST_LEARNS_LATE && plainly && !stopped ? BSEND_EAGER : SIZE_MAX;
-}
-
-/* Bytes of the smallest buffer, and of what the host may have put there since it was last made to
- * look. */
-static _Atomic uint64_t room, unseen;
-
-/* The request of a message that has left in the call that began it. */
-static MPI_Request left_at_once;
-
-/* The host's largest tag; 0: not asked yet. */
-static _Atomic int most_tag;
-
-static void find_most_tag(void)
-{
-    int *most_of_host, found = 0;
-    if (most_tag)
-        return;
-    host.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, (void *)&most_of_host, &found);
-    most_tag = found ? *most_of_host : SHORT_TAG_MAX;
-}
-
-/* Whether it is not the host that waits for the host's sends (pending.h). */
-static _Atomic bool lasts;
-
-/* Before the host sends so many bytes: what has been received must not be in its way. By its own
- * barrier it would know of that, by ours it does not. */
-HOT_INLINE void look_for_room(size_t bytes)
-{
-    if (HOST_LOOKS_FOR_ROOM || LIKELY(unseen + bytes + MPI_BSEND_OVERHEAD <= room))
-        return;
-    for (int looks = 0; looks < 2; looks++) /* each takes some 30 messages */
-        sync_poke();
-    unseen = 0;
-}
-
-/* The longest message that there is room for; what is longer the host judges, if it can. */
-static _Atomic uint64_t most = BSEND_NO_LIMIT;
-
-void bsend_limit(uint64_t bytes)
-{
-    most = bytes;
-}
-
-void bsend_has_room(uint64_t bytes)
-{
-    room = room ? min_size(room, bytes) : bytes;
-}
-
-bool bsend_open(uint64_t bytes, bool only_one)
-{
+    int *tag, found = 0;
     if (stopped)
         return false;
-    if (!kept_is_open && HOST_WAITS_IN_BSEND) {
-        pending_open(bytes, config.bsend_wait * UINT64_C(1000000), has_been_sent);
-        if (left_at_once == HANDLE_OF(MPI_Request, 0))
-            complete_request(&left_at_once);
-        lasts = only_one;
+    room = is_open ? min_size(room, bytes) : bytes; /* Open MPI 4.1 calls a second one a success */
+    given = 0;
+    is_open = true;
+    is_fast = fast;
+    host.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, (void *)&tag, &found);
+    most_tag = found ? *tag : 0;
+    host.Comm_size(MPI_COMM_WORLD, &world_size);
+    streams = copy_policy_configured(node.header->copy_policy) & COPY_POLICY_STREAMS;
+    in_flight_open(room, fast, has_been_sent);
+    if (HOST_LEARNS_LATE || (fast && config.cma && !streams))
+        copied_from = HOST_EAGER;
+    if (HOST_WAITS_IN_BSEND && fast) {
+        pending_open(room, config.bsend_wait * UINT64_C(1000000), has_been_sent);
+        if (complete_at_once == HANDLE_OF(MPI_Request, 0))
+            complete_request(&complete_at_once);
+        guarded = true;
     }
-    if (!only_one)
-        lasts = false;
-    find_most_tag();
-    if (HOST_IS_SLOW_IN_BSEND)
-        short_open(only_one ? bytes : 0, has_been_sent);
-    open_range(true);
-    if (HOST_LEARNS_LATE && only_one)
-        late_open(bytes, has_been_sent);
-    else
-        late_close();
-    kept_open(bytes > MPI_BSEND_OVERHEAD ? bytes - MPI_BSEND_OVERHEAD : 0, has_landed);
     return true;
 }
 
-void bsend_close(void)
+bool bsend_close(void)
 {
-    shortest = SIZE_MAX;
-    late_from = SIZE_MAX;
-    most = BSEND_NO_LIMIT;
-    short_close();
-    lasts = false;
-    room = 0;
-    kept_close();
-    late_close();
+    bool was_fast = is_fast;
+    copied_from = SIZE_MAX;
+    guarded = is_open = is_fast = false;
+    room = UINT64_MAX;
+    in_flight_close();
+    return was_fast;
+}
+
+void bsend_drain(void)
+{
+    in_flight_drain();
 }
 
 void bsend_stop(void)
 {
     stopped = true;
-    lasts = false;
-    short_close();
-    shortest = SIZE_MAX;
-    late_from = SIZE_MAX;
+    guarded = false;
+    copied_from = SIZE_MAX;
 }
 
-/* ---- sending ---- */
-
-/* More than there can be. */
-#define UNKNOWN_BYTES (SIZE_MAX / 2)
-
-/* Of a message; if they are known, so is its type. */
-HOT_INLINE size_t bytes_of(MPI_Count count, const struct typemap *map)
+void bsend_finish(void)
 {
-    return map && (uint64_t)count <= INT_MAX ? map->size * (size_t)count : UNKNOWN_BYTES;
+    in_flight_finish();
+    bsend_close();
+    bsend_stop();
 }
 
-/* Most messages are not: they are short. So this is asked before the host sends a message, and all
- * else, counting too, is done after it, when the receiver has it already. */
-HOT_INLINE bool is_candidate(size_t bytes, const struct typemap *map)
+/* ---- messages ---- */
+
+#define UNKNOWN_BYTES (SIZE_MAX / 2) /* more than there can be */
+
+HOT_INLINE size_t bytes_of(const struct message *m)
 {
-    return UNLIKELY(bytes >= shortest) && bytes <= longest && map->simple;
+    const struct typemap *map = typemap_of(m->type);
+    return map && (uint64_t)m->count <= INT_MAX ? map->size * (size_t)m->count : UNKNOWN_BYTES;
 }
 
-static bool is_tag(int tag)
+/* Before the host gets so many bytes. Open MPI 4.1 looks for messages that have been received only
+ * when it has refused one; its barrier would have let it see them, ours does not. */
+HOT_INLINE void look_for_room(size_t bytes)
 {
-    return tag >= 0 && tag <= most_tag;
-}
-
-/* A place that holds the candidate; NULL: the host's. */
-static NOINLINE struct kept *claim(const struct message *m, size_t bytes)
-{
-    if (!m->from || m->rank < 0 || !is_tag(m->tag) || m->comm == constants.comm_null)
-        return NULL;
-    bool plainly = cma_in_use();
-    struct kept *place =
-        kept_claim((struct kept_key){m->from, bytes, BITS(m->comm), m->rank}, plainly);
-    if (place && place->has_flown && plainly != copied_plainly)
-        open_range(plainly);
-    return place;
-}
-
-static int send(enum call call, struct kept *place, const struct message *m)
-{
-    MPI_Request request;
-    int result =
-        host.Isend(place->parcel.at, (int)m->count, m->type, m->rank, m->tag, m->comm, &request);
-    if (UNLIKELY(result != MPI_SUCCESS)) {
-        kept_drop(place);
-        return result;
-    }
-    kept_flies(place, BITS(request));
-    thread_count(thread_self(), call, place->key.bytes);
-    return result;
+    if (HOST_LOOKS_FOR_ROOM || LIKELY(given + bytes + MPI_BSEND_OVERHEAD <= room))
+        return;
+    for (int looks = 0; looks < 2; looks++) /* each takes some 30 messages */
+        sync_poke();
+    given = 0;
 }
 
 static int left_to_host(enum call call, size_t bytes, int result)
 {
     if (!HOST_LOOKS_FOR_ROOM)
-        thread_add(&unseen, bytes + MPI_BSEND_OVERHEAD);
-    deferred(call, kept_is_open ? REASON_HOST_MESSAGE : REASON_NO_BUFFER);
+        thread_add(&given, bytes + MPI_BSEND_OVERHEAD);
+    deferred(call, is_fast ? REASON_HOST_MESSAGE : REASON_NO_BUFFER);
     return result;
 }
 
-/* What the host would find room for, but not in a buffer as long as the program's. */
-static NOINLINE bool is_refused(size_t bytes, int rank, int tag, MPI_Comm comm)
+/* How many ranks messages on a communicator can go to. Whether it is one at all the host says by a
+ * message to nobody, so that its error names the call that the program made. */
+static int ranks_of(MPI_Comm comm, int *ranks)
 {
-    return bytes < UNKNOWN_BYTES && rank >= 0 && tag >= 0 && comm != constants.comm_null;
-}
-
-HOT_INLINE bool is_too_long(size_t bytes, int rank, int tag, MPI_Comm comm)
-{
-    return HOST_LEARNS_LATE && UNLIKELY(bytes > most) && is_refused(bytes, rank, tag, comm);
-}
-
-/* A place for a copy that leaves at once; NULL: the host's. */
-HOT_INLINE char *claim_short(const void *from, size_t bytes, const struct typemap *map, int rank,
-                             int tag, MPI_Comm comm)
-{
-    if (!HOST_IS_SLOW_IN_BSEND || !short_fits(bytes) || !map->simple || !is_address(from))
-        return NULL;
-    return short_claim(from, bytes, BITS(comm), rank, tag);
-}
-
-static inline int send_short(enum call call, char *copy, int count, MPI_Datatype type, int rank,
-                             int tag, MPI_Comm comm, size_t bytes)
-{
-    MPI_Request request;
-    uintptr_t bits = 0;
-    bool left = true;
-    int result = host.Isend(copy, count, type, rank, tag, comm, &request);
-    if (LIKELY(result == MPI_SUCCESS)) {
-        bits = BITS(request);
-        left = has_been_sent(&bits);
-        thread_count(thread_self(), call, bytes);
+    int inter = 0;
+    if (comm == MPI_COMM_WORLD) {
+        *ranks = world_size;
+        return MPI_SUCCESS;
     }
-    short_sent(bits, left);
-    return result;
+    int result = host.Bsend(NULL, 0, constants.byte, MPI_PROC_NULL, 0, comm);
+    if (result != MPI_SUCCESS)
+        return result;
+    host.Comm_test_inter(comm, &inter);
+    return inter ? host.Comm_remote_size(comm, ranks) : host.Comm_size(comm, ranks);
 }
 
-static inline bool outlasts_host(void)
+/* The data, if they can be packed and the host would send the message. */
+static bool is_right(const struct message *m, struct buffer *data, size_t *bytes, int *result)
 {
-    return HOST_WAITS_IN_BSEND && lasts;
-}
-
-/* What can be copied, and sent as MPI_PACKED. */
-static bool can_be_packed(const struct message *m, struct buffer *data, size_t *bytes)
-{
+    int ranks;
     const struct typemap *map = m->from ? typemap_of(m->type) : NULL;
     *data = (struct buffer){(char *)m->from, map, (size_t)m->count};
-    return map && (uint64_t)m->count <= INT_MAX && m->rank >= 0 && is_tag(m->tag) &&
-           m->comm != constants.comm_null && buffer_bytes(*data, bytes) && *bytes <= INT_MAX;
+    return map && (uint64_t)m->count <= INT_MAX && buffer_bytes(*data, bytes) &&
+           *bytes <= INT_MAX && m->tag >= 0 && m->tag <= most_tag && m->rank >= 0 &&
+           m->comm != constants.comm_null && (*result = ranks_of(m->comm, &ranks)) == MPI_SUCCESS &&
+           m->rank < ranks;
 }
 
-/* A place for a copy, while others are kept; NULL: the host's. */
-static NOINLINE struct flight *claim_copy(const struct message *m, bool may_wait)
+/* LOOKS: so many messages the host is asked about before each one; more if there is no room. MOST:
+ * Open MPI has only 512 such sends under way, to whomever; then its MPI_Send waits for a receiver
+ * that sleeps. */
+enum { LOOKS = 2, LOOKS_FOR_ROOM = 16, MOST = HOST_WAITS_IN_BSEND ? 64 : INT_MAX };
+
+static struct in_flight *claim(size_t bytes)
 {
-    struct buffer data;
-    size_t bytes;
-    struct flight *copy = can_be_packed(m, &data, &bytes) ? pending_claim(bytes, may_wait) : NULL;
-    if (copy)
-        buffer_read(copy->copy, data, 0, bytes);
+    struct in_flight *copy = NULL;
+    in_flight_look(LOOKS);
+    if (in_flight_count < MOST && !(copy = in_flight_claim(bytes))) {
+        in_flight_look(LOOKS_FOR_ROOM);
+        copy = in_flight_claim(bytes);
+    }
     return copy;
 }
 
-static NOINLINE int send_copy(enum call call, struct flight *copy, const struct message *m,
-                              bool may_wait)
+/* How a copy is sent: because that is faster, or since others are pending (bsend/pending.h), then
+ * waiting or not. */
+enum how { FAST, BESIDE_PENDING, WAITING };
+
+/* Send it out of a copy of ours. False: it is the host's. */
+static NOINLINE bool send_copy(enum call call, const struct message *m, enum how how, int *result)
 {
     MPI_Request request;
-    size_t bytes = copy->bytes;
-    int result = host.Isend(copy->copy, (int)bytes, MPI_PACKED, m->rank, m->tag, m->comm, &request);
-    if (result == MPI_SUCCESS)
-        pending_flies(copy, BITS(request), may_wait);
+    struct buffer data;
+    size_t bytes = 0;
+    *result = MPI_SUCCESS;
+    struct in_flight *copy = NULL;
+    if (is_right(m, &data, &bytes, result))
+        copy = how == FAST ? claim(bytes) : pending_claim(bytes, how == WAITING);
+    if (*result != MPI_SUCCESS)
+        left_to_host(call, bytes, *result);
+    if (!copy)
+        return *result != MPI_SUCCESS;
+    buffer_fill(copy->copy, data, 0, bytes, copy->block.at && streams);
+    *result = host.Isend(copy->copy, (int)bytes, MPI_PACKED, m->rank, m->tag, m->comm, &request);
+    if (UNLIKELY(*result != MPI_SUCCESS))
+        in_flight_drop(copy);
+    else if (how == FAST)
+        in_flight_add(copy, BITS(request));
     else
-        pending_drop(copy);
-    return left_to_host(call, bytes, result);
-}
-
-void bsend_passed(MPI_Comm comm, int rank)
-{
-    if (!HOST_IS_SLOW_IN_BSEND || rank < 0)
-        return;
-    peers_passed(BITS(comm), rank);
-    if (comm != MPI_COMM_WORLD)
-        peers_passed(BITS(comm), PEERS_SOME);
-}
-
-/* Of what can be packed: the host would let it pass. On a communicator that is none it would say
- * so, but in the name of the call by which we asked. */
-static bool passes(const struct message *m)
-{
-    int inter = 0, size = 0;
-    if (peers_know(BITS(m->comm), m->rank))
-        return true;
-    if (m->comm != MPI_COMM_WORLD && !peers_know(BITS(m->comm), PEERS_SOME))
-        return false;
-    host.Comm_test_inter(m->comm, &inter);
-    if (inter)
-        host.Comm_remote_size(m->comm, &size);
+        pending_add_copy(copy, BITS(request), how == WAITING);
+    if (how == FAST && is_fast)
+        thread_count(thread_self(), call, bytes);
     else
-        host.Comm_size(m->comm, &size);
-    if (m->rank >= size)
-        return false;
-    peers_passed(BITS(m->comm), m->rank);
+        left_to_host(call, bytes, *result);
     return true;
 }
 
-/* A copy in the outbox; NULL: the host's. */
-static NOINLINE struct late *claim_late(const struct message *m)
+/* ---- a host that waits for receivers ---- */
+
+/* False, of *request: the message is not complete, and it is not remembered here. */
+static bool remember(MPI_Request request, size_t bytes, bool reserved, bool may_wait)
 {
-    struct buffer data;
-    size_t bytes;
-    struct late *late = can_be_packed(m, &data, &bytes) && passes(m) ? late_claim(bytes) : NULL;
-    if (late)
-        buffer_read(late->parcel.at, data, 0, bytes);
-    return late;
+    return request == complete_at_once ||
+           pending_add(BITS(request), bytes + MPI_BSEND_OVERHEAD, reserved, may_wait);
 }
 
-static NOINLINE int send_late(enum call call, struct late *late, const struct message *m)
+static int send_guarded(enum call call, const struct message *m, size_t bytes, bool may_wait,
+                        MPI_Request *request)
 {
-    MPI_Request request;
-    size_t bytes = late->flight.bytes;
-    int result =
-        host.Isend(late->parcel.at, (int)bytes, MPI_PACKED, m->rank, m->tag, m->comm, &request);
-    if (UNLIKELY(result != MPI_SUCCESS)) {
-        late_drop(late);
+    int result;
+    bool reserved = false;
+    *request = complete_at_once;
+    if (UNLIKELY(in_flight_pending)) {
+        reserved = pending_reserve(bytes + MPI_BSEND_OVERHEAD);
+        if (!reserved && in_flight_pending &&
+            send_copy(call, m, may_wait ? WAITING : BESIDE_PENDING, &result))
+            return result;
+        if (!reserved && may_wait)
+            in_flight_wait_for_pending();
+    }
+    result = host.Ibsend(m->from, (int)m->count, m->type, m->rank, m->tag, m->comm, request);
+    if (result == MPI_SUCCESS && remember(*request, bytes, reserved, may_wait))
+        *request = complete_at_once;
+    return left_to_host(call, bytes, result);
+}
+
+/* ---- the calls ---- */
+
+HOT_INLINE int send_message(enum call call, const struct message *m)
+{
+    int result;
+    size_t bytes = bytes_of(m);
+    look_for_room(bytes);
+    if (UNLIKELY(bytes > copied_from) && send_copy(call, m, FAST, &result))
         return result;
+    if (HOST_WAITS_IN_BSEND && LIKELY(guarded)) {
+        MPI_Request request;
+        return send_guarded(call, m, bytes, true, &request);
     }
-    late_flies(late, BITS(request));
-    thread_count(thread_self(), call, bytes);
-    return result;
-}
-
-/* While any are kept: how does another go? */
-enum way { WAY_UNKNOWN, WAY_BUFFER, WAY_COPY };
-
-static NOINLINE enum way choose_way(const struct message *m, size_t bytes, bool may_wait,
-                                    struct flight **copy)
-{
-    if (pending_reserve(bytes + MPI_BSEND_OVERHEAD))
-        return WAY_BUFFER;
-    if ((*copy = claim_copy(m, may_wait)))
-        return WAY_COPY;
-    if (may_wait)
-        pending_drain();
-    return WAY_UNKNOWN;
-}
-
-HOT_INLINE int send_by_host(enum call call, const void *from, int count, MPI_Datatype type,
-                            int rank, int tag, MPI_Comm comm, size_t bytes)
-{
-    look_for_room(bytes);
-    if (is_too_long(bytes, rank, tag, comm))
-        return left_to_host(call, bytes, report_on_comm(comm, MPI_ERR_BUFFER));
-    if (HOST_LEARNS_LATE && UNLIKELY(bytes > late_from)) {
-        struct message m = {from, count, type, rank, tag, comm};
-        struct late *late = claim_late(&m);
-        if (late)
-            return send_late(call, late, &m);
-    }
-    if (!outlasts_host()) {
-        int result = host.Bsend(from, count, type, rank, tag, comm);
-        if (result == MPI_SUCCESS)
-            bsend_passed(comm, rank);
-        return left_to_host(call, bytes, result);
-    }
-    enum way way = WAY_UNKNOWN;
-    if (UNLIKELY(pending_count)) {
-        struct message m = {from, count, type, rank, tag, comm};
-        struct flight *copy;
-        way = choose_way(&m, bytes, true, &copy);
-        if (way == WAY_COPY)
-            return send_copy(call, copy, &m, true);
-    }
-    MPI_Request request = left_at_once;
-    int result = host.Ibsend(from, count, type, rank, tag, comm, &request);
-    if (UNLIKELY(request != left_at_once) && result == MPI_SUCCESS)
-        pending_add(BITS(request), bytes + MPI_BSEND_OVERHEAD, way == WAY_BUFFER, true);
+    result = host.Bsend(m->from, (int)m->count, m->type, m->rank, m->tag, m->comm);
     return left_to_host(call, bytes, result);
 }
 
-static NOINLINE int send_candidate(enum call call, const struct message *m, size_t bytes)
+static int start_message(enum call call, const struct message *m, MPI_Request *request)
 {
-    struct kept *place = claim(m, bytes);
-    if (place)
-        return send(call, place, m);
-    int result =
-        send_by_host(call, m->from, (int)m->count, m->type, m->rank, m->tag, m->comm, bytes);
-    if (UNLIKELY(result != MPI_SUCCESS))
-        bsend_refused(m->comm);
-    return result;
-}
-
-int bsend_message(enum call call, const struct message *m)
-{
-    const struct typemap *map = typemap_of(m->type);
-    size_t bytes = bytes_of(m->count, map);
-    if (is_candidate(bytes, map))
-        return send_candidate(call, m, bytes);
-    char *copy = claim_short(m->from, bytes, map, m->rank, m->tag, m->comm);
-    if (copy)
-        return send_short(call, copy, (int)m->count, m->type, m->rank, m->tag, m->comm, bytes);
-    return send_by_host(call, m->from, (int)m->count, m->type, m->rank, m->tag, m->comm, bytes);
-}
-
-int accel_Bsend(const void *from, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm)
-{
-    const struct typemap *map = typemap_of(type);
-    size_t bytes = bytes_of(count, map);
-    if (UNLIKELY(is_candidate(bytes, map)))
-        return send_candidate(CALL_Bsend, &(struct message){from, count, type, rank, tag, comm},
-                              bytes);
-    char *copy = claim_short(from, bytes, map, rank, tag, comm);
-    if (copy)
-        return send_short(CALL_Bsend, copy, count, type, rank, tag, comm, bytes);
-    return send_by_host(CALL_Bsend, from, count, type, rank, tag, comm, bytes);
-}
-
-/* The message has left, so to speak: what the program waits for is complete. */
-static int has_left(int result, MPI_Request *request)
-{
-    return result == MPI_SUCCESS ? complete_request(request) : result;
-}
-
-/* Without waiting. */
-static int start_by_host(enum call call, const struct message *m, size_t bytes,
-                         MPI_Request *request)
-{
+    int result;
+    size_t bytes = bytes_of(m);
     look_for_room(bytes);
-    if (is_too_long(bytes, m->rank, m->tag, m->comm))
-        return left_to_host(call, bytes, report_on_comm(m->comm, MPI_ERR_BUFFER));
-    struct late *late = HOST_LEARNS_LATE && bytes > late_from ? claim_late(m) : NULL;
-    if (late)
-        return has_left(send_late(call, late, m), request);
-    struct flight *copy;
-    enum way way =
-        outlasts_host() && pending_count ? choose_way(m, bytes, false, &copy) : WAY_UNKNOWN;
-    if (way == WAY_COPY)
-        return has_left(send_copy(call, copy, m, false), request);
-    int result = host.Ibsend(m->from, (int)m->count, m->type, m->rank, m->tag, m->comm, request);
-    if (result == MPI_SUCCESS)
-        bsend_passed(m->comm, m->rank);
-    if (outlasts_host() && result == MPI_SUCCESS && *request != left_at_once &&
-        pending_add(BITS(*request), bytes + MPI_BSEND_OVERHEAD, way == WAY_BUFFER, false))
-        has_left(result, request);
+    if (bytes > copied_from && send_copy(call, m, FAST, &result))
+        return result == MPI_SUCCESS ? complete_request(request) : result;
+    if (HOST_WAITS_IN_BSEND && guarded) {
+        result = send_guarded(call, m, bytes, false, request);
+        return result == MPI_SUCCESS && *request == complete_at_once ? complete_request(request)
+                                                                     : result;
+    }
+    result = host.Ibsend(m->from, (int)m->count, m->type, m->rank, m->tag, m->comm, request);
     return left_to_host(call, bytes, result);
-}
-
-static int start(enum call call, const struct message *m, MPI_Request *request)
-{
-    const struct typemap *map = typemap_of(m->type);
-    size_t bytes = bytes_of(m->count, map);
-    struct kept *place = is_candidate(bytes, map) ? claim(m, bytes) : NULL;
-    if (place)
-        return has_left(send(call, place, m), request);
-    int result = start_by_host(call, m, bytes, request);
-    if (UNLIKELY(result != MPI_SUCCESS))
-        bsend_refused(m->comm);
-    return result;
 }
 
 int bsend_start(enum call call, const struct message *m)
 {
-    if (!outlasts_host())
-        return bsend_message(call, m);
     MPI_Request request;
-    int result = start(call, m, &request);
-    if (result == MPI_SUCCESS && request != left_at_once)
+    if (!guarded)
+        return send_message(call, m);
+    int result = start_message(call, m, &request);
+    if (result == MPI_SUCCESS && request != complete_at_once)
         host.Request_free(&request);
     return result;
+}
+
+int accel_Bsend(const void *from, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm)
+{
+    return send_message(CALL_Bsend, &(struct message){from, count, type, rank, tag, comm});
 }
 
 int accel_Ibsend(const void *from, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
@@ -488,30 +305,30 @@ int accel_Ibsend(const void *from, int count, MPI_Datatype type, int rank, int t
     if (!request)
         return left_to_host(CALL_Ibsend, 0,
                             host.Ibsend(from, count, type, rank, tag, comm, request));
-    return start(CALL_Ibsend, &(struct message){from, count, type, rank, tag, comm}, request);
+    return start_message(CALL_Ibsend, &(struct message){from, count, type, rank, tag, comm},
+                         request);
 }
-
-/* ---- large counts ---- */
 
 #if MPI_VERSION >= 4
 int accel_Bsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank, int tag,
                   MPI_Comm comm)
 {
+    struct message m = {from, count, type, rank, tag, comm};
     if (LIKELY((uint64_t)count <= INT_MAX))
-        return bsend_message(CALL_Bsend_c, &(struct message){from, count, type, rank, tag, comm});
-    size_t bytes = bytes_of(count, typemap_of(type));
-    look_for_room(bytes);
-    return left_to_host(CALL_Bsend_c, bytes, host.Bsend_c(from, count, type, rank, tag, comm));
+        return send_message(CALL_Bsend_c, &m);
+    look_for_room(UNKNOWN_BYTES);
+    return left_to_host(CALL_Bsend_c, UNKNOWN_BYTES,
+                        host.Bsend_c(from, count, type, rank, tag, comm));
 }
 
 int accel_Ibsend_c(const void *from, MPI_Count count, MPI_Datatype type, int rank, int tag,
                    MPI_Comm comm, MPI_Request *request)
 {
+    struct message m = {from, count, type, rank, tag, comm};
     if (request && (uint64_t)count <= INT_MAX)
-        return start(CALL_Ibsend_c, &(struct message){from, count, type, rank, tag, comm}, request);
-    size_t bytes = bytes_of(count, typemap_of(type));
-    look_for_room(bytes);
-    return left_to_host(CALL_Ibsend_c, bytes,
+        return start_message(CALL_Ibsend_c, &m, request);
+    look_for_room(UNKNOWN_BYTES);
+    return left_to_host(CALL_Ibsend_c, UNKNOWN_BYTES,
                         host.Ibsend_c(from, count, type, rank, tag, comm, request));
 }
 #endif

@@ -321,7 +321,7 @@ static struct communicator *removed(const MPI_Comm *comm)
 
 int accel_Comm_free(MPI_Comm *comm)
 {
-    bsend_forget(comm);
+    persistent_forget(comm);
     struct communicator *c = removed(comm);
     if (c && c->exchanging) {
         pthread_mutex_lock(&mutex);
@@ -336,7 +336,7 @@ int accel_Comm_free(MPI_Comm *comm)
 /* The host waits for what is under way, also for us to ask whether it has ended. */
 int accel_Comm_disconnect(MPI_Comm *comm)
 {
-    bsend_forget(comm);
+    persistent_forget(comm);
     struct communicator *c = removed(comm);
     if (c && c->exchanging) {
         forget_exchange(c);

@@ -6,7 +6,7 @@
  * and so has judged them: it is started, and not ours, when the program has freed the communicator
  * meanwhile.
  *
- * Only where the host needs it: where it sends the wrong data, or learns late (bsend/late.h).
+ * Only where the host needs it: where it sends the wrong data, or learns late (bsend.c).
  */
 #include "core/config.h"
 #include "pmpi_wrap/abi/bsend.h"
@@ -122,13 +122,13 @@ static bool take_over(const struct message *m, MPI_Request *request)
     return true;
 }
 
-void persistent_forget(MPI_Comm comm)
+void persistent_forget(const MPI_Comm *comm)
 {
-    if (!any())
+    if (!any() || !comm)
         return;
     pthread_mutex_lock(&mutex);
     for (struct persistent *p = all; p; p = p->next)
-        p->comm_freed |= p->message.comm == comm;
+        p->comm_freed |= p->message.comm == *comm;
     pthread_mutex_unlock(&mutex);
 }
 
@@ -137,13 +137,11 @@ static bool is_ours(const struct message *m)
     const struct typemap *map = typemap_of(m->type);
     return config.bsend && (uint64_t)m->count <= INT_MAX &&
            (!HOST_REPEATS_BSEND ||
-            (HOST_LEARNS_LATE && map && map->size * (size_t)m->count > BSEND_EAGER));
+            (HOST_LEARNS_LATE && map && map->size * (size_t)m->count > HOST_EAGER));
 }
 
 static int made(enum call call, const struct message *m, MPI_Request *request, int result)
 {
-    if (result == MPI_SUCCESS)
-        bsend_passed(m->comm, m->rank);
     if (result != MPI_SUCCESS)
         deferred(call, REASON_ARGUMENTS);
     else if (is_ours(m) && take_over(m, request))

@@ -1,38 +1,38 @@
-/* Long messages of a host that learns late: nobody waits for what has been taken, and nobody writes
- * over what has not; each request is ended once. */
+/* Messages in flight: nobody waits for what has been read, and nobody overwrites what has not; each
+ * request is ended once. */
 #include "tests/unit/requests.h"
 #include "tests/unit/windows.h"
 
 #include "alloc/cma.h"
-#include "bsend/late.c"
+#include "bsend/in_flight.c"
 
 #include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
-enum { LONG = 20000 };
+enum { LONG = 20000, LOOKS = 16 };
 
-static struct late *sends[REQUESTS];
+static struct in_flight *sends[REQUESTS];
 
 static void begin(size_t bytes)
 {
     open_heap();
     cma_open();
     complete_all();
-    late_finish();
+    in_flight_finish();
     forget_all();
-    late_open(bytes, host_sent);
+    in_flight_open(bytes, true, host_sent);
 }
 
 /* Returns its number; -1: it is the host's. */
 static int send_one(int with)
 {
-    struct late *late = late_claim(LONG);
-    if (!late)
+    struct in_flight *f = in_flight_claim(LONG);
+    if (!f)
         return -1;
     int number = (int)next++;
-    memset(late->parcel.at, with, LONG);
-    sends[number] = late;
-    late_flies(late, (uintptr_t)number);
+    memset(f->copy, with, LONG);
+    sends[number] = f;
+    in_flight_add(f, (uintptr_t)number);
     return number;
 }
 
@@ -50,10 +50,10 @@ static void receive(const char *from, int with)
 
 static const char *place_of_copy(int number)
 {
-    return sends[number]->parcel.at;
+    return sends[number]->copy;
 }
 
-START_TEST(what_has_been_taken_is_not_waited_for)
+START_TEST(what_has_been_read_is_not_waited_for)
 {
     begin(MIB);
     const char *at[10];
@@ -61,12 +61,12 @@ START_TEST(what_has_been_taken_is_not_waited_for)
         at[i] = place_of_copy(send_one(i));
     for (int i = 9; i >= 0; i--)
         receive(at[i], i);
-    late_drain();
-    ck_assert_uint_eq(not_taken, 0);
-    ck_assert_uint_eq(not_known, 10);
+    in_flight_drain();
+    ck_assert_uint_eq(in_flight_count, 0);
+    ck_assert_uint_eq(listed, 10);
     for (int i = 0; i < 10; i++)
         complete[i] = true;
-    late_finish();
+    in_flight_finish();
     for (int i = 0; i < 10; i++)
         ck_assert(asked_and_freed[i]);
     no_failures();
@@ -78,8 +78,8 @@ START_TEST(what_the_host_knows_is_not_waited_for)
     begin(MIB);
     for (int i = 0; i < 10; i++)
         complete[send_one(i)] = true; /* short ones it sends otherwise; nobody fetches them */
-    late_drain();
-    ck_assert_uint_eq(not_known, 0);
+    in_flight_drain();
+    ck_assert_uint_eq(listed, 0);
 }
 END_TEST
 
@@ -91,20 +91,20 @@ static void *receive_late(void *from)
     return from;
 }
 
-START_TEST(what_has_not_been_taken_is_waited_for)
+START_TEST(what_has_not_been_read_is_waited_for)
 {
     pthread_t thread;
     begin(MIB);
     uint64_t start = sync_now_ns();
     pthread_create(&thread, NULL, receive_late, (void *)place_of_copy(send_one(1)));
-    late_drain();
+    in_flight_drain();
     ck_assert_uint_ge(sync_now_ns() - start, 50 * 1000 * 1000);
     pthread_join(thread, NULL);
     no_failures();
 }
 END_TEST
 
-START_TEST(room_comes_back_when_it_has_been_taken)
+START_TEST(room_comes_back_when_it_has_been_read)
 {
     begin(MIB);
     const char *at[REQUESTS];
@@ -119,47 +119,67 @@ START_TEST(room_comes_back_when_it_has_been_taken)
     for (int i = 1; i < count; i++)
         receive(at[i], i);
     int more = 0;
-    for (int tries = 0; tries < count; tries++)
+    for (int tries = 0; tries < count; tries++) {
+        in_flight_look(LOOKS);
         more += send_one(tries) >= 0;
-    ck_assert_int_ge(more, count - LOOKS_FOR_ROOM);
+    }
+    ck_assert_int_ge(more, count - LOOKS);
     receive(at[0], 0); /* still there, as it was */
     no_failures();
 }
 END_TEST
 
-START_TEST(what_another_has_sent_ends_here)
+START_TEST(without_shared_memory_the_host_says_what_has_left)
 {
     begin(MIB);
-    ck_assert(late_adopt(3));
-    late_drain();
-    ck_assert(!asked_and_freed[3]);
-    complete[3] = true;
-    late_finish();
-    ck_assert(asked_and_freed[3]);
+    in_flight_open(MIB, false, host_sent);
+    int number = send_one(1);
+    ck_assert(!node_shares(place_of_copy(number), LONG));
+    in_flight_look(1);
+    ck_assert_uint_eq(in_flight_count, 1);
+    complete[number] = true;
+    in_flight_drain();
+    ck_assert_uint_eq(listed, 0);
+}
+END_TEST
+
+START_TEST(who_waits_for_pending_ones_waits_for_no_others)
+{
+    begin(MIB);
+    send_one(1);
+    struct in_flight *f = calloc(1, sizeof *f);
+    f->pending = true;
+    in_flight_add(f, next);
+    ck_assert_uint_eq(in_flight_pending, 1);
+    complete[next++] = true;
+    in_flight_wait_for_pending();
+    ck_assert_uint_eq(in_flight_count, 1);
+    complete_all();
+    in_flight_drain();
 }
 END_TEST
 
 START_TEST(nothing_is_claimed_when_it_is_closed)
 {
     begin(MIB);
-    struct late *late = late_claim(LONG);
-    late_drop(late); /* the host has refused it */
-    late_drain();
-    late_close();
-    ck_assert_ptr_null(late_claim(LONG));
+    struct in_flight *f = in_flight_claim(LONG);
+    in_flight_drop(f); /* the host has refused it */
+    in_flight_drain();
+    in_flight_close();
+    ck_assert_ptr_null(in_flight_claim(LONG));
 }
 END_TEST
 
 static void *send_and_receive(void *unused)
 {
     for (unsigned i = 0; i < effort(1000); i++) {
-        struct late *late = late_claim(LONG);
-        if (!late)
+        struct in_flight *f = in_flight_claim(LONG);
+        if (!f)
             continue;
         unsigned number = (unsigned)next++;
-        const char *at = late->parcel.at;
-        memset(late->parcel.at, (int)number, LONG);
-        late_flies(late, number);
+        const char *at = f->copy;
+        memset(f->copy, (int)number, LONG);
+        in_flight_add(f, number);
         receive(at, (int)number);
         if (i % 3)
             complete[number] = true;
@@ -175,17 +195,18 @@ START_TEST(threads_send_beside_each_other)
         pthread_create(&threads[t], NULL, send_and_receive, NULL);
     for (int t = 0; t < 4; t++)
         pthread_join(threads[t], NULL);
-    late_drain();
-    ck_assert_uint_eq(not_taken, 0);
+    in_flight_drain();
+    ck_assert_uint_eq(in_flight_count, 0);
     complete_all();
-    late_finish();
+    in_flight_finish();
     for (uintptr_t i = 0; i < next; i++)
         ck_assert(asked_and_freed[i]);
     no_failures();
 }
 END_TEST
 
-UNIT_MAIN(what_has_been_taken_is_not_waited_for, what_the_host_knows_is_not_waited_for,
-          what_has_not_been_taken_is_waited_for, room_comes_back_when_it_has_been_taken,
-          what_another_has_sent_ends_here, nothing_is_claimed_when_it_is_closed,
+UNIT_MAIN(what_has_been_read_is_not_waited_for, what_the_host_knows_is_not_waited_for,
+          what_has_not_been_read_is_waited_for, room_comes_back_when_it_has_been_read,
+          without_shared_memory_the_host_says_what_has_left,
+          who_waits_for_pending_ones_waits_for_no_others, nothing_is_claimed_when_it_is_closed,
           threads_send_beside_each_other)

@@ -1,9 +1,9 @@
-/* The outbox: who sends from it knows when all of a message has been fetched, whatever the pieces
- * and their order, and of nothing else; what is taken from it belongs to one parcel. */
+/* The send buffer: who sends from it knows when all of a message has been read, whatever the pieces
+ * and their order, and of nothing else; what is taken from it belongs to one block. */
 #include "tests/unit/windows.h"
 
 #include "alloc/cma.h"
-#include "alloc/outbox.c"
+#include "alloc/send_buffer.c"
 
 #include <sched.h>
 #include <unistd.h>
@@ -16,11 +16,12 @@ static void begin(size_t bytes)
     open_heap();
     cma_open();
     release();
-    outbox_open(bytes);
+    send_buffer_open(bytes);
     ck_assert_ptr_null(memory); /* who sends nothing long needs none */
-    struct parcel p = outbox_take(1);
+    struct send_block p = send_buffer_take(1);
     ck_assert_ptr_nonnull(p.at);
-    outbox_give(&p);
+    send_buffer_give(&p);
+    end_rest(0);
 }
 
 /* As a receiver's host does. Returns where the bytes are then. */
@@ -31,9 +32,9 @@ static const char *fetch(const char *from, size_t bytes)
     return here;
 }
 
-static struct parcel filled(size_t bytes, int with)
+static struct send_block filled(size_t bytes, int with)
 {
-    struct parcel p = outbox_take(bytes);
+    struct send_block p = send_buffer_take(bytes);
     ck_assert_ptr_nonnull(p.at);
     memset(p.at, with, bytes);
     return p;
@@ -44,21 +45,21 @@ START_TEST(a_message_is_taken_with_its_last_byte)
     static const size_t lengths[] = {1, 63, 4095, 4096, 4097, 8193, LONG};
     begin(MIB);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        struct parcel p = filled(lengths[i], (int)i);
-        for (int again = 0; again < 3; again++) { /* a parcel may be sent any number of times */
-            ck_assert(outbox_taken(&p));
-            outbox_sent(&p, lengths[i]);
-            ck_assert(!outbox_taken(&p));
+        struct send_block p = filled(lengths[i], (int)i);
+        for (int again = 0; again < 3; again++) { /* a block may be sent any number of times */
+            ck_assert(send_buffer_is_read(&p));
+            send_buffer_sent(&p, lengths[i]);
+            ck_assert(!send_buffer_is_read(&p));
             size_t half = lengths[i] / 2;
             if (half) { /* the end first, in a place of its own perhaps */
                 fetch(p.at + half, lengths[i] - half - 1);
                 fetch(p.at, half);
-                ck_assert(!outbox_taken(&p));
+                ck_assert(!send_buffer_is_read(&p));
             }
             fetch(p.at + lengths[i] - 1, 1);
-            ck_assert(outbox_taken(&p));
+            ck_assert(send_buffer_is_read(&p));
         }
-        ck_assert(outbox_give(&p));
+        send_buffer_give(&p);
     }
     no_failures();
 }
@@ -68,8 +69,8 @@ START_TEST(nothing_else_counts)
 {
     char *before = NULL, *behind = NULL;
     begin(MIB);
-    struct parcel first = filled(LONG, 1), p = filled(LONG, 2), last = filled(LONG, 3);
-    outbox_sent(&p, LONG);
+    struct send_block first = filled(LONG, 1), p = filled(LONG, 2), last = filled(LONG, 3);
+    send_buffer_sent(&p, LONG);
     before = arena_alloc(LONG, ARENA_GRAIN);
     behind = arena_alloc(LONG, ARENA_GRAIN);
     fetch(before, LONG);
@@ -79,13 +80,9 @@ START_TEST(nothing_else_counts)
     fetch(memory + length, 1);
     fetch(first.at, LONG);
     fetch(last.at, LONG);
-    ck_assert(!outbox_taken(&p));
+    ck_assert(!send_buffer_is_read(&p));
     fetch(p.at, LONG);
-    ck_assert(outbox_taken(&p));
-    /* of memory that is not the outbox's nobody knows, so it is not said to be taken */
-    struct parcel elsewhere = {.at = before, .room = LONG};
-    ck_assert(!outbox_taken(&elsewhere));
-    ck_assert(!outbox_give(&elsewhere));
+    ck_assert(send_buffer_is_read(&p));
     arena_free(before);
     arena_free(behind);
     no_failures();
@@ -95,44 +92,62 @@ END_TEST
 START_TEST(what_was_never_fetched_does_no_harm_to_the_next)
 {
     begin(MIB);
-    struct parcel p = filled(LONG, 1);
-    outbox_sent(&p, LONG);
+    struct send_block p = filled(LONG, 1);
+    send_buffer_sent(&p, LONG);
     fetch(p.at, LONG / 3); /* truncated */
-    ck_assert(outbox_give(&p));
-    struct parcel next = filled(LONG, 2);
+    send_buffer_give(&p);
+    end_rest(0);
+    struct send_block next = filled(LONG, 2);
     ck_assert_ptr_eq(next.at, p.at);
-    outbox_sent(&next, LONG);
-    ck_assert(!outbox_taken(&next));
+    send_buffer_sent(&next, LONG);
+    ck_assert(!send_buffer_is_read(&next));
     fetch(next.at, LONG);
-    ck_assert(outbox_taken(&next));
+    ck_assert(send_buffer_is_read(&next));
     no_failures();
 }
 END_TEST
 
-START_TEST(parcels_do_not_overlap_and_come_back)
+START_TEST(what_has_just_been_read_is_used_last)
+{
+    begin(MIB);
+    struct send_block p = filled(LONG, 1);
+    send_buffer_give(&p);
+    for (size_t rest = LONG; rest + LONG <= REST_BYTES; rest += LONG) {
+        struct send_block next = filled(LONG, 2);
+        ck_assert_ptr_ne(next.at, p.at);
+        send_buffer_give(&next);
+    }
+    int others = 0;
+    for (struct send_block q; (q = send_buffer_take(LONG)).at && q.at != p.at;)
+        others++; /* nothing is lost */
+    ck_assert_int_ge(others, (int)(MIB / LONG));
+}
+END_TEST
+
+START_TEST(blocks_do_not_overlap_and_come_back)
 {
     enum { MOST = 4096 };
-    static struct parcel p[MOST];
+    static struct send_block p[MOST];
     struct chance chance = {.state = 7};
     begin(MIB);
     for (int round = 0; round < 20; round++) {
         int count = 0;
         size_t sum = 0;
-        while (count < MOST && (p[count] = outbox_take(1 + any(&chance) % 50000)).at) {
-            memset(p[count].at, count, p[count].room);
-            sum += p[count++].room;
+        while (count < MOST && (p[count] = send_buffer_take(1 + any(&chance) % 50000)).at) {
+            memset(p[count].at, count, p[count].size);
+            sum += p[count++].size;
         }
         ck_assert_int_gt(count, 20);
         ck_assert_uint_ge(sum, MIB);
         for (int i = 0; i < count; i++)
-            for (size_t b = 0; b < p[i].room; b += 64)
-                INSIST(p[i].at[b] == (char)i, "parcel %d of %d, byte %zu", i, count, b);
+            for (size_t b = 0; b < p[i].size; b += 64)
+                INSIST(p[i].at[b] == (char)i, "block %d of %d, byte %zu", i, count, b);
         for (int i = 0; i < count; i++) /* in another order */
-            outbox_give(&p[count - 1 - i]);
+            send_buffer_give(&p[count - 1 - i]);
         ck_assert(is_idle());
     }
-    ck_assert_ptr_null(outbox_take(length).at);
-    ck_assert_ptr_null(outbox_take(SIZE_MAX).at);
+    ck_assert_ptr_null(send_buffer_take(length).at);
+    ck_assert_ptr_null(send_buffer_take(SIZE_MAX).at);
 }
 END_TEST
 
@@ -140,34 +155,34 @@ START_TEST(it_has_the_room_that_was_wanted_and_stays)
 {
     begin(MIB);
     char *was = memory;
-    outbox_open(MIB / 2); /* less */
-    struct parcel p = filled(LONG, 1);
+    send_buffer_open(MIB / 2); /* less */
+    struct send_block p = filled(LONG, 1);
     ck_assert_ptr_eq(memory, was);
-    outbox_open(8 * MIB); /* more, but something is on its way */
-    struct parcel q = filled(LONG, 2);
+    send_buffer_open(8 * MIB); /* more, but something is on its way */
+    struct send_block q = filled(LONG, 2);
     ck_assert_ptr_eq(memory, was);
-    outbox_give(&p);
-    outbox_give(&q);
+    send_buffer_give(&p);
+    send_buffer_give(&q);
     p = filled(8 * MIB, 1);
-    outbox_give(&p);
-    outbox_close();
+    send_buffer_give(&p);
+    send_buffer_close();
     ck_assert_uint_ge(arena_use().live, 8 * MIB); /* ready for the next time */
-    outbox_open(40 * MIB);
+    send_buffer_open(40 * MIB);
     p = filled(LONG, 1);
-    outbox_give(&p);
-    outbox_close(); /* too much to keep */
+    send_buffer_give(&p);
+    send_buffer_close(); /* too much to keep */
     ck_assert_uint_eq(arena_use().live, 0);
-    ck_assert_ptr_null(outbox_take(1).at);
-    ck_assert_uint_eq(node_member(node.me)->outbox, 0);
-    outbox_open((size_t)1 << 50); /* no such memory */
-    ck_assert_ptr_null(outbox_take(1).at);
+    ck_assert_ptr_null(send_buffer_take(1).at);
+    ck_assert_uint_eq(node_member(node.me)->send_buffer, 0);
+    send_buffer_open((size_t)1 << 50); /* no such memory */
+    ck_assert_ptr_null(send_buffer_take(1).at);
 }
 END_TEST
 
 /* ---- receivers at the same time ---- */
 
 enum { READERS = 4, MESSAGES = 64, HALF = 5000 };
-static struct parcel sent_now[MESSAGES];
+static struct send_block sent_now[MESSAGES];
 static _Atomic unsigned next_message, published;
 
 static void *receive(void *nothing)
@@ -193,13 +208,13 @@ START_TEST(what_is_taken_may_be_written)
     for (int i = 0; i < READERS; i++)
         pthread_create(&threads[i], NULL, receive, NULL);
     for (unsigned i = 0; i < effort(200) * MESSAGES; i++) {
-        struct parcel *p = &sent_now[i % MESSAGES];
+        struct send_block *p = &sent_now[i % MESSAGES];
         if (!p->at)
-            *p = outbox_take(2 * HALF);
-        while (!outbox_taken(p))
+            *p = send_buffer_take(2 * HALF);
+        while (!send_buffer_is_read(p))
             sched_yield();
         memset(p->at, (int)i, 2 * HALF);
-        outbox_sent(p, 2 * HALF);
+        send_buffer_sent(p, 2 * HALF);
         atomic_store(&published, i + 1);
     }
     for (int i = 0; i < READERS; i++)
@@ -209,5 +224,6 @@ START_TEST(what_is_taken_may_be_written)
 END_TEST
 
 UNIT_MAIN(a_message_is_taken_with_its_last_byte, nothing_else_counts,
-          what_was_never_fetched_does_no_harm_to_the_next, parcels_do_not_overlap_and_come_back,
-          it_has_the_room_that_was_wanted_and_stays, what_is_taken_may_be_written)
+          what_was_never_fetched_does_no_harm_to_the_next, what_has_just_been_read_is_used_last,
+          blocks_do_not_overlap_and_come_back, it_has_the_room_that_was_wanted_and_stays,
+          what_is_taken_may_be_written)

@@ -1,0 +1,169 @@
+#include "alloc/send_buffer.h"
+
+#include "alloc/arena.h"
+#include "alloc/node.h"
+#include "alloc/ranges.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { PAGE = SEND_BUFFER_PAGE, UNITS_MAX = PAGE - 1 };
+
+struct send_buffer {
+    _Atomic uint64_t *bytes_read;
+    _Atomic uint32_t *first_page;
+    char *pages;
+    uint64_t count;
+};
+
+static struct send_buffer send_buffer_at(uint64_t word)
+{
+    uint64_t units = word % PAGE, bytes = units * SEND_BUFFER_UNIT;
+    char *start = node.base + (word - units);
+    struct send_buffer b = {.count = bytes / (PAGE + sizeof *b.bytes_read + sizeof *b.first_page)};
+    b.bytes_read = (_Atomic uint64_t *)start;
+    b.first_page = (_Atomic uint32_t *)(start + b.count * sizeof *b.bytes_read);
+    b.pages = start + bytes - b.count * PAGE;
+    return b;
+}
+
+void send_buffer_count(uint64_t word, uint64_t position, size_t bytes)
+{
+    struct send_buffer b = send_buffer_at(word);
+    uint64_t page = (uint64_t)(node.base + position - b.pages) / PAGE;
+    if (page >= b.count)
+        return;
+    uint32_t first = atomic_load_explicit(&b.first_page[page], memory_order_relaxed);
+    /* Release: the owner overwrites what has been read. */
+    if (first < b.count)
+        atomic_fetch_add_explicit(&b.bytes_read[first], bytes, memory_order_release);
+}
+
+/* ---- the owner's ---- */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct send_buffer mine; /* no pages: it has no memory */
+static struct ranges unused;
+static char *memory;
+static size_t length, wanted;
+
+/* What has been read last is used again last. Its lines are in the reader's nearest cache, from
+ * which taking them back costs most: 16 to 64 KiB take 1.2 to 1.4 times as long if one block is
+ * used again and again (HACKING.md). REST_BYTES is more than such a cache holds. */
+enum { REST_BYTES = 256 << 10, REST_BLOCKS = REST_BYTES / PAGE };
+static struct resting {
+    struct send_block blocks[REST_BLOCKS];
+    size_t bytes;
+    unsigned first, count;
+} resting;
+
+static void end_rest(size_t most)
+{
+    while (resting.bytes > most || resting.count == REST_BLOCKS) {
+        struct send_block *b = &resting.blocks[resting.first++ % REST_BLOCKS];
+        resting.count--;
+        resting.bytes -= b->size;
+        ranges_give(&unused, b->at, b->size);
+    }
+}
+
+static void announce(uint64_t word)
+{
+    atomic_store_explicit(&node_member(node.me)->send_buffer, word, memory_order_relaxed);
+}
+
+static bool is_idle(void)
+{
+    end_rest(0);
+    return !memory || (unused.count == 1 && unused.list->size == mine.count * PAGE);
+}
+
+static void release(void)
+{
+    if (!memory)
+        return;
+    announce(0);
+    arena_free(memory);
+    free(unused.list);
+    unused = (struct ranges){0};
+    resting = (struct resting){0};
+    mine = (struct send_buffer){0};
+    memory = NULL;
+    length = 0;
+}
+
+static COLD void allocate(void)
+{
+    uint64_t position;
+    release();
+    if (!node.header || !(memory = arena_alloc(wanted, PAGE))) {
+        wanted = 0;
+        return;
+    }
+    length = wanted;
+    if (node_position(memory, length, &position) && position % PAGE == 0) {
+        mine = send_buffer_at(position + length / SEND_BUFFER_UNIT);
+        if (ranges_give(&unused, mine.pages, mine.count * PAGE)) {
+            announce(position + length / SEND_BUFFER_UNIT);
+            return;
+        }
+    }
+    wanted = 0;
+    release();
+}
+
+void send_buffer_open(size_t bytes)
+{
+    size_t most = (size_t)UNITS_MAX * SEND_BUFFER_UNIT;
+    pthread_mutex_lock(&mutex);
+    /* twice: each message begins at a page, and free pages are not always together */
+    wanted = bytes < most / 4 ? round_up(2 * bytes + REST_BYTES, SEND_BUFFER_UNIT) : most;
+    pthread_mutex_unlock(&mutex);
+}
+
+void send_buffer_close(void)
+{
+    pthread_mutex_lock(&mutex);
+    wanted = 0;
+    if (length > ARENA_KEEP && is_idle())
+        release();
+    pthread_mutex_unlock(&mutex);
+}
+
+static char *take_pages(size_t size)
+{
+    pthread_mutex_lock(&mutex);
+    if (UNLIKELY(length < wanted) && is_idle())
+        allocate();
+    char *at = ranges_take(&unused, size, PAGE);
+    if (!at && resting.count) {
+        end_rest(0);
+        at = ranges_take(&unused, size, PAGE);
+    }
+    pthread_mutex_unlock(&mutex);
+    return at;
+}
+
+struct send_block send_buffer_take(size_t bytes)
+{
+    size_t size = round_up(bytes, PAGE);
+    char *at = bytes < SIZE_MAX / 2 ? take_pages(size) : NULL;
+    if (!at)
+        return (struct send_block){0};
+    uint32_t first = (uint32_t)((size_t)(at - mine.pages) / PAGE);
+    for (size_t i = 0; i < size / PAGE; i++) /* a line that is not written stays with its readers */
+        if (atomic_load_explicit(&mine.first_page[first + i], memory_order_relaxed) != first)
+            atomic_store_explicit(&mine.first_page[first + i], first, memory_order_relaxed);
+    const _Atomic uint64_t *bytes_read = &mine.bytes_read[first];
+    return (struct send_block){at, size, bytes_read,
+                               atomic_load_explicit(bytes_read, memory_order_relaxed)};
+}
+
+void send_buffer_give(const struct send_block *block)
+{
+    pthread_mutex_lock(&mutex);
+    end_rest(REST_BYTES);
+    resting.blocks[(resting.first + resting.count++) % REST_BLOCKS] = *block;
+    resting.bytes += block->size;
+    pthread_mutex_unlock(&mutex);
+}

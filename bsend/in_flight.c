@@ -1,0 +1,164 @@
+#include "bsend/in_flight.h"
+
+#include "core/sync.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+_Atomic uint32_t in_flight_count, in_flight_pending;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct in_flight *first, **end = &first;
+static _Atomic uint32_t listed; /* in_flight_count and those that the host does not know of */
+static _Atomic size_t room, taken;
+static bool in_shared_memory;
+static in_flight_sent_fn *has_been_sent;
+
+void in_flight_open(size_t bytes, bool shared, in_flight_sent_fn *sent)
+{
+    has_been_sent = sent;
+    in_shared_memory = shared;
+    room = bytes;
+    if (shared)
+        send_buffer_open(bytes);
+}
+
+void in_flight_close(void)
+{
+    room = 0;
+    send_buffer_close();
+}
+
+/* ---- the list ---- */
+
+static void append(struct in_flight *f)
+{
+    f->next = NULL;
+    pthread_mutex_lock(&mutex);
+    *end = f;
+    end = &f->next;
+    pthread_mutex_unlock(&mutex);
+}
+
+static struct in_flight *take_first(void)
+{
+    pthread_mutex_lock(&mutex);
+    struct in_flight *f = first;
+    if (f && !(first = f->next))
+        end = &first;
+    pthread_mutex_unlock(&mutex);
+    return f;
+}
+
+/* ---- copies ---- */
+
+static bool take_room(size_t bytes)
+{
+    size_t most = room;
+    if (bytes > most)
+        return false;
+    if (atomic_fetch_add(&taken, bytes) <= most - bytes)
+        return true;
+    taken -= bytes;
+    return false;
+}
+
+static void release_copy(struct in_flight *f)
+{
+    if (f->block.at)
+        send_buffer_give(&f->block);
+    else
+        free(f->copy);
+    taken -= f->bytes;
+}
+
+struct in_flight *in_flight_claim(size_t bytes)
+{
+    if (!take_room(bytes))
+        return NULL;
+    struct in_flight *f = calloc(1, sizeof *f);
+    if (f) {
+        f->bytes = bytes;
+        if (in_shared_memory)
+            f->block = send_buffer_take(bytes);
+        f->copy = f->block.at ? f->block.at : malloc(bytes + 1);
+        if (f->copy)
+            return f;
+    }
+    taken -= bytes;
+    free(f);
+    return NULL;
+}
+
+void in_flight_drop(struct in_flight *f)
+{
+    release_copy(f);
+    free(f);
+}
+
+/* ---- messages ---- */
+
+void in_flight_add(struct in_flight *f, uintptr_t request)
+{
+    f->request = request;
+    if (f->block.at)
+        send_buffer_sent(&f->block, f->bytes);
+    listed++;
+    in_flight_count++;
+    in_flight_pending += f->pending;
+    append(f);
+}
+
+static void deliver(struct in_flight *f)
+{
+    if (f->delivered)
+        return;
+    f->delivered = true;
+    if (f->copy)
+        release_copy(f);
+    in_flight_pending -= f->pending;
+    in_flight_count--;
+}
+
+/* Those that are not complete go to the end of the list: one whose receiver sleeps may stand before
+ * others that have been received. */
+void in_flight_look(uint32_t most)
+{
+    for (uint32_t asked = 0, all = listed; most && asked < all; asked++) {
+        struct in_flight *f = take_first(); /* by now another thread may have it */
+        if (!f)
+            return;
+        if (has_been_sent(&f->request)) {
+            deliver(f);
+            free(f);
+            listed--;
+            continue;
+        }
+        if (f->block.at && !f->delivered && send_buffer_is_read(&f->block))
+            deliver(f);
+        append(f);
+        most--;
+    }
+}
+
+static void wait_for(_Atomic uint32_t *count)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    while (*count && (in_flight_look(UINT32_MAX), *count))
+        sync_pause(&wait);
+}
+
+void in_flight_wait_for_pending(void)
+{
+    wait_for(&in_flight_pending);
+}
+
+void in_flight_drain(void)
+{
+    wait_for(&in_flight_count);
+}
+
+void in_flight_finish(void)
+{
+    wait_for(&listed);
+}
