@@ -43,73 +43,43 @@
 #endif
 void *host_variable(const char *name);
 
-static inline uintptr_t handle_bits_of_int(int handle)
-{
-    return (uintptr_t)(unsigned)handle;
-}
-static inline uintptr_t handle_bits_of_address(const void *handle)
-{
-    return (uintptr_t)handle;
-}
-/* A handle as a number, and back: an int in one ABI, an address in the other. */
+/* What differs between the ABIs and between the hosts.
+ *
+ * BITS, HANDLE_OF       a handle as a number, and back: an int in one ABI, an address in the other
+ * HOST_REFUSES_ALIASES  whether the host refuses to reduce into the buffer that it sends from, or
+ *                       does as if in place
+ * HOST_REPEATS_BSEND    whether a persistent buffered request may be left to the host: Open MPI 4.1
+ *                       sends from the second start on whatever lies at the place in the buffer
+ *                       that the first one had
+ * HOST_STARTS_NOTHING   whether a persistent request to MPI_PROC_NULL becomes active when started
+ * HOST_LOOKS_FOR_ROOM   whether the host looks for messages that have been received when a buffered
+ *                       one finds no room: Open MPI 4.1 does so when it has refused that one
+ * HOST_LEARNS_LATE      whether a long message that has been received may be in the host's buffer
+ *                       until its receiver calls the host again: see bsend.c
+ * HOST_WAITS_IN_BSEND   whether the host's MPI_Bsend may wait for the receiver: bsend/pending.h
+ * HOST_EAGER            bytes of the longest message that the host sends without its receiver's
+ *                       reading the sender's memory
+ */
 #if defined(OPEN_MPI)
-#define BITS(handle)          handle_bits_of_address(handle)
-#define HANDLE_OF(type, bits) ((type)(bits))
-#else
-#define BITS(handle)          handle_bits_of_int(handle)
-#define HANDLE_OF(type, bits) ((type)(unsigned)(bits))
-#endif
-
-/* Whether the host refuses to reduce into the buffer that it sends from, or does as if in place. */
-#if defined(OPEN_MPI)
+#define BITS(handle)               ((uintptr_t)(handle))
+#define HANDLE_OF(type, bits)      ((type)(bits))
 #define HOST_REFUSES_ALIASES(call) ((call) == CALL_Reduce)
+#define HOST_REPEATS_BSEND         false
+#define HOST_STARTS_NOTHING        true
+#define HOST_LOOKS_FOR_ROOM        false
+#define HOST_LEARNS_LATE           false
+#define HOST_WAITS_IN_BSEND        true
+#define HOST_EAGER                 ((size_t)4 << 10)
 #else
+#define BITS(handle)               ((uintptr_t)(unsigned)(handle))
+#define HANDLE_OF(type, bits)      ((type)(unsigned)(bits))
 #define HOST_REFUSES_ALIASES(call) true
-#endif
-
-/* Whether a persistent buffered request may be left to the host. Open MPI 4.1 sends from the second
- * start on whatever lies at the place in the buffer that the first one had. */
-#if defined(OPEN_MPI)
-#define HOST_REPEATS_BSEND false
-#else
-#define HOST_REPEATS_BSEND true
-#endif
-
-/* Whether a persistent request to MPI_PROC_NULL becomes active when it is started. */
-#if defined(OPEN_MPI)
-#define HOST_STARTS_NOTHING true
-#else
-#define HOST_STARTS_NOTHING false
-#endif
-
-/* Whether the host looks for messages that have been received when a buffered one finds no room.
- * Open MPI 4.1 does so when it has refused that one. */
-#if defined(OPEN_MPI)
-#define HOST_LOOKS_FOR_ROOM false
-#else
-#define HOST_LOOKS_FOR_ROOM true
-#endif
-
-/* Whether a long message that has been received may be in the host's buffer until its receiver
- * calls the host again: see bsend.c. */
-#if defined(OPEN_MPI)
-#define HOST_LEARNS_LATE false
-#else
-#define HOST_LEARNS_LATE true
-#endif
-
-/* Whether the host's MPI_Bsend may wait for the receiver: see bsend/pending.h. */
-#if defined(OPEN_MPI)
-#define HOST_WAITS_IN_BSEND true
-#else
-#define HOST_WAITS_IN_BSEND false
-#endif
-
-/* The longest message that the host sends without its receiver's reading the sender's memory. */
-#if defined(OPEN_MPI)
-#define HOST_EAGER ((size_t)4 << 10)
-#else
-#define HOST_EAGER ((size_t)8 << 10)
+#define HOST_REPEATS_BSEND         true
+#define HOST_STARTS_NOTHING        false
+#define HOST_LOOKS_FOR_ROOM        true
+#define HOST_LEARNS_LATE           true
+#define HOST_WAITS_IN_BSEND        false
+#define HOST_EAGER                 ((size_t)8 << 10)
 #endif
 
 /* The functions of the host that we use besides those we intercept; the second list where the host

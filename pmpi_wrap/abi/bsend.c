@@ -96,11 +96,6 @@ bool bsend_close(void)
     return was_fast;
 }
 
-void bsend_drain(void)
-{
-    in_flight_drain();
-}
-
 void bsend_stop(void)
 {
     stopped = true;

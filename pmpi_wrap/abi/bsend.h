@@ -34,9 +34,6 @@ bool bsend_open(uint64_t bytes, bool fast);
 /* It has been detached, and all is delivered. Returns whether messages were fast. */
 bool bsend_close(void);
 
-/* Wait until all that was sent from here is delivered. */
-void bsend_drain(void);
-
 /* All messages that begin from now on are the host's. */
 void bsend_stop(void);
 

@@ -6,6 +6,7 @@
  * messages are the host's.
  */
 #include "alloc/node.h"
+#include "bsend/in_flight.h"
 #include "core/config.h"
 #include "pmpi_wrap/abi/bsend.h"
 
@@ -88,7 +89,7 @@ static int detached(enum call call, int result)
 
 int accel_Buffer_detach(void *buffer, int *size)
 {
-    bsend_drain();
+    in_flight_drain();
     return detached(CALL_Buffer_detach, host.Buffer_detach(buffer, size));
 }
 
@@ -100,7 +101,7 @@ int accel_Buffer_attach_c(void *buffer, MPI_Count size)
 
 int accel_Buffer_detach_c(void *buffer, MPI_Count *size)
 {
-    bsend_drain();
+    in_flight_drain();
     return detached(CALL_Buffer_detach_c, host.Buffer_detach_c(buffer, size));
 }
 #endif
@@ -110,7 +111,7 @@ int accel_Buffer_detach_c(void *buffer, MPI_Count *size)
 #if KNOWS_BUFFERS
 int accel_Buffer_flush(void)
 {
-    bsend_drain();
+    in_flight_drain();
     thread_count(thread_self(), CALL_Buffer_flush, 0);
     return host.Buffer_flush();
 }
