@@ -233,7 +233,8 @@ bench: all benches
 	bench/run $(BENCH_OPTIONS) $(BENCH_RANKS)
 
 figures: all benches
-	bench/figures
+	bench/run 2
+	bench/figures --write
 
 # ---- tests ---------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 #include <link.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,27 +40,51 @@ static void find_apis(void)
 #undef X
 }
 
-/* ---- the floor of what makes ranks wait for each other ---- */
+/* ---- ranks that wait for each other without MPI ---- */
 
-enum { LINE = 64, POLLS = 1000 }; /* unsigned words; a good deal more than a line of the cache */
-static _Atomic unsigned *flag;    /* a line a rank, in shared memory */
-static MPI_Win flag_window;
+enum { POLLS = 1000 };
+
+/* One per rank, in shared memory. The owner writes it; `arrived` publishes `returned`, and rank 0's
+ * `go` publishes `deadline`. */
+static struct flags {
+    _Alignas(
+        256) _Atomic unsigned barrier; /* more than a cache line apart: prefetchers fetch pairs */
+    _Alignas(256) _Atomic unsigned arrived;
+    double returned;
+    _Alignas(256) _Atomic unsigned go;
+    double deadline;
+} * flags;
+static MPI_Win flags_window;
+static bool oversubscribed;
 
 static void share_flags(void)
 {
-    MPI_Aint bytes = rank ? 0 : (MPI_Aint)(sizeof *flag * LINE) * size;
+    MPI_Aint bytes = rank ? 0 : (MPI_Aint)sizeof *flags * (size + 1);
     int unit;
     void *mine;
-    MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &flag_window);
-    MPI_Win_shared_query(flag_window, 0, &bytes, &unit, &flag);
+    cpu_set_t mine_allowed, allowed;
+    sched_getaffinity(0, sizeof mine_allowed, &mine_allowed);
+    api[HOST].Allreduce(&mine_allowed, &allowed, sizeof allowed, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+    oversubscribed = size > CPU_COUNT(&allowed);
+    MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &flags_window);
+    MPI_Win_shared_query(flags_window, 0, &bytes, &unit, &mine);
+    flags = (struct flags *)(((uintptr_t)mine + 255) / 256 * 256);
     if (!rank)
-        memset((void *)flag, 0, (size_t)bytes);
+        memset((void *)flags, 0, sizeof *flags * (size_t)size);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static bool behind(int r, unsigned round)
+/* The other ranks may be waiting for a processor, or in the host for this rank's progress. */
+static void wait_until(_Atomic unsigned *flag, unsigned round)
 {
-    return (int)(atomic_load_explicit(&flag[r * LINE], memory_order_acquire) - round) < 0;
+    for (int polls = 0; (int)(atomic_load_explicit(flag, memory_order_acquire) - round) < 0;
+         polls++)
+        if (polls > POLLS) {
+            int found;
+            sched_yield();
+            if (polls % POLLS == 0)
+                api[HOST].Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+        }
 }
 
 /* Release and acquire are all that a barrier owes. */
@@ -68,12 +93,34 @@ void flag_barrier(int way, long n, size_t bytes)
     static unsigned round;
     (void)way, (void)bytes;
     for (; n; n--) {
-        atomic_store_explicit(&flag[rank * LINE], ++round, memory_order_release);
+        atomic_store_explicit(&flags[rank].barrier, ++round, memory_order_release);
         for (int r = 0; r < size; r++)
-            for (int polls = 0; r != rank && behind(r, round); polls++)
-                if (polls > POLLS)
-                    sched_yield(); /* there may be more ranks than cores */
+            if (r != rank)
+                wait_until(&flags[r].barrier, round);
     }
+}
+
+double common_deadline(double returned, double *last)
+{
+    static unsigned round;
+    struct flags *mine = &flags[rank];
+    mine->returned = returned;
+    atomic_store_explicit(&mine->arrived, ++round, memory_order_release);
+    if (rank == 0) {
+        *last = 0;
+        for (int r = 0; r < size; r++) {
+            wait_until(&flags[r].arrived, round);
+            if (flags[r].returned < 0 || *last < 0)
+                *last = -1;
+            else if (flags[r].returned > *last)
+                *last = flags[r].returned;
+        }
+        mine->deadline = now() + (oversubscribed ? 20e3 : 500 * (size > 2 ? size : 2));
+        atomic_store_explicit(&mine->go, round, memory_order_release);
+    } else {
+        wait_until(&flags[0].go, round);
+    }
+    return flags[0].deadline;
 }
 
 /* ---- options ---- */
@@ -138,6 +185,7 @@ int main(int argc, char **argv)
         usage("there is no such part");
     share_flags();
     report_begin(json_path);
+    describe_machine();
     for (size_t p = 0; p < PARTS; p++) {
         if (chosen(parts[p])) {
             report_part(parts[p]);
@@ -145,7 +193,7 @@ int main(int argc, char **argv)
         }
     }
     report_end();
-    MPI_Win_free(&flag_window);
+    MPI_Win_free(&flags_window);
     MPI_Finalize();
     return 0;
 }

@@ -6,8 +6,9 @@
  * ratio of the times of one round: machines drift, neighbours in time drift together. Without the
  * plugin both tables are the host, and all ratios are 1.
  *
- * rma.c, coll.c and inter.c (with calls.c), send.c, bsend.c and shmem.c hold the cells, measure.c
- * times one, report.c prints and sums up, bench.c sets up.
+ * rma.c, coll.c and inter.c (with calls.c), send.c and shmem.c hold the cells, measure.c
+ * times one, report.c prints and sums up, machine.c describes the
+ * machine, bench.c sets up.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -39,7 +40,9 @@
     X(Gather)               \
     X(Gatherv)              \
     X(Get)                  \
+    X(Get_accumulate)       \
     X(Intercomm_create)     \
+    X(Iprobe)               \
     X(Put)                  \
     X(Recv)                 \
     X(Reduce)               \
@@ -50,6 +53,7 @@
     X(Scatterv)             \
     X(Send)                 \
     X(Wait)                 \
+    X(Win_allocate)         \
     X(Win_create)           \
     X(Win_fence)            \
     X(Win_flush)            \
@@ -74,23 +78,32 @@ extern int rank, size;
 /* n repetitions of one thing, done in one way. */
 typedef void cell_fn(int way, long n, size_t bytes);
 
+/* A cell with `calls` is measured in batches: all ranks write their input data, leave a common
+ * deadline and make so many calls; the time is that from the deadline to the last rank's return. */
 struct cell {
     const char *name;
     cell_fn *run;
     cell_fn *floor; /* what the machine needs for it; NULL: none */
     size_t bytes;
-    bool alone; /* only rank 0 does it; the others wait in the host */
+    bool alone;         /* only rank 0 does it; the others wait in the host */
+    long calls;         /* in a batch; 0: rounds of so many repetitions as take round_ms */
+    cell_fn *new_input; /* writes the input of the next batch, whose number is n; NULL: none */
 };
+
+/* What of a cell is measured: the time of a call by itself, from a synchronised start, or that of
+ * calls one after another. */
+enum { LATENCY, THROUGHPUT, KINDS };
+extern const char *const kind_names[KINDS];
 
 /* Times are those of the slowest rank, in ns a repetition; all ranks know them. */
 struct result {
-    char name[48];
+    char name[64];
+    int kind;
     const struct part *part;
     int rounds;                    /* 1: something that cannot be repeated, and has no range */
     double ns[WAYS];               /* medians; FLOOR is 0 where there is none */
     double ratio, lowest, highest; /* host / plugin: median and range of the rounds */
     double above_floor;            /* plugin / floor, median */
-    bool slower;                   /* the plugin was slower in all rounds, but for one of ten */
 };
 
 /* What is wanted of one cell of a part. The bounds are for each host; 0: none. */
@@ -116,6 +129,14 @@ bool shmem_is_here(void);
 
 /* bench.c: a barrier of one flag a rank, the floor of all that makes ranks wait for each other. */
 cell_fn flag_barrier;
+
+/* bench.c: waits until all ranks have called it, and returns a time in the near future on the clock
+ * of now(), the same on all ranks. Rank 0 passes the latest of the returns from the last batch, as
+ * times after the deadline, in *last; it is negative if a rank came too late for the deadline. */
+double common_deadline(double returned, double *last);
+
+/* machine.c: what the processors are, which caches the ranks share, what they cost. */
+void describe_machine(void);
 
 /* measure.c */
 extern double round_ms;    /* what a round should take */

@@ -1,8 +1,10 @@
-/* Collectives: 8 bytes to 8 MiB, from memory of malloc and of MPI_Alloc_mem.
+/* Collectives: 8 bytes to 5 MiB, from memory of malloc and of MPI_Alloc_mem.
  *
  * Each way has a communicator of its own, so that neither disturbs the other's sequence. The size
- * is that of a rank's block: what is sent to, or comes from, one rank. A round is nothing but one
- * call after the other: where the standard lets a root or a leaf run ahead, it does.
+ * is that of a rank's block: what is sent to, or comes from, one rank. Latency: one call, with
+ * buffers of exactly the length needed, the same each time. Throughput: one call after the other,
+ * each with other data in a larger buffer; where the standard lets a root or a leaf run ahead, it
+ * does. All input is written anew before each batch.
  */
 #include "calls.h"
 #include <stdint.h>
@@ -42,12 +44,14 @@
 static const struct {
     size_t bytes;
     const char *name;
-} sizes[] = {{8, "8 B"},         {128, "128 B"},         {1 << 10, "1 KiB"},
-             {8 << 10, "8 KiB"}, {128 << 10, "128 KiB"}, {1 << 20, "1 MiB"},
-             {8 << 20, "8 MiB"}};
+} sizes[] = {{8, "8 B"},           {128, "128 B"},         {1 << 10, "1 KiB"},
+             {3 << 10, "3 KiB"},   {8 << 10, "8 KiB"},     {16 << 10, "16 KiB"},
+             {24 << 10, "24 KiB"}, {128 << 10, "128 KiB"}, {384 << 10, "384 KiB"},
+             {1 << 20, "1 MiB"},   {5 << 20, "5 MiB"}};
 
-/* Most that a buffer has; a cell that needs more is left out. */
-enum { BUFFER_BYTES = 64 << 20 };
+/* Most that a buffer has; a cell that needs more is left out. BATCH_BYTES: what the calls of a
+ * batch may need, so that their data stay in the caches if a few calls' would. */
+enum { BUFFER_BYTES = 64 << 20, BATCH_BYTES = 4 << 20, FEWEST_CALLS = 3, MOST_CALLS = 64 };
 
 static int *counts, *places; /* each rank's block, of the size of now */
 
@@ -64,12 +68,36 @@ static const struct {
 #undef X
 };
 
-/* ---- the same result ---- */
+/* ---- data ---- */
 
-static void fill(double *buffer, size_t bytes)
+static void fill(double *buffer, size_t bytes, long number)
 {
     for (size_t i = 0; i < bytes / sizeof *buffer; i++)
-        buffer[i] = (double)((i + (size_t)rank * 13) % 61); /* sums are exact */
+        buffer[i] = (double)((i + (size_t)number + (size_t)rank * 13) % 61); /* sums are exact */
+}
+
+/* What goes in is in the receive buffer, not in the send buffer. */
+static bool is_in_place(cell_fn *run)
+{
+    return run == bcast || run == allgather_ip || run == alltoall_ip || run == allreduce_ip ||
+           run == reduce_ip;
+}
+
+static cell_fn *running; /* the collective of now */
+
+static size_t bytes_of_call(size_t bytes)
+{
+    return bytes * (size_t)size;
+}
+
+static void new_input(int way, long number, size_t bytes)
+{
+    const struct with *w = &with[way == FLOOR ? HOST : way];
+    size_t all = w->room ? w->room : bytes_of_call(bytes);
+    if (is_in_place(running))
+        fill(w->recv, all, number);
+    if (!is_in_place(running) || running == reduce_ip)
+        fill(w->send, all, number);
 }
 
 static uint64_t digest(const double *buffer, size_t bytes)
@@ -84,16 +112,16 @@ static uint64_t digest(const double *buffer, size_t bytes)
 }
 
 /* Each way's first call: what it leaves in the buffer, outside the blocks too. Exscan leaves rank
- * 0's undefined. What is left for the rounds is zero, that sums in place stay finite. */
+ * 0's undefined. */
 static void compare(const struct cell *c)
 {
-    size_t bytes = c->bytes * (size_t)size;
+    size_t bytes = bytes_of_call(c->bytes);
     uint64_t found[2];
     for (int w = PLUGIN; w <= HOST; w++) {
-        fill(with[w].recv, bytes);
+        fill(with[w].recv, bytes, 0);
+        fill(with[w].send, bytes, 1);
         c->run(w, 1, c->bytes);
         found[w] = digest(with[w].recv, bytes);
-        memset(with[w].recv, 0, bytes);
     }
     if (found[PLUGIN] != found[HOST] && !(c->run == exscan && rank == 0))
         differ(c);
@@ -109,68 +137,107 @@ static void lay_out(size_t bytes)
     }
 }
 
-static void run_cell(cell_fn *run, const char *collective, const char *bytes_name, size_t bytes,
-                     const char *memory)
+/* Buffers for a cell: of exactly what one call needs, or of what a batch of them does. */
+static void take_buffers(int memory, size_t bytes, size_t stride)
 {
-    char name[48];
+    for (int w = PLUGIN; w <= HOST; w++) {
+        double **const buffers[] = {&with[w].send, &with[w].recv};
+        for (int b = 0; b < 2; b++)
+            if (memory == ALLOC_MEM)
+                api[w].Alloc_mem((MPI_Aint)bytes, MPI_INFO_NULL, buffers[b]);
+            else /* the same memory for both ways: where pages lie differs */
+                *buffers[b] =
+                    w == HOST ? (b ? with[PLUGIN].recv : with[PLUGIN].send) : malloc(bytes);
+        with[w].stride = stride;
+        with[w].room = stride ? bytes : 0;
+        fill(with[w].send, bytes, 0);
+        fill(with[w].recv, bytes, 0);
+    }
+}
+
+static void give_buffers_back(int memory)
+{
+    for (int w = PLUGIN; w <= HOST; w++)
+        for (int b = 0; b < 2; b++) {
+            double *buffer = b ? with[w].recv : with[w].send;
+            if (memory == ALLOC_MEM)
+                api[w].Free_mem(buffer);
+            else if (w == PLUGIN)
+                free(buffer);
+        }
+}
+
+static long calls_of(int kind, size_t bytes)
+{
+    size_t calls = BATCH_BYTES / bytes_of_call(bytes);
+    return kind == LATENCY        ? 1
+           : calls > MOST_CALLS   ? MOST_CALLS
+           : calls < FEWEST_CALLS ? FEWEST_CALLS
+                                  : (long)calls;
+}
+
+static void run_cell(cell_fn *run, const char *collective, const char *bytes_name, size_t bytes,
+                     int memory, int kind)
+{
+    char name[64];
     bool flags = run == barrier || (bytes == 8 && (run == allreduce || run == allreduce_ip));
     if (run == barrier)
-        snprintf(name, sizeof name, "%s", collective);
+        snprintf(name, sizeof name, "%s, %s", collective, kind_names[kind]);
     else
-        snprintf(name, sizeof name, "%s %s %s", collective, bytes_name, memory);
-    if (!wanted(name) || bytes * (size_t)size > BUFFER_BYTES)
+        snprintf(name, sizeof name, "%s %s %s, %s", collective, bytes_name, memory_names[memory],
+                 kind_names[kind]);
+    long calls = calls_of(kind, bytes);
+    size_t stride = (bytes_of_call(bytes) + 63) / 64 * 64;
+    if (!wanted(name) || stride * (size_t)calls > BUFFER_BYTES)
         return;
     lay_out(bytes);
-    struct cell c = {name, run, flags ? flag_barrier : NULL, bytes, false};
+    running = run;
+    if (kind == LATENCY)
+        take_buffers(memory, bytes_of_call(bytes), 0);
+    else
+        take_buffers(memory, stride * (size_t)calls, stride);
+    struct cell c = {.name = name,
+                     .run = run,
+                     .floor = flags ? flag_barrier : NULL,
+                     .bytes = bytes,
+                     .calls = calls,
+                     .new_input = new_input};
     compare(&c);
     struct result r = measure(&c);
     report(&r);
+    give_buffers_back(memory);
 }
 
 /* A communicator may be set up after some calls only. */
 static void warm_up(void)
 {
     lay_out(8);
+    take_buffers(MALLOC, bytes_of_call(8), 0);
     for (int w = PLUGIN; w <= HOST; w++)
         for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
             collectives[i].run(w, 30, 8);
+    give_buffers_back(MALLOC);
+}
+
+static void run_collective(size_t i)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int m = 0; m < MEMORIES; m++)
+            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+                if (collectives[i].run != barrier || (s == 0 && m == 0))
+                    run_cell(collectives[i].run, collectives[i].name, sizes[s].name, sizes[s].bytes,
+                             m, kind);
 }
 
 static void run(void)
 {
-    size_t room = (size_t)size * (8 << 20);
-    double *buffers[MEMORIES][2][2]; /* memory, way, send or receive */
-    room = room < BUFFER_BYTES ? room : BUFFER_BYTES;
     counts = calloc((size_t)size, sizeof *counts);
     places = calloc((size_t)size, sizeof *places);
-    for (int b = 0; b < 2; b++) {
-        buffers[MALLOC][PLUGIN][b] = buffers[MALLOC][HOST][b] = malloc(room);
-        for (int w = PLUGIN; w <= HOST; w++) {
-            api[w].Alloc_mem((MPI_Aint)room, MPI_INFO_NULL, &buffers[ALLOC_MEM][w][b]);
-            for (int m = 0; m < MEMORIES; m++)
-                fill(buffers[m][w][b], room);
-        }
-    }
     for (int w = PLUGIN; w <= HOST; w++)
         api[w].Comm_dup(MPI_COMM_WORLD, &with[w].comm);
-    use(buffers[MALLOC]);
     warm_up();
-
-    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
-        for (int m = 0; m < MEMORIES; m++) {
-            use(buffers[m]);
-            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-                if (collectives[i].run != barrier || (s == 0 && m == 0))
-                    run_cell(collectives[i].run, collectives[i].name, sizes[s].name, sizes[s].bytes,
-                             memory_names[m]);
-        }
-    }
-
-    for (int b = 0; b < 2; b++) {
-        free(buffers[MALLOC][PLUGIN][b]);
-        for (int w = PLUGIN; w <= HOST; w++)
-            api[w].Free_mem(buffers[ALLOC_MEM][w][b]);
-    }
+    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
+        run_collective(i);
     for (int w = PLUGIN; w <= HOST; w++)
         api[w].Comm_free(&with[w].comm);
     free(counts);
@@ -178,24 +245,13 @@ static void run(void)
 }
 
 static const struct goal goals[] = {
-    {NULL, 2, false, 2, 3},
-    {"barrier", 2, true, 1.3, 1.3},
-    {"allreduce 8 B malloc", 2, true, 1.5, 1.5},
-    {"allreduce 8 B Alloc_mem", 2, true, 1.5, 1.5},
-    {"bcast 8 B malloc", 2, false, 1, 1},
-    {"bcast 8 B Alloc_mem", 2, false, 1, 1},
-    {"allreduce 8 KiB Alloc_mem", 2, false, 6, 0},
-    {"allreduce 128 KiB Alloc_mem", 2, false, 5, 0},
-    {"allreduce 1 MiB Alloc_mem", 2, false, 3.5, 0},
-    {"allreduce 8 MiB Alloc_mem", 2, false, 2.5, 0},
-    {"allreduce in place 8 MiB Alloc_mem", 2, false, 2.2, 0},
-    {"allreduce 8 KiB malloc", 2, false, 4, 0},
-    {"allreduce 128 KiB malloc", 2, false, 3, 0},
-    {"allreduce 1 MiB malloc", 2, false, 0, 0},
-    {"allreduce 8 MiB malloc", 2, false, 1.6, 0},
-    {"barrier", 4, false, 1.3, 100},
-    {"allreduce 8 B malloc", 4, false, 1.3, 100},
-    {"allreduce 8 B Alloc_mem", 4, false, 1.3, 100},
+    {NULL, 2, false, 2.4, 2.8},
+    {"barrier, throughput", 2, true, 1.3, 1.3},
+    {"allreduce 8 B malloc, throughput", 2, true, 1.5, 1.5},
+    {"allreduce 8 B Alloc_mem, throughput", 2, true, 1.5, 1.5},
+    {"barrier, throughput", 4, false, 1.3, 100},
+    {"allreduce 8 B malloc, throughput", 4, false, 1.3, 100},
+    {"allreduce 8 B Alloc_mem, throughput", 4, false, 1.3, 100},
 };
 
 const struct part coll_part = {"coll", run, goals, sizeof goals / sizeof *goals};

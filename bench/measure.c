@@ -7,9 +7,7 @@
 enum { ROUNDS = 11, FEW_ROUNDS = 7 };
 #define LONG_NS 4e8
 
-/* Shorter rounds are few calls of the longest cells, which begin with what the other way has left
- * in the caches. */
-double round_ms = 10;
+double round_ms = 3;
 
 double now(void)
 {
@@ -64,33 +62,90 @@ static double median(double *values, int count)
     return values[count / 2];
 }
 
+/* ---- batches: latency and throughput ---- */
+
+enum { FEWEST = 3, MOST = 300 }; /* batches in a round */
+
+const char *const kind_names[KINDS] = {"latency", "throughput"};
+
+static void wait_for(double deadline)
+{
+    while (now() < deadline) {
+    }
+}
+
+/* The median time of a call, in ns, over n batches. A batch with a rank that arrived after the
+ * deadline is discarded, unless all are. */
+static double time_of_batches(const struct cell *c, int way, long n)
+{
+    cell_fn *run = way == FLOOR ? c->floor : c->run;
+    double on_time[MOST], late[MOST], returned = 0, last = 0;
+    int on_time_count = 0, late_count = 0;
+    static long number;
+    for (long i = 0; i <= n; i++) {
+        if (c->new_input && i < n)
+            c->new_input(way, ++number, c->bytes);
+        double deadline = common_deadline(returned, &last);
+        if (i > 0 && last > 0)
+            on_time[on_time_count++] = last;
+        else if (i > 0)
+            late[late_count++] = -last;
+        bool too_late = now() > deadline;
+        wait_for(deadline);
+        if (i == n)
+            break;
+        run(way, c->calls, c->bytes);
+        returned = now() - deadline;
+        if (too_late)
+            returned = -returned;
+    }
+    double ns = on_time_count ? median(on_time, on_time_count) : median(late, late_count);
+    return slowest(ns / (double)c->calls);
+}
+
+/* Batches that take about a round's time, their input included; the same on all ranks. */
+static long batches(const struct cell *c, int way)
+{
+    double start = now();
+    time_of_batches(c, way, FEWEST);
+    start = now();
+    time_of_batches(c, way, FEWEST);
+    double n = round_ms * 1e6 * FEWEST / slowest(now() - start);
+    return n < FEWEST ? FEWEST : n > MOST ? MOST : (long)n;
+}
+
+/* ns of a repetition. */
+static double time_of_one(const struct cell *c, int way, long n)
+{
+    return c->calls ? time_of_batches(c, way, n) : time_of(c, way, n) / (double)n;
+}
+
 struct result measure(const struct cell *c)
 {
     double ns[WAYS][ROUNDS] = {{0}}, ratio[ROUNDS] = {0}, above[ROUNDS] = {0};
     long n[WAYS] = {0};
     int ways = c->floor ? WAYS : FLOOR, rounds = ROUNDS;
     for (int w = 0; w < ways; w++)
-        n[w] = repetitions(c, w);
+        n[w] = c->calls ? batches(c, w) : repetitions(c, w);
     for (int round = 0; round < rounds; round++) {
         double all = 0;
         for (int k = 0; k < ways; k++) {
             int w = round % 2 ? ways - 1 - k : k;
-            double took = time_of(c, w, n[w]);
-            ns[w][round] = took / (double)n[w];
-            all += took;
+            double start = now();
+            ns[w][round] = time_of_one(c, w, n[w]);
+            all += now() - start;
         }
-        if (round == 0 && all * ROUNDS > LONG_NS)
+        if (round == 0 && slowest(all) * ROUNDS > LONG_NS)
             rounds = FEW_ROUNDS;
         ratio[round] = ns[HOST][round] / ns[PLUGIN][round];
         if (c->floor)
             above[round] = ns[PLUGIN][round] / ns[FLOOR][round];
     }
-    struct result r = {.rounds = rounds};
+    struct result r = {.rounds = rounds, .kind = c->calls == 1 ? LATENCY : THROUGHPUT};
     snprintf(r.name, sizeof r.name, "%s", c->name);
     r.ratio = median(ratio, rounds);
     r.lowest = ratio[0];
     r.highest = ratio[rounds - 1];
-    r.slower = ratio[rounds - 1 - rounds / 10] < 1;
     for (int w = 0; w < ways; w++)
         r.ns[w] = median(ns[w], rounds);
     if (c->floor)

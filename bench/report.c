@@ -6,7 +6,7 @@
 
 const char *cell_pattern;
 
-static struct result results[1024]; /* there are fewer cells */
+static struct result results[2048]; /* there are fewer cells */
 static size_t count;
 static const struct part *parts[PARTS];
 static int part_count;
@@ -45,13 +45,13 @@ void report_part(const struct part *p)
     if (rank)
         return;
     parts[part_count++] = p;
-    printf("%-40s %11s %12s %8s %16s %11s %6s\n", p->name, "plugin", "host", "ratio", "(range)",
+    printf("%-48s %11s %12s %8s %16s %11s %6s\n", p->name, "plugin", "host", "ratio", "(range)",
            "floor", "above");
 }
 
 static void print_row(const struct result *r)
 {
-    printf("%-40s %11.1f %12.1f %8.2f", r->name, r->ns[PLUGIN], r->ns[HOST], r->ratio);
+    printf("%-48s %11.1f %12.1f %8.2f", r->name, r->ns[PLUGIN], r->ns[HOST], r->ratio);
     if (r->rounds > 1)
         printf(" %7.2f..%-7.2f", r->lowest, r->highest);
     if (r->ns[FLOOR] > 0)
@@ -62,8 +62,11 @@ static void print_row(const struct result *r)
 
 static void write_row(const struct result *r)
 {
-    fprintf(json, "%s{\"cell\":\"%s\",\"part\":\"%s\",\"plugin_ns\":%.2f,\"host_ns\":%.2f",
-            count ? ",\n" : "", r->name, r->part->name, r->ns[PLUGIN], r->ns[HOST]);
+    fprintf(
+        json,
+        "%s{\"cell\":\"%s\",\"part\":\"%s\",\"kind\":\"%s\",\"plugin_ns\":%.2f,\"host_ns\":%.2f",
+        count ? ",\n" : "", r->name, r->part->name, kind_names[r->kind], r->ns[PLUGIN],
+        r->ns[HOST]);
     if (r->rounds > 1)
         fprintf(json, ",\"rounds\":%d,\"ratio\":%.3f,\"ratio_low\":%.3f,\"ratio_high\":%.3f",
                 r->rounds, r->ratio, r->lowest, r->highest);
@@ -86,34 +89,41 @@ void report(const struct result *r)
 
 /* ---- the sum ---- */
 
-/* Says what is slower; returns the geometric mean of the ratios. */
-static double sum_up(const struct part *part)
+/* What a cell counts at most in a mean: some hosts' page faults would outweigh all else. */
+enum { RATIO_MOST = 10 };
+
+/* The geometric mean of the ratios of one kind, or of all (KINDS). */
+static double mean_of(const struct part *part, int kind, int *cells)
 {
     double logarithms = 0;
-    int cells = 0, below = 0;
-    const char *comma = "";
-    if (json)
-        fprintf(json, "%s\"%s\":{\"slower\":[", part == parts[0] ? "" : ",\n", part->name);
+    *cells = 0;
     for (const struct result *r = results; r < results + count; r++) {
-        if (r->part != part || r->rounds == 1)
+        if (r->part != part || r->rounds == 1 || (kind != KINDS && r->kind != kind))
             continue;
-        cells++;
-        below += r->ratio < 1;
-        logarithms += log(r->ratio);
-        if (!r->slower)
-            continue;
-        printf("slower: %-32s %34.2f %7.2f..%-7.2f\n", r->name, r->ratio, r->lowest, r->highest);
-        if (json)
-            fprintf(json, "%s\"%s\"", comma, r->name);
-        comma = ",";
+        ++*cells;
+        logarithms += log(r->ratio < RATIO_MOST ? r->ratio : RATIO_MOST);
     }
-    double mean = cells ? exp(logarithms / cells) : 0;
-    if (cells)
-        printf("%s: geometric mean %.2f of %d cells, of which %d below 1, the noise included\n",
-               part->name, mean, cells, below);
+    return *cells ? exp(logarithms / *cells) : 0;
+}
+
+/* Returns the mean of all. */
+static double sum_up(const struct part *part)
+{
+    int cells;
+    double means[KINDS + 1];
+    for (int kind = 0; kind <= KINDS; kind++) {
+        means[kind] = mean_of(part, kind, &cells);
+        if (cells)
+            printf("%s: geometric mean %.2f of %d cells, each capped at %d: %s\n", part->name,
+                   means[kind], cells, RATIO_MOST, kind < KINDS ? kind_names[kind] : "all");
+    }
     if (json)
-        fprintf(json, "],\"geometric_mean\":%.3f,\"cells\":%d}", mean, cells);
-    return mean;
+        fprintf(
+            json,
+            "%s\"%s\":{\"latency\":%.3f,\"throughput\":%.3f,\"geometric_mean\":%.3f,\"cells\":%d}",
+            part == parts[0] ? "" : ",\n", part->name, means[LATENCY], means[THROUGHPUT],
+            means[KINDS], cells);
+    return means[KINDS];
 }
 
 static const struct result *result_of(const char *cell)
@@ -136,7 +146,7 @@ static void print_goals(const struct part *part, double mean)
 #else
         double bound = g->mpich;
 #endif
-        printf("%-40s %11.1f ns %8.2f x %-9s", r ? r->name : "geometric mean",
+        printf("%-48s %11.1f ns %8.2f x %-9s", r ? r->name : "geometric mean",
                r ? r->ns[PLUGIN] : 0., value, g->floor ? "the floor" : "as fast");
         if (bound > 0)
             printf("  wanted %s %.1f: %s", g->floor ? "<=" : ">=", bound,

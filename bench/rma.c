@@ -9,7 +9,7 @@
 
 enum { WINDOW_BYTES = 16 << 20 };
 
-static MPI_Win win[2];     /* a window for each way, over MPI_Alloc_mem memory */
+static MPI_Win win[2];     /* a window for each way, of the kind of now */
 static char *here;         /* the origin's buffer, WINDOW_BYTES */
 static char *floor_target; /* memory for the floor's stores */
 static MPI_Datatype every_second;
@@ -79,6 +79,25 @@ static void accumulate(int way, long n, size_t bytes)
     }
 }
 
+static void accumulate_chars(int way, long n, size_t bytes)
+{
+    for (; n; n--) {
+        api[way].Accumulate(here, (int)bytes, MPI_CHAR, 1, 8192, (int)bytes, MPI_CHAR, MPI_SUM,
+                            win[way]);
+        api[way].Win_flush(1, win[way]);
+    }
+}
+
+static void get_accumulate(int way, long n, size_t bytes)
+{
+    int count = (int)(bytes / sizeof(double));
+    for (; n; n--) {
+        api[way].Get_accumulate(here, count, MPI_DOUBLE, here + WINDOW_BYTES / 2, count, MPI_DOUBLE,
+                                1, 4096, count, MPI_DOUBLE, MPI_SUM, win[way]);
+        api[way].Win_flush(1, win[way]);
+    }
+}
+
 static void strided_put(int way, long n, size_t bytes)
 {
     (void)bytes;
@@ -111,6 +130,25 @@ static void fence(int way, long n, size_t bytes)
     (void)bytes;
     for (; n; n--)
         api[way].Win_fence(0, win[way]);
+}
+
+static void create_free(int way, long n, size_t bytes)
+{
+    MPI_Win w;
+    for (; n; n--) {
+        api[way].Win_create(here, (MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
+        api[way].Win_free(&w);
+    }
+}
+
+static void allocate_free(int way, long n, size_t bytes)
+{
+    MPI_Win w;
+    void *memory;
+    for (; n; n--) {
+        api[way].Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &w);
+        api[way].Win_free(&w);
+    }
 }
 
 static void alloc_free(int way, long n, size_t bytes)
@@ -174,35 +212,87 @@ static void copy_back(int way, long n, size_t bytes)
 
 /* In an epoch of MPI_Win_lock_all. */
 static const struct cell locked_cells[] = {
-    {"put 8 B + flush", put_long, store_fence, 8, true},
-    {"get 8 B + flush", get_long, load, 8, true},
-    {"fetch_and_op + flush", fetch_and_op, add_fence, 8, true},
-    {"compare_and_swap + flush", compare_and_swap, add_fence, 8, true},
-    {"accumulate 1 double + flush", accumulate, NULL, 8, true},
-    {"accumulate 1024 doubles + flush", accumulate, NULL, 8192, true},
-    {"fetch_and_op after that + flush", fetch_and_op, add_fence, 8, true},
-    {"strided put, 64 of 128 doubles", strided_put, NULL, 512, true},
-    {"Rput 8 B + Wait", rput_wait, NULL, 8, true},
-    {"put 1 KiB + flush", put_flush, copy, 1 << 10, true},
-    {"put 8 KiB + flush", put_flush, copy, 8 << 10, true},
-    {"put 64 KiB + flush", put_flush, copy, 64 << 10, true},
-    {"put 512 KiB + flush", put_flush, copy, 512 << 10, true},
-    {"put 1 MiB + flush", put_flush, copy, 1 << 20, true},
-    {"put 2 MiB + flush", put_flush, copy, 2 << 20, true},
-    {"put 4 MiB + flush", put_flush, copy, 4 << 20, true},
-    {"put 8 MiB + flush", put_flush, copy, 8 << 20, true},
-    {"put 16 MiB + flush", put_flush, copy, 16 << 20, true},
-    {"get 64 KiB + flush", get_flush, copy_back, 64 << 10, true},
-    {"get 1 MiB + flush", get_flush, copy_back, 1 << 20, true},
-    {"get 4 MiB + flush", get_flush, copy_back, 4 << 20, true},
-    {"get 16 MiB + flush", get_flush, copy_back, 16 << 20, true},
+    {.name = "put 8 B + flush", .run = put_long, .floor = store_fence, .bytes = 8, .alone = true},
+    {.name = "get 8 B + flush", .run = get_long, .floor = load, .bytes = 8, .alone = true},
+    {.name = "fetch_and_op + flush",
+     .run = fetch_and_op,
+     .floor = add_fence,
+     .bytes = 8,
+     .alone = true},
+    {.name = "compare_and_swap + flush",
+     .run = compare_and_swap,
+     .floor = add_fence,
+     .bytes = 8,
+     .alone = true},
+    {.name = "accumulate 1 double + flush", .run = accumulate, .bytes = 8, .alone = true},
+    {.name = "accumulate 1024 doubles + flush", .run = accumulate, .bytes = 8192, .alone = true},
+    {.name = "accumulate 8 chars + flush", .run = accumulate_chars, .bytes = 8, .alone = true},
+    {.name = "get_accumulate 1 double + flush", .run = get_accumulate, .bytes = 8, .alone = true},
+    {.name = "get_accumulate 1024 doubles + flush",
+     .run = get_accumulate,
+     .bytes = 8192,
+     .alone = true},
+    {.name = "fetch_and_op after that + flush",
+     .run = fetch_and_op,
+     .floor = add_fence,
+     .bytes = 8,
+     .alone = true},
+    {.name = "strided put, 64 of 128 doubles", .run = strided_put, .bytes = 512, .alone = true},
+    {.name = "Rput 8 B + Wait", .run = rput_wait, .bytes = 8, .alone = true},
+    {.name = "put 1 KiB + flush", .run = put_flush, .floor = copy, .bytes = 1 << 10, .alone = true},
+    {.name = "put 8 KiB + flush", .run = put_flush, .floor = copy, .bytes = 8 << 10, .alone = true},
+    {.name = "put 64 KiB + flush",
+     .run = put_flush,
+     .floor = copy,
+     .bytes = 64 << 10,
+     .alone = true},
+    {.name = "put 512 KiB + flush",
+     .run = put_flush,
+     .floor = copy,
+     .bytes = 512 << 10,
+     .alone = true},
+    {.name = "put 1 MiB + flush", .run = put_flush, .floor = copy, .bytes = 1 << 20, .alone = true},
+    {.name = "put 2 MiB + flush", .run = put_flush, .floor = copy, .bytes = 2 << 20, .alone = true},
+    {.name = "put 4 MiB + flush", .run = put_flush, .floor = copy, .bytes = 4 << 20, .alone = true},
+    {.name = "put 8 MiB + flush", .run = put_flush, .floor = copy, .bytes = 8 << 20, .alone = true},
+    {.name = "put 16 MiB + flush",
+     .run = put_flush,
+     .floor = copy,
+     .bytes = 16 << 20,
+     .alone = true},
+    {.name = "get 64 KiB + flush",
+     .run = get_flush,
+     .floor = copy_back,
+     .bytes = 64 << 10,
+     .alone = true},
+    {.name = "get 1 MiB + flush",
+     .run = get_flush,
+     .floor = copy_back,
+     .bytes = 1 << 20,
+     .alone = true},
+    {.name = "get 4 MiB + flush",
+     .run = get_flush,
+     .floor = copy_back,
+     .bytes = 4 << 20,
+     .alone = true},
+    {.name = "get 16 MiB + flush",
+     .run = get_flush,
+     .floor = copy_back,
+     .bytes = 16 << 20,
+     .alone = true},
 };
 
 static const struct cell cells[] = {
-    {"lock exclusive, put 8 B, unlock", lock_put_unlock, NULL, 8, true},
-    {"Alloc_mem + Free_mem 1 KiB", alloc_free, NULL, 1 << 10, true},
-    {"Alloc_mem + Free_mem 1 MiB", alloc_free, NULL, 1 << 20, true},
-    {"fence", fence, flag_barrier, 0, false},
+    {.name = "lock exclusive, put 8 B, unlock", .run = lock_put_unlock, .bytes = 8, .alone = true},
+    {.name = "fence", .run = fence, .floor = flag_barrier},
+};
+
+/* Without a window. */
+static const struct cell other_cells[] = {
+    {.name = "Alloc_mem + Free_mem 1 KiB", .run = alloc_free, .bytes = 1 << 10, .alone = true},
+    {.name = "Alloc_mem + Free_mem 1 MiB", .run = alloc_free, .bytes = 1 << 20, .alone = true},
+    {.name = "Win_create + Win_free, malloc", .run = create_free, .bytes = 1 << 10},
+    {.name = "Win_allocate + Win_free", .run = allocate_free, .bytes = 1 << 10},
 };
 
 /* ---- a target that does not call MPI ---- */
@@ -241,24 +331,36 @@ static void run_asleep(const char *name, bool atomic)
     report(&r);
 }
 
-static void run_cells(const struct cell *list, size_t count)
+/* Names get the kind of window. */
+static void run_cells(const struct cell *list, size_t count, const char *kind)
 {
     for (const struct cell *c = list; c < list + count; c++) {
-        if (!wanted(c->name))
+        char name[64];
+        struct cell named = *c;
+        snprintf(name, sizeof name, "%s%s%s", c->name, *kind ? ", " : "", kind);
+        named.name = name;
+        if (!wanted(name))
             continue;
-        struct result r = measure(c);
+        struct result r = measure(&named);
         report(&r);
     }
 }
 
+static void run_on_windows(const char *kind)
+{
+    for (int w = PLUGIN; w <= HOST; w++)
+        api[w].Win_lock_all(0, win[w]);
+    run_cells(locked_cells, sizeof locked_cells / sizeof *locked_cells, kind);
+    for (int w = PLUGIN; w <= HOST; w++)
+        api[w].Win_unlock_all(win[w]);
+    run_cells(cells, sizeof cells / sizeof *cells, kind);
+}
+
+/* Windows over memory of MPI_Alloc_mem, and those that allocate their own. With Open MPI these are
+ * the fast ones. */
 static void run(void)
 {
     void *memory[2];
-    for (int w = PLUGIN; w <= HOST; w++) {
-        api[w].Alloc_mem(WINDOW_BYTES, MPI_INFO_NULL, &memory[w]);
-        memset(memory[w], 0, WINDOW_BYTES);
-        api[w].Win_create(memory[w], WINDOW_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[w]);
-    }
     here = malloc(WINDOW_BYTES);
     floor_target = malloc(WINDOW_BYTES);
     memset(here, 0, WINDOW_BYTES);
@@ -266,19 +368,26 @@ static void run(void)
     MPI_Type_vector(64, 1, 2, MPI_DOUBLE, &every_second);
     MPI_Type_commit(&every_second);
 
-    for (int w = PLUGIN; w <= HOST; w++)
-        api[w].Win_lock_all(0, win[w]);
-    run_cells(locked_cells, sizeof locked_cells / sizeof *locked_cells);
-    for (int w = PLUGIN; w <= HOST; w++)
-        api[w].Win_unlock_all(win[w]);
-    run_cells(cells, sizeof cells / sizeof *cells);
+    for (int w = PLUGIN; w <= HOST; w++) {
+        api[w].Win_allocate(WINDOW_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory[w], &win[w]);
+        memset(memory[w], 0, WINDOW_BYTES);
+    }
+    run_on_windows("Win_allocate");
+    for (int w = PLUGIN; w <= HOST; w++) {
+        api[w].Win_free(&win[w]);
+        api[w].Alloc_mem(WINDOW_BYTES, MPI_INFO_NULL, &memory[w]);
+        memset(memory[w], 0, WINDOW_BYTES);
+        api[w].Win_create(memory[w], WINDOW_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[w]);
+    }
+    run_on_windows("Win_create");
     run_asleep("target asleep: lock, put, unlock", false);
     run_asleep("target asleep: lock, fop, unlock", true);
-
     for (int w = PLUGIN; w <= HOST; w++) {
         api[w].Win_free(&win[w]);
         api[w].Free_mem(memory[w]);
     }
+    run_cells(other_cells, sizeof other_cells / sizeof *other_cells, "");
+
     MPI_Type_free(&every_second);
     free(here);
     free(floor_target);

@@ -1,79 +1,156 @@
-/* Sends of long messages, half a round trip between the first two ranks: from memory of
- * MPI_Alloc_mem that is the plugin's, and from the host's, by the same call. The plugin does
- * nothing about a send, but it shortens the copy that the receiver's host makes (alloc/cma.h).
- *
- * "again" and "new" as in bsend.c.
+/* Messages between the first two ranks. A round trip of new data, which both ranks write before it:
+ * sends out of memory of MPI_Alloc_mem (the plugin does nothing about a send, but it shortens the
+ * copy that the receiver's host makes, see alloc/cma.h), and buffered sends out of any memory. And
+ * streams of so many buffered messages to a receiver that does not call MPI before they could all
+ * have been sent. (It must not wait until they have: from some hundred messages on Open MPI's
+ * MPI_Bsend waits for the receiver.)
  */
 #include "bench.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 4 << 20 };
+enum { MOST = 4 << 20, STREAM = 10000, ROOM = STREAM * ((16 << 10) + 1024) + 4 * MOST };
 
 static const struct {
     int bytes;
     const char *name;
-} sizes[] = {{1 << 10, "1 KiB"},     {4 << 10, "4 KiB"}, {16 << 10, "16 KiB"}, {64 << 10, "64 KiB"},
-             {256 << 10, "256 KiB"}, {1 << 20, "1 MiB"}, {MOST, "4 MiB"}};
+} sizes[] = {{8, "8 B"},           {64, "64 B"},           {1 << 10, "1 KiB"},
+             {3 << 10, "3 KiB"},   {6 << 10, "6 KiB"},     {8 << 10, "8 KiB"},
+             {12 << 10, "12 KiB"}, {16 << 10, "16 KiB"},   {24 << 10, "24 KiB"},
+             {64 << 10, "64 KiB"}, {256 << 10, "256 KiB"}, {768 << 10, "768 KiB"},
+             {MOST, "4 MiB"}};
 
 static char *out[2], *in;
 
-static void send(int way, long n, size_t bytes, bool new)
+static void new_input(int way, long number, size_t bytes)
+{
+    memset(out[way], (int)number, bytes);
+}
+
+static void receive(const struct api *mpi, int bytes)
+{
+    mpi->Recv(in, bytes, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void send_and_back(int way, long n, size_t bytes)
 {
     const struct api *mpi = &api[way];
-    for (long i = 0; i < n && rank < 2; i++)
-        if (i % 2 == rank) {
-            if (new)
-                memset(out[way], (int)i, bytes);
-            mpi->Send(out[way], (int)bytes, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD);
-        } else {
-            mpi->Recv(in, (int)bytes, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        }
+    for (; n && rank < 2; n--) {
+        if (rank)
+            receive(mpi, (int)bytes);
+        mpi->Send(out[way], (int)bytes, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD);
+        if (!rank)
+            receive(mpi, (int)bytes);
+    }
 }
 
-static void send_again(int way, long n, size_t bytes)
+static void bsend_and_back(int way, long n, size_t bytes)
 {
-    send(way, n, bytes, false);
+    const struct api *mpi = &api[way];
+    for (; n && rank < 2; n--) {
+        if (rank)
+            receive(mpi, (int)bytes);
+        mpi->Bsend(out[way], (int)bytes, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD);
+        if (!rank)
+            receive(mpi, (int)bytes);
+    }
 }
 
-static void send_new(int way, long n, size_t bytes)
+static void be_late(size_t bytes)
 {
-    send(way, n, bytes, true);
+    double until = now() + STREAM * 1e3 + (double)bytes / 4;
+    while (now() < until) {
+    }
 }
 
-static void run_cells(const char *what, cell_fn *cell)
+/* n streams; the bytes are those of one. */
+static void stream(int way, long n, size_t bytes)
+{
+    const struct api *mpi = &api[way];
+    for (; n > 0; n--) {
+        for (int i = 0; i < STREAM && rank == 0; i++)
+            mpi->Bsend(out[way], (int)(bytes / STREAM), MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        if (rank == 1)
+            be_late(bytes);
+        for (int i = 0; i < STREAM && rank == 1; i++)
+            receive(mpi, (int)(bytes / STREAM));
+        if (rank == 0)
+            mpi->Recv(NULL, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1)
+            mpi->Send(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+    }
+}
+
+static void run_round_trips(const char *what, cell_fn *run, const char *suffix)
 {
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        char name[48];
-        snprintf(name, sizeof name, "%s %s Alloc_mem", what, sizes[s].name);
+        char name[64];
+        snprintf(name, sizeof name, "%s %s%s, round trip", what, sizes[s].name, suffix);
         if (!wanted(name))
             continue;
-        struct cell c = {name, cell, NULL, (size_t)sizes[s].bytes, false};
+        struct cell c = {.name = name,
+                         .run = run,
+                         .bytes = (size_t)sizes[s].bytes,
+                         .calls = 1,
+                         .new_input = new_input};
         struct result r = measure(&c);
         report(&r);
     }
 }
 
-static void run(void)
+static void run_stream(const char *bytes_name, size_t bytes)
 {
-    if (size < 2)
+    char name[64];
+    snprintf(name, sizeof name, "bsend stream %s", bytes_name);
+    if (!wanted(name))
         return;
+    struct cell c = {.name = name, .run = stream, .bytes = STREAM * bytes};
+    struct result r = measure(&c);
+    report(&r);
+}
+
+static void run_sends(void)
+{
     in = malloc(MOST);
     memset(in, 1, MOST);
     for (int way = PLUGIN; way <= HOST; way++) {
         api[way].Alloc_mem(MOST, MPI_INFO_NULL, &out[way]);
         memset(out[way], 1, MOST);
     }
-    run_cells("send again", send_again);
-    run_cells("send new", send_new);
+    run_round_trips("send", send_and_back, " Alloc_mem");
     for (int way = PLUGIN; way <= HOST; way++)
         api[way].Free_mem(out[way]);
     free(in);
 }
 
-static const struct goal goals[] = {
-    {"send again 16 KiB Alloc_mem", 2, false, 1.5, 1.5},
-    {"send new 16 KiB Alloc_mem", 2, false, 1, 1},
+static void run_buffered_sends(void)
+{
+    int room_bytes;
+    void *room = malloc(ROOM);
+    memset(room, 0, ROOM);
+    in = malloc(MOST);
+    out[PLUGIN] = out[HOST] = malloc(MOST);
+    memset(in, 1, MOST);
+    memset(out[HOST], 1, MOST);
+    api[PLUGIN].Buffer_attach(room, ROOM);
+    run_round_trips("bsend", bsend_and_back, "");
+    run_stream("64 B", 64);
+    run_stream("1 KiB", 1 << 10);
+    run_stream("16 KiB", 16 << 10);
+    api[PLUGIN].Buffer_detach(&room, &room_bytes);
+    free(room);
+    free(in);
+    free(out[HOST]);
+}
+
+const struct part send_part = {"send", run_sends, NULL, 0};
+
+static const struct goal bsend_goals[] = {
+    {"bsend 16 KiB, round trip", 2, false, 0.97, 1.5},
+    {"bsend stream 64 B", 2, false, 0.97, 0.97},
+    {"bsend stream 1 KiB", 2, false, 0.97, 0.97},
+    {"bsend stream 16 KiB", 2, false, 0.97, 0.97},
 };
 
-const struct part send_part = {"send", run, goals, sizeof goals / sizeof *goals};
+const struct part bsend_part = {"bsend", run_buffered_sends, bsend_goals,
+                                sizeof bsend_goals / sizeof *bsend_goals};

@@ -123,12 +123,12 @@ static void putmem(int way, long n, size_t bytes)
 }
 
 static const struct cell cells[] = {
-    {"p 8 B", p, fast_put, 8, true},
-    {"p 8 B + quiet", p_quiet, fast_put_flush, 8, true},
-    {"g 8 B", g, fast_get, 8, true},
-    {"fetch_add 8 B", fetch_add, fast_add, 8, true},
-    {"putmem 64 B", putmem, fast_put, 64, true},
-    {"putmem 64 KiB", putmem, fast_put, BLOCK, true},
+    {.name = "p 8 B", .run = p, .floor = fast_put, .bytes = 8, .alone = true},
+    {.name = "p 8 B + quiet", .run = p_quiet, .floor = fast_put_flush, .bytes = 8, .alone = true},
+    {.name = "g 8 B", .run = g, .floor = fast_get, .bytes = 8, .alone = true},
+    {.name = "fetch_add 8 B", .run = fetch_add, .floor = fast_add, .bytes = 8, .alone = true},
+    {.name = "putmem 64 B", .run = putmem, .floor = fast_put, .bytes = 64, .alone = true},
+    {.name = "putmem 64 KiB", .run = putmem, .floor = fast_put, .bytes = BLOCK, .alone = true},
 };
 
 static void run(void)
