@@ -9,6 +9,7 @@ void use(double *buffers[2][2])
     for (int w = PLUGIN; w <= HOST; w++) {
         with[w].send = buffers[w][0];
         with[w].recv = buffers[w][1];
+        with[w].stride = with[w].room = 0;
     }
 }
 

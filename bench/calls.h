@@ -15,7 +15,7 @@ struct with {
 };
 extern struct with with[2];
 
-/* Let each way have its buffers, to send and to receive. */
+/* Let each way have its buffers, to send and to receive, the same for each call. */
 void use(double *buffers[2][2]);
 
 /* The cell_fn `name`, which makes the call with `comm`, `send`, `recv` and n doubles. */
