@@ -38,7 +38,7 @@ static void settle_and_calibrate(unsigned rank)
     meet(RANKS);
     uint32_t policy = node.header->copy_policy, state = sync_load(&node.header->calibration.state);
     if (is_complete())
-        EXPECT(state == RUNNING && policy < 4, "rank %u: state %u, policy %u", rank, state, policy);
+        EXPECT(state == RUNNING && policy < 8, "rank %u: state %u, policy %u", rank, state, policy);
     else
         EXPECT(state == OVER && policy == UNKNOWN, "rank %u: state %u, policy %u", rank, state,
                policy);
