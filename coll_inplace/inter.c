@@ -79,7 +79,7 @@ static bool stays(const struct post *post)
 
 static void send(struct team *t, uint32_t op, struct buffer data)
 {
-    enum post_kind kind = team_post_data(t, op, data, STAY_ONE_WAY, stream_start(t));
+    enum post_kind kind = team_post_data(t, op, data, STAY_LONG, stream_start(t));
     if (kind == POST_PLACE)
         team_await_all(t, op);
     for (uint32_t i = 0; kind == POST_PIECES && i < t->size; i++)
@@ -107,7 +107,7 @@ enum coll_error inter_bcast(struct team *t, struct buffer data, uint32_t root)
 
 static void send_to_root(struct team *t, uint32_t op, struct buffer mine, uint32_t root)
 {
-    enum post_kind kind = team_post_data(t, op, mine, STAY_ONE_WAY, stream_start(t));
+    enum post_kind kind = team_post_data(t, op, mine, STAY_LONG, stream_start(t));
     if (kind == POST_PLACE)
         sync_await(&t->row[root]->done, op);
     else if (kind == POST_PIECES)
