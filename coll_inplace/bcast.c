@@ -116,7 +116,7 @@ static void help_all(struct team *t, uint32_t op, struct buffer data)
 
 static void send(struct team *t, uint32_t op, struct buffer data)
 {
-    enum post_kind kind = team_post_data(t, op, data, STAY_ONE_WAY, 0);
+    enum post_kind kind = team_post_data(t, op, data, STAY_LONG, 0);
     if (kind == POST_PLACE && joint_post_pays(post_of(t->mine, op)))
         help_all(t, op, data);
     if (kind == POST_PLACE)

@@ -17,7 +17,7 @@ static void send_to_root(struct team *t, uint32_t op, struct buffer mine, uint32
 {
     if (!bytes_of(mine))
         return;
-    enum post_kind kind = team_post_data(t, op, mine, STAY_ONE_WAY, stream_start(t));
+    enum post_kind kind = team_post_data(t, op, mine, STAY_LONG, stream_start(t));
     if (kind == POST_PLACE && joint_post_pays(post_of(t->mine, op)))
         joint_give(t, &t->mine->joint, op, root, mine);
     if (kind == POST_PLACE)

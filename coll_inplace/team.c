@@ -271,16 +271,13 @@ static place_t private_place(const char *at)
     return (place_t)(uintptr_t)at << 1 | 1;
 }
 
-static place_t place_by(const struct team *t, struct buffer b, size_t bytes, uint32_t policy)
+place_t team_place(struct team *t, struct buffer b, size_t bytes)
 {
     char *at;
     place_t place = shared_place(b, bytes, &at);
-    return place || !at || !t->reaches || !(t->policy & policy) ? place : private_place(at);
-}
-
-place_t team_place(const struct team *t, struct buffer b, size_t bytes)
-{
-    return place_by(t, b, bytes, COPY_POLICY_BY_OS);
+    if (place || !at || !t->reaches || !(t->policy & COPY_POLICY_BY_OS))
+        return place;
+    return private_place(at);
 }
 
 place_t team_target(const struct team *t, struct buffer b, size_t bytes)
@@ -306,14 +303,11 @@ bool place_write(const struct team *t, uint32_t owner, place_t place, size_t fir
  * have to be written first and everybody waits for that. */
 static place_t place_for(struct team *t, struct buffer from, size_t bytes, enum stay stay)
 {
-    bool rooted = stay == STAY_LONG || stay == STAY_ONE_WAY;
-    bool short_in_heap = rooted ? bytes <= CHOOSE_EAGER : bytes < CHOOSE_PLACE;
+    bool short_in_heap = stay == STAY_LONG ? bytes <= CHOOSE_EAGER : bytes < CHOOSE_PLACE;
     bool short_in_private = bytes <= (stay == STAY ? CHOOSE_EAGER : TEAM_CELL);
     if (stay == STAY_NEVER || short_in_heap)
         return 0;
-    bool pieces_pay = stay == STAY_ONE_WAY && bytes < CHOOSE_JOINT_PRIVATE;
-    place_t place =
-        place_by(t, from, bytes, pieces_pay ? COPY_POLICY_ONE_WAY_BY_OS : COPY_POLICY_BY_OS);
+    place_t place = team_place(t, from, bytes);
     return short_in_private && !place_shared(place) ? 0 : place;
 }
 

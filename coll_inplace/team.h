@@ -257,7 +257,7 @@ static inline void team_end_bound(struct team *t, uint32_t op, bool bound, bool 
 /* Where data lie that stay where they are: twice the position in the node's file, or twice the
  * address in their owner's memory and 1. 0: they do not lie in one piece, or out of reach. */
 typedef uint64_t place_t;
-place_t team_place(const struct team *team, struct buffer b, size_t bytes);
+place_t team_place(struct team *team, struct buffer b, size_t bytes);
 
 /* The same of a buffer that others may write to, whoever copies else. */
 place_t team_target(const struct team *team, struct buffer b, size_t bytes);
@@ -290,7 +290,6 @@ char *team_hold(struct team *team, uint32_t op, size_t bytes);
 enum stay {
     STAY_NEVER,    /* they will be overwritten before */
     STAY_LONG,     /* if they are long: the host does not synchronise short ones (H15) */
-    STAY_ONE_WAY,  /* the same; one rank reads while we could write (core/copy_policy.h) */
     STAY_OPERANDS, /* the same, and short ones in the heap; peers combine what they read */
     STAY,          /* the same; peers copy what they read */
 };

@@ -4,12 +4,6 @@
 
 enum { NEVER, ALWAYS }; /* of the settings; any other value: as measured */
 
-/* Whether the OS takes at most so many percent of what cells take. */
-static bool is_within(uint64_t by_os, uint64_t cells, uint64_t percent)
-{
-    return by_os && by_os * 100 <= cells * percent;
-}
-
 uint32_t copy_policy(const struct copy_costs *costs)
 {
     uint64_t cached = costs->ns[COPY_CACHED], streamed = costs->ns[COPY_STREAMED];
@@ -18,18 +12,17 @@ uint32_t copy_policy(const struct copy_costs *costs)
     uint64_t cells = streams ? streamed : cached;
     if (!cached || !streamed || cells > COPY_PATIENCE_NS)
         return COPY_POLICY_DEFAULT;
-    return (streams ? COPY_POLICY_STREAMS : 0) |
-           (is_within(by_os, cells, COPY_OS_MARGIN) ? COPY_POLICY_BY_OS : 0) |
-           (is_within(by_os, cells, COPY_OS_ONE_WAY_MARGIN) ? COPY_POLICY_ONE_WAY_BY_OS : 0);
+    bool leaves = by_os && by_os * 100 <= cells * COPY_OS_MARGIN;
+    return (streams ? COPY_POLICY_STREAMS : 0) | (leaves ? COPY_POLICY_BY_OS : 0);
 }
 
-static uint32_t override(uint32_t policy, unsigned long setting, uint32_t bits)
+static uint32_t override(uint32_t policy, unsigned long setting, uint32_t bit)
 {
-    return setting == NEVER ? policy & ~bits : setting == ALWAYS ? policy | bits : policy;
+    return setting == NEVER ? policy & ~bit : setting == ALWAYS ? policy | bit : policy;
 }
 
 uint32_t copy_policy_configured(uint32_t policy)
 {
     policy = override(policy, config.streaming_stores, COPY_POLICY_STREAMS);
-    return override(policy, config.kernel_copies, COPY_POLICY_BY_OS | COPY_POLICY_ONE_WAY_BY_OS);
+    return override(policy, config.kernel_copies, COPY_POLICY_BY_OS);
 }
