@@ -47,7 +47,7 @@ setup: $(SETUP)
 LIB := build/lib/libmpiaccel.so
 CORE := $(wildcard core/*.c)
 MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard alloc/*.c rma_shm/*.c coll_inplace/*.c shmem/*.c bsend/*.c pmpi_wrap/*.c)
-ABI_SOURCES := $(wildcard pmpi_wrap/abi/*.c)
+ABI_SOURCES := $(wildcard pmpi_wrap/abi/*.c pmpi_wrap/abi/*/*.c)
 ISAS := baseline $(if $(findstring x86_64,$(shell uname -m)),avx2)
 
 OBJECTS := $(MODULES:%.c=build/obj/%.o) $(ISAS:%=build/obj/core/kernels_%.o) \
@@ -66,7 +66,7 @@ MANUAL := build/man/mpiaccel.1 build/man/mpiaccel.7
 
 all: $(LIB) $(COMMAND) $(MANUAL)
 
-COMMAND_OBJECTS := $(patsubst %,build/obj/core/%.o,config say sync best_kernels $(ISAS:%=kernels_%))
+COMMAND_OBJECTS := $(patsubst %,build/obj/core/%.o,config log sync best_kernels $(ISAS:%=kernels_%))
 $(COMMAND): command/mpiaccel.c $(COMMAND_OBJECTS) build/conf/libdir
 	@mkdir -p $(@D)
 	$(call show,LINK,$@)$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(CFLAGS) $(WARNINGS) -DMPIACCEL_LIBDIR='"$(LIBDIR)"' \

@@ -2,11 +2,11 @@
 
 #include "alloc/arena.h"
 #include "alloc/node.h"
-#include "alloc/reach.h"
+#include "alloc/peer_memory.h"
 #include "core/config.h"
 #include "core/copy.h"
 #include "core/copy_policy.h"
-#include "core/say.h"
+#include "core/log.h"
 
 #include <stdlib.h>
 
@@ -40,24 +40,24 @@ static void give(struct side *s, enum copy_way way)
 {
     unsigned pieces = way == COPY_BY_OS ? 1 : PIECES;
     for (unsigned i = 0; i < pieces; i++) {
-        sync_await(&s->shared->taken, s->done + 1 - CELLS);
+        sync_wait_until(&s->shared->taken, s->done + 1 - CELLS);
         if (way == COPY_CACHED)
             copy_to_peers(cell_of(s), s->memory + i * (size_t)PIECE, PIECE);
-        else if (way == COPY_STREAMED)
-            copy_stream(cell_of(s), s->memory + i * (size_t)PIECE, PIECE);
+        else if (way == COPY_NONTEMPORAL)
+            copy_nontemporal(cell_of(s), s->memory + i * (size_t)PIECE, PIECE);
         sync_publish(&s->shared->given, ++s->done);
     }
     if (way == COPY_BY_OS) /* it is read where it is */
-        sync_await(&s->shared->taken, s->done);
+        sync_wait_until(&s->shared->taken, s->done);
 }
 
 static void take(struct side *s, enum copy_way way)
 {
     unsigned pieces = way == COPY_BY_OS ? 1 : PIECES;
     for (unsigned i = 0; i < pieces; i++) {
-        sync_await(&s->shared->given, s->done + 1);
+        sync_wait_until(&s->shared->given, s->done + 1);
         if (way == COPY_BY_OS)
-            reach_read(s->writer->pid, s->memory, s->shared->source, SAMPLE);
+            peer_memory_read(s->writer->pid, s->memory, s->shared->source, SAMPLE);
         else
             memcpy(s->memory + i * (size_t)PIECE, cell_of(s), PIECE);
         sync_publish(&s->shared->taken, ++s->done);
@@ -76,7 +76,7 @@ static uint64_t messages(struct side *s, enum copy_way way, unsigned count)
     uint64_t start = sync_now_ns();
     for (unsigned i = 0; i < count; i++)
         give(s, way);
-    sync_await(&s->shared->taken, s->done);
+    sync_wait_until(&s->shared->taken, s->done);
     return (sync_now_ns() - start) / count;
 }
 
@@ -108,10 +108,11 @@ static void measure(struct side *s)
             costs.ns[way] = cost_of(s, way);
     uint32_t policy = copy_policy(&costs);
     atomic_store_explicit(&node.header->copy_policy, policy, memory_order_relaxed);
-    say(3,
+    log_message(
+        3,
         "64 KiB from rank to rank: %llu ns through cells, %llu with streaming stores, %llu by "
         "the OS (0: not possible)",
-        (unsigned long long)costs.ns[COPY_CACHED], (unsigned long long)costs.ns[COPY_STREAMED],
+        (unsigned long long)costs.ns[COPY_CACHED], (unsigned long long)costs.ns[COPY_NONTEMPORAL],
         (unsigned long long)costs.ns[COPY_BY_OS]);
 }
 
@@ -162,8 +163,9 @@ static void write_all(struct side *s)
 
 static void read_all(struct side *s)
 {
-    s->shared->permitted = config.kernel_copies &&
-                           reach_works(s->writer->pid, s->writer->probe_address, s->writer->probe);
+    s->shared->permitted =
+        config.kernel_copies &&
+        peer_memory_works(s->writer->pid, s->writer->probe_address, s->writer->probe);
     if (!change(s->shared, ABSENT, PRESENT))
         return;
     if (await_change(s->shared, PRESENT) != RUNNING && change(s->shared, PRESENT, OVER))
@@ -176,7 +178,7 @@ static void read_all(struct side *s)
 
 void calibrate(void)
 {
-    if (!node.header || node.size < 2 || sync_crowded)
+    if (!node.header || node.size < 2 || sync_oversubscribed)
         return;
     const struct layout_member *mine = node_member(node.me), *first = mine, *last = mine;
     for (uint32_t i = 0; i < node.size; i++) {

@@ -7,7 +7,7 @@
  * from PRESENT to RUNNING. Each waits for the other for a millisecond, then sets it to
  * OVER. All changes are compare-and-swap, so exactly one of RUNNING and OVER is reached, and both
  * see which. From RUNNING on each knows that the other is in calibrate(), and waits for it without
- * a limit, in sync_await(); if it dies, the job ends.
+ * a limit, in sync_wait_until(); if it dies, the job ends.
  *
  * `given` is written by the writer only, `taken` by the reader only. Both count pieces: piece n may
  * be read when `given` has reached n, its memory written again when `taken` has. `cells` and

@@ -138,7 +138,7 @@ static int help(void *unused)
         state = stop_all();
         if (state != STOPPED)
             resume_all();
-        sync_post(&halt->state, state);
+        sync_publish_ordered(&halt->state, state);
     } while (await_other_than(state) == AGAIN);
     resume_all();
     return 0;
@@ -192,7 +192,7 @@ static enum state begin_helping(void)
         return state;
     /* Not from the beginning: there is one exception a process, and a host may have made one. */
     prctl(PR_SET_PTRACER, helper);
-    sync_post(&halt->state, AGAIN);
+    sync_publish_ordered(&halt->state, AGAIN);
     state = helper_says(AGAIN);
     prctl(PR_SET_PTRACER, 0);
     return state;
@@ -231,7 +231,7 @@ bool halt_begin(const char **why)
 void halt_end(void)
 {
     if (helper) {
-        sync_post(&halt->state, RESUME);
+        sync_publish_ordered(&halt->state, RESUME);
         waitpid(helper, NULL, __WALL);
     }
     helper = 0;

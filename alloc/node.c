@@ -1,11 +1,11 @@
 #include "alloc/node.h"
 
-#include "alloc/cma.h"
-#include "alloc/reach.h"
+#include "alloc/peer_memory.h"
+#include "alloc/vm_copy.h"
 #include "core/config.h"
 #include "core/copy_policy.h"
 #include "core/kernel_number.h"
-#include "core/say.h"
+#include "core/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -258,12 +258,12 @@ static int create_file(size_t size)
 {
     int fd = memfd_create("mpiaccel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) {
-        say(2, "no shared file: memfd_create: %m");
+        log_message(2, "no shared file: memfd_create: %m");
         return -1;
     }
     if (ftruncate(fd, (off_t)size) ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
-        say(2, "no shared file of %zu bytes: %m; see `ulimit -f`", size);
+        log_message(2, "no shared file of %zu bytes: %m; see `ulimit -f`", size);
         close(fd);
         return -1;
     }
@@ -276,7 +276,8 @@ static bool map_file(uint32_t me, uint32_t size, size_t file_size)
     char *base = mmap(NULL, file_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                       rendezvous.file, 0);
     if (base == MAP_FAILED) {
-        say(2, "the shared file of %zu bytes cannot be mapped: %m; see `ulimit -v`", file_size);
+        log_message(2, "the shared file of %zu bytes cannot be mapped: %m; see `ulimit -v`",
+                    file_size);
         return false;
     }
     node.base = base;
@@ -315,7 +316,7 @@ static void write_record(int world_rank)
     me->world_rank = world_rank;
     me->pid = getpid();
     me->base = (uintptr_t)node.base;
-    me->probe = reach_probe(&me->probe_address);
+    me->probe = peer_memory_probe(&me->probe_address);
     sched_getaffinity(0, sizeof me->cpus, (cpu_set_t *)me->cpus);
 }
 
@@ -368,7 +369,7 @@ static bool create_shared(uint32_t size, const struct greeting *together)
     size_t tail = layout_tail(symmetric, statics);
     size_t slice = round_down(min_size(arenas + tail, most), LAYOUT_PAGE);
     if (slice < least_slice + tail) {
-        say(2, "no room for a shared file; see `ulimit -v` and `ulimit -f`");
+        log_message(2, "no room for a shared file; see `ulimit -v` and `ulimit -f`");
         return false;
     }
     size_t file_size = header + size * slice;
@@ -400,7 +401,7 @@ static bool offer_to_all(int *members, uint32_t count, bool shared, enum reason 
                               .file_size = shared ? (size_t)(node.end - node.base) : 0,
                               .why_not = why_not};
         if (!transmit(members[i], &offer, sizeof offer, shared ? rendezvous.file : -1)) {
-            say(2, "the shared file cannot be sent to member %u: %m", i + 1);
+            log_message(2, "the shared file cannot be sent to member %u: %m", i + 1);
             close_fd(&members[i]);
             all = false;
         }
@@ -410,7 +411,7 @@ static bool offer_to_all(int *members, uint32_t count, bool shared, enum reason 
         if (members[i] < 0)
             continue;
         if (!receive(members[i], &good, 1, NULL) || !good) {
-            say(2, "member %u could not take the shared file", i + 1);
+            log_message(2, "member %u could not take the shared file", i + 1);
             all = false;
         }
     }
@@ -436,7 +437,7 @@ static void lead(int world_rank)
                                     : REASON_SETTINGS;
     bool all = offer_to_all(members, count, shared, why_not);
     if (shared)
-        sync_post(&node.header->verdict, all ? LAYOUT_COMPLETE : LAYOUT_PARTIAL);
+        sync_publish_ordered(&node.header->verdict, all ? LAYOUT_COMPLETE : LAYOUT_PARTIAL);
     for (uint32_t i = 0; i < count; i++)
         close_fd(&members[i]);
     free(members);
@@ -452,7 +453,7 @@ static bool header_is_good(void)
     if (h->magic == LAYOUT_MAGIC && h->version == LAYOUT_VERSION && h->members == node.size &&
         layout_size(h) == (size_t)(node.end - node.base))
         return true;
-    say(2, "the shared file was made by another version");
+    log_message(2, "the shared file was made by another version");
     return false;
 }
 
@@ -462,9 +463,9 @@ static void join(int world_rank)
     bool heard = receive(rendezvous.leader, &offer, sizeof offer, &rendezvous.file) &&
                  offer.magic == LAYOUT_MAGIC;
     if (!heard)
-        say(2, "no offer has come from the leader of this node");
+        log_message(2, "no offer has come from the leader of this node");
     else if (offer.file_size && rendezvous.file < 0)
-        say(2, "the shared file has not come; see `ulimit -n`");
+        log_message(2, "the shared file has not come; see `ulimit -n`");
     char good = heard && offer.file_size && rendezvous.file >= 0 &&
                 map_file(offer.me, offer.size, offer.file_size) && header_is_good();
     enum reason why = heard && offer.why_not < REASON_COUNT ? offer.why_not : REASON_NO_PLUGIN;
@@ -505,14 +506,15 @@ void node_settle(int world_rank, int world_size)
         lead(world_rank);
     if (!node.header) {
         close_fd(&rendezvous.reserved);
-        say(1, "nothing is fast: %s; %s", stats_reasons[node.why_not], stats_advice[node.why_not]);
+        log_message(1, "nothing is fast: %s; %s", stats_reasons[node.why_not],
+                    stats_advice[node.why_not]);
         return;
     }
     index_ranks();
     set_peers_apart();
     move_up(&rendezvous.file);
     node_open_views(rendezvous.file);
-    cma_open();
+    vm_copy_open();
     thread_offer_inflight(node_member(node.me)->inflight);
 }
 
@@ -537,7 +539,7 @@ int node_member_of(int world_rank)
     return by_rank.member[world_rank];
 }
 
-bool node_crowded(void)
+bool node_oversubscribed(void)
 {
     uint32_t cpus = 0;
     for (uint32_t word = 0; word < LAYOUT_CPUS / 64; word++) {

@@ -106,6 +106,6 @@ static inline bool node_shares(const void *at, size_t bytes)
 }
 
 /* More members than processors that they may run on. */
-bool node_crowded(void);
+bool node_oversubscribed(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* The send buffer: memory of this process in the shared file, out of which the host sends buffered
- * messages, and which counts what their receivers have copied out of it (alloc/cma.h). So the
+ * messages, and which counts what their receivers have copied out of it (alloc/vm_copy.h). So the
  * sender learns that a message has been received without an answer of the host's.
  *
  *     bytes read, of each page | first page of its message, of each page | pages

@@ -2,7 +2,7 @@
 
 #include "alloc/halt.h"
 #include "alloc/node.h"
-#include "core/say.h"
+#include "core/log.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -264,6 +264,7 @@ void statics_move(void)
             why = "the system refuses to map them";
     }
     if (why)
-        say(found.all_of_executable ? 0 : 1,
-            "variables stay in private memory, and windows over them are the host's: %s", why);
+        log_message(found.all_of_executable ? 0 : 1,
+                    "variables stay in private memory, and windows over them are the host's: %s",
+                    why);
 }

@@ -2,7 +2,7 @@
 
 #include "alloc/arena.h"
 #include "core/barrier.h"
-#include "core/say.h"
+#include "core/log.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -84,7 +84,8 @@ static void warn_of_bad_sizes(void)
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         const char *text = getenv(variables[i]);
         if (text && !parse(text, &bytes))
-            say(0, "%s=%s is not a size such as 512m or 2g; it has no effect", variables[i], text);
+            log_message(0, "%s=%s is not a size such as 512m or 2g; it has no effect", variables[i],
+                        text);
     }
 }
 
@@ -196,19 +197,20 @@ static void explain(const struct decision *d, const struct request *mine)
     const char *variable = named_variable(&bytes);
     switch ((enum symmetric_error)d->error) {
     case SYMMETRIC_DIFFERENT:
-        say(1, "the PEs made different calls of the symmetric heap, or with different arguments: "
+        log_message(
+            1, "the PEs made different calls of the symmetric heap, or with different arguments: "
                "nothing was done");
         break;
     case SYMMETRIC_NO_ROOM:
-        say(1, "the symmetric heap has no room for %zu bytes: raise %s, which is %zu now",
-            (size_t)mine->size, variable ? variable : variables[0], bytes);
+        log_message(1, "the symmetric heap has no room for %zu bytes: raise %s, which is %zu now",
+                    (size_t)mine->size, variable ? variable : variables[0], bytes);
         break;
     case SYMMETRIC_BAD_BLOCK:
-        say(1, "not the start of a live block of the symmetric heap: nothing was done");
+        log_message(1, "not the start of a live block of the symmetric heap: nothing was done");
         break;
     case SYMMETRIC_BAD_ALIGNMENT:
-        say(1, "%zu is no alignment: a power of two that is at least the size of a pointer",
-            (size_t)mine->align);
+        log_message(1, "%zu is no alignment: a power of two that is at least the size of a pointer",
+                    (size_t)mine->align);
         break;
     default:
         break;
@@ -357,8 +359,8 @@ static bool find_shared(void)
         size_t size =
             sizeof *shared + symmetric.pes * (sizeof(struct request) + sizeof(struct barrier_flag));
         char *made = arena_control_alloc(size);
-        sync_post(&node.header->symmetric,
-                  made ? (uint32_t)((size_t)(made - owner) / LINE) + 1 : FAILED);
+        sync_publish_ordered(&node.header->symmetric,
+                             made ? (uint32_t)((size_t)(made - owner) / LINE) + 1 : FAILED);
     }
     struct sync_wait wait = SYNC_WAIT;
     uint32_t place;
@@ -434,7 +436,8 @@ static void place(void)
             node_drop_alias(places[i]);
     }
     if (!symmetric.me)
-        say(1, "the PEs have no common address for the symmetric heap: only offsets are equal");
+        log_message(
+            1, "the PEs have no common address for the symmetric heap: only offsets are equal");
     char *alone = place_alone(position);
     if (all_say(alone)) {
         place_at(alone, LONE_ALIGNMENT);

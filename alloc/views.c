@@ -1,7 +1,7 @@
 /* Views of the node's file: the one that every member has of all of it, second ones of parts of a
  * slice, and what a fork makes of both (H6). */
 #include "alloc/node.h"
-#include "core/say.h"
+#include "core/log.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static void take_copy(struct node_alias *a)
 {
     int how = MREMAP_MAYMOVE | MREMAP_FIXED;
     if (!a->copy || syscall(SYS_mremap, a->copy, a->size, a->size, how, a->at) == -1)
-        say(0, "a child of fork shares variables with its parent: no memory for a copy");
+        log_message(0, "a child of fork shares variables with its parent: no memory for a copy");
 }
 
 static bool make_private(char *at, size_t size, uint64_t position)
@@ -96,7 +96,8 @@ static void in_child(void)
         if (!node.alias[i].variables)
             made &= make_private(node.alias[i].at, node.alias[i].size, node.alias[i].position);
     if (!made)
-        say(1,
+        log_message(
+            1,
             "a child of fork shares the memory of MPI_Alloc_mem with its parent: %m; set a smaller "
             "MPIACCEL_HEAP_SIZE");
 }

@@ -102,7 +102,7 @@ static void bounce(unsigned me)
     run_on((int)me);
     for (uint32_t i = first + 1; i <= first + BOUNCES; i++) {
         if (me)
-            sync_await(&flag[0].word, i);
+            sync_wait_until(&flag[0].word, i);
         for (unsigned k = 0; k < lines_there; k++)
             if (me)
                 sum |= sync_load(&line[k].word);
@@ -110,7 +110,7 @@ static void bounce(unsigned me)
                 atomic_store_explicit(&line[k].word.value, i, memory_order_release);
         sync_publish(&flag[me].word, i + (sum == UINT32_MAX));
         if (!me)
-            sync_await(&flag[1].word, i);
+            sync_wait_until(&flag[1].word, i);
     }
 }
 
@@ -122,8 +122,8 @@ static void gather_round(unsigned me)
         uint32_t here = atomic_fetch_add(&flag[0].word.value, 1) + 1;
         uint32_t round = (here + CROWD - 1) / CROWD;
         if (here == round * CROWD)
-            sync_post(&flag[1].word, round);
-        sync_await(&flag[1].word, round);
+            sync_publish_ordered(&flag[1].word, round);
+        sync_wait_until(&flag[1].word, round);
     }
 }
 
@@ -210,7 +210,7 @@ static unsigned tree_depth(unsigned n)
     return deepest;
 }
 
-/* Ranks whose post rank 0, the busiest, waits for: children, or peers of the barrier's rounds. */
+/* Ranks whose slot rank 0, the busiest, waits for: children, or peers of the barrier's rounds. */
 static unsigned partners(unsigned n)
 {
     unsigned count = 0;
@@ -232,7 +232,7 @@ static unsigned levels(unsigned n)
  * in which the last one ended. */
 static struct cost cost_of(enum what it, unsigned n)
 {
-    const unsigned ahead = TEAM_POSTS - POST_LAG;
+    const unsigned ahead = TEAM_SLOTS - SLOT_LAG;
     bool flat = n <= TREE_FLAT;
     switch (it) {
     case BARRIER:
@@ -378,15 +378,15 @@ static void print_domains(const struct machine *machine, unsigned n, double shar
     struct order *by_rank = order_of(n, 1, false);
     struct order *at[] = {order_of(n, machine->domains, false),
                           order_of(n, machine->domains, true)};
-    for (int row = 0; row < 4; row++) {
-        printf("| %s | %u | %s |", rows[row], n, machine->name);
+    for (int mailbox = 0; mailbox < 4; mailbox++) {
+        printf("| %s | %u | %s |", rows[mailbox], n, machine->name);
         for (int turns = 0; turns < 2; turns++)
             for (int by_domain = 0; by_domain < 2; by_domain++) {
                 const struct order *order = by_domain ? at[turns] : by_rank;
                 struct model m = {machine, n, share, order, at[turns]};
-                double time = row == 0   ? met(&m)
-                              : row == 1 ? told(&m)
-                                         : all_reduced(&m, row == 2 ? order : by_rank);
+                double time = mailbox == 0   ? met(&m)
+                              : mailbox == 1 ? told(&m)
+                                             : all_reduced(&m, mailbox == 2 ? order : by_rank);
                 printf(" %.0f |", time);
             }
         printf("\n");

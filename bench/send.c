@@ -1,8 +1,8 @@
 /* Messages between the first two ranks. A round trip of new data, which both ranks write before it:
  * sends out of memory of MPI_Alloc_mem (the plugin does nothing about a send, but it shortens the
- * copy that the receiver's host makes, see alloc/cma.h), and buffered sends out of any memory. And
- * streams of so many buffered messages to a receiver that does not call MPI before they could all
- * have been sent. (It must not wait until they have: from some hundred messages on Open MPI's
+ * copy that the receiver's host makes, see alloc/vm_copy.h), and buffered sends out of any memory.
+ * And streams of so many buffered messages to a receiver that does not call MPI before they could
+ * all have been sent. (It must not wait until they have: from some hundred messages on Open MPI's
  * MPI_Bsend waits for the receiver.)
  */
 #include "bench.h"

@@ -1,6 +1,6 @@
 #include "bsend/pending.h"
 
-#include "core/say.h"
+#include "core/log.h"
 #include "core/sync.h"
 #include "core/thread.h"
 
@@ -89,7 +89,7 @@ static bool leaves(uintptr_t *request, bool may_wait)
         return true;
     moving = false;
     if (may_wait && is_first)
-        say_once(
+        log_once(
             1,
             "MPI_Bsend has waited %llu ms for its receiver and goes on; the message leaves in a "
             "later call of this rank's; if that comes late, raise MPIACCEL_BSEND_WAIT",

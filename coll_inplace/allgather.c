@@ -1,11 +1,11 @@
-/* Allgather: each rank posts its part and takes the others'. Long parts stay where they are if
- * the others can reach them there; else all ranks that have such parts post pieces of them, round
- * by round. What each does is in its post, so all know how many rounds there are. */
+/* Allgather: each rank posts its part and takes the others'. Long parts by_reference where they are
+ * if the others can reach them there; else all ranks that have such parts slot pieces of them,
+ * round by round. What each does is in its slot, so all know how many rounds there are. */
 #include "coll_inplace/coll.h"
 
-static bool takes_rounds(const struct post *post)
+static bool takes_rounds(const struct slot *slot)
 {
-    return post_kind(post) == POST_PIECES;
+    return slot_kind(slot) == SLOT_PIPELINED;
 }
 
 /* What one rank posts in pieces. */
@@ -22,13 +22,13 @@ static enum coll_error run_rounds(struct team *t, struct buffer mine, const stru
         uint32_t op = team_begin_piece(t);
         for (uint32_t i = 0; i < count; i++)
             if (parts[i].rank == t->rank && at < parts[i].bytes)
-                team_post_piece(t, op, mine, at, min_size(PIECE, parts[i].bytes - at));
+                team_publish_piece(t, op, mine, at, min_size(PIECE, parts[i].bytes - at));
         for (uint32_t i = 0; i < count; i++) {
             uint32_t r = parts[i].rank;
             if (r == t->rank || at >= parts[i].bytes)
                 continue;
-            const struct post *post = team_hear(t, r, op);
-            error |= coll_take(block_of(all, r), at, piece_of(t->row[r], op), post_bytes(post));
+            const struct slot *slot = team_wait(t, r, op);
+            error |= coll_take(block_of(all, r), at, piece_of(t->mailbox[r], op), slot_bytes(slot));
         }
         team_done(t, t->op);
     }
@@ -51,25 +51,25 @@ enum coll_error coll_allgather(struct team *t, struct buffer mine, const struct 
     uint32_t count = 0;
     size_t longest = 0;
     uint32_t op = team_begin(t);
-    bool bound = false, binds = team_post_data(t, op, mine, STAY, 0) == POST_PLACE;
+    bool bound = false, binds = team_publish_data(t, op, mine, BY_REFERENCE, 0) == SLOT_REFERENCE;
     for (uint32_t i = 0; i < t->size; i++) {
         uint32_t r = t->rank + i < t->size ? t->rank + i : t->rank + i - t->size;
-        const struct post *post = team_hear(t, r, op);
-        size_t bytes = post_bytes(post);
-        if (takes_rounds(post)) {
+        const struct slot *slot = team_wait(t, r, op);
+        size_t bytes = slot_bytes(slot);
+        if (takes_rounds(slot)) {
             parts[count++] = (struct long_part){r, bytes};
             longest = bytes > longest ? bytes : longest;
         } else if (r != t->rank) {
-            bound |= post_kind(post) == POST_PLACE;
-            error |= coll_take_post(t, r, op, post, block_of(all, r));
+            bound |= slot_kind(slot) == SLOT_REFERENCE;
+            error |= coll_take_post(t, r, op, slot, block_of(all, r));
         }
     }
-    team_all_did(t, op - 1);
+    team_note_all_done(t, op - 1);
     if (bound)
         team_done(t, op);
     error |= run_rounds(t, mine, all, parts, count, longest);
     if (binds)
-        team_await_all(t, op);
+        team_wait_all(t, op);
     team_end(t);
     return error;
 }

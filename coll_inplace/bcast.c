@@ -1,13 +1,13 @@
 /* Barrier and broadcast. A broadcast does not synchronise: the root leaves once its data are on
- * their way, unless they stay where they are. */
-#include "coll_inplace/joint.h"
+ * their way, unless they by_reference where they are. */
+#include "coll_inplace/coop_copy.h"
 
 void coll_barrier(struct team *t)
 {
     if (t->size == 1)
         return;
     barrier_wait(&t->barrier);
-    team_all_did(t, t->op);
+    team_note_all_done(t, t->op);
 }
 
 enum coll_error coll_take(struct buffer to, size_t first, const char *data, size_t bytes)
@@ -19,26 +19,27 @@ enum coll_error coll_take(struct buffer to, size_t first, const char *data, size
 }
 
 /* From private memory, in parts where the data do not go into one piece. */
-static enum coll_error fetch(const struct team *t, uint32_t owner, place_t place, struct buffer to,
-                             size_t bytes)
+static enum coll_error fetch(const struct team *t, uint32_t owner, remote_addr_t place,
+                             struct buffer to, size_t bytes)
 {
     const struct typemap *map = typemap_to_move(to.map);
     char part[TEAM_CELL];
     if (map->contiguous)
-        return place_read(t, owner, place, 0, to.at + map->low, bytes) ? COLL_OK : COLL_UNREACHABLE;
+        return remote_read(t, owner, place, 0, to.at + map->low, bytes) ? COLL_OK
+                                                                        : COLL_UNREACHABLE;
     for (size_t at = 0; at < bytes; at += sizeof part) {
         size_t some = min_size(sizeof part, bytes - at);
-        if (!place_read(t, owner, place, at, part, some))
+        if (!remote_read(t, owner, place, at, part, some))
             return COLL_UNREACHABLE;
         buffer_write(to, at, part, some);
     }
     return COLL_OK;
 }
 
-enum coll_error coll_take_place(const struct team *t, uint32_t owner, place_t place,
+enum coll_error coll_take_place(const struct team *t, uint32_t owner, remote_addr_t place,
                                 struct buffer to, size_t bytes)
 {
-    const char *here = place_shared(place);
+    const char *here = remote_addr_local(place);
     if (here)
         return coll_take(to, 0, here, bytes);
     size_t room = bytes_of(to);
@@ -46,43 +47,43 @@ enum coll_error coll_take_place(const struct team *t, uint32_t owner, place_t pl
     return bytes > room ? error | COLL_TRUNCATE : error;
 }
 
-enum coll_error coll_take_post(struct team *t, uint32_t rank, uint32_t op, const struct post *post,
+enum coll_error coll_take_post(struct team *t, uint32_t rank, uint32_t op, const struct slot *slot,
                                struct buffer to)
 {
-    size_t bytes = post_bytes(post);
-    if (post_kind(post) == POST_PLACE)
-        return coll_take_place(t, rank, post_place(post), to, bytes);
-    return coll_take(to, 0, post_data(t, rank, op, post), bytes);
+    size_t bytes = slot_bytes(slot);
+    if (slot_kind(slot) == SLOT_REFERENCE)
+        return coll_take_place(t, rank, slot_address(slot), to, bytes);
+    return coll_take(to, 0, slot_data(t, rank, op, slot), bytes);
 }
 
 enum coll_error coll_copy(struct buffer to, struct buffer from, uint32_t blocks)
 {
     const struct typemap *to_map = typemap_to_move(to.map), *map = typemap_to_move(from.map);
     size_t bytes = bytes_of(from), room = bytes_of(to), some = min_size(bytes, room);
-    if (some >= CHOOSE_COPY_AROUND && to_map->contiguous && map->contiguous &&
+    if (some >= NONTEMPORAL_COPY_MIN && to_map->contiguous && map->contiguous &&
         !copy_caches_hold(blocks * some))
-        copy_stream(to.at, from.at, some);
+        copy_nontemporal(to.at, from.at, some);
     else
         typemap_copy(to.at, to_map, from.at, map, some);
     return bytes > room ? COLL_TRUNCATE : COLL_OK;
 }
 
-/* Our post becomes a copy of what we heard. There is room: the root has waited for it. */
-static const struct post *hand_on(struct team *t, uint32_t op, const struct post *heard)
+/* Our slot becomes a copy of what we heard. There is room: the root has waited for it. */
+static const struct slot *hand_on(struct team *t, uint32_t op, const struct slot *heard)
 {
-    team_all_did(t, op - TEAM_POSTS);
-    struct post *mine = post_of(t->mine, op);
-    memcpy(mine->data, heard->data, POST_ROOM);
-    team_post_what(t, op, heard->what);
+    team_note_all_done(t, op - TEAM_SLOTS);
+    struct slot *mine = slot_of(t->mine, op);
+    memcpy(mine->data, heard->data, SLOT_ROOM);
+    team_publish_word(t, op, heard->what);
     return mine;
 }
 
-const struct post *tree_hear(struct team *t, uint32_t op, uint32_t root)
+const struct slot *tree_hear(struct team *t, uint32_t op, uint32_t root)
 {
     if (t->size <= TREE_FLAT)
-        return team_hear_stream(t, root, op);
+        return team_wait_stream(t, root, op);
     struct tree_node mine = tree_node(t->order, t->rank, root);
-    const struct post *heard = team_hear(t, mine.parent, op);
+    const struct slot *heard = team_wait(t, mine.parent, op);
     return mine.inner ? hand_on(t, op, heard) : heard;
 }
 
@@ -90,7 +91,7 @@ static void send_pieces(struct team *t, struct buffer data, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += PIECE) {
         uint32_t op = team_begin_piece(t);
-        team_post_piece(t, op, data, at, min_size(PIECE, bytes - at));
+        team_publish_piece(t, op, data, at, min_size(PIECE, bytes - at));
         team_end(t);
     }
 }
@@ -100,8 +101,8 @@ static enum coll_error take_pieces(struct team *t, struct buffer data, size_t by
     enum coll_error error = COLL_OK;
     for (size_t at = 0; at < bytes; at += PIECE) {
         uint32_t op = team_begin_piece(t);
-        const struct post *post = team_hear(t, root, op);
-        error |= coll_take(data, at, piece_of(t->row[root], op), post_bytes(post));
+        const struct slot *slot = team_wait(t, root, op);
+        error |= coll_take(data, at, piece_of(t->mailbox[root], op), slot_bytes(slot));
         team_done(t, t->op);
     }
     return error;
@@ -111,17 +112,17 @@ static void help_all(struct team *t, uint32_t op, struct buffer data)
 {
     for (uint32_t r = 0; r < t->size; r++)
         if (r != t->rank)
-            joint_give(t, &t->row[r]->joint, op, r, data);
+            coop_copy_help(t, &t->mailbox[r]->coop_copy, op, r, data);
 }
 
 static void send(struct team *t, uint32_t op, struct buffer data)
 {
-    enum post_kind kind = team_post_data(t, op, data, STAY_LONG, 0);
-    if (kind == POST_PLACE && joint_post_pays(post_of(t->mine, op)))
+    enum slot_kind kind = team_publish_data(t, op, data, BY_REFERENCE_LONG, 0);
+    if (kind == SLOT_REFERENCE && coop_copy_slot_pays(slot_of(t->mine, op)))
         help_all(t, op, data);
-    if (kind == POST_PLACE)
-        team_await_all(t, op);
-    else if (kind == POST_PIECES)
+    if (kind == SLOT_REFERENCE)
+        team_wait_all(t, op);
+    else if (kind == SLOT_PIPELINED)
         send_pieces(t, data, bytes_of(data));
     team_end(t);
 }
@@ -139,18 +140,19 @@ enum coll_error coll_bcast(struct team *t, struct buffer data, uint32_t root)
         send(t, op, data);
         return COLL_OK;
     }
-    const struct post *post = tree_hear(t, op, root);
-    size_t bytes = post_bytes(post);
-    if (post_kind(post) == POST_PIECES)
+    const struct slot *slot = tree_hear(t, op, root);
+    size_t bytes = slot_bytes(slot);
+    if (slot_kind(slot) == SLOT_PIPELINED)
         return take_pieces(t, data, bytes, root);
     enum coll_error error;
-    if (joint_post_pays(post)) {
-        joint_open(t, &t->mine->joint, op, data, bytes);
-        error = joint_take(t, &t->mine->joint, op, root, post_place(post), data, bytes);
+    if (coop_copy_slot_pays(slot)) {
+        coop_copy_begin(t, &t->mine->coop_copy, op, data, bytes);
+        error =
+            coop_copy_receive(t, &t->mine->coop_copy, op, root, slot_address(slot), data, bytes);
     } else {
-        error = coll_take_post(t, root, op, post, data);
+        error = coll_take_post(t, root, op, slot, data);
     }
-    if (post_kind(post) == POST_PLACE)
+    if (slot_kind(slot) == SLOT_REFERENCE)
         team_done(t, op);
     else
         team_end(t);

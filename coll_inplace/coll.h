@@ -80,7 +80,7 @@ enum coll_error coll_allreduce(struct team *team, const struct reducer *reducer,
                                struct buffer to);
 /* The same of what fits into posts, of a few ranks, combined where it lies: most allreduces of most
  * programs, so without the detours of all the others. Other ranks may take those. */
-enum { COLL_FEW = POST_ROOM };
+enum { COLL_FEW = SLOT_ROOM };
 static inline bool coll_is_few(const struct team *team, size_t bytes)
 {
     return bytes - 1 < COLL_FEW && team->size > 1 && team->size <= TREE_FLAT;
@@ -102,15 +102,15 @@ enum coll_error coll_copy(struct buffer to, struct buffer from, uint32_t blocks)
 /* `bytes` bytes that a peer has sent, into a buffer from its data byte `first` on; and all that
  * lies in a place of its owner's. */
 enum coll_error coll_take(struct buffer to, size_t first, const char *data, size_t bytes);
-enum coll_error coll_take_place(const struct team *team, uint32_t owner, place_t place,
+enum coll_error coll_take_place(const struct team *team, uint32_t owner, remote_addr_t place,
                                 struct buffer to, size_t bytes);
 
-/* The data of a post that is not POST_PIECES. */
+/* The data of a slot that is not SLOT_PIPELINED. */
 enum coll_error coll_take_post(struct team *team, uint32_t rank, uint32_t op,
-                               const struct post *post, struct buffer to);
+                               const struct slot *slot, struct buffer to);
 
-/* A root's post, handed on by the ranks between it and us where there are many. The data of
- * POST_CELL stay in the root's cell: see post_data(). */
-const struct post *tree_hear(struct team *team, uint32_t op, uint32_t root);
+/* A root's slot, handed on by the ranks between it and us where there are many. The data of
+ * SLOT_BUFFERED by_reference in the root's cell: see slot_data(). */
+const struct slot *tree_hear(struct team *team, uint32_t op, uint32_t root);
 
 #endif

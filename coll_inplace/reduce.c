@@ -3,29 +3,29 @@
  * a tree whose subtrees are ranges of ranks, so the order is still that of the ranks wherever they
  * run; integers go up the tree that keeps to domains. Rank 0 posts the result. What is longer:
  * shares.c, and whole.c for operations of the user's. */
-#include "coll_inplace/shares.h"
-#include "coll_inplace/whole.h"
+#include "coll_inplace/segmented.h"
+#include "coll_inplace/user_op.h"
 
 /* Our operand. */
-static enum post_kind post_operand(struct team *t, const struct reducer *red, uint32_t op,
-                                   struct buffer from, size_t bytes, enum stay stay)
+static enum slot_kind post_operand(struct team *t, const struct reducer *red, uint32_t op,
+                                   struct buffer from, size_t bytes, enum by_reference by_reference)
 {
     if (!reducer_is_plain(red))
-        return team_post_data(t, op, from, stay, 0);
-    if (LIKELY(bytes <= POST_ROOM)) {
-        team_post_few(t, op, from.at, bytes);
-        return POST_HERE;
+        return team_publish_data(t, op, from, by_reference, 0);
+    if (LIKELY(bytes <= SLOT_ROOM)) {
+        team_publish_inline(t, op, from.at, bytes);
+        return SLOT_INLINE;
     }
     struct run run;
     struct typemap image = typemap_of_bytes(&run, bytes);
-    return team_post_data(t, op, (struct buffer){from.at, &image, 1}, stay, 0);
+    return team_publish_data(t, op, (struct buffer){from.at, &image, 1}, by_reference, 0);
 }
 
 /* What combine_posts() combines. */
 struct operands {
     uint32_t op, count; /* the posts of ranks 0 .. count - 1 */
     size_t at, bytes;   /* of each */
-    const char *own;    /* ours, if it is combined where it lies; NULL: from our post */
+    const char *own;    /* ours, if it is combined where it lies; NULL: from our slot */
     const char *next;   /* where our next operand goes if it is like this one; or NULL */
     bool ahead;         /* the others may run ahead of us */
     bool bound;         /* a peer's stays where it is until we are done */
@@ -41,19 +41,19 @@ static const char *operand(struct team *t, uint32_t rank, struct operands *o)
 {
     if (rank == t->rank && o->own)
         return o->own + o->at;
-    const struct post *post =
-        o->ahead ? team_hear_stream(t, rank, o->op) : team_hear(t, rank, o->op);
-    if (LIKELY(post_kind(post) != POST_PLACE))
-        return post_data(t, rank, o->op, post) + o->at;
+    const struct slot *slot =
+        o->ahead ? team_wait_stream(t, rank, o->op) : team_wait(t, rank, o->op);
+    if (LIKELY(slot_kind(slot) != SLOT_REFERENCE))
+        return slot_data(t, rank, o->op, slot) + o->at;
     o->bound = true;
-    return place_shared(post_place(post)) + o->at;
+    return remote_addr_local(slot_address(slot)) + o->at;
 }
 
 /* Where an operand stays, its owner waits for us all the same. */
 static void pass_over(struct team *t, struct operands *o)
 {
     for (uint32_t r = 0; r < o->count; r++)
-        o->bound |= post_kind(team_hear(t, r, o->op)) == POST_PLACE;
+        o->bound |= slot_kind(team_wait(t, r, o->op)) == SLOT_REFERENCE;
 }
 
 static void combine_posts(struct team *t, const struct reducer *red, struct operands *o,
@@ -82,12 +82,12 @@ static void combine_posts(struct team *t, const struct reducer *red, struct oper
 }
 
 /* The end of an operation that leaves operands where they lie. */
-static void leave(struct team *t, const struct operands *o, enum post_kind mine)
+static void leave(struct team *t, const struct operands *o, enum slot_kind mine)
 {
     if (o->bound)
         team_done(t, o->op);
-    if (mine == POST_PLACE)
-        team_await_all(t, o->op);
+    if (mine == SLOT_REFERENCE)
+        team_wait_all(t, o->op);
     team_end(t);
 }
 
@@ -95,10 +95,10 @@ static void leave(struct team *t, const struct operands *o, enum post_kind mine)
 static bool combine_one(struct team *t, const struct reducer *red, uint32_t op, uint32_t rank,
                         char *sum, size_t bytes)
 {
-    const struct post *post = team_hear(t, rank, op);
-    if (UNLIKELY(red->starved || !post_bytes(post)))
+    const struct slot *slot = team_wait(t, rank, op);
+    if (UNLIKELY(red->starved || !slot_bytes(slot)))
         return false;
-    reducer_combine(red, sum, sum, post_data(t, rank, op, post), bytes);
+    reducer_combine(red, sum, sum, slot_data(t, rank, op, slot), bytes);
     return true;
 }
 
@@ -124,28 +124,28 @@ static bool combine_children(struct team *t, const struct reducer *red, uint32_t
     return all;
 }
 
-/* Up the tree, to rank 0's post. What somebody had no memory to combine is posted as nothing. */
+/* Up the tree, to rank 0's slot. What somebody had no memory to combine is posted as nothing. */
 static uint32_t combine_up(struct team *t, const struct reducer *red, struct buffer from,
                            size_t bytes)
 {
     uint32_t op = team_begin(t);
-    enum post_kind kind = bytes <= POST_ROOM ? POST_HERE : POST_CELL;
-    team_await_room(t, kind);
-    char *sum = kind == POST_HERE ? post_of(t->mine, op)->data : cell_for(t->mine, op, bytes);
+    enum slot_kind kind = bytes <= SLOT_ROOM ? SLOT_INLINE : SLOT_BUFFERED;
+    team_wait_room(t, kind);
+    char *sum = kind == SLOT_INLINE ? slot_of(t->mine, op)->data : cell_for(t->mine, op, bytes);
     reducer_read(red, sum, from, 0, bytes);
     bool all = reducer_is_exact(red) ? combine_children(t, red, op, sum, bytes)
                                      : combine_ranges(t, red, op, sum, bytes);
-    team_post(t, op, kind, all ? bytes : 0);
+    team_publish(t, op, kind, all ? bytes : 0);
     return op;
 }
 
 /* What has come of it. */
 static enum coll_error write_post(struct team *t, const struct reducer *red, struct buffer to,
-                                  uint32_t op, const struct post *post)
+                                  uint32_t op, const struct slot *slot)
 {
-    if (UNLIKELY(!post_bytes(post)))
+    if (UNLIKELY(!slot_bytes(slot)))
         return COLL_NO_MEMORY;
-    reducer_write(red, to, 0, post_data(t, 0, op, post), post_bytes(post));
+    reducer_write(red, to, 0, slot_data(t, 0, op, slot), slot_bytes(slot));
     return COLL_OK;
 }
 
@@ -159,21 +159,21 @@ static enum coll_error reduce_some(struct team *t, const struct reducer *red, st
                              .bytes = bytes,
                              .own = own_operand(red, from),
                              .ahead = true};
-        enum post_kind mine = POST_HERE;
+        enum slot_kind mine = SLOT_INLINE;
         if (t->rank != root || !o.own)
-            mine =
-                post_operand(t, red, o.op, from, bytes, t->rank == root ? STAY_NEVER : STAY_LONG);
+            mine = post_operand(t, red, o.op, from, bytes,
+                                t->rank == root ? BY_REFERENCE_NEVER : BY_REFERENCE_LONG);
         if (t->rank == root)
             combine_posts(t, red, &o, to);
         if (o.bound)
             team_done(t, o.op);
-        if (mine == POST_PLACE)
-            sync_await(&t->row[root]->done, o.op);
+        if (mine == SLOT_REFERENCE)
+            sync_wait_until(&t->mailbox[root]->done, o.op);
         error = o.error;
     } else {
         uint32_t op = combine_up(t, red, from, bytes);
         if (t->rank == root)
-            error = write_post(t, red, to, op, team_hear(t, 0, op));
+            error = write_post(t, red, to, op, team_wait(t, 0, op));
     }
     team_end(t);
     return error;
@@ -184,12 +184,13 @@ static enum coll_error allreduce_some(struct team *t, const struct reducer *red,
 {
     struct operands o = {
         .op = team_begin(t), .count = t->size, .bytes = bytes, .own = own_operand(red, from)};
-    enum post_kind mine =
-        post_operand(t, red, o.op, from, bytes, from.at != to.at ? STAY_OPERANDS : STAY_NEVER);
-    o.next =
-        mine == POST_CELL && !team_streams(t, bytes) ? cell_for(t->mine, o.op + 1, bytes) : NULL;
+    enum slot_kind mine = post_operand(
+        t, red, o.op, from, bytes, from.at != to.at ? BY_REFERENCE_OPERANDS : BY_REFERENCE_NEVER);
+    o.next = mine == SLOT_BUFFERED && !team_uses_nontemporal(t, bytes)
+                 ? cell_for(t->mine, o.op + 1, bytes)
+                 : NULL;
     combine_posts(t, red, &o, to);
-    team_all_did(t, o.op - 1);
+    team_note_all_done(t, o.op - 1);
     leave(t, &o, mine);
     return o.error;
 }
@@ -199,16 +200,16 @@ void coll_allreduce_few(struct team *t, combine_fn *kernel, const char *from, ch
 {
     _Alignas(16) char sums[COLL_FEW];
     uint32_t op = team_begin(t);
-    team_post_few(t, op, from, bytes);
-    const char *sum = t->rank == 0 ? from : team_hear(t, 0, op)->data;
+    team_publish_inline(t, op, from, bytes);
+    const char *sum = t->rank == 0 ? from : team_wait(t, 0, op)->data;
     for (uint32_t r = 1; r < t->size; r++) {
-        const char *next = r == t->rank ? from : team_hear(t, r, op)->data;
+        const char *next = r == t->rank ? from : team_wait(t, r, op)->data;
         /* Ours may lie where the result goes, so that is written last. */
         char *out = r + 1 == t->size ? to : sums;
         kernel(out, sum, next, elements, NULL);
         sum = out;
     }
-    team_all_did(t, op - 1);
+    team_note_all_done(t, op - 1);
     team_end(t);
 }
 
@@ -219,15 +220,15 @@ static enum coll_error allreduce_many(struct team *t, const struct reducer *red,
     uint32_t up = combine_up(t, red, from, bytes), down = team_begin(t);
     enum coll_error error;
     if (t->rank == 0) {
-        error = write_post(t, red, to, up, post_of(t->mine, up));
+        error = write_post(t, red, to, up, slot_of(t->mine, up));
         if (LIKELY(error == COLL_OK))
-            post_operand(t, red, down, to, bytes, STAY_NEVER);
+            post_operand(t, red, down, to, bytes, BY_REFERENCE_NEVER);
         else
-            team_post_few(t, down, "", 0);
+            team_publish_inline(t, down, "", 0);
     } else {
         error = write_post(t, red, to, down, tree_hear(t, down, 0));
     }
-    team_all_did(t, up - 1);
+    team_note_all_done(t, up - 1);
     team_end(t);
     return error;
 }
@@ -250,10 +251,10 @@ enum coll_error coll_reduce(struct team *t, const struct reducer *red, struct bu
     if (t->size == 1)
         return alone(from, to);
     if (bytes > TEAM_CELL && !reducer_is_plain(red))
-        return whole_combine(t, red, from, to,
-                             (struct part){t->rank == root ? t->size : 0, 0, bytes});
+        return user_op_reduce(t, red, from, to,
+                              (struct part){t->rank == root ? t->size : 0, 0, bytes});
     if (bytes > TEAM_CELL)
-        return shares_reduce(t, red, from, to, root);
+        return segmented_reduce(t, red, from, to, root);
     return bytes ? reduce_some(t, red, from, to, root, bytes) : COLL_OK;
 }
 
@@ -264,9 +265,9 @@ enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct
     if (t->size == 1)
         return alone(from, to);
     if (UNLIKELY(bytes > TEAM_CELL) && !reducer_is_plain(red))
-        return whole_combine(t, red, from, to, (struct part){t->size, 0, bytes});
+        return user_op_reduce(t, red, from, to, (struct part){t->size, 0, bytes});
     if (UNLIKELY(bytes > TEAM_CELL))
-        return shares_reduce(t, red, from, to, SHARES_FOR_ALL);
+        return segmented_reduce(t, red, from, to, SEGMENTED_FOR_ALL);
     if (!bytes)
         return COLL_OK;
     if (t->size <= TREE_FLAT)
@@ -287,12 +288,12 @@ enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, s
     bool two = t->size == 2 && reducer_is_plain(red); /* each posts only what the other wants */
     size_t most = !two ? bytes : own > other ? own : other;
     if (most > TEAM_CELL && !reducer_is_plain(red))
-        return whole_combine(t, red, from, to, (struct part){t->size, begin[t->rank], own});
+        return user_op_reduce(t, red, from, to, (struct part){t->size, begin[t->rank], own});
     if (most > TEAM_CELL)
-        return shares_reduce_scatter(t, red, from, to, begin);
+        return segmented_reduce_scatter(t, red, from, to, begin);
     if (!bytes)
         return COLL_OK;
-    enum stay stay = from.at != to.at ? STAY_OPERANDS : STAY_NEVER;
+    enum by_reference by_reference = from.at != to.at ? BY_REFERENCE_OPERANDS : BY_REFERENCE_NEVER;
     struct operands o = {.op = team_begin(t),
                          .count = t->size,
                          .at = begin[t->rank],
@@ -303,7 +304,7 @@ enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, s
         o.own += begin[t->rank];
         from.at += begin[1 - t->rank];
     }
-    enum post_kind mine = post_operand(t, red, o.op, from, two ? other : bytes, stay);
+    enum slot_kind mine = post_operand(t, red, o.op, from, two ? other : bytes, by_reference);
     if (own)
         combine_posts(t, red, &o, to);
     else
@@ -320,9 +321,9 @@ enum coll_error coll_scan(struct team *t, const struct reducer *red, struct buff
     if (t->size == 1)
         return exclusive ? COLL_OK : alone(from, to);
     if (bytes > TEAM_CELL && !reducer_is_plain(red))
-        return whole_combine(t, red, from, to, (struct part){t->rank + !exclusive, 0, bytes});
+        return user_op_reduce(t, red, from, to, (struct part){t->rank + !exclusive, 0, bytes});
     if (bytes > TEAM_CELL)
-        return shares_scan(t, red, from, to, exclusive);
+        return segmented_scan(t, red, from, to, exclusive);
     if (!bytes)
         return COLL_OK;
     struct operands o = {.op = team_begin(t),
@@ -331,7 +332,7 @@ enum coll_error coll_scan(struct team *t, const struct reducer *red, struct buff
                          .own = own_operand(red, from),
                          .ahead = true};
     if (t->rank + 1 < t->size || !o.own)
-        post_operand(t, red, o.op, from, bytes, STAY_NEVER);
+        post_operand(t, red, o.op, from, bytes, BY_REFERENCE_NEVER);
     if (t->rank)
         combine_posts(t, red, &o, to);
     else if (!exclusive)

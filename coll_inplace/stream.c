@@ -13,19 +13,19 @@ struct stream stream_out(struct team *t, struct buffer data, uint32_t start)
 {
     size_t bytes = bytes_of(data);
     if (bytes > LONG_FROM && t->mine->stream_cells < STREAM_CELLS_LONG)
-        row_lengthen_stream(t->mine);
+        mailbox_lengthen_stream(t->mine);
     return (struct stream){t, t->mine, start, stream_pieces(bytes), 0, data, bytes};
 }
 
 struct stream stream_in(struct team *t, uint32_t rank, struct buffer data, size_t bytes,
                         uint32_t start)
 {
-    return (struct stream){t, t->row[rank], start, stream_pieces(bytes), 0, data, bytes};
+    return (struct stream){t, t->mailbox[rank], start, stream_pieces(bytes), 0, data, bytes};
 }
 
 struct stream stream_none(struct team *t)
 {
-    return (struct stream){.team = t, .row = t->mine};
+    return (struct stream){.team = t, .mailbox = t->mine};
 }
 
 static size_t piece_first(const struct stream *s)
@@ -41,12 +41,12 @@ static size_t piece_bytes(const struct stream *s)
 static bool give(struct stream *s, uint32_t consumed)
 {
     if (s->next == s->pieces ||
-        !sync_reached(consumed, s->start + s->next + 1 - s->row->stream_cells))
+        !sync_reached(consumed, s->start + s->next + 1 - s->mailbox->stream_cells))
         return false;
-    team_fill(s->team, stream_cell(s->row, s->start + s->next), s->data, piece_first(s),
+    team_fill(s->team, stream_cell(s->mailbox, s->start + s->next), s->data, piece_first(s),
               piece_bytes(s));
     s->next++;
-    sync_publish(&s->row->produced, s->start + s->next);
+    sync_publish(&s->mailbox->produced, s->start + s->next);
     return true;
 }
 
@@ -54,22 +54,22 @@ static bool take(struct stream *s, uint32_t limit, uint32_t produced, enum coll_
 {
     if (s->next >= limit || !sync_reached(produced, s->start + s->next + 1))
         return false;
-    *error |=
-        coll_take(s->data, piece_first(s), stream_cell(s->row, s->start + s->next), piece_bytes(s));
+    *error |= coll_take(s->data, piece_first(s), stream_cell(s->mailbox, s->start + s->next),
+                        piece_bytes(s));
     s->next++;
-    sync_publish(&s->row->consumed, s->start + s->next);
+    sync_publish(&s->mailbox->consumed, s->start + s->next);
     return true;
 }
 
 /* Where nothing moves we sleep on what the next move needs, with the count that we saw: while
- * somebody else's stream goes through the row it is not where ours starts. */
+ * somebody else's stream goes through the mailbox it is not where ours starts. */
 enum coll_error stream_run(struct stream *out, struct stream *in, bool in_place)
 {
     enum coll_error error = COLL_OK;
     struct sync_wait wait = SYNC_WAIT;
     while (out->next < out->pieces || in->next < in->pieces) {
-        uint32_t consumed = sync_load(&out->row->consumed);
-        uint32_t produced = sync_load(&in->row->produced);
+        uint32_t consumed = sync_load(&out->mailbox->consumed);
+        uint32_t produced = sync_load(&in->mailbox->produced);
         bool gave = give(out, consumed);
         bool all_out = !in_place || out->next == out->pieces;
         uint32_t limit = all_out || in->pieces < out->next ? in->pieces : out->next;
@@ -77,12 +77,12 @@ enum coll_error stream_run(struct stream *out, struct stream *in, bool in_place)
         if (gave || took)
             wait = SYNC_WAIT;
         else if (in->next < limit)
-            sync_wait(&wait, &in->row->produced, produced);
+            sync_wait(&wait, &in->mailbox->produced, produced);
         else
-            sync_wait(&wait, &out->row->consumed, consumed);
+            sync_wait(&wait, &out->mailbox->consumed, consumed);
     }
     if (out->pieces)
-        sync_await(&out->row->consumed, out->start + out->pieces);
+        sync_wait_until(&out->mailbox->consumed, out->start + out->pieces);
     return error;
 }
 

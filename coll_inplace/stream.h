@@ -1,11 +1,11 @@
 /* Long data between two ranks, in pieces, when nobody else knows how long they are.
  *
- * Every rank has one stream at a time that it fills, through the cells of its row that are for
+ * Every rank has one stream at a time that it fills, through the cells of its mailbox that are for
  * that; how many and where they are it changes only between two streams, before the first piece.
  * `produced` counts the pieces that it has put there since the team began, and only it writes it;
  * `consumed` counts what has been taken out, and the rank that the stream is meant for writes it. A
  * stream ends when all is consumed, so the next reader finds the counters equal and is the only one
- * to write. Where a stream starts the producer says in a post.
+ * to write. Where a stream starts the producer says in a slot.
  */
 #ifndef MPIACCEL_STREAM_H
 #define MPIACCEL_STREAM_H
@@ -14,8 +14,8 @@
 
 struct stream {
     struct team *team;
-    struct row *row; /* the producer's */
-    uint32_t start;  /* its count before the first piece */
+    struct mailbox *mailbox; /* the producer's */
+    uint32_t start;          /* its count before the first piece */
     uint32_t pieces, next;
     struct buffer data; /* here */
     size_t bytes;
@@ -34,11 +34,11 @@ struct stream stream_out(struct team *team, struct buffer data, uint32_t start);
 struct stream stream_in(struct team *team, uint32_t rank, struct buffer data, size_t bytes,
                         uint32_t start);
 
-/* Where the stream starts that a post of POST_PIECES announces. */
-static inline uint32_t post_start(const struct post *post)
+/* Where the stream starts that a slot of SLOT_PIPELINED announces. */
+static inline uint32_t slot_stream_start(const struct slot *slot)
 {
     uint32_t start;
-    memcpy(&start, post->data, sizeof start);
+    memcpy(&start, slot->data, sizeof start);
     return start;
 }
 

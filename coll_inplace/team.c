@@ -2,10 +2,10 @@
 
 #include "alloc/arena.h"
 #include "alloc/locality.h"
-#include "alloc/reach.h"
-#include "coll_inplace/choose.h"
+#include "alloc/peer_memory.h"
+#include "coll_inplace/thresholds.h"
 #include "core/config.h"
-#include "core/say.h"
+#include "core/log.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -27,43 +27,44 @@ static void *at_position(uint64_t position)
  * others. */
 static struct team *make(uint32_t size, uint32_t rank, bool ordered)
 {
-    size_t rows = size * sizeof(struct row *);
+    size_t rows = size * sizeof(struct mailbox *);
     struct team *team = calloc(1, sizeof *team + rows + (ordered ? order_size(size) : 0));
     if (team) {
         team->size = size;
         team->rank = rank;
-        team->lag = POST_LAG;
-        team->order = ordered ? (struct order *)&team->row[size] : NULL;
+        team->lag = SLOT_LAG;
+        team->order = ordered ? (struct order *)&team->mailbox[size] : NULL;
     }
     return team;
 }
 
-struct team *team_alone(void)
+struct team *team_of_one(void)
 {
     return make(1, 0, false);
 }
 
-static bool reaches(int neighbour)
+static bool can_access_peers(int neighbour)
 {
     const struct layout_member *member = node_member((uint32_t)neighbour);
-    return config.kernel_copies && reach_works(member->pid, member->probe_address, member->probe);
+    return config.kernel_copies &&
+           peer_memory_works(member->pid, member->probe_address, member->probe);
 }
 
 struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct team_offer *offer)
 {
     *offer = (struct team_offer){.reason = REASON_COUNT,
-                                 .reaches = reaches(neighbour),
+                                 .can_access_peers = can_access_peers(neighbour),
                                  .domain = size > TREE_FLAT ? locality_here() : 0};
     struct team *team = make(size, rank, size > TREE_FLAT);
-    struct row *row = team ? row_make() : NULL;
+    struct mailbox *mailbox = team ? mailbox_create() : NULL;
     struct team_common *common = NULL;
-    if (row && rank == 0)
+    if (mailbox && rank == 0)
         common = arena_control_alloc(sizeof *common + size * sizeof *common->flags);
-    if (row)
-        offer->row = position_of(row);
+    if (mailbox)
+        offer->mailbox = position_of(mailbox);
     if (common)
         offer->common = position_of(common);
-    if (!row || (rank == 0 && !common))
+    if (!mailbox || (rank == 0 && !common))
         offer->reason = REASON_NO_MEMORY;
     return team;
 }
@@ -71,23 +72,24 @@ struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct te
 struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, int neighbour,
                                   struct team_offer *offer)
 {
-    *offer = (struct team_offer){.reason = REASON_COUNT, .reaches = reaches(neighbour)};
+    *offer = (struct team_offer){.reason = REASON_COUNT,
+                                 .can_access_peers = can_access_peers(neighbour)};
     struct team *team = make(size, rank, false);
-    struct row *row = team ? row_make() : NULL;
-    if (!row) {
+    struct mailbox *mailbox = team ? mailbox_create() : NULL;
+    if (!mailbox) {
         offer->reason = REASON_NO_MEMORY;
         return team;
     }
-    offer->row = position_of(row);
+    offer->mailbox = position_of(mailbox);
     team->group = group;
-    team->mine = row;
-    team->reaches = offer->reaches;
+    team->mine = mailbox;
+    team->can_access_peers = offer->can_access_peers;
     return team;
 }
 
 void team_withdraw(struct team *team, const struct team_offer *offer)
 {
-    row_free(at_position(offer->row), 0);
+    mailbox_free(at_position(offer->mailbox), 0);
     if (offer->common)
         arena_control_free(at_position(offer->common));
     free(team);
@@ -100,8 +102,8 @@ static void put_in_order(struct team *team, const struct team_offer *offers)
         ranks[r] = (struct located){offers[r].domain, r};
     order_make(team->order, ranks, team->size);
     if (!team->rank)
-        say(3, "a communicator of %u ranks; domains that share a cache: %u", team->size,
-            team->order->domains);
+        log_message(3, "a communicator of %u ranks; domains that share a cache: %u", team->size,
+                    team->order->domains);
 }
 
 enum reason team_settle(struct team *team, const struct team_offer *offers, uint32_t size)
@@ -110,16 +112,16 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
         if (offers[r].reason != REASON_COUNT)
             return (enum reason)offers[r].reason;
     if (!team->group)
-        team->reaches = true;
+        team->can_access_peers = true;
     for (uint32_t r = 0; r < size; r++) {
-        team->reaches &= offers[r].reaches;
-        team->row[r] = at_position(offers[r].row);
+        team->can_access_peers &= offers[r].can_access_peers;
+        team->mailbox[r] = at_position(offers[r].mailbox);
     }
     team->policy = copy_policy_configured(
         atomic_load_explicit(&node.header->copy_policy, memory_order_relaxed));
     team->common = team->group ? NULL : at_position(offers[0].common);
     if (!team->group)
-        team->mine = team->row[team->rank];
+        team->mine = team->mailbox[team->rank];
     if (team->group)
         return REASON_COUNT;
     if (team->order)
@@ -148,7 +150,7 @@ void team_leave(struct team *team)
         return;
     }
     for (uint32_t r = 0; r < team->size && team->group; r++)
-        atomic_fetch_add_explicit(&team->row[r]->departed, 1, memory_order_acq_rel);
+        atomic_fetch_add_explicit(&team->mailbox[r]->departed, 1, memory_order_acq_rel);
     if (!team->group)
         atomic_fetch_add_explicit(&team->common->departed, 1, memory_order_acq_rel);
     pthread_mutex_lock(&left_mutex);
@@ -172,7 +174,7 @@ static void release(struct team *t, bool all)
     }
 }
 
-/* Who reads our row has left. */
+/* Who reads our mailbox has left. */
 static bool is_unread(const struct team *t)
 {
     const _Atomic uint32_t *departed = t->group ? &t->mine->departed : &t->common->departed;
@@ -187,7 +189,7 @@ static bool reaped(struct team *t)
         if (!is_unread(t))
             return false;
         release(t, true);
-        row_free(t->mine, t->op);
+        mailbox_free(t->mine, t->op);
         t->mine = NULL;
         if (t->group)
             return true;
@@ -219,26 +221,26 @@ void team_reap(void)
 
 /* ---- operations ---- */
 
-void team_await_all(struct team *t, uint32_t op)
+void team_wait_all(struct team *t, uint32_t op)
 {
     uint32_t least = t->op;
     for (uint32_t r = 0; r < t->size; r++)
-        if (t->row[r] != t->mine) {
-            sync_await(&t->row[r]->done, op);
-            uint32_t done = sync_load(&t->row[r]->done);
+        if (t->mailbox[r] != t->mine) {
+            sync_wait_until(&t->mailbox[r]->done, op);
+            uint32_t done = sync_load(&t->mailbox[r]->done);
             least = sync_reached(done, least) ? least : done;
         }
-    team_all_did(t, least);
+    team_note_all_done(t, least);
 }
 
 /* Often enough, whatever our part has been: who only reads looks for no room, and posts nothing. No
  * rank is so far behind that it waits for what we call old here. */
-COLD void team_keep_near(struct team *t, uint32_t op)
+COLD void team_keep_counters_close(struct team *t, uint32_t op)
 {
     uint32_t old = op - TEAM_FAR;
-    team_all_did(t, old);
-    for (uint32_t i = 0; i < TEAM_POSTS; i++) {
-        struct sync_word *posted = &t->mine->post[i].op;
+    team_note_all_done(t, old);
+    for (uint32_t i = 0; i < TEAM_SLOTS; i++) {
+        struct sync_word *posted = &t->mine->slot[i].op;
         if (!sync_reached(sync_load(posted), old))
             sync_publish(posted, old);
     }
@@ -259,94 +261,97 @@ char *team_hold(struct team *t, uint32_t op, size_t bytes)
 }
 
 /* In the heap; NULL: not in one piece. `*at` is where it begins. */
-static place_t shared_place(struct buffer b, size_t bytes, char **at)
+static remote_addr_t shared_place(struct buffer b, size_t bytes, char **at)
 {
     uint64_t position;
     *at = b.map->contiguous && !b.map->without_holes ? b.at + b.map->low : NULL;
-    return *at && node_position(*at, bytes, &position) ? (place_t)position << 1 : 0;
+    return *at && node_position(*at, bytes, &position) ? (remote_addr_t)position << 1 : 0;
 }
 
-static place_t private_place(const char *at)
+static remote_addr_t private_place(const char *at)
 {
-    return (place_t)(uintptr_t)at << 1 | 1;
+    return (remote_addr_t)(uintptr_t)at << 1 | 1;
 }
 
-place_t team_place(struct team *t, struct buffer b, size_t bytes)
+remote_addr_t team_address(struct team *t, struct buffer b, size_t bytes)
 {
     char *at;
-    place_t place = shared_place(b, bytes, &at);
-    if (place || !at || !t->reaches || !(t->policy & COPY_POLICY_BY_OS))
+    remote_addr_t place = shared_place(b, bytes, &at);
+    if (place || !at || !t->can_access_peers || !(t->policy & COPY_POLICY_BY_OS))
         return place;
     return private_place(at);
 }
 
-place_t team_target(const struct team *t, struct buffer b, size_t bytes)
+remote_addr_t team_target_address(const struct team *t, struct buffer b, size_t bytes)
 {
     char *at;
-    place_t place = shared_place(b, bytes, &at);
-    return place || !at || !t->reaches ? place : private_place(at);
+    remote_addr_t place = shared_place(b, bytes, &at);
+    return place || !at || !t->can_access_peers ? place : private_place(at);
 }
 
-bool place_read(const struct team *t, uint32_t owner, place_t place, size_t first, void *to,
-                size_t bytes)
+bool remote_read(const struct team *t, uint32_t owner, remote_addr_t place, size_t first, void *to,
+                 size_t bytes)
 {
-    return reach_read(t->row[owner]->pid, to, (place >> 1) + first, bytes);
+    return peer_memory_read(t->mailbox[owner]->pid, to, (place >> 1) + first, bytes);
 }
 
-bool place_write(const struct team *t, uint32_t owner, place_t place, size_t first,
-                 const void *from, size_t bytes)
+bool remote_write(const struct team *t, uint32_t owner, remote_addr_t place, size_t first,
+                  const void *from, size_t bytes)
 {
-    return reach_write(t->row[owner]->pid, (place >> 1) + first, from, bytes);
+    return peer_memory_write(t->mailbox[owner]->pid, (place >> 1) + first, from, bytes);
 }
 
 /* 0: not to be left where it lies. A system call gains nothing over a cell, unless the cell would
  * have to be written first and everybody waits for that. */
-static place_t place_for(struct team *t, struct buffer from, size_t bytes, enum stay stay)
+static remote_addr_t place_for(struct team *t, struct buffer from, size_t bytes,
+                               enum by_reference by_reference)
 {
-    bool short_in_heap = stay == STAY_LONG ? bytes <= CHOOSE_EAGER : bytes < CHOOSE_PLACE;
-    bool short_in_private = bytes <= (stay == STAY ? CHOOSE_EAGER : TEAM_CELL);
-    if (stay == STAY_NEVER || short_in_heap)
+    bool short_in_heap =
+        by_reference == BY_REFERENCE_LONG ? bytes <= EAGER_MAX : bytes < BY_REFERENCE_MIN;
+    bool short_in_private = bytes <= (by_reference == BY_REFERENCE ? EAGER_MAX : TEAM_CELL);
+    if (by_reference == BY_REFERENCE_NEVER || short_in_heap)
         return 0;
-    place_t place = team_place(t, from, bytes);
-    return short_in_private && !place_shared(place) ? 0 : place;
+    remote_addr_t place = team_address(t, from, bytes);
+    return short_in_private && !remote_addr_local(place) ? 0 : place;
 }
 
-bool team_stays(struct team *t, struct buffer from, size_t bytes, enum stay stay)
+bool team_by_reference(struct team *t, struct buffer from, size_t bytes,
+                       enum by_reference by_reference)
 {
-    return place_for(t, from, bytes, stay);
+    return place_for(t, from, bytes, by_reference);
 }
 
-enum post_kind team_post_data(struct team *t, uint32_t op, struct buffer from, enum stay stay,
-                              uint32_t start)
+enum slot_kind team_publish_data(struct team *t, uint32_t op, struct buffer from,
+                                 enum by_reference by_reference, uint32_t start)
 {
     size_t bytes = typemap_to_move(from.map)->size * from.count;
-    if (LIKELY(bytes <= POST_ROOM) && from.map->contiguous && !from.map->without_holes) {
-        team_post_few(t, op, from.at + from.map->low, bytes);
-        return POST_HERE;
+    if (LIKELY(bytes <= SLOT_ROOM) && from.map->contiguous && !from.map->without_holes) {
+        team_publish_inline(t, op, from.at + from.map->low, bytes);
+        return SLOT_INLINE;
     }
-    enum post_kind kind = bytes <= POST_ROOM   ? POST_HERE
-                          : bytes <= TEAM_CELL ? POST_CELL
-                                               : POST_PIECES;
-    place_t place = kind == POST_HERE ? 0 : place_for(t, from, bytes, stay);
-    team_await_room(t, kind);
-    struct post *post = post_of(t->mine, op);
+    enum slot_kind kind = bytes <= SLOT_ROOM   ? SLOT_INLINE
+                          : bytes <= TEAM_CELL ? SLOT_BUFFERED
+                                               : SLOT_PIPELINED;
+    remote_addr_t place = kind == SLOT_INLINE ? 0 : place_for(t, from, bytes, by_reference);
+    team_wait_room(t, kind);
+    struct slot *slot = slot_of(t->mine, op);
     if (place) {
-        kind = POST_PLACE;
-        memcpy(post->data, &place, sizeof place);
-    } else if (kind == POST_PIECES) {
-        memcpy(post->data, &start, sizeof start);
-    } else if (kind == POST_HERE) {
-        buffer_read(post->data, from, 0, bytes);
+        kind = SLOT_REFERENCE;
+        memcpy(slot->data, &place, sizeof place);
+    } else if (kind == SLOT_PIPELINED) {
+        memcpy(slot->data, &start, sizeof start);
+    } else if (kind == SLOT_INLINE) {
+        buffer_read(slot->data, from, 0, bytes);
     } else {
         team_fill(t, cell_for(t->mine, op, bytes), from, 0, bytes);
     }
-    team_post(t, op, kind, bytes);
+    team_publish(t, op, kind, bytes);
     return kind;
 }
 
-void team_post_piece(struct team *t, uint32_t op, struct buffer from, size_t first, size_t bytes)
+void team_publish_piece(struct team *t, uint32_t op, struct buffer from, size_t first, size_t bytes)
 {
-    team_await_room(t, POST_CELL);
+    team_wait_room(t, SLOT_BUFFERED);
     team_fill(t, piece_of(t->mine, op), from, first, bytes);
-    team_post(t, op, POST_CELL, bytes);
+    team_publish(t, op, SLOT_BUFFERED, bytes);
 }

@@ -20,7 +20,7 @@ static inline void hear_ranks(struct barrier *b, uint64_t step)
 {
     uint32_t round = enter(b);
     for (uint64_t j = 1; j < RADIX && j * step < b->size; j++)
-        sync_await(&b->flags[before(b->rank, j * step, b->size)].entered, round);
+        sync_wait_until(&b->flags[before(b->rank, j * step, b->size)].entered, round);
 }
 
 static void hear_neighbours(struct barrier *b, uint64_t step)
@@ -30,7 +30,7 @@ static void hear_neighbours(struct barrier *b, uint64_t step)
     uint32_t first = o->start[domain], ranks = order_ranks_of(o, domain);
     uint32_t me = o->place[b->rank] - first;
     for (uint64_t j = 1; j < RADIX && j * step < ranks; j++)
-        sync_await(&b->flags[o->rank[first + before(me, j * step, ranks)]].entered, round);
+        sync_wait_until(&b->flags[o->rank[first + before(me, j * step, ranks)]].entered, round);
 }
 
 /* One of a domain speaks for all of it: which one does not matter. */
@@ -42,7 +42,7 @@ static void hear_domains(struct barrier *b, uint64_t step)
     for (uint64_t j = 1; j < RADIX && j * step < o->domains; j++) {
         uint32_t there = before(domain, j * step, o->domains);
         uint32_t at = o->start[there] + me % order_ranks_of(o, there);
-        sync_await(&b->flags[o->rank[at]].entered, round);
+        sync_wait_until(&b->flags[o->rank[at]].entered, round);
     }
 }
 
@@ -55,7 +55,8 @@ static void hear_units(struct barrier *b)
     for (uint32_t d = 0; d < o->domains; d++) {
         uint32_t ranks = order_ranks_of(o, d), at = me % ranks;
         for (uint32_t back = d == domain ? o->unit : 0; back < ranks; back += o->unit)
-            sync_await(&b->flags[o->rank[o->start[d] + before(at, back, ranks)]].entered, round);
+            sync_wait_until(&b->flags[o->rank[o->start[d] + before(at, back, ranks)]].entered,
+                            round);
     }
 }
 

@@ -24,7 +24,7 @@ bool copy_caches_hold(size_t bytes)
 #if defined(__x86_64__)
 #include <emmintrin.h>
 
-void copy_stream(void *to, const void *from, size_t bytes)
+void copy_nontemporal(void *to, const void *from, size_t bytes)
 {
     char *t = to;
     const char *f = from;
@@ -50,7 +50,7 @@ void copy_stream(void *to, const void *from, size_t bytes)
     memcpy(t, f, bytes);
 }
 #else
-void copy_stream(void *to, const void *from, size_t bytes)
+void copy_nontemporal(void *to, const void *from, size_t bytes)
 {
     memmove(to, from, bytes);
 }

@@ -9,10 +9,10 @@
 
 /* Non-temporal stores, fenced before it returns: the caller's next release orders them like any
  * other store. */
-void copy_stream(void *to, const void *from, size_t bytes);
+void copy_nontemporal(void *to, const void *from, size_t bytes);
 
 /* Whether so many bytes, all that the ranks of a node read and write in an operation, stay in the
- * caches until the next one. If not, copy_stream() is faster. */
+ * caches until the next one. If not, copy_nontemporal() is faster. */
 bool copy_caches_hold(size_t bytes);
 
 /* How many do; 0: not known yet. Set by tests. */

@@ -1,7 +1,7 @@
 /* Which way long data take from one rank's private memory into another's.
  *
  *   COPY_CACHED    the owner copies into shared cells with ordinary stores, the reader copies out
- *   COPY_STREAMED  the same, but the owner uses non-temporal stores
+ *   COPY_NONTEMPORAL  the same, but the owner uses non-temporal stores
  *   COPY_BY_OS     the reader copies once, with process_vm_readv()
  *
  * None of them is best everywhere. A cell is written again and again, so its lines are in the cache
@@ -28,10 +28,10 @@
 
 #include "core/base.h"
 
-enum copy_way { COPY_CACHED, COPY_STREAMED, COPY_BY_OS, COPY_WAYS };
+enum copy_way { COPY_CACHED, COPY_NONTEMPORAL, COPY_BY_OS, COPY_WAYS };
 
 /* Percent: what a way may cost, compared with the way that is preferred in case of doubt. */
-enum { COPY_OS_MARGIN = 120, COPY_STREAMED_MARGIN = 90 };
+enum { COPY_OS_MARGIN = 120, COPY_NONTEMPORAL_MARGIN = 90 };
 
 enum { COPY_PATIENCE_NS = 100000 };
 
@@ -41,8 +41,8 @@ struct copy_costs {
 
 /* Bits. */
 enum copy_policy {
-    COPY_POLICY_STREAMS = 1, /* cells are filled with non-temporal stores */
-    COPY_POLICY_BY_OS = 2,   /* long private data are left to the OS, where it permits that */
+    COPY_POLICY_NONTEMPORAL = 1, /* cells are filled with non-temporal stores */
+    COPY_POLICY_BY_OS = 2,       /* long private data are left to the OS, where it permits that */
     /* What was not measured: with more ranks than processors nobody copies while others wait. */
     COPY_POLICY_DEFAULT = COPY_POLICY_BY_OS,
 };

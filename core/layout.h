@@ -37,7 +37,7 @@ struct layout_member {
     _Alignas(LINE) int32_t world_rank;
     int32_t pid;
     uint64_t base;                   /* where it has mapped this file */
-    uint64_t probe, probe_address;   /* see alloc/reach.h */
+    uint64_t probe, probe_address;   /* see alloc/peer_memory.h */
     uint64_t statics;                /* what was moved, as one number; 0: nothing */
     uint64_t cpus[LAYOUT_CPUS / 64]; /* it may run on */
     /* Written by the member's threads, read by whoever must know that none is at work. */

@@ -34,7 +34,7 @@ struct stats_snapshot {
     struct stats_counts counts;
     uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
     uint64_t windows_fast, windows_deferred[REASON_COUNT];
-    uint64_t host_copies, host_copied; /* see alloc/cma.h; how many, and bytes */
+    uint64_t host_copies, host_copied; /* see alloc/vm_copy.h; how many, and bytes */
     uint64_t heap_peak, heap_live, heap_allocations;
 };
 

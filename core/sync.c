@@ -15,45 +15,45 @@
  * again, which may be long after what we wait for. */
 enum {
     SPIN = 2000,
-    SPIN_CROWDED = 20,
-    YIELD_CROWDED = 30,
-    ROUNDS_PER_POKE = 64,
-    YIELDS_PER_POKE = 4,
+    SPIN_OVERSUBSCRIBED = 20,
+    YIELD_OVERSUBSCRIBED = 30,
+    ROUNDS_PER_PROGRESS = 64,
+    YIELDS_PER_PROGRESS = 4,
     SLEEP_NS_MIN = 50 * 1000,
     SLEEP_NS_MAX = 1000 * 1000,
-    HOST_SHARE = 32,             /* of the time of calls that never wait, one part is the host's */
-    TICKS_PER_POKE_MAX = 1 << 16 /* some 25 us */
+    HOST_SHARE = 32, /* of the time of calls that never wait, one part is the host's */
+    TICKS_PER_PROGRESS_MAX = 1 << 16 /* some 25 us */
 };
 
-bool sync_crowded;
+bool sync_oversubscribed;
 static void (*progress)(void);
 
 void sync_configure(bool is_crowded, void (*host_progress)(void))
 {
-    sync_crowded = is_crowded;
+    sync_oversubscribed = is_crowded;
     progress = host_progress;
 }
 
-void sync_poke(void)
+void sync_progress(void)
 {
     if (progress)
         progress();
 }
 
-void sync_poke_in_time(uint64_t *next)
+void sync_progress_if_due(uint64_t *next)
 {
     uint64_t now = sync_ticks();
     if (now < *next)
         return;
-    sync_poke();
+    sync_progress();
     uint64_t after = sync_ticks(), pause = HOST_SHARE * (after - now);
-    *next = after + (pause < TICKS_PER_POKE_MAX ? pause : TICKS_PER_POKE_MAX);
+    *next = after + (pause < TICKS_PER_PROGRESS_MAX ? pause : TICKS_PER_PROGRESS_MAX);
 }
 
 void sync_polled(void)
 {
-    sync_poke();
-    if (sync_crowded)
+    sync_progress();
+    if (sync_oversubscribed)
         sched_yield();
 }
 
@@ -91,14 +91,14 @@ static void sleep_on(struct sync_word *word, uint32_t seen, uint32_t sleeps)
 static bool stay_awake(struct sync_wait *wait)
 {
     uint32_t round = wait->rounds++;
-    uint32_t rounds = round < SPIN ? ROUNDS_PER_POKE : YIELDS_PER_POKE;
+    uint32_t rounds = round < SPIN ? ROUNDS_PER_PROGRESS : YIELDS_PER_PROGRESS;
     if (round % rounds == rounds - 1)
-        sync_poke();
-    if (round < (sync_crowded ? SPIN_CROWDED : SPIN)) {
+        sync_progress();
+    if (round < (sync_oversubscribed ? SPIN_OVERSUBSCRIBED : SPIN)) {
         relax();
         return true;
     }
-    if (sync_crowded && round >= SPIN_CROWDED + YIELD_CROWDED)
+    if (sync_oversubscribed && round >= SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED)
         return false;
     sched_yield();
     return true;
@@ -108,17 +108,17 @@ void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen)
 {
     if (stay_awake(wait))
         return;
-    sync_poke();
-    sleep_on(word, seen, wait->rounds - (SPIN_CROWDED + YIELD_CROWDED));
+    sync_progress();
+    sleep_on(word, seen, wait->rounds - (SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED));
 }
 
 void sync_sleep(struct sync_word *word, uint32_t seen)
 {
-    sync_poke();
+    sync_progress();
     sleep_on(word, seen, UINT32_MAX);
 }
 
-void sync_await_slowly(struct sync_word *word, uint32_t goal)
+void sync_wait_until_slow(struct sync_word *word, uint32_t goal)
 {
     struct sync_wait wait = SYNC_WAIT;
     uint32_t seen;
@@ -130,7 +130,7 @@ void sync_pause(struct sync_wait *wait)
 {
     if (stay_awake(wait))
         return;
-    sync_poke();
+    sync_progress();
     struct timespec ns = {.tv_nsec = SLEEP_NS_MIN};
     nanosleep(&ns, NULL);
 }

@@ -42,7 +42,7 @@ static inline uint32_t sync_load(struct sync_word *word)
 
 /* More ranks than processors: waiting means sleeping, and whoever publishes must look for sleepers.
  * The same on all ranks of a node. */
-extern bool sync_crowded;
+extern bool sync_oversubscribed;
 
 /* One round of waiting while `word` holds `seen`. May return at any time. */
 void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen);
@@ -78,18 +78,18 @@ static inline void sync_wake(struct sync_word *word)
 
 /* Publish `value` and all that was written before it: a full fence, for whoever polls and whoever
  * sleeps. */
-static inline void sync_post(struct sync_word *word, uint32_t value)
+static inline void sync_publish_ordered(struct sync_word *word, uint32_t value)
 {
     atomic_exchange_explicit(&word->value, value, memory_order_seq_cst);
     sync_wake(word);
 }
 
 /* Publish `value` and all that was written before it, to whoever looks: a release. Cheaper than
- * sync_post(), which also orders what was written before against what is read after. */
+ * sync_publish_ordered(), which also orders what was written before against what is read after. */
 static inline void sync_publish(struct sync_word *word, uint32_t value)
 {
-    if (UNLIKELY(sync_crowded))
-        sync_post(word, value);
+    if (UNLIKELY(sync_oversubscribed))
+        sync_publish_ordered(word, value);
     else
         atomic_store_explicit(&word->value, value, memory_order_release);
 }
@@ -100,13 +100,13 @@ static inline bool sync_reached(uint32_t value, uint32_t goal)
     return (int32_t)(value - goal) >= 0;
 }
 
-void sync_await_slowly(struct sync_word *word, uint32_t goal);
+void sync_wait_until_slow(struct sync_word *word, uint32_t goal);
 
 /* Until a count that only grows has reached `goal`. */
-static inline void sync_await(struct sync_word *word, uint32_t goal)
+static inline void sync_wait_until(struct sync_word *word, uint32_t goal)
 {
     if (!sync_reached(sync_load(word), goal))
-        sync_await_slowly(word, goal);
+        sync_wait_until_slow(word, goal);
 }
 
 /* Everything before is visible everywhere before anything after. On x86 also orders non-temporal
@@ -130,15 +130,15 @@ static inline void sync_full_fence(void)
 #define SYNC_ATOMICS_FENCE false
 #endif
 
-/* `crowded`: see sync_crowded. `progress`: one step of the host MPI, NULL for none. */
+/* `crowded`: see sync_oversubscribed. `progress`: one step of the host MPI, NULL for none. */
 void sync_configure(bool crowded, void (*progress)(void));
 
 /* One step of the host. */
-void sync_poke(void);
+void sync_progress(void);
 
 /* The same if it is time for one: for calls that never wait, however often or seldom they come
  * (H10). `next` is the calling thread's, 0 at first. */
-void sync_poke_in_time(uint64_t *next);
+void sync_progress_if_due(uint64_t *next);
 
 /* The program polls: it has nothing else to do. A step of the host, and way for a rank that has. */
 void sync_polled(void);

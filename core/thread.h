@@ -15,7 +15,7 @@ enum { INFLIGHT_SLOTS = 16 }; /* a process; threads beyond that take the locked 
 struct thread {
     struct stats_counts stats;
     struct inflight *inflight; /* NULL: none was free, or the process has none yet */
-    uint64_t next_poke;        /* see sync_poke_in_time() */
+    uint64_t next_progress;    /* see sync_progress_if_due() */
     uint32_t shmem_calls;      /* fast ones, of shmem/ */
     uint32_t inside;           /* depth of our own calls into the host (H4) */
     bool heap_bound;           /* its allocations come from the shared heap */
@@ -53,7 +53,7 @@ HOT_INLINE void thread_count(struct thread *thread, unsigned call, size_t bytes)
 {
     thread->stats.bytes[call] += bytes;
     if (UNLIKELY(++thread->stats.fast[call] % CALLS_PER_LOOK == 0))
-        sync_poke_in_time(&thread->next_poke);
+        sync_progress_if_due(&thread->next_progress);
 }
 
 /* Whether several threads may be inside MPI at once (MPI_THREAD_MULTIPLE). Set before the second

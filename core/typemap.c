@@ -406,7 +406,7 @@ void buffer_fill(char *to, struct buffer from, size_t first, size_t bytes, bool 
     if (!map->contiguous)
         buffer_read(to, from, first, bytes);
     else if (streams)
-        copy_stream(to, data, bytes);
+        copy_nontemporal(to, data, bytes);
     else
         copy_to_peers(to, data, bytes);
 }

@@ -20,16 +20,16 @@ enum call {
 /* "MPI_Put", …, ended by NULL. */
 extern const char *const call_names[CALL_COUNT + 1];
 
-typedef void door_fn(void);
+typedef void dispatch_fn(void);
 
-/* Where MPI_X and PMPI_X lead. Until the first call of any: to door_open(). */
-extern door_fn *door_mpi[CALL_COUNT], *door_pmpi[CALL_COUNT];
+/* Where MPI_X and PMPI_X lead. Until the first call of any: to dispatch_open(). */
+extern dispatch_fn *dispatch_mpi[CALL_COUNT], *dispatch_pmpi[CALL_COUNT];
 
 /* The same of calls that are only counted; NULL for others. And where those go on to: the host. */
-extern door_fn *const door_counted[CALL_COUNT];
-extern door_fn *door_onward[CALL_COUNT];
+extern dispatch_fn *const dispatch_counted[CALL_COUNT];
+extern dispatch_fn *dispatch_onward[CALL_COUNT];
 
 /* Find the host and set all doors, once a process. */
-void door_open(void);
+void dispatch_open(void);
 
 #endif

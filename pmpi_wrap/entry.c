@@ -51,27 +51,27 @@ const char *const call_names[CALL_COUNT + 1] = {
 #define NAMES_13 NAMES_12, m
 
 /* The exported pair, and where it leads at first. */
-#define CALL(name, n)                                              \
-    typedef long type_##name(TYPES_##n);                           \
-    EXPORT long MPI_##name(TYPES_##n);                             \
-    EXPORT long PMPI_##name(TYPES_##n);                            \
-    long MPI_##name(TYPES_##n)                                     \
-    {                                                              \
-        return ((type_##name *)door_mpi[CALL_##name])(NAMES_##n);  \
-    }                                                              \
-    long PMPI_##name(TYPES_##n)                                    \
-    {                                                              \
-        return ((type_##name *)door_pmpi[CALL_##name])(NAMES_##n); \
-    }                                                              \
-    static COLD long first_mpi_##name(TYPES_##n)                   \
-    {                                                              \
-        door_open();                                               \
-        return ((type_##name *)door_mpi[CALL_##name])(NAMES_##n);  \
-    }                                                              \
-    static COLD long first_pmpi_##name(TYPES_##n)                  \
-    {                                                              \
-        door_open();                                               \
-        return ((type_##name *)door_pmpi[CALL_##name])(NAMES_##n); \
+#define CALL(name, n)                                                  \
+    typedef long type_##name(TYPES_##n);                               \
+    EXPORT long MPI_##name(TYPES_##n);                                 \
+    EXPORT long PMPI_##name(TYPES_##n);                                \
+    long MPI_##name(TYPES_##n)                                         \
+    {                                                                  \
+        return ((type_##name *)dispatch_mpi[CALL_##name])(NAMES_##n);  \
+    }                                                                  \
+    long PMPI_##name(TYPES_##n)                                        \
+    {                                                                  \
+        return ((type_##name *)dispatch_pmpi[CALL_##name])(NAMES_##n); \
+    }                                                                  \
+    static COLD long first_mpi_##name(TYPES_##n)                       \
+    {                                                                  \
+        dispatch_open();                                               \
+        return ((type_##name *)dispatch_mpi[CALL_##name])(NAMES_##n);  \
+    }                                                                  \
+    static COLD long first_pmpi_##name(TYPES_##n)                      \
+    {                                                                  \
+        dispatch_open();                                               \
+        return ((type_##name *)dispatch_pmpi[CALL_##name])(NAMES_##n); \
     }
 #define CALL4  CALL
 #define CALL41 CALL
@@ -82,8 +82,8 @@ const char *const call_names[CALL_COUNT + 1] = {
 #undef CALL41
 #undef HOST
 
-door_fn *door_mpi[CALL_COUNT] = {
-#define CALL(name, n) (door_fn *)first_mpi_##name,
+dispatch_fn *dispatch_mpi[CALL_COUNT] = {
+#define CALL(name, n) (dispatch_fn *)first_mpi_##name,
 #define CALL4         CALL
 #define CALL41        CALL
 #define HOST          CALL
@@ -91,8 +91,8 @@ door_fn *door_mpi[CALL_COUNT] = {
 #undef CALL
 };
 
-door_fn *door_pmpi[CALL_COUNT] = {
-#define CALL(name, n) (door_fn *)first_pmpi_##name,
+dispatch_fn *dispatch_pmpi[CALL_COUNT] = {
+#define CALL(name, n) (dispatch_fn *)first_pmpi_##name,
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
@@ -102,22 +102,22 @@ door_fn *door_pmpi[CALL_COUNT] = {
 
 /* ---- counted, and passed on ---- */
 
-door_fn *door_onward[CALL_COUNT];
+dispatch_fn *dispatch_onward[CALL_COUNT];
 
 #define CALL(name, n)
 #define CALL4(name, n)
 #define CALL41(name, n)
-#define HOST(name, n)                                                \
-    static long counted_##name(TYPES_##n)                            \
-    {                                                                \
-        stats_defer(CALL_##name, REASON_HOST_COLLECTIVE);            \
-        return ((type_##name *)door_onward[CALL_##name])(NAMES_##n); \
+#define HOST(name, n)                                                    \
+    static long counted_##name(TYPES_##n)                                \
+    {                                                                    \
+        stats_defer(CALL_##name, REASON_HOST_COLLECTIVE);                \
+        return ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
     }
 #include "pmpi_wrap/calls.def"
 #undef HOST
 
-door_fn *const door_counted[CALL_COUNT] = {
-#define HOST(name, n) [CALL_##name] = (door_fn *)counted_##name,
+dispatch_fn *const dispatch_counted[CALL_COUNT] = {
+#define HOST(name, n) [CALL_##name] = (dispatch_fn *)counted_##name,
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4

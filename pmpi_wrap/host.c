@@ -1,7 +1,7 @@
 #include "pmpi_wrap/host.h"
 
 #include "core/config.h"
-#include "core/say.h"
+#include "core/log.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -78,11 +78,11 @@ static void *find_definer(const char *symbol, void **address)
     return found;
 }
 
-door_fn *host_function(void *library, const char *prefix, const char *name)
+dispatch_fn *host_function(void *library, const char *prefix, const char *name)
 {
     char symbol[64];
     snprintf(symbol, sizeof symbol, "%s%s", prefix, name);
-    return (door_fn *)dlsym(library, symbol);
+    return (dispatch_fn *)dlsym(library, symbol);
 }
 
 void *host_next(const char *symbol)
@@ -97,7 +97,7 @@ void *host_next(const char *symbol)
 
 const struct abi *host_abi(void)
 {
-    door_open();
+    dispatch_open();
     return config.enabled ? host.abi : NULL;
 }
 
@@ -164,40 +164,40 @@ static bool same_object(const void *address, const void *other)
 /* A tool that wraps MPI_X and stands behind us would be skipped by our jump; so MPI_X goes to the
  * tool, and comes back to us as PMPI_X: we are below every tool, wherever it was loaded (H5).
  * Not if the tool defines PMPI_X too, as Darshan does: then it goes on to the host, not to us. */
-static door_fn *tool_behind_us(const char *name)
+static dispatch_fn *tool_behind_us(const char *name)
 {
     void *next = next_after_us("MPI_", name);
     bool other = next && !same_object(next, (void *)host_function(host.library, "MPI_", name)) &&
                  !same_object(next, next_after_us("PMPI_", name));
-    return other ? (door_fn *)next : NULL;
+    return other ? (dispatch_fn *)next : NULL;
 }
 
-door_fn *host_onward(void *library, const char *name)
+dispatch_fn *host_onward(void *library, const char *name)
 {
     void *next = next_after_us("PMPI_", name);
-    return next ? (door_fn *)next : host_function(library, "PMPI_", name);
+    return next ? (dispatch_fn *)next : host_function(library, "PMPI_", name);
 }
 
-static void set_door(enum call call, bool inert)
+static void set_dispatch(enum call call, bool inert)
 {
     const char *name = call_names[call] + 4;
-    door_fn *handler = inert ? NULL : host.abi->handlers[call];
-    door_fn *pass = host.library ? host_onward(host.library, name) : NULL;
+    dispatch_fn *handler = inert ? NULL : host.abi->handlers[call];
+    dispatch_fn *pass = host.library ? host_onward(host.library, name) : NULL;
     if (pass && !handler && !inert)
-        handler = door_counted[call];
+        handler = dispatch_counted[call];
     if (!pass)
-        pass = (door_fn *)no_host;
+        pass = (dispatch_fn *)no_host;
     if (!handler)
         handler = pass;
-    door_onward[call] = pass;
-    door_fn *tool = host.library ? tool_behind_us(name) : NULL;
-    door_pmpi[call] = handler;
-    door_mpi[call] = tool ? tool : handler;
+    dispatch_onward[call] = pass;
+    dispatch_fn *tool = host.library ? tool_behind_us(name) : NULL;
+    dispatch_pmpi[call] = handler;
+    dispatch_mpi[call] = tool ? tool : handler;
 }
 
 static void warn(const char *line)
 {
-    say(0, "%s", line);
+    log_message(0, "%s", line);
 }
 
 /* -1: no launcher says it. */
@@ -211,24 +211,25 @@ static int launched_rank(void)
 static void open_all(void)
 {
     int rank = launched_rank();
-    say_set_rank(rank);
+    log_set_rank(rank);
     config_read(environ, rank <= 0 ? warn : NULL);
     find_host();
     bool known = host.abi && host.abi->bind(host.library);
     if (!known)
-        say(1, "nothing is fast: %s",
-            !host.library   ? "no MPI is loaded; load its library before the first call"
-            : host.standard ? "MPI-5's standard interface (libmpi_abi) is not known; link with the "
-                              "MPI's own library"
-                            : "this MPI was not there when libmpiaccel was built; build it again "
-                              "here");
+        log_message(1, "nothing is fast: %s",
+                    !host.library ? "no MPI is loaded; load its library before the first call"
+                    : host.standard
+                        ? "MPI-5's standard interface (libmpi_abi) is not known; link with the "
+                          "MPI's own library"
+                        : "this MPI was not there when libmpiaccel was built; build it again "
+                          "here");
     else if (!config.enabled)
-        say(1, "nothing is fast: MPIACCEL=0 switches everything off");
+        log_message(1, "nothing is fast: MPIACCEL=0 switches everything off");
     for (int call = 0; call < CALL_COUNT; call++)
-        set_door((enum call)call, !known || !config.enabled);
+        set_dispatch((enum call)call, !known || !config.enabled);
 }
 
-void door_open(void)
+void dispatch_open(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, open_all);

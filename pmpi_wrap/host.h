@@ -13,7 +13,7 @@ struct abi {
     bool (*is_here)(void *library, const char *version);
     /* Look up the host's functions. False: some that we need are missing. */
     bool (*bind)(void *library);
-    door_fn *const *handlers; /* by enum call; NULL where the headers do not have it */
+    dispatch_fn *const *handlers; /* by enum call; NULL where the headers do not have it */
     /* The value of a window's predefined attribute where it differs from the host's. */
     bool (*window_attribute)(int fortran_window, int keyval, int64_t *value);
     const struct shmem_host *shmem;
@@ -28,11 +28,11 @@ extern struct stats_host host_identity;
 
 /* The address of a function that the host's library itself defines, not of what another library put
  * before it. NULL: it has none. */
-door_fn *host_function(void *library, const char *prefix, const char *name);
+dispatch_fn *host_function(void *library, const char *prefix, const char *name);
 
 /* The same for calls that pass us exactly as often as the program makes them: first to a tool that
  * stands between us and the host and would otherwise miss them. */
-door_fn *host_onward(void *library, const char *name);
+dispatch_fn *host_onward(void *library, const char *name);
 
 /* The next definition of a symbol after our own, wherever it is loaded. */
 void *host_next(const char *symbol);

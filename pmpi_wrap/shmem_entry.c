@@ -23,35 +23,35 @@ typedef float vector __attribute__((vector_size(16)));
     long a, long b, long c, long d, long e, long f, vector p, vector q, vector r, vector s, \
         vector t, vector u, vector v, vector w
 #define NAMES a, b, c, d, e, f, p, q, r, s, t, u, v, w
-typedef void shmem_door_fn(REGISTERS);
+typedef void shmem_dispatch_fn(REGISTERS);
 #define EXPORT __attribute__((visibility("default")))
 
-static shmem_door_fn *door[SHMEM_CALL_COUNT];
+static shmem_dispatch_fn *door[SHMEM_CALL_COUNT];
 
-static COLD void open_door(enum shmem_call call, const char *name, door_fn *ours)
+static COLD void open_dispatch(enum shmem_call call, const char *name, dispatch_fn *ours)
 {
     const struct abi *abi = host_abi();
     if (abi)
         shmem_host = abi->shmem;
-    door_fn *theirs = (door_fn *)host_next(name);
-    door[call] = (shmem_door_fn *)(theirs ? theirs : ours);
+    dispatch_fn *theirs = (dispatch_fn *)host_next(name);
+    door[call] = (shmem_dispatch_fn *)(theirs ? theirs : ours);
 }
 
-#define CALL(name)                                              \
-    EXPORT void door_##name(REGISTERS) __asm__(#name);          \
-    void door_##name(REGISTERS)                                 \
-    {                                                           \
-        door[CALL_##name](NAMES);                               \
-    }                                                           \
-    static COLD void first_##name(REGISTERS)                    \
-    {                                                           \
-        open_door(CALL_##name, #name, (door_fn *)accel_##name); \
-        door[CALL_##name](NAMES);                               \
+#define CALL(name)                                                      \
+    EXPORT void door_##name(REGISTERS) __asm__(#name);                  \
+    void door_##name(REGISTERS)                                         \
+    {                                                                   \
+        door[CALL_##name](NAMES);                                       \
+    }                                                                   \
+    static COLD void first_##name(REGISTERS)                            \
+    {                                                                   \
+        open_dispatch(CALL_##name, #name, (dispatch_fn *)accel_##name); \
+        door[CALL_##name](NAMES);                                       \
     }
 #include "shmem/calls.def"
 #undef CALL
 
-static shmem_door_fn *door[SHMEM_CALL_COUNT] = {
+static shmem_dispatch_fn *door[SHMEM_CALL_COUNT] = {
 #define CALL(name) first_##name,
 #include "shmem/calls.def"
 #undef CALL

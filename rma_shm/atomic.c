@@ -94,47 +94,47 @@ static bool is_aligned(const void *at, size_t power_of_two)
 
 /* ---- native operations on one element ---- */
 
-#define NATIVE(type, bits)                                                                     \
-    static void native_load_##bits(const struct combiner *c, void *at, const void *origin,     \
-                                   void *result)                                               \
-    {                                                                                          \
-        (void)c, (void)origin;                                                                 \
-        type old = __atomic_load_n((type *)at, __ATOMIC_SEQ_CST);                              \
-        if (result)                                                                            \
-            memcpy(result, &old, sizeof old);                                                  \
-    }                                                                                          \
-    static void native_exchange_##bits(const struct combiner *c, void *at, const void *origin, \
-                                       void *result)                                           \
-    {                                                                                          \
-        (void)c;                                                                               \
-        type operand;                                                                          \
-        memcpy(&operand, origin, sizeof operand);                                              \
-        operand = __atomic_exchange_n((type *)at, operand, __ATOMIC_SEQ_CST);                  \
-        if (result)                                                                            \
-            memcpy(result, &operand, sizeof operand);                                          \
-    }                                                                                          \
-    static void native_add_##bits(const struct combiner *c, void *at, const void *origin,      \
-                                  void *result)                                                \
-    {                                                                                          \
-        (void)c;                                                                               \
-        type operand;                                                                          \
-        memcpy(&operand, origin, sizeof operand);                                              \
-        operand = __atomic_fetch_add((type *)at, operand, __ATOMIC_SEQ_CST);                   \
-        if (result)                                                                            \
-            memcpy(result, &operand, sizeof operand);                                          \
-    }                                                                                          \
-    static void native_kernel_##bits(const struct combiner *c, void *at, const void *origin,   \
-                                     void *result)                                             \
-    {                                                                                          \
-        type operand, new, old = __atomic_load_n((type *)at, __ATOMIC_RELAXED);                \
-        memcpy(&operand, origin, sizeof operand);                                              \
-        do {                                                                                   \
-            new = old;                                                                         \
-            c->kernel(&new, &new, &operand, 1, NULL);                                          \
-        } while (!__atomic_compare_exchange_n((type *)at, &old, new, true, __ATOMIC_SEQ_CST,   \
-                                              __ATOMIC_RELAXED));                              \
-        if (result)                                                                            \
-            memcpy(result, &old, sizeof old);                                                  \
+#define NATIVE(type, bits)                                                                   \
+    static void native_load_##bits(const struct reduction_function *c, void *at,             \
+                                   const void *origin, void *result)                         \
+    {                                                                                        \
+        (void)c, (void)origin;                                                               \
+        type old = __atomic_load_n((type *)at, __ATOMIC_SEQ_CST);                            \
+        if (result)                                                                          \
+            memcpy(result, &old, sizeof old);                                                \
+    }                                                                                        \
+    static void native_exchange_##bits(const struct reduction_function *c, void *at,         \
+                                       const void *origin, void *result)                     \
+    {                                                                                        \
+        (void)c;                                                                             \
+        type operand;                                                                        \
+        memcpy(&operand, origin, sizeof operand);                                            \
+        operand = __atomic_exchange_n((type *)at, operand, __ATOMIC_SEQ_CST);                \
+        if (result)                                                                          \
+            memcpy(result, &operand, sizeof operand);                                        \
+    }                                                                                        \
+    static void native_add_##bits(const struct reduction_function *c, void *at,              \
+                                  const void *origin, void *result)                          \
+    {                                                                                        \
+        (void)c;                                                                             \
+        type operand;                                                                        \
+        memcpy(&operand, origin, sizeof operand);                                            \
+        operand = __atomic_fetch_add((type *)at, operand, __ATOMIC_SEQ_CST);                 \
+        if (result)                                                                          \
+            memcpy(result, &operand, sizeof operand);                                        \
+    }                                                                                        \
+    static void native_kernel_##bits(const struct reduction_function *c, void *at,           \
+                                     const void *origin, void *result)                       \
+    {                                                                                        \
+        type operand, new, old = __atomic_load_n((type *)at, __ATOMIC_RELAXED);              \
+        memcpy(&operand, origin, sizeof operand);                                            \
+        do {                                                                                 \
+            new = old;                                                                       \
+            c->kernel(&new, &new, &operand, 1, NULL);                                        \
+        } while (!__atomic_compare_exchange_n((type *)at, &old, new, true, __ATOMIC_SEQ_CST, \
+                                              __ATOMIC_RELAXED));                            \
+        if (result)                                                                          \
+            memcpy(result, &old, sizeof old);                                                \
     }
 NATIVE(uint8_t, 8)
 NATIVE(uint16_t, 16)
@@ -142,9 +142,10 @@ NATIVE(uint32_t, 32)
 NATIVE(uint64_t, 64)
 #undef NATIVE
 
-struct combiner combiner_of(enum op op, enum prim prim, uint32_t bytes, combine_fn *kernel)
+struct reduction_function reduction_function_of(enum op op, enum prim prim, uint32_t bytes,
+                                                combine_fn *kernel)
 {
-    struct combiner c = {.op = op, .element = bytes, .kernel = kernel};
+    struct reduction_function c = {.op = op, .element = bytes, .kernel = kernel};
     bool integer = prim <= PRIM_U64;
 #define CHOOSE(bits)                                      \
     (op == OP_NO_OP              ? native_load_##bits     \
@@ -175,7 +176,7 @@ _Static_assert(PRIM_I8 == 0 && PRIM_U64 == 7, "the integers come first");
 
 /* ---- bulk operations ---- */
 
-static void combine(const struct combiner *c, void *inout, const void *in, size_t bytes)
+static void combine(const struct reduction_function *c, void *inout, const void *in, size_t bytes)
 {
     if (c->op == OP_REPLACE)
         copy_bytes(inout, in, bytes);
@@ -188,7 +189,7 @@ static void combine(const struct combiner *c, void *inout, const void *in, size_
 /* Long operations release the mutex after so many bytes, since only elements need be atomic. */
 enum { HOLD_BYTES = 65536 };
 
-static void bulk_block(const struct combiner *c, struct win_target *entered, char *at,
+static void bulk_block(const struct reduction_function *c, struct win_target *entered, char *at,
                        const char *origin, char *result, size_t bytes)
 {
     for (;;) {
@@ -211,7 +212,7 @@ static void bulk_block(const struct combiner *c, struct win_target *entered, cha
 
 /* Accumulating to a target that is not contiguous. */
 struct bulk {
-    const struct combiner *combiner;
+    const struct reduction_function *function;
     struct win_target *entered;
     char *stage;        /* the walk's other side: origin's data, or for NO_OP the result's place */
     const char *origin; /* contiguous elements; NULL for NO_OP */
@@ -229,7 +230,7 @@ static void bulk_piece(void *context, char *at, ptrdiff_t at_stride, char *stage
             b->held = 0;
             bulk_breathe(b->entered);
         }
-        bulk_block(b->combiner, b->entered, at, b->origin ? b->origin + offset : NULL,
+        bulk_block(b->function, b->entered, at, b->origin ? b->origin + offset : NULL,
                    b->result ? b->result + offset : NULL, bytes);
         b->held += bytes;
     }
@@ -237,8 +238,8 @@ static void bulk_piece(void *context, char *at, ptrdiff_t at_stride, char *stage
 
 /* ---- contiguous elements ---- */
 
-void win_combine(struct win *win, struct thread *thread, const struct combiner *c, uint32_t target,
-                 char *at, const char *origin, char *result, size_t bytes)
+void win_combine(struct win *win, struct thread *thread, const struct reduction_function *c,
+                 uint32_t target, char *at, const char *origin, char *result, size_t bytes)
 {
     const struct peer *peer = &win->peer[target];
     if (LIKELY(c->native != NULL) && LIKELY(bytes <= (size_t)ATOMIC_FEW * c->element) &&
@@ -258,7 +259,7 @@ void win_combine(struct win *win, struct thread *thread, const struct combiner *
 
 /* Everything an operation needs, found before anything is touched. */
 struct work {
-    const struct combiner *combiner;
+    const struct reduction_function *function;
     const struct typemap *map; /* of the target */
     char *at;                  /* in the target's window */
     size_t bytes;              /* of data, elements with their holes */
@@ -273,7 +274,7 @@ static bool is_plain(const struct typemap *map)
 }
 
 /* Of elements of the target's kind, without holes or with them, by what the operation does. */
-static const struct typemap *map_for(const struct combiner *c, const struct typemap *map)
+static const struct typemap *map_for(const struct reduction_function *c, const struct typemap *map)
 {
     return c->op == OP_REPLACE || c->op == OP_NO_OP ? typemap_to_move(map) : map;
 }
@@ -286,7 +287,7 @@ static bool same_elements(const struct typemap *map, const struct typemap *eleme
 
 static enum win_error prepare_origin(struct work *w, struct buffer origin)
 {
-    const struct typemap *map = map_for(w->combiner, origin.map);
+    const struct typemap *map = map_for(w->function, origin.map);
     size_t bytes;
     if (__builtin_mul_overflow(map->size, origin.count, &bytes) || bytes > w->bytes)
         return WIN_ERR_LENGTH;
@@ -306,7 +307,7 @@ static enum win_error prepare_origin(struct work *w, struct buffer origin)
 static enum win_error prepare_result(struct work *w, struct buffer result)
 {
     size_t room;
-    if (__builtin_mul_overflow(map_for(w->combiner, result.map)->size, result.count, &room) ||
+    if (__builtin_mul_overflow(map_for(w->function, result.map)->size, result.count, &room) ||
         w->bytes > room)
         return WIN_ERR_LENGTH;
     w->result = result.at;
@@ -321,7 +322,7 @@ static void deliver_result(struct work *w, const struct typemap *element, struct
 {
     if (!w->result_copy)
         return;
-    if (map_for(w->combiner, element) == element && element->without_holes) {
+    if (map_for(w->function, element) == element && element->without_holes) {
         /* elements with their holes */
         size_t bytes = w->bytes / element->element * element->without_holes->size;
         typemap_copy(result.at, typemap_to_move(result.map), w->result_copy, element->without_holes,
@@ -337,7 +338,7 @@ static void work_in_bulk(struct win *win, struct work *w, int target)
 {
     struct run run;
     struct typemap plain = typemap_of_bytes(&run, w->bytes);
-    struct bulk bulk = {.combiner = w->combiner,
+    struct bulk bulk = {.function = w->function,
                         .entered = bulk_enter(win, &win->peer[target]),
                         .stage = w->origin ? (char *)w->origin : w->result,
                         .origin = w->origin,
@@ -346,11 +347,11 @@ static void work_in_bulk(struct win *win, struct work *w, int target)
     bulk_leave(win, bulk.entered);
 }
 
-enum win_error win_accumulate(struct win *win, const struct combiner *c,
+enum win_error win_accumulate(struct win *win, const struct reduction_function *c,
                               const struct typemap *element, struct buffer origin,
                               struct buffer result, int target, int64_t disp, struct buffer there)
 {
-    struct work w = {.combiner = c, .map = map_for(c, there.map)};
+    struct work w = {.function = c, .map = map_for(c, there.map)};
     bool fetch = result.map, use = c->op != OP_NO_OP, moves = !use || c->op == OP_REPLACE;
     if (!moves && (!same_elements(there.map, element) || !same_elements(origin.map, element) ||
                    (fetch && !same_elements(result.map, element))))

@@ -30,20 +30,22 @@
 #include "rma_shm/access.h"
 
 /* How to combine elements of a datatype with an operation. */
-struct combiner {
+struct reduction_function {
     enum op op;
     uint32_t element;   /* bytes */
     combine_fn *kernel; /* NULL: the host combines, or OP_REPLACE, OP_NO_OP */
     /* One aligned element, atomically: what was there goes to `result` unless that is NULL. NULL:
      * the processor has no instruction for it. */
-    void (*native)(const struct combiner *combiner, void *at, const void *origin, void *result);
-    void (*host)(const struct combiner *combiner, void *inout, const void *in, size_t n);
+    void (*native)(const struct reduction_function *function, void *at, const void *origin,
+                   void *result);
+    void (*host)(const struct reduction_function *function, void *inout, const void *in, size_t n);
     uintptr_t host_type, host_op;
 };
 
 /* For elements of `bytes` bytes that are of this prim. `kernel` NULL: only OP_REPLACE and OP_NO_OP
  * can do without the host. */
-struct combiner combiner_of(enum op op, enum prim prim, uint32_t bytes, combine_fn *kernel);
+struct reduction_function reduction_function_of(enum op op, enum prim prim, uint32_t bytes,
+                                                combine_fn *kernel);
 
 /* The most elements that are combined one by one. Without contention bulk mode costs as much as one
  * element; with two ranks at the same elements it costs as much as four. */
@@ -52,7 +54,7 @@ enum { ATOMIC_FEW = 4 };
 /* Accumulate (`result.map` NULL) or get_accumulate. `element` is the predefined datatype that the
  * sides are made of; replacing and fetching alone take any. With OP_NO_OP `origin` is not looked
  * at. */
-enum win_error win_accumulate(struct win *win, const struct combiner *combiner,
+enum win_error win_accumulate(struct win *win, const struct reduction_function *function,
                               const struct typemap *element, struct buffer origin,
                               struct buffer result, int target, int64_t disp, struct buffer there);
 
@@ -63,7 +65,7 @@ void win_compare_and_swap(struct win *win, struct thread *thread, uint32_t targe
 
 /* `bytes` bytes of contiguous elements, at least one, at `at` in the window of `target`. `thread`
  * is the caller's; `origin` is not looked at with OP_NO_OP; `result` may be NULL. */
-void win_combine(struct win *win, struct thread *thread, const struct combiner *combiner,
+void win_combine(struct win *win, struct thread *thread, const struct reduction_function *function,
                  uint32_t target, char *at, const char *origin, char *result, size_t bytes);
 
 #endif

@@ -106,15 +106,15 @@ bool win_settle_alone(struct win *win, void *base, size_t bytes, int64_t unit)
     return true;
 }
 
-void win_abandon(struct win *win, const struct win_offer *offer)
+void win_discard_prepared(struct win *win, const struct win_offer *offer)
 {
     if (offer->control)
         arena_control_free(node.base + offer->control);
     if (win)
-        win_disown(win);
+        win_discard_settled(win);
 }
 
-void win_disown(struct win *win)
+void win_discard_settled(struct win *win)
 {
     if (win->size > 1)
         win->shared = NULL;

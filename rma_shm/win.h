@@ -126,11 +126,11 @@ enum reason win_settle(struct win *win, const struct win_offer *offers);
 bool win_settle_alone(struct win *win, void *base, size_t bytes, int64_t unit);
 
 /* Discard what was prepared but not settled. */
-void win_abandon(struct win *win, const struct win_offer *offer);
+void win_discard_prepared(struct win *win, const struct win_offer *offer);
 
 /* Discard a settled window that some rank could not complete: what is shared is left alone, since
  * others may be using it. */
-void win_disown(struct win *win);
+void win_discard_settled(struct win *win);
 
 /* May the window be freed: no epoch is open but an unused or ended fence. */
 bool win_idle(const struct win *win);

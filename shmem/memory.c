@@ -2,7 +2,7 @@
 #include "shmem/shmem.h"
 
 #include "alloc/arena.h"
-#include "core/say.h"
+#include "core/log.h"
 #include "core/sync.h"
 
 #include <stdlib.h>
@@ -27,18 +27,19 @@ static void say_why_not(enum reason why)
     if (atomic_exchange(&said[why], true))
         return;
     if (why == REASON_ONE_NODE_ONLY)
-        say(0,
+        log_message(
+            0,
             "no symmetric heap: the ranks of MPI_COMM_WORLD are on several nodes; OpenSHMEM calls "
             "work within one node only");
     else
-        say(0, "no symmetric heap: %s; %s", stats_reasons[why], stats_advice[why]);
+        log_message(0, "no symmetric heap: %s; %s", stats_reasons[why], stats_advice[why]);
 }
 
 /* Collective the first time. */
 static COLD bool open_now(void)
 {
     if (!shmem_host) {
-        say_once(0, "no symmetric heap: no MPI is in this process, or it is switched off; link the "
+        log_once(0, "no symmetric heap: no MPI is in this process, or it is switched off; link the "
                     "program by mpicc and unset MPIACCEL");
         return false;
     }
@@ -81,11 +82,11 @@ COLD char *shmem_find(const void *at, size_t bytes, int pe, const char *call)
     if (there || !bytes)
         return there;
     if (!symmetric.size)
-        say(0, "%s: there is no symmetric heap: %s", call, why_no_heap());
+        log_message(0, "%s: there is no symmetric heap: %s", call, why_no_heap());
     else if ((uint32_t)pe >= symmetric.pes)
-        say(0, "%s: there is no PE %d", call, pe);
+        log_message(0, "%s: there is no PE %d", call, pe);
     else
-        say(0, "%s: %zu bytes at %p are not in the symmetric heap", call, bytes, at);
+        log_message(0, "%s: %zu bytes at %p are not in the symmetric heap", call, bytes, at);
     stop_job();
     abort();
 }

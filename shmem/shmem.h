@@ -33,7 +33,7 @@ HOT_INLINE void shmem_count(void)
 {
     struct thread *thread = thread_self();
     if (UNLIKELY(++thread->shmem_calls % CALLS_PER_LOOK == 0))
-        sync_poke_in_time(&thread->next_poke);
+        sync_progress_if_due(&thread->next_progress);
 }
 
 /* Where [at, at + bytes) is on `pe`; `call` is for the message if it is nowhere. */

@@ -84,8 +84,8 @@ static bool attribute(int fortran_window, int keyval, int64_t *value)
     return true;
 }
 
-static door_fn *const handlers[CALL_COUNT] = {
-#define CALL(name, arguments) [CALL_##name] = (door_fn *)accel_##name,
+static dispatch_fn *const handlers[CALL_COUNT] = {
+#define CALL(name, arguments) [CALL_##name] = (dispatch_fn *)accel_##name,
 #if MPI_VERSION >= 4
 #define CALL4 CALL
 #else

@@ -7,7 +7,7 @@
 
 #include "alloc/arena.h"
 #include "core/kernels.h"
-#include "core/say.h"
+#include "core/log.h"
 #include "core/stats.h"
 #include "core/thread.h"
 #include "core/typemap.h"
@@ -224,7 +224,7 @@ extern struct registry datatypes;
 const struct typemap *typemap_of_unknown(MPI_Datatype type);
 
 /* The same for who cannot say no alone: without memory the job ends. */
-const struct typemap *typemap_or_end(MPI_Datatype type);
+const struct typemap *typemap_or_abort(MPI_Datatype type);
 
 /* NULL: not a datatype, not committed, or no memory. */
 HOT_INLINE const struct typemap *typemap_of(MPI_Datatype type)
@@ -261,7 +261,7 @@ bool host_combines(MPI_Datatype type, MPI_Op op);
 
 /* ---- who is in a communicator (survey.c) ---- */
 
-struct survey {
+struct comm_properties {
     int size, rank;
     int others;    /* of an intercommunicator: ranks of the other group */
     int neighbour; /* a member of the node that is in it: the next rank, or one of the other group
@@ -270,10 +270,10 @@ struct survey {
 
 /* May something on this communicator be fast, of up to `most` ranks? The same answer on all its
  * ranks (H13): it depends on the communicator and on what the node's ranks settled together. */
-enum reason survey_comm(MPI_Comm comm, int most, struct survey *s);
+enum reason comm_properties_of(MPI_Comm comm, int most, struct comm_properties *s);
 
 /* The same of an intercommunicator, whose groups may each have so many. */
-enum reason survey_across(MPI_Comm comm, int most, struct survey *s);
+enum reason intercomm_properties_of(MPI_Comm comm, int most, struct comm_properties *s);
 
 /* A buffer may be on a GPU, and we could not tell: the host can (H7). */
 bool gpu_runtime_loaded(void);

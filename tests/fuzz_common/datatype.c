@@ -233,7 +233,7 @@ struct text {
     size_t room;
 };
 
-static void say(struct text *t, const char *format, ...)
+static void log_message(struct text *t, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -246,16 +246,16 @@ static void say(struct text *t, const char *format, ...)
 
 static void say_longs(struct text *t, const char *name, const long *values, long n)
 {
-    say(t, " %s", name);
+    log_message(t, " %s", name);
     for (long i = 0; i < n; i++)
-        say(t, "%s%ld", i ? "," : "=", values[i]);
+        log_message(t, "%s%ld", i ? "," : "=", values[i]);
 }
 
 static void say_ints(struct text *t, const char *name, const int *values, int n)
 {
-    say(t, " %s", name);
+    log_message(t, " %s", name);
     for (int i = 0; i < n; i++)
-        say(t, "%s%d", i ? "," : "=", values[i]);
+        log_message(t, "%s%d", i ? "," : "=", values[i]);
 }
 
 static void print(struct text *t, const struct layout *l)
@@ -265,17 +265,17 @@ static void print(struct text *t, const struct layout *l)
                                         "struct",  "subarray",   "darray",        "dup",
                                         "resized"};
     if (l->constructor == PREDEFINED) {
-        say(t, "%s", basics[l->basic].name);
+        log_message(t, "%s", basics[l->basic].name);
         return;
     }
-    say(t, "%s%s(", names[l->constructor], l->large ? "_c" : "");
+    log_message(t, "%s%s(", names[l->constructor], l->large ? "_c" : "");
     switch (l->constructor) {
     case CONTIGUOUS:
-        say(t, "%ld", l->count);
+        log_message(t, "%ld", l->count);
         break;
     case VECTOR:
     case HVECTOR:
-        say(t, "%ld x %ld stride=%ld", l->count, l->block, l->stride);
+        log_message(t, "%ld x %ld stride=%ld", l->count, l->block, l->stride);
         break;
     case INDEXED:
     case HINDEXED:
@@ -285,38 +285,38 @@ static void print(struct text *t, const struct layout *l)
         break;
     case INDEXED_BLOCK:
     case HINDEXED_BLOCK:
-        say(t, "length=%ld", l->block);
+        log_message(t, "length=%ld", l->block);
         say_longs(t, "at", l->places, l->count);
         break;
     case DARRAY:
-        say(t, "process=%d", l->process);
+        log_message(t, "process=%d", l->process);
         say_ints(t, "grid", l->grid, l->dims);
         say_ints(t, "kinds", l->kinds, l->dims);
         say_ints(t, "arguments", l->arguments, l->dims);
         say_ints(t, "sizes", l->sizes, l->dims);
-        say(t, " %s", l->order == MPI_ORDER_C ? "C" : "Fortran");
+        log_message(t, " %s", l->order == MPI_ORDER_C ? "C" : "Fortran");
         break;
     case SUBARRAY:
         say_ints(t, "sizes", l->sizes, l->dims);
         say_ints(t, "subsizes", l->subsizes, l->dims);
         say_ints(t, "starts", l->starts, l->dims);
-        say(t, " %s", l->order == MPI_ORDER_C ? "C" : "Fortran");
+        log_message(t, " %s", l->order == MPI_ORDER_C ? "C" : "Fortran");
         break;
     case RESIZED:
-        say(t, "lb=%ld extent=%ld", l->places[0], l->places[1]);
+        log_message(t, "lb=%ld extent=%ld", l->places[0], l->places[1]);
         break;
     default:
         break;
     }
     for (long i = 0; l->children && i < l->count; i++) {
-        say(t, " ");
+        log_message(t, " ");
         print(t, l->children[i]);
     }
     if (!l->children) {
-        say(t, " ");
+        log_message(t, " ");
         print(t, l->child);
     }
-    say(t, ")");
+    log_message(t, ")");
 }
 
 void layout_print(const struct layout *l, char *text, size_t room)

@@ -267,7 +267,7 @@ START_TEST(a_window_is_fast_only_over_memory_that_all_can_reach)
     ck_assert_int_eq(offer.reason, REASON_NOT_OUR_MEMORY);
     win_offer(win, node.end - 64, 64, 1, REASON_DYNAMIC, &offer);
     ck_assert_int_eq(offer.reason, REASON_DYNAMIC);
-    win_abandon(win, &offer);
+    win_discard_prepared(win, &offer);
 }
 END_TEST
 
@@ -283,7 +283,7 @@ START_TEST(one_reason_of_one_rank_speaks_for_all)
     }
     for (unsigned r = 0; r < 3; r++) {
         ck_assert_int_eq(win_settle(win[r], offers), REASON_GPU);
-        win_abandon(win[r], &offers[r]);
+        win_discard_prepared(win[r], &offers[r]);
     }
     ck_assert_uint_eq(arena_use().live, before);
 }

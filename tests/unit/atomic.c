@@ -6,23 +6,23 @@
 
 static unsigned rounds;
 
-static struct combiner combine_with(enum op op, enum prim prim, uint32_t bytes)
+static struct reduction_function combine_with(enum op op, enum prim prim, uint32_t bytes)
 {
-    return combiner_of(op, prim, bytes, kernels_best()->combine[op][prim]);
+    return reduction_function_of(op, prim, bytes, kernels_best()->combine[op][prim]);
 }
 #define SUM combine_with(OP_SUM, PRIM_I64, 8)
 
 static const struct buffer nowhere;
 
-static enum win_error accumulate(unsigned me, const struct combiner *c, const void *origin,
-                                 size_t count, int64_t disp)
+static enum win_error accumulate(unsigned me, const struct reduction_function *c,
+                                 const void *origin, size_t count, int64_t disp)
 {
     return win_accumulate(view[me], c, I64, buffer(origin, I64, count), nowhere, 0, disp,
                           buffer(NULL, I64, count));
 }
 
-static enum win_error fetch(unsigned me, const struct combiner *c, const void *origin, void *result,
-                            size_t count, int64_t disp)
+static enum win_error fetch(unsigned me, const struct reduction_function *c, const void *origin,
+                            void *result, size_t count, int64_t disp)
 {
     return win_accumulate(view[me], c, I64, buffer(origin, I64, count), buffer(result, I64, count),
                           0, disp, buffer(NULL, I64, count));
@@ -64,7 +64,7 @@ static _Atomic int64_t added[WORDS];
 
 static void add_one(unsigned me, unsigned at)
 {
-    const struct combiner sum = SUM;
+    const struct reduction_function sum = SUM;
     int64_t one = 1, old;
     win_combine(view[me], thread_self(), &sum, 0, (char *)&words(0)[at], (char *)&one, (char *)&old,
                 8);
@@ -73,7 +73,7 @@ static void add_one(unsigned me, unsigned at)
 
 static void add_some(unsigned me, unsigned at, unsigned count, bool fetches)
 {
-    const struct combiner sum = SUM;
+    const struct reduction_function sum = SUM;
     int64_t ones[WORDS], old[WORDS];
     for (unsigned i = 0; i < count; i++)
         ones[i] = 1;
@@ -191,7 +191,7 @@ static _Atomic uint8_t bytes_added[ROOM];
 
 static void add_bytes(unsigned me)
 {
-    const struct combiner sum = combine_with(OP_SUM, PRIM_U8, 1);
+    const struct reduction_function sum = combine_with(OP_SUM, PRIM_U8, 1);
     struct chance c = {me};
     uint8_t ones[ROOM], old[ROOM];
     memset(ones, 1, sizeof ones);
@@ -318,7 +318,7 @@ static _Atomic bool changed;
 
 static void hold_up_or_change(unsigned me)
 {
-    const struct combiner sum = SUM;
+    const struct reduction_function sum = SUM;
     int64_t ones[WORDS] = {1};
     struct win_target *target = view[0]->peer[0].target;
     if (me == 0) {
@@ -365,7 +365,7 @@ END_TEST
 
 START_TEST(wide_and_unaligned_elements_need_the_mutex)
 {
-    const struct combiner replace = {.op = OP_REPLACE, .element = 16}, sum = SUM;
+    const struct reduction_function replace = {.op = OP_REPLACE, .element = 16}, sum = SUM;
     int64_t one = 1, wide[2] = {3, 4}, old[2];
     begin(3, 64);
     win_combine(view[0], thread_self(), &replace, 0, (char *)words(0), (char *)wide, (char *)old,
@@ -428,7 +428,7 @@ START_TEST(both_modes_give_what_was_there_and_leave_what_should_be)
     begin(2, 100 * 8);
     for (unsigned count = 1; count <= 100; count += 99)
         for (size_t t = 0; t < sizeof tries / sizeof *tries; t++) {
-            const struct combiner c = combine_with(tries[t].op, PRIM_I64, 8);
+            const struct reduction_function c = combine_with(tries[t].op, PRIM_I64, 8);
             int64_t origin[100], result[100];
             for (unsigned i = 0; i < count; i++) {
                 words(0)[i] = 10;
@@ -447,7 +447,7 @@ END_TEST
 
 static unsigned host_calls;
 
-static void host_adds(const struct combiner *c, void *inout, const void *in, size_t n)
+static void host_adds(const struct reduction_function *c, void *inout, const void *in, size_t n)
 {
     int64_t *to = inout;
     const int64_t *from = in;
@@ -459,7 +459,8 @@ static void host_adds(const struct combiner *c, void *inout, const void *in, siz
 
 START_TEST(what_has_no_kernel_is_combined_by_the_host_under_the_mutex)
 {
-    const struct combiner c = {.op = OP_SUM, .element = 8, .host = host_adds, .host_op = 77};
+    const struct reduction_function c = {
+        .op = OP_SUM, .element = 8, .host = host_adds, .host_op = 77};
     int64_t seven = 7;
     begin(2, 64);
     host_calls = 0;
@@ -475,7 +476,7 @@ END_TEST
 START_TEST(long_operations_between_layouts)
 {
     enum { BLOCKS = 3 * HOLD_BYTES / 8 };
-    const struct combiner sum = SUM;
+    const struct reduction_function sum = SUM;
     struct typemap *gaps = typemap_derived();
     ck_assert(typemap_append(gaps, I64, 0, 1) && typemap_end(gaps, 16));
     int64_t *origin = malloc(BLOCKS * 16), *result = malloc(BLOCKS * 24);
@@ -511,7 +512,7 @@ enum { LONG = 5 * HOLD_BYTES / 16 };
 
 static void add_long_arrays(unsigned me)
 {
-    const struct combiner sum = SUM;
+    const struct reduction_function sum = SUM;
     int64_t *array = malloc(LONG * 8);
     for (unsigned i = 0; i < LONG; i++)
         array[i] = i * (me + 1);
@@ -539,7 +540,7 @@ END_TEST
 
 START_TEST(what_is_refused_changes_nothing)
 {
-    const struct combiner sum = SUM, replace = combine_with(OP_REPLACE, PRIM_I64, 8);
+    const struct reduction_function sum = SUM, replace = combine_with(OP_REPLACE, PRIM_I64, 8);
     int64_t data[4] = {1, 1, 1, 1}, result[4] = {5, 5, 5, 5};
     struct buffer two = buffer(data, I64, 2), three = buffer(data, I64, 3);
     begin(2, 4 * 8);

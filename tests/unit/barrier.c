@@ -91,7 +91,7 @@ static void be_late(unsigned me)
     struct barrier barrier = {.flags = flags, .rank = me, .size = 3};
     if (me == 0) {
         /* what it does before it looks at the others */
-        sync_post(&flags[0].entered, 1);
+        sync_publish_ordered(&flags[0].entered, 1);
         while (atomic_load(&flags[1].entered.value) != 2 ||
                atomic_load(&flags[2].entered.value) != 2)
             sleep_us(100);

@@ -4,7 +4,7 @@
 #include "tests/unit/endless.h"
 #include "tests/unit/operands.h"
 
-#include "coll_inplace/choose.h"
+#include "coll_inplace/thresholds.h"
 
 /* ---- moving data ---- */
 
@@ -217,7 +217,7 @@ static void play_rounds(unsigned me)
                          .own = {any(&own)}};
         unsigned which = below(&p.all, EVERY);
         dawdle(&own);
-        team_of[me]->policy = any(&own) & (COPY_POLICY_STREAMS | COPY_POLICY_BY_OS);
+        team_of[me]->policy = any(&own) & (COPY_POLICY_NONTEMPORAL | COPY_POLICY_BY_OS);
         (played ? played : every[which])(&p);
     }
 }
@@ -226,7 +226,7 @@ static void play_rounds(unsigned me)
 static void lengthen_some(unsigned size)
 {
     for (unsigned r = 0; r < size; r += 3)
-        row_lengthen_stream(team_of[r]->mine);
+        mailbox_lengthen_stream(team_of[r]->mine);
 }
 
 static void play(play_fn *what, unsigned size, unsigned how_often, size_t much, uint32_t first)
@@ -319,7 +319,7 @@ static void hear_late(unsigned me)
             sleep_us(100);
         if (me == late)
             sleep_us(2000);
-        for (int i = 0; i < (bytes > POST_ROOM ? TEAM_CELLS : TEAM_POSTS); i++) {
+        for (int i = 0; i < (bytes > SLOT_ROOM ? TEAM_CELLS : TEAM_SLOTS); i++) {
             memset(data, me == root ? i : 99, bytes);
             EXPECT(coll_bcast(t, buffer(data, BYTES, bytes), root) == COLL_OK);
             EXPECT(data[0] == i && data[bytes - 1] == i, "broadcast %d, then %u: %d", i,
@@ -362,7 +362,7 @@ static void give_back(char *at)
 static void reduce_much(unsigned me)
 {
     struct team *t = team_of[me];
-    size_t bytes = CHOOSE_AROUND + 5003;
+    size_t bytes = NONTEMPORAL_RESULT_MIN + 5003;
     struct reducer add = {.kernel = add_bytes, .element = 1, .map = BYTES};
     char *from = much_is_private ? malloc(bytes) : arena_alloc(bytes, LINE);
     char *to = much_is_private ? malloc(bytes + 1) : arena_alloc(bytes + 1, LINE);
@@ -397,7 +397,7 @@ static size_t wrong_bytes(const char *got, size_t bytes, unsigned start)
 /* Block r of what `from` has to give begins with 16 * from + r. */
 static void copy_much(unsigned me)
 {
-    enum { ROOT = 1, BLOCK = CHOOSE_COPY_AROUND + 1003 };
+    enum { ROOT = 1, BLOCK = NONTEMPORAL_COPY_MIN + 1003 };
     struct team *t = team_of[me];
     size_t all = (size_t)t->size * BLOCK;
     char *from = malloc(all), *to = malloc(all + 1);
@@ -493,7 +493,7 @@ static void run_ahead_over_nothing(unsigned me)
     struct buffer nothing = buffer(&none, BYTES, 0);
     if (me)
         sleep_us(20000);
-    for (uint64_t i = 0; i < 3 * TEAM_POSTS; i++) {
+    for (uint64_t i = 0; i < 3 * TEAM_SLOTS; i++) {
         uint64_t value = me ? 0 : i;
         EXPECT(coll_bcast(t, buffer(&value, I64, 1), 0) == COLL_OK && value == i, "%u, bcast %u",
                me, (unsigned)i);

@@ -58,8 +58,8 @@ START_TEST(every_small_size_at_every_alignment)
     for (size_t bytes = 0; bytes < 300; bytes++)
         for (size_t shift = 0; shift < 64; shift++) {
             check(by_copy_bytes, bytes, shift, bytes % 64);
-            check(copy_stream, bytes, shift, bytes % 64);
-            check(copy_stream, bytes, bytes % 64, shift);
+            check(copy_nontemporal, bytes, shift, bytes % 64);
+            check(copy_nontemporal, bytes, bytes % 64, shift);
         }
     drop_room();
 }
@@ -71,8 +71,8 @@ START_TEST(long_sizes)
     struct chance c = {1};
     size_t rounds = effort(200);
     for (size_t i = 0; i < rounds; i++)
-        check(copy_stream, LONG - 70 + below(&c, 140), below(&c, 64), below(&c, 64));
-    check(copy_stream, LONG, 0, 0);
+        check(copy_nontemporal, LONG - 70 + below(&c, 140), below(&c, 64), below(&c, 64));
+    check(copy_nontemporal, LONG, 0, 0);
     check(by_copy_bytes, LONG - 1, 0, 0);
     check(by_copy_bytes, (size_t)3 << 20, 3, 5);
     drop_room();

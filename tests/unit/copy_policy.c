@@ -4,7 +4,7 @@
 #include "core/config.h"
 #include "tests/unit/unit.h"
 
-enum { CELLS, STREAMS = COPY_POLICY_STREAMS, BY_OS = COPY_POLICY_BY_OS };
+enum { CELLS, STREAMS = COPY_POLICY_NONTEMPORAL, BY_OS = COPY_POLICY_BY_OS };
 
 /* ns for 64 KiB: of fresh data, plus of unchanged data in a stream. */
 static const struct {
@@ -41,7 +41,7 @@ START_TEST(only_proportions_count)
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         for (uint64_t times = 1; times < 3; times++) {
             struct copy_costs costs = models[i].costs;
-            if (costs.ns[COPY_STREAMED] > COPY_PATIENCE_NS / 2)
+            if (costs.ns[COPY_NONTEMPORAL] > COPY_PATIENCE_NS / 2)
                 continue;
             for (unsigned way = 0; way < COPY_WAYS; way++)
                 costs.ns[way] *= times;

@@ -3,7 +3,7 @@
 #include "tests/unit/requests.h"
 #include "tests/unit/windows.h"
 
-#include "alloc/cma.h"
+#include "alloc/vm_copy.h"
 #include "bsend/in_flight.c"
 
 #include <unistd.h>
@@ -16,7 +16,7 @@ static struct in_flight *sends[REQUESTS];
 static void begin(size_t bytes)
 {
     open_heap();
-    cma_open();
+    vm_copy_open();
     complete_all();
     in_flight_finish();
     forget_all();
@@ -40,7 +40,7 @@ static int send_one(int with)
 static void receive(const char *from, int with)
 {
     char here[LONG];
-    EXPECT(cma_read(getpid(), here, (uintptr_t)from, LONG), "not in the shared file");
+    EXPECT(vm_copy_read(getpid(), here, (uintptr_t)from, LONG), "not in the shared file");
     for (int i = 0; i < LONG; i++)
         if (here[i] != (char)with) {
             EXPECT(false, "byte %d is %d for %d", i, here[i], with);

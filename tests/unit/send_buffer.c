@@ -2,8 +2,8 @@
  * and their order, and of nothing else; what is taken from it belongs to one block. */
 #include "tests/unit/windows.h"
 
-#include "alloc/cma.h"
 #include "alloc/send_buffer.c"
+#include "alloc/vm_copy.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ enum { LONG = 100000 };
 static void begin(size_t bytes)
 {
     open_heap();
-    cma_open();
+    vm_copy_open();
     release();
     send_buffer_open(bytes);
     ck_assert_ptr_null(memory); /* who sends nothing long needs none */
@@ -28,7 +28,7 @@ static void begin(size_t bytes)
 static const char *fetch(const char *from, size_t bytes)
 {
     static _Thread_local char here[LONG];
-    EXPECT(cma_read(getpid(), here, (uintptr_t)from, bytes), "not in the shared file");
+    EXPECT(vm_copy_read(getpid(), here, (uintptr_t)from, bytes), "not in the shared file");
     return here;
 }
 

@@ -25,7 +25,7 @@ static bool sleepy; /* goes to sleep at once, however busy the machine is */
 
 static void await(struct sync_word *word, uint32_t goal)
 {
-    struct sync_wait wait = {.rounds = sleepy ? SPIN_CROWDED + YIELD_CROWDED : 0};
+    struct sync_wait wait = {.rounds = sleepy ? SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED : 0};
     uint32_t seen;
     while ((seen = sync_load(word)) != goal)
         sync_wait(&wait, word, seen);
@@ -39,7 +39,7 @@ static void take_turns(unsigned me)
         await(&turn, round * unit_ranks.size + me);
         if (!below(&chance, 4))
             spin_ns(below(&chance, 100000));
-        sync_post(&turn, round * unit_ranks.size + me + 1);
+        sync_publish_ordered(&turn, round * unit_ranks.size + me + 1);
     }
 }
 
@@ -68,7 +68,7 @@ END_TEST
 /* The word changed after the waiter had looked: hangs if it sleeps all the same. */
 START_TEST(who_has_seen_an_old_value_does_not_sleep)
 {
-    struct sync_wait wait = {.rounds = SPIN_CROWDED + YIELD_CROWDED};
+    struct sync_wait wait = {.rounds = SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED};
     begin(true, NULL);
     endless = true;
     turn = (struct sync_word){.value = 2};
@@ -113,7 +113,7 @@ static void wait_long(unsigned me)
 {
     if (me) {
         sleep_us(100 * 1000);
-        sync_post(&turn, 1);
+        sync_publish_ordered(&turn, 1);
     } else
         await(&turn, 1);
 }
@@ -140,7 +140,7 @@ START_TEST(a_pause_gives_the_host_progress)
         begin(crowded_too, count_poke);
         for (int i = 0; i < 1000; i++)
             sync_pause(&wait);
-        ck_assert_uint_ge(pokes, crowded_too ? 900 : 1000 / ROUNDS_PER_POKE);
+        ck_assert_uint_ge(pokes, crowded_too ? 900 : 1000 / ROUNDS_PER_PROGRESS);
     }
     begin(true, NULL);
 }
@@ -155,8 +155,8 @@ START_TEST(who_waits_for_long_gives_it_more)
     pokes = 0;
     for (int i = 0; i < 1000; i++)
         sync_pause(&wait);
-    ck_assert_uint_ge(pokes, 1000 / YIELDS_PER_POKE);
-    ck_assert_int_lt(YIELDS_PER_POKE, ROUNDS_PER_POKE / 8);
+    ck_assert_uint_ge(pokes, 1000 / YIELDS_PER_PROGRESS);
+    ck_assert_int_lt(YIELDS_PER_PROGRESS, ROUNDS_PER_PROGRESS / 8);
     begin(true, NULL);
 }
 END_TEST
@@ -173,7 +173,7 @@ static void post_or_fall_asleep(unsigned me)
         unsigned wakes = atomic_load(&futex_wakes);
         leave_together(&meeting);
         if (me == 0)
-            sync_post(&turn, round);
+            sync_publish_ordered(&turn, round);
         else {
             atomic_fetch_add_explicit(&turn.sleepers, 1, memory_order_seq_cst);
             seen = sync_load(&turn);

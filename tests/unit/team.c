@@ -2,22 +2,22 @@
 #include "tests/unit/endless.h"
 #include "tests/unit/teams.h"
 
-#include "coll_inplace/choose.h"
 #include "coll_inplace/stream.h"
+#include "coll_inplace/thresholds.h"
 
 #include "tests/unit/taken.h"
 
 /* Rows are counted as a whole. */
-static void give_row_back(struct row *row, uint32_t op)
+static void give_row_back(struct mailbox *mailbox, uint32_t op)
 {
-    taken -= row != NULL;
-    row_free(row, op);
+    taken -= mailbox != NULL;
+    mailbox_free(mailbox, op);
 }
-#define row_make() counted(row_make())
-#define row_free   give_row_back
+#define mailbox_create() counted(mailbox_create())
+#define mailbox_free     give_row_back
 #include "coll_inplace/team.c"
-#undef row_make
-#undef row_free
+#undef mailbox_create
+#undef mailbox_free
 
 /* ---- ranks that are ahead ---- */
 
@@ -62,10 +62,10 @@ static void be_slow(struct team *t, unsigned first, unsigned last)
 /* Rank 0 tells, rank 1 hears it late, rank 2 is with rank 0. */
 static void run_ahead(unsigned me)
 {
-    unsigned all = seen_at_first + 2 * TEAM_POSTS;
+    unsigned all = seen_at_first + 2 * TEAM_SLOTS;
     if (me == 1) {
-        unsigned lag = bytes > POST_ROOM ? CELL_LAG : POST_LAG;
-        unsigned limit = seen_at_first / lag * lag + (bytes > POST_ROOM ? TEAM_CELLS : TEAM_POSTS);
+        unsigned lag = bytes > SLOT_ROOM ? CELL_LAG : SLOT_LAG;
+        unsigned limit = seen_at_first / lag * lag + (bytes > SLOT_ROOM ? TEAM_CELLS : TEAM_SLOTS);
         be_slow(team_of[1], 1, seen_at_first);
         while (ahead < limit)
             sleep_us(100);
@@ -110,9 +110,9 @@ END_TEST
 /* Small blocks for many are copied into a block of memory, and that is kept. */
 static void scatter_ahead(unsigned me)
 {
-    enum { SEEN = POST_LAG, LIMIT = SEEN + TEAM_CELLS };
-    char *data = malloc(3 * CHOOSE_EAGER), *mine = malloc(CHOOSE_EAGER);
-    struct blocks all = {.at = data, .map = BYTES, .count = CHOOSE_EAGER};
+    enum { SEEN = SLOT_LAG, LIMIT = SEEN + TEAM_CELLS };
+    char *data = malloc(3 * EAGER_MAX), *mine = malloc(EAGER_MAX);
+    struct blocks all = {.at = data, .map = BYTES, .count = EAGER_MAX};
     for (int i = 1; i <= LIMIT + 40; i++) {
         if (me == 1 && i == SEEN + 1) {
             while (ahead < LIMIT)
@@ -121,10 +121,10 @@ static void scatter_ahead(unsigned me)
             EXPECT(ahead == LIMIT, "%u", ahead);
         }
         for (int r = 0; r < 3; r++)
-            memset(data + r * CHOOSE_EAGER, i * 7 + r, CHOOSE_EAGER);
-        coll_scatter(team_of[me], &all, buffer(mine, BYTES, CHOOSE_EAGER), 0, false, true);
-        EXPECT(mine[0] == (char)(i * 7 + (int)me) && mine[CHOOSE_EAGER - 1] == mine[0],
-               "operation %d", i);
+            memset(data + r * EAGER_MAX, i * 7 + r, EAGER_MAX);
+        coll_scatter(team_of[me], &all, buffer(mine, BYTES, EAGER_MAX), 0, false, true);
+        EXPECT(mine[0] == (char)(i * 7 + (int)me) && mine[EAGER_MAX - 1] == mine[0], "operation %d",
+               i);
         if (me == 0)
             ahead = (unsigned)i;
     }
@@ -144,7 +144,7 @@ END_TEST
 
 static _Atomic bool root_left;
 
-/* A rank whose data stay where they are stays with them. */
+/* A rank whose data by_reference where they are stays with them. */
 static void bind(unsigned me)
 {
     size_t much = 4 * TEAM_CELL;
@@ -194,7 +194,7 @@ static void change_roles(unsigned me)
 static void let_rank_0_be_root(unsigned me)
 {
     uint32_t word = me;
-    for (int i = 0; i < POST_LAG; i++)
+    for (int i = 0; i < SLOT_LAG; i++)
         coll_bcast(team_of[me], buffer(&word, I32, 1), 0);
 }
 
@@ -215,7 +215,7 @@ START_TEST(a_post_of_long_ago_does_not_look_new)
     sync_configure(true, NULL);
     for (unsigned eighths = 1; eighths < 12; eighths++) {
         make_team(3);
-        pass(3, TEAM_POSTS);
+        pass(3, TEAM_SLOTS);
         for (unsigned i = 0; i < eighths; i++)
             pass(3, UINT32_C(1) << 29);
         as_ranks(3, change_roles);
@@ -284,7 +284,7 @@ END_TEST
 static void exchange_in_place(unsigned me)
 {
     enum { PIECES = STREAM_CELLS + 1, BYTES_IN_ALL = PIECES * STREAM_CELL };
-    struct row *theirs = team_of[!me]->mine, *ours = team_of[me]->mine;
+    struct mailbox *theirs = team_of[!me]->mine, *ours = team_of[me]->mine;
     if (me == 0) {
         char *data = malloc(BYTES_IN_ALL);
         for (int i = 0; i < PIECES; i++)
@@ -299,18 +299,18 @@ static void exchange_in_place(unsigned me)
         return;
     }
     for (uint32_t i = 0; i < PIECES; i++) {
-        sync_await(&ours->consumed, i < STREAM_CELLS ? 0 : STREAM_CELLS);
+        sync_wait_until(&ours->consumed, i < STREAM_CELLS ? 0 : STREAM_CELLS);
         memset(stream_cell(ours, i), 100 + (int)i, STREAM_CELL);
-        sync_post(&ours->produced, i + 1);
+        sync_publish_ordered(&ours->produced, i + 1);
     }
     sleep_us(20000);
     EXPECT(sync_load(&ours->consumed) == STREAM_CELLS);
     for (uint32_t i = 0; i < PIECES; i++) {
-        sync_await(&theirs->produced, i + 1);
+        sync_wait_until(&theirs->produced, i + 1);
         EXPECT(stream_cell(theirs, i)[7] == (char)i, "piece %u: %d", i, stream_cell(theirs, i)[7]);
-        sync_post(&theirs->consumed, i + 1);
+        sync_publish_ordered(&theirs->consumed, i + 1);
     }
-    sync_await(&ours->consumed, PIECES);
+    sync_wait_until(&ours->consumed, PIECES);
 }
 
 START_TEST(in_place_a_piece_comes_in_where_one_has_gone_out)
@@ -351,7 +351,7 @@ static void be_late(unsigned me)
     uint32_t word = 3;
     for (unsigned i = 0; i < 20; i++) {
         if (me == 0) {
-            await_sleeper(&post_of(t->mine, t->op + 1)->op);
+            await_sleeper(&slot_of(t->mine, t->op + 1)->op);
             coll_bcast(t, buffer(&word, I32, 1), 0);
         } else {
             coll_bcast(t, buffer(&word, I32, 1), 0);
@@ -364,7 +364,7 @@ static void wait_for_room(unsigned me)
 {
     struct team *t = team_of[me];
     uint32_t word = 3;
-    for (unsigned i = 0; i < 3 * TEAM_POSTS; i++) {
+    for (unsigned i = 0; i < 3 * TEAM_SLOTS; i++) {
         if (me == 1 && i == 0)
             await_sleeper(&t->mine->done);
         coll_bcast(t, buffer(&word, I32, 1), 0);
@@ -448,19 +448,19 @@ START_TEST(all_is_freed_when_the_last_has_left)
 }
 END_TEST
 
-/* A row that a slow rank will still read is nobody else's. */
+/* A mailbox that a slow rank will still read is nobody else's. */
 START_TEST(nothing_is_freed_before_the_last_has_left)
 {
     uint32_t word = 17, got = 0;
     sync_configure(true, NULL);
     make_team(2);
     coll_bcast(team_of[0], buffer(&word, I32, 1), 0);
-    struct row *row = team_of[0]->mine;
+    struct mailbox *mailbox = team_of[0]->mine;
     team_leave(team_of[0]);
     for (int i = 0; i < 20; i++) {
         struct team_offer offer;
         struct team *other = team_prepare(2, 0, 0, &offer);
-        ck_assert_uint_ne(offer.row, (uint64_t)((char *)row - node.base));
+        ck_assert_uint_ne(offer.mailbox, (uint64_t)((char *)mailbox - node.base));
         team_withdraw(other, &offer);
     }
     coll_bcast(team_of[1], buffer(&got, I32, 1), 0);

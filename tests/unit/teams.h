@@ -19,8 +19,8 @@ static inline void set_numbers(unsigned size, uint32_t number)
         atomic_store(&t->mine->produced.value, number);
         atomic_store(&t->mine->consumed.value, number);
         atomic_store(&t->common->flags[r].entered.value, number);
-        for (uint32_t back = 0; back < TEAM_POSTS; back++)
-            atomic_store(&post_of(t->mine, number - back)->op.value, number - back);
+        for (uint32_t back = 0; back < TEAM_SLOTS; back++)
+            atomic_store(&slot_of(t->mine, number - back)->op.value, number - back);
     }
 }
 

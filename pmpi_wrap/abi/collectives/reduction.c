@@ -1,0 +1,95 @@
+#include "pmpi_wrap/abi/collectives/reduction.h"
+
+#include "coll_inplace/user_op.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+const struct kernels *reduction_kernels;
+
+/* ---- the user's operations ---- */
+
+/* Elements of it do not lie as they travel. */
+static bool needs_layout(const struct typemap *map)
+{
+    return !map->contiguous || map->without_holes;
+}
+
+/* MPI_Reduce_local makes inout = in op inout. Elements travel packed; the function gets them as the
+ * datatype lays them out. */
+static void apply(const struct reducer *r, void *out, const void *a, const void *b, size_t n)
+{
+    _Alignas(LINE) char few[TEAM_CELL];
+    MPI_Datatype type = HANDLE_OF(MPI_Datatype, r->host_type);
+    MPI_Op op = HANDLE_OF(MPI_Op, r->host_op);
+    if (!needs_layout(r->map)) {
+        char *right = r->scratch ? r->scratch : few;
+        memcpy(right, b, n * r->element);
+        host.Reduce_local(a, right, (int)n, type, op);
+        memcpy(out, right, n * r->element);
+        return;
+    }
+    ptrdiff_t low, high;
+    typemap_span(r->map, n, &low, &high);
+    struct buffer left = {r->scratch - low, r->map, n}, right = {left.at + (high - low), r->map, n};
+    buffer_write(left, 0, a, n * r->element);
+    buffer_write(right, 0, b, n * r->element);
+    host.Reduce_local(left.at, right.at, (int)n, type, op);
+    buffer_read(out, right, 0, n * r->element);
+}
+
+/* The process has no memory left; the node may. Who is starved takes part in the call, and has no
+ * result. */
+static COLD void take_shared(struct reducer *red, size_t room)
+{
+    red->scratch = arena_control_alloc_raw(room);
+    red->scratch_shared = red->scratch;
+    red->starved = !red->scratch;
+}
+
+static bool users(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b,
+                  uint32_t ranks)
+{
+    const struct typemap *map = typemap_to_move(b.map);
+    size_t bytes = map->size * b.count, room = 0;
+    ptrdiff_t low, high;
+    if (op == MPI_OP_NULL || (bytes > TEAM_CELL && ranks > USER_OP_RANKS_MAX) ||
+        b.count > INT_MAX || !typemap_span(b.map, b.count, &low, &high))
+        return false;
+    *red = (struct reducer){.element = map->size ? map->size : 1,
+                            .apply = apply,
+                            .map = b.map,
+                            .host_type = BITS(type),
+                            .host_op = BITS(op)};
+    if (needs_layout(b.map))
+        room = 2 * (size_t)(high - low) + 1;
+    else if (bytes > TEAM_CELL)
+        room = bytes;
+    if (room && !(red->scratch = malloc(room)))
+        take_shared(red, room);
+    return true;
+}
+
+/* ---- */
+
+bool reducer_for(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b, uint32_t ranks)
+{
+    enum op known = op_of(op);
+    if (UNLIKELY(!reduction_kernels))
+        reduction_kernels = kernels_best();
+    if (UNLIKELY(known == OP_COUNT))
+        return users(red, op, type, b, ranks);
+    combine_fn *kernel = kernel_for(known, type, b.map);
+    if (UNLIKELY(!kernel))
+        return false;
+    *red = (struct reducer){.kernel = kernel, .element = b.map->element, .map = b.map};
+    return true;
+}
+
+void reducer_close(struct reducer *red)
+{
+    if (UNLIKELY(red->scratch_shared))
+        arena_control_free(red->scratch);
+    else if (UNLIKELY(red->scratch != NULL))
+        free(red->scratch);
+}

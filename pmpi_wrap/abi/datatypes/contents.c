@@ -1,0 +1,137 @@
+#include "pmpi_wrap/abi/datatypes/contents.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As the host gives them. `large` are the counts of constructors with large counts. */
+struct raw {
+    MPI_Count integer_count, address_count, large_count, type_count;
+    int *integers;
+    MPI_Aint *addresses;
+    MPI_Count *large;
+};
+
+static bool get_envelope(MPI_Datatype type, struct raw *raw, int *combiner)
+{
+#if MPI_VERSION >= 4
+    if (host.Type_get_envelope_c)
+        return !host.Type_get_envelope_c(type, &raw->integer_count, &raw->address_count,
+                                         &raw->large_count, &raw->type_count, combiner);
+#endif
+    int integers, addresses, types;
+    if (host.Type_get_envelope(type, &integers, &addresses, &types, combiner))
+        return false;
+    *raw = (struct raw){.integer_count = integers, .address_count = addresses, .type_count = types};
+    return true;
+}
+
+static bool get_contents(MPI_Datatype type, struct raw *raw, MPI_Datatype *types)
+{
+#if MPI_VERSION >= 4
+    if (host.Type_get_contents_c)
+        return !host.Type_get_contents_c(type, raw->integer_count, raw->address_count,
+                                         raw->large_count, raw->type_count, raw->integers,
+                                         raw->addresses, raw->large, types);
+#endif
+    return !host.Type_get_contents(type, (int)raw->integer_count, (int)raw->address_count,
+                                   (int)raw->type_count, raw->integers, raw->addresses, types);
+}
+
+bool is_predefined(MPI_Datatype type)
+{
+    struct raw raw;
+    int combiner;
+    return get_envelope(type, &raw, &combiner) && combiner == MPI_COMBINER_NAMED;
+}
+
+bool is_f90(int combiner)
+{
+    return combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
+           combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+bool is_lasting(MPI_Datatype type)
+{
+    struct raw raw;
+    int combiner;
+    return get_envelope(type, &raw, &combiner) &&
+           (combiner == MPI_COMBINER_NAMED || is_f90(combiner));
+}
+
+/* How many of the large counts are what the int constructor lists as integers; the rest are its
+ * addresses. */
+static MPI_Count integers_among(int combiner, const struct raw *raw)
+{
+    switch (combiner) {
+    case MPI_COMBINER_HVECTOR:
+    case MPI_COMBINER_HINDEXED_BLOCK:
+        return 2;
+    case MPI_COMBINER_HINDEXED:
+    case MPI_COMBINER_STRUCT:
+        return 1 + raw->large[0];
+    case MPI_COMBINER_RESIZED:
+        return 0;
+    default:
+        return raw->large_count;
+    }
+}
+
+/* Where the large counts go among the integers: an array's sizes stand after its dimensions. */
+static MPI_Count integers_before(int combiner)
+{
+    return combiner == MPI_COMBINER_SUBARRAY ? 1 : combiner == MPI_COMBINER_DARRAY ? 3 : 0;
+}
+
+static void unite(struct contents *c, const struct raw *raw)
+{
+    MPI_Count before = raw->large_count ? integers_before(c->combiner) : raw->integer_count;
+    MPI_Count among = raw->large_count ? integers_among(c->combiner, raw) : 0;
+    int64_t *n = c->integers, *a = c->addresses;
+    for (MPI_Count i = 0; i < before; i++)
+        *n++ = raw->integers[i];
+    for (MPI_Count i = 0; i < among; i++)
+        *n++ = raw->large[i];
+    for (MPI_Count i = before; i < raw->integer_count; i++)
+        *n++ = raw->integers[i];
+    for (MPI_Count i = 0; i < raw->address_count; i++)
+        *a++ = raw->addresses[i];
+    for (MPI_Count i = among; i < raw->large_count; i++)
+        *a++ = raw->large[i];
+}
+
+/* All arrays in one piece: a program may make a datatype for each of its messages. */
+static bool make_room(struct contents *c, struct raw *raw)
+{
+    _Static_assert(sizeof(MPI_Aint) == 8 && sizeof(MPI_Count) == 8, "one after another");
+    size_t all = (size_t)(raw->integer_count + raw->address_count + raw->large_count) + 1;
+    size_t bytes =
+        (2 * all + (size_t)(raw->address_count + raw->large_count)) * sizeof *c->integers +
+        (size_t)raw->type_count * sizeof *c->types +
+        (size_t)raw->integer_count * sizeof *raw->integers;
+    c->integers = calloc(1, bytes);
+    if (!c->integers)
+        return false;
+    c->addresses = c->integers + all;
+    raw->addresses = (MPI_Aint *)(c->addresses + all);
+    raw->large = (MPI_Count *)(raw->addresses + raw->address_count);
+    c->types = (MPI_Datatype *)(raw->large + raw->large_count);
+    raw->integers = (int *)(c->types + raw->type_count);
+    return true;
+}
+
+bool contents_get(MPI_Datatype type, struct contents *c)
+{
+    struct raw raw = {0};
+    memset(c, 0, sizeof *c);
+    if (!get_envelope(type, &raw, &c->combiner) || c->combiner == MPI_COMBINER_NAMED ||
+        !make_room(c, &raw) || !get_contents(type, &raw, c->types))
+        return false;
+    c->type_count = (int)raw.type_count;
+    unite(c, &raw);
+    return true;
+}
+
+void contents_free(struct contents *c)
+{
+    free(c->integers);
+}

@@ -1,0 +1,128 @@
+/* Long data that both sides copy: all is there when the receiver leaves, nothing comes later, and
+ * what the helper cannot copy the receiver does. */
+#include "tests/unit/sides.h"
+
+#include "coll_inplace/coop_copy.h"
+
+enum { RANKS = 4, ROOM = 900000 };
+
+static unsigned rounds;
+
+/* No byte of it is 0 as a rule. */
+static uint64_t word(uint64_t seed, size_t i)
+{
+    return (seed * 1000003 + i) * 0x9e3779b97f4a7c15;
+}
+
+static void fill(char *data, size_t bytes, uint64_t seed)
+{
+    for (size_t i = 0; i < bytes; i += 8)
+        memcpy(data + i, &(uint64_t){word(seed, i)}, 8);
+}
+
+static bool holds(const char *data, size_t bytes, uint64_t seed)
+{
+    for (size_t i = 0; i < bytes; i += 8)
+        if (memcmp(data + i, &(uint64_t){word(seed, i)}, 8) != 0)
+            return false;
+    return true;
+}
+
+/* What arrived is right, and spoiling it is the last word. */
+static void spoil(char *data, size_t bytes, uint64_t seed, unsigned me, const char *what)
+{
+    EXPECT(holds(data, bytes, seed), "%s: rank %u, seed %ju", what, me, (uintmax_t)seed);
+    memset(data, 0, bytes);
+}
+
+static void one_round(unsigned me, uint64_t round, char *mine, char *all)
+{
+    struct team *t = team_of[me];
+    struct chance c = {round * 7919}, own = {round * RANKS + me + 1};
+    unsigned root = below(&c, RANKS), what = below(&c, 3);
+    size_t bytes = (COOP_COPY_MIN_SHARED + below(&c, ROOM - COOP_COPY_MIN_SHARED)) & ~(size_t)7;
+    struct blocks blocks = {.at = all, .map = BYTES, .count = bytes};
+    struct buffer block = buffer(mine, BYTES, bytes);
+    if (below(&own, 3) == 0)
+        sleep_us(below(&own, 200));
+    if (what == 0) {
+        if (me == root)
+            fill(mine, bytes, round);
+        EXPECT(coll_bcast(t, block, root) == COLL_OK);
+        spoil(mine, bytes, round, me, "bcast");
+    } else if (what == 1) {
+        fill(mine, bytes, round * RANKS + me);
+        EXPECT(coll_gather(t, block, &blocks, root, false) == COLL_OK);
+        for (unsigned r = 0; me == root && r < RANKS; r++)
+            spoil(all + r * bytes, bytes, round * RANKS + r, me, "gather");
+    } else {
+        for (unsigned r = 0; me == root && r < RANKS; r++)
+            fill(all + r * bytes, bytes, round * RANKS + r);
+        EXPECT(coll_scatter(t, &blocks, block, root, false, true) == COLL_OK);
+        spoil(mine, bytes, round * RANKS + me, me, "scatter");
+    }
+    if (below(&c, 2)) /* else some are in the next round already */
+        return;
+    coll_barrier(t);
+    if (what == 1 ? me == root : what == 0 || me != root)
+        for (size_t i = 0; i < bytes; i++)
+            if ((what == 1 ? all : mine)[i]) {
+                EXPECT(false, "something came later: rank %u, round %ju", me, (uintmax_t)round);
+                break;
+            }
+}
+
+static void copy_long(unsigned me)
+{
+    struct chance own = {me + 5};
+    char *mine[] = {arena_alloc(ROOM, LINE), malloc(ROOM)};
+    char *all[] = {arena_alloc((size_t)RANKS * ROOM, LINE), malloc((size_t)RANKS * ROOM)};
+    for (uint64_t round = 1; round <= rounds; round++)
+        one_round(me, round, mine[below(&own, 2)], all[below(&own, 2)]);
+    coll_barrier(team_of[me]);
+    arena_free(mine[0]);
+    arena_free(all[0]);
+    free(mine[1]);
+    free(all[1]);
+}
+
+START_TEST(all_is_there_and_nothing_comes_later)
+{
+    rounds = effort(100);
+    for (unsigned crowded = 0; crowded < 2; crowded++) {
+        sync_configure(crowded, NULL);
+        make_team(RANKS);
+        as_ranks(RANKS, copy_long);
+        free_team(RANKS);
+    }
+}
+END_TEST
+
+/* The kernel lets nobody write to rank 1. */
+static void take_alone(unsigned me)
+{
+    char *mine = malloc(ROOM);
+    for (uint64_t round = 1; round <= rounds; round++) {
+        if (me == 0)
+            fill(mine, ROOM, round);
+        if (me == 1)
+            sleep_us(50);
+        EXPECT(coll_bcast(team_of[me], buffer(mine, BYTES, ROOM), 0) == COLL_OK);
+        spoil(mine, ROOM, round, me, "bcast");
+        coll_barrier(team_of[me]);
+    }
+    free(mine);
+}
+
+START_TEST(what_the_helper_cannot_copy_the_receiver_does)
+{
+    sync_configure(true, NULL);
+    rounds = effort(60);
+    make_team(RANKS);
+    team_of[1]->mailbox[1]->pid = -1;
+    as_ranks(RANKS, take_alone);
+    free_team(RANKS);
+}
+END_TEST
+
+UNIT_MAIN(all_is_there_and_nothing_comes_later, what_the_helper_cannot_copy_the_receiver_does)

@@ -1,0 +1,167 @@
+/* A mailbox that was another team's before is as good as new. */
+#include "tests/unit/teams.h"
+
+#include "coll_inplace/stream.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/unit/taken.h"
+
+/* What follows is counted. */
+#include "coll_inplace/mailbox.c"
+
+/* ---- teams that follow each other ---- */
+
+enum { ROUNDS = 300, RANKS = 3, STREAM = STREAM_CELLS_LONG * STREAM_CELL };
+
+static unsigned round_number, operations;
+
+static unsigned char byte_of(unsigned operation, unsigned rank)
+{
+    return (unsigned char)(round_number * 31 + operation * 7 + rank + 1);
+}
+
+static bool is_all(const char *data, size_t bytes, unsigned char byte)
+{
+    return !bytes || ((unsigned char)data[0] == byte && !memcmp(data, data + 1, bytes - 1));
+}
+
+static void broadcast(struct team *t, unsigned operation, char *data, size_t bytes)
+{
+    uint32_t root = operation % t->size;
+    if (t->rank == root)
+        memset(data, byte_of(operation, root), bytes);
+    coll_bcast(t, buffer(data, BYTES, bytes), root);
+    EXPECT(is_all(data, bytes, byte_of(operation, root)), "round %u, %u", round_number, operation);
+}
+
+static void gather_all(struct team *t, unsigned operation, char *data, size_t bytes)
+{
+    char *all = data + bytes;
+    memset(data, byte_of(operation, t->rank), bytes);
+    struct blocks blocks = {.at = all, .map = BYTES, .count = bytes};
+    coll_allgather(t, buffer(data, BYTES, bytes), &blocks, false);
+    for (uint32_t r = 0; r < t->size; r++)
+        EXPECT(is_all(all + r * bytes, bytes, byte_of(operation, r)), "round %u, %u", round_number,
+               operation);
+}
+
+static void live(unsigned me)
+{
+    static char room[RANKS][(RANKS + 1) * STREAM];
+    static const size_t sizes[] = {0, 8, SLOT_ROOM, 1000, TEAM_CELL, 3 * PIECE + 5, STREAM};
+    struct chance same = {round_number}, own = {round_number * RANKS + me};
+    for (unsigned i = 0; i < operations; i++) {
+        size_t bytes = sizes[below(&same, 16) ? below(&same, 5) : 5 + below(&same, 2)];
+        if (below(&same, 2))
+            broadcast(team_of[me], i, room[me], bytes);
+        else
+            gather_all(team_of[me], i, room[me], bytes);
+    }
+    sleep_us(below(&own, 2) * below(&own, 300));
+    team_leave(team_of[me]);
+}
+
+START_TEST(teams_follow_each_other)
+{
+    open_heap();
+    sync_configure(true, NULL);
+    struct chance c = {7};
+    for (round_number = 0; round_number < ROUNDS; round_number++) {
+        unsigned size = 2 + below(&c, RANKS - 1);
+        operations = below(&c, 4) ? below(&c, 12) : below(&c, 3 * TEAM_SLOTS);
+        make_team(size);
+        as_ranks(size, live);
+        team_reap();
+    }
+}
+END_TEST
+
+/* ---- one mailbox ---- */
+
+static void use(struct mailbox *mailbox, uint32_t op)
+{
+    for (uint32_t i = 0; i <= op; i++)
+        atomic_store(&slot_of(mailbox, i)->op.value, i + 1);
+    atomic_store(&mailbox->done.value, op);
+    atomic_store(&mailbox->produced.value, 3);
+    atomic_store(&mailbox->consumed.value, 3);
+    atomic_store(&mailbox->coop_copy.helped.value, 3);
+    atomic_store(&mailbox->departed, 2);
+}
+
+static void expect_new(struct mailbox *mailbox)
+{
+    for (uint32_t i = 0; i < TEAM_SLOTS; i++)
+        ck_assert_uint_eq(sync_load(&slot_of(mailbox, i)->op), 0);
+    ck_assert_uint_eq(sync_load(&mailbox->done), 0);
+    ck_assert_uint_eq(sync_load(&mailbox->produced), 0);
+    ck_assert_uint_eq(sync_load(&mailbox->consumed), 0);
+    ck_assert_uint_eq(sync_load(&mailbox->coop_copy.helped), 0);
+    ck_assert_uint_eq(mailbox->departed, 0);
+    ck_assert_uint_eq(mailbox->stream_cells, STREAM_CELLS);
+    ck_assert_int_eq(mailbox->pid, getpid());
+    memset(stream_cell(mailbox, STREAM_CELLS - 1), 1, STREAM_CELL);
+    memset(cell_of(mailbox, TEAM_CELLS - 1), 1, CELL_ROOM);
+}
+
+START_TEST(one_that_comes_back_is_empty)
+{
+    static const uint32_t ops[] = {0, 1, 5, TEAM_SLOTS - 1, TEAM_SLOTS, 1000};
+    open_heap();
+    struct mailbox *first = mailbox_create();
+    mailbox_free(first, 0);
+    for (unsigned i = 0; i < sizeof ops / sizeof *ops; i++) {
+        struct mailbox *mailbox = mailbox_create();
+        ck_assert_ptr_eq(mailbox, first);
+        expect_new(mailbox);
+        use(mailbox, ops[i]);
+        if (i % 2)
+            mailbox_lengthen_stream(mailbox);
+        mailbox_free(mailbox, ops[i]);
+    }
+}
+END_TEST
+
+/* Those beyond are freed: thousands of communicators leave no memory behind. */
+START_TEST(few_are_spare)
+{
+    enum { MANY = 40, SPARE = 2 * SPARE_ROWS, ALL = 2 * MANY };
+    struct mailbox *mailbox[MANY];
+    open_heap();
+    for (int i = 0; i < MANY; i++)
+        ck_assert_ptr_nonnull(mailbox[i] = mailbox_create());
+    ck_assert_int_ge(taken, ALL);
+    for (int i = 0; i < MANY; i++)
+        mailbox_free(mailbox[i], 1);
+    ck_assert_uint_eq((unsigned)taken, SPARE);
+}
+END_TEST
+
+/* Threads whose communicators come and go at the same time. */
+static void make_and_free(unsigned me)
+{
+    struct chance c = {me};
+    for (unsigned i = 1; i <= 2000; i++) {
+        struct mailbox *mailbox = mailbox_create();
+        EXPECT(mailbox && !mailbox->coop_copy.bytes, "rank %u, %u", me,
+               i); /* plainly read, and first of all */
+        mailbox->coop_copy.bytes = i;
+        atomic_store(&mailbox->departed, me + 1);
+        atomic_store(&mailbox->done.value, i);
+        dawdle(&c);
+        EXPECT(mailbox->departed == me + 1 && sync_load(&mailbox->done) == i, "rank %u, %u", me, i);
+        mailbox_free(mailbox, i);
+    }
+}
+
+START_TEST(threads_never_have_the_same_one)
+{
+    open_heap();
+    as_ranks(SPARE_ROWS + 2, make_and_free);
+}
+END_TEST
+
+UNIT_MAIN(teams_follow_each_other, one_that_comes_back_is_empty, few_are_spare,
+          threads_never_have_the_same_one)
