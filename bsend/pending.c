@@ -2,7 +2,7 @@
 
 #include "core/log.h"
 #include "core/sync.h"
-#include "core/thread.h"
+#include "core/concurrency.h"
 
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ void pending_open(size_t bytes, uint64_t wait_ns, in_flight_sent_fn *sent)
 /* Whether all of them fit: one behind the other, as the host may find no better places. */
 static bool count_begun(size_t bytes)
 {
-    return begun <= room && thread_add(&begun, min_size(bytes, room + 1)) <= room;
+    return begun <= room && counter_add(&begun, min_size(bytes, room + 1)) <= room;
 }
 
 static void look(uint32_t most)

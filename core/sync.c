@@ -50,7 +50,7 @@ void sync_progress_if_due(uint64_t *next)
     *next = after + (pause < TICKS_PER_PROGRESS_MAX ? pause : TICKS_PER_PROGRESS_MAX);
 }
 
-void sync_polled(void)
+void sync_yield(void)
 {
     sync_progress();
     if (sync_oversubscribed)
@@ -88,7 +88,7 @@ static void sleep_on(struct sync_word *word, uint32_t seen, uint32_t sleeps)
 }
 
 /* Spins or yields; false when it is time to sleep. */
-static bool stay_awake(struct sync_wait *wait)
+static bool spin_or_yield(struct sync_wait *wait)
 {
     uint32_t round = wait->rounds++;
     uint32_t rounds = round < SPIN ? ROUNDS_PER_PROGRESS : YIELDS_PER_PROGRESS;
@@ -106,7 +106,7 @@ static bool stay_awake(struct sync_wait *wait)
 
 void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen)
 {
-    if (stay_awake(wait))
+    if (spin_or_yield(wait))
         return;
     sync_progress();
     sleep_on(word, seen, wait->rounds - (SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED));
@@ -128,7 +128,7 @@ void sync_wait_until_slow(struct sync_word *word, uint32_t goal)
 
 void sync_pause(struct sync_wait *wait)
 {
-    if (stay_awake(wait))
+    if (spin_or_yield(wait))
         return;
     sync_progress();
     struct timespec ns = {.tv_nsec = SLEEP_NS_MIN};

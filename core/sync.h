@@ -141,6 +141,6 @@ void sync_progress(void);
 void sync_progress_if_due(uint64_t *next);
 
 /* The program polls: it has nothing else to do. A step of the host, and way for a rank that has. */
-void sync_polled(void);
+void sync_yield(void);
 
 #endif

@@ -32,7 +32,7 @@ char *shmem_find(const void *at, size_t bytes, int pe, const char *call);
 HOT_INLINE void shmem_count(void)
 {
     struct thread *thread = thread_self();
-    if (UNLIKELY(++thread->shmem_calls % CALLS_PER_LOOK == 0))
+    if (UNLIKELY(++thread->shmem_calls % CALLS_PER_CLOCK_READ == 0))
         sync_progress_if_due(&thread->next_progress);
 }
 

@@ -368,7 +368,7 @@ START_TEST(a_peer_of_an_old_epoch_is_not_open_when_stamps_wrap)
     ck_assert_int_eq(win_unlock_all(view[0]), WIN_OK);
     for (uint32_t stamp = 0; stamp < 5; stamp++) {
         ck_assert_int_eq(put_words(0, &word, 1, 0, 1), WIN_ERR_SYNC);
-        win_close_all(view[0]);
+        win_close_peers(view[0]);
     }
     free_window(2);
 }

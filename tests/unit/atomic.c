@@ -35,7 +35,7 @@ static int64_t *words(unsigned rank)
 
 static bool bulk(unsigned target)
 {
-    return view[0]->peer[target].target->bulk;
+    return view[0]->peer[target].target->bulk_mode;
 }
 
 static void go_to_bulk(unsigned target)
@@ -301,7 +301,7 @@ static void enter_or_change(unsigned me)
         }
         leave_together(&meeting);
         EXPECT(!entered || waited, "round %u: neither saw the other", round);
-        atomic_store(&target->bulk, 0);
+        atomic_store(&target->bulk_mode, 0);
     }
 }
 
@@ -325,7 +325,7 @@ static void hold_up_or_change(unsigned me)
         struct thread *thread = thread_self();
         EXPECT(native_enter(thread, target));
         all_here();
-        while (!atomic_load(&target->bulk))
+        while (!atomic_load(&target->bulk_mode))
             sleep_us(100);
         sleep_us(3000);
         EXPECT(!changed && words(0)[0] == 0, "nobody waited for an operation in flight");
@@ -533,7 +533,7 @@ START_TEST(long_operations_meet_each_other)
         int64_t want = ((int64_t)i + (i == LONG - 1)) * 6 * rounds;
         INSIST(words(0)[i] == want, "%u: %jd, not %jd", i, (intmax_t)words(0)[i], (intmax_t)want);
     }
-    ck_assert_uint_eq(view[0]->peer[0].target->combining.value, 0);
+    ck_assert_uint_eq(view[0]->peer[0].target->bulk_mutex.value, 0);
     end(3);
 }
 END_TEST

@@ -8,7 +8,8 @@
 #include "core/config.h"
 #include "core/kernels.h"
 #include "rma_shm/access.h"
-#include "rma_shm/epoch.h"
+#include "rma_shm/sync_active.h"
+#include "rma_shm/sync_passive.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>
