@@ -4,8 +4,8 @@
 #include "alloc/vm_copy.h"
 #include "core/config.h"
 #include "core/copy_policy.h"
-#include "core/os_number.h"
 #include "core/log.h"
+#include "core/os_number.h"
 
 #include <errno.h>
 #include <fcntl.h>

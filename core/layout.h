@@ -5,13 +5,13 @@
  *     slice 1: …                                  one per member, slice_size bytes each
  *
  * Writers:
- *   header         the leader, before any other rank maps the file
- *     verdict      the leader, once, when all members have answered
- *     calibration, copy_policy   two members (alloc/calibrate.h)
- *   member         that member: its identity before the verdict; inflight, send_buffer and stats at
- *                  any time
- *   control part   allocated by the owner of the slice; each structure in it names its writers
- *   heap part, symmetric part, statics   the program
+ *   header                    the leader, before any other rank maps the file, except:
+ *     verdict                 the leader, once, when all members have answered
+ *     calibration             two members (alloc/calibrate.h)
+ *     copy_policy             one of them, when the calibration is complete
+ *   member                    that member: its identity before the verdict, the rest at any time
+ *   control part              the owner of the slice allocates; each structure names its writers
+ *   heap, symmetric, statics  the program
  *
  * The control part holds the shared state of windows and collectives. The heap part is memory of
  * the program. The symmetric part has the same offsets on every PE (alloc/symmetric.h). The last
@@ -44,7 +44,7 @@ struct layout_member {
     /* Identity, written once. */
     _Alignas(LINE) int32_t world_rank;
     int32_t pid;
-    uint64_t base;                   /* address of the file in this process */
+    uint64_t base;                   /* address at which the member maps the file */
     uint64_t probe, probe_address;   /* see alloc/peer_memory.h */
     uint64_t statics;                /* fingerprint of the moved static variables; 0: none */
     uint64_t cpus[LAYOUT_CPUS / 64]; /* affinity mask */
