@@ -197,7 +197,7 @@ static void bulk_block(const struct reduction_function *f, struct win_target *en
     for (;;) {
         size_t part = bytes;
         if (UNLIKELY(part > HOLD_BYTES))
-            part = HOLD_BYTES / f->element * f->element;
+            part = HOLD_BYTES - HOLD_BYTES % f->element;
         if (result)
             memcpy(result, at, part);
         if (f->op != OP_NO_OP)
