@@ -217,12 +217,12 @@ static COLD bool bind_thread(struct thread *thread)
 
 static void count_alloc(size_t size)
 {
-    uint64_t now = thread_add(&live, size);
-    thread_add(&allocations, 1);
+    uint64_t now = counter_add(&live, size);
+    counter_add(&allocations, 1);
     if (now > atomic_load_explicit(&peak, memory_order_relaxed))
         atomic_store_explicit(&peak, now, memory_order_relaxed);
     if (atomic_load_explicit(&idle, memory_order_relaxed) >= size)
-        thread_add(&idle, -(uint64_t)size);
+        counter_add(&idle, -(uint64_t)size);
 }
 
 /* What is freed in any order empties few pages at first and very many at last, more than it counts
@@ -320,8 +320,8 @@ enum arena_answer arena_free(void *at)
         bind_thread(thread);
     size_t size = size_of_class(class);
     je(sdallocx)(p, size, 0);
-    uint64_t left = thread_add(&live, -(uint64_t)size);
-    if (UNLIKELY(thread_add(&idle, size) > ARENA_KEEP ||
+    uint64_t left = counter_add(&live, -(uint64_t)size);
+    if (UNLIKELY(counter_add(&idle, size) > ARENA_KEEP ||
                  left < atomic_load_explicit(&low_water, memory_order_relaxed)))
         give_back();
     if (UNLIKELY(size > atomic_load_explicit(&malloc_threshold, memory_order_relaxed)) &&

@@ -1,6 +1,6 @@
 #include "alloc/halt.h"
 
-#include "core/kernel_number.h"
+#include "core/os_number.h"
 #include "core/sync.h"
 
 #include <errno.h>
@@ -162,7 +162,7 @@ static int count_threads(void)
 /* But for exceptions that a process makes. */
 static bool only_ancestors_may_trace(void)
 {
-    return kernel_number("/proc/sys/kernel/yama/ptrace_scope") == 1;
+    return os_number("/proc/sys/kernel/yama/ptrace_scope") == 1;
 }
 
 static enum state helper_says(enum state before)

@@ -4,8 +4,8 @@
 #include "alloc/vm_copy.h"
 #include "core/config.h"
 #include "core/copy_policy.h"
-#include "core/kernel_number.h"
 #include "core/log.h"
+#include "core/os_number.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +72,7 @@ static size_t physical_memory(void)
 
 static size_t used_address_space(void)
 {
-    return kernel_number("/proc/self/statm") * (size_t)sysconf(_SC_PAGESIZE);
+    return os_number("/proc/self/statm") * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 static size_t address_space_left(void)
@@ -432,7 +432,7 @@ static void lead(int world_rank)
     bool shared = complete && alike && create_shared(expected, &together);
     if (shared)
         write_record(world_rank);
-    enum reason why_not = !complete ? REASON_NO_PLUGIN
+    enum reason why_not = !complete ? REASON_NO_LIBRARY
                           : alike   ? REASON_NO_SHARING
                                     : REASON_SETTINGS;
     bool all = offer_to_all(members, count, shared, why_not);
@@ -468,7 +468,7 @@ static void join(int world_rank)
         log_message(2, "the shared file has not come; see `ulimit -n`");
     char good = heard && offer.file_size && rendezvous.file >= 0 &&
                 map_file(offer.me, offer.size, offer.file_size) && header_is_good();
-    enum reason why = heard && offer.why_not < REASON_COUNT ? offer.why_not : REASON_NO_PLUGIN;
+    enum reason why = heard && offer.why_not < REASON_COUNT ? offer.why_not : REASON_NO_LIBRARY;
     if (good)
         write_record(world_rank);
     if (heard)

@@ -9,8 +9,9 @@ _Atomic uint32_t in_flight_count, in_flight_pending;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct in_flight *first, **end = &first;
-static _Atomic uint32_t listed; /* in_flight_count and those that the host does not know of */
-static _Atomic size_t room, taken;
+static _Atomic uint32_t
+    listed; /* in_flight_count plus delivered messages with an incomplete request */
+static _Atomic size_t capacity, taken;
 static bool in_shared_memory;
 static in_flight_sent_fn *has_been_sent;
 
@@ -18,14 +19,14 @@ void in_flight_open(size_t bytes, bool shared, in_flight_sent_fn *sent)
 {
     has_been_sent = sent;
     in_shared_memory = shared;
-    room = bytes;
+    capacity = bytes;
     if (shared)
         send_buffer_open(bytes);
 }
 
 void in_flight_close(void)
 {
-    room = 0;
+    capacity = 0;
     send_buffer_close();
 }
 
@@ -54,7 +55,7 @@ static struct in_flight *take_first(void)
 
 static bool take_room(size_t bytes)
 {
-    size_t most = room;
+    size_t most = capacity;
     if (bytes > most)
         return false;
     if (atomic_fetch_add(&taken, bytes) <= most - bytes)
@@ -120,12 +121,12 @@ static void deliver(struct in_flight *f)
     in_flight_count--;
 }
 
-/* Those that are not complete go to the end of the list: one whose receiver sleeps may stand before
- * others that have been received. */
+/* Incomplete messages move to the end of the list, since a message whose receiver sleeps may be
+ * ahead of others that have been received. */
 void in_flight_look(uint32_t most)
 {
-    for (uint32_t asked = 0, all = listed; most && asked < all; asked++) {
-        struct in_flight *f = take_first(); /* by now another thread may have it */
+    for (uint32_t tested = 0, all = listed; most && tested < all; tested++) {
+        struct in_flight *f = take_first(); /* another thread may have taken the last one */
         if (!f)
             return;
         if (has_been_sent(&f->request)) {

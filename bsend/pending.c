@@ -1,40 +1,42 @@
 #include "bsend/pending.h"
 
+#include "core/concurrency.h"
 #include "core/log.h"
 #include "core/sync.h"
-#include "core/thread.h"
 
 #include <stdlib.h>
 
-/* How long MPI_Bsend waits after the first one, while they leave. MOST: the host numbers its
- * messages with 16 bits, and sends new ones before those that wait. */
+/* PATIENCE_NS: how long MPI_Bsend waits for a message after the first pending one, while messages
+ * leave. MOST: Open MPI numbers its messages with 16 bits and sends new ones before waiting ones,
+ * so the numbers must not wrap while a message waits. */
 enum { PATIENCE_NS = 250000, MOST = 1 << 15 };
 
-/* Up to here the host says truly when a message has left the buffer: Open MPI does up to 4 KiB,
- * and up to 1 KiB for those to itself, both with headers of its own. */
+/* For messages up to this size a completed request means that the message has left the buffer. In
+ * Open MPI that holds up to 4 KiB, and up to 1 KiB for messages to itself, both including headers.
+ */
 enum { SHORT = 512 };
 
-static size_t room;
+static size_t capacity;
 static uint64_t first_wait_ns;
 static in_flight_sent_fn *has_been_sent;
 
-/* Whether one has left since MPI_Bsend last waited in vain: then waiting is worthwhile. */
+/* A message has left since MPI_Bsend last waited in vain, so waiting is worthwhile. */
 static _Atomic bool moving;
 
-/* The host goes through all pending messages whenever it is asked about one: then not again before
- * this time. */
+/* Testing one request makes the host go through all its pending messages. The next test is
+ * therefore no sooner than LOOK_PART times as long after the last one as that one took. */
 static _Atomic uint64_t next_look_ns;
 enum { LOOK_PART = 8 };
 
-/* Bytes of all messages that may have taken room since the buffer was known to be empty; no longer
- * counted beyond `room`. It is known to be empty when it is attached, and, while there have been
- * `only_short` ones, when none is pending. */
+/* Bytes of all messages that may have taken room since the buffer was last known to be empty; not
+ * counted beyond `capacity`. The buffer is known to be empty when it is attached and, as long as
+ * only short messages have been sent, whenever none is pending. */
 static _Atomic uint64_t begun;
 static _Atomic bool only_short;
 
 void pending_open(size_t bytes, uint64_t wait_ns, in_flight_sent_fn *sent)
 {
-    room = bytes;
+    capacity = bytes;
     first_wait_ns = wait_ns;
     next_look_ns = 0;
     begun = 0;
@@ -42,10 +44,11 @@ void pending_open(size_t bytes, uint64_t wait_ns, in_flight_sent_fn *sent)
     has_been_sent = sent;
 }
 
-/* Whether all of them fit: one behind the other, as the host may find no better places. */
+/* Count a message. Returns whether all counted messages fit into the buffer one after another; the
+ * host may not find any better arrangement. */
 static bool count_begun(size_t bytes)
 {
-    return begun <= room && thread_add(&begun, min_size(bytes, room + 1)) <= room;
+    return begun <= capacity && counter_add(&begun, min_size(bytes, capacity + 1)) <= capacity;
 }
 
 static void look(uint32_t most)
@@ -79,7 +82,7 @@ static bool completes(uintptr_t *request, uint64_t within_ns)
     return false;
 }
 
-/* Whether it is complete, after as long a wait as is allowed. */
+/* Returns whether the request is complete, after waiting as long as allowed. */
 static bool leaves(uintptr_t *request, bool may_wait)
 {
     bool is_first = !in_flight_pending;
@@ -91,8 +94,9 @@ static bool leaves(uintptr_t *request, bool may_wait)
     if (may_wait && is_first)
         log_once(
             1,
-            "MPI_Bsend has waited %llu ms for its receiver and goes on; the message leaves in a "
-            "later call of this rank's; if that comes late, raise MPIACCEL_BSEND_WAIT",
+            "MPI_Bsend has waited %llu ms for its receiver and returns; the message leaves during "
+            "a "
+            "later MPI call of this rank; if such a call comes too late, raise MPIACCEL_BSEND_WAIT",
             (unsigned long long)(first_wait_ns / 1000000));
     return false;
 }
@@ -106,12 +110,13 @@ bool pending_reserve(size_t bytes)
 bool pending_add(uintptr_t request, size_t bytes, bool reserved, bool may_wait)
 {
     bool counted = reserved;
-    /* (With threads, another may be about to add one that it has counted.) */
+    /* Not with concurrent threads: another one may have counted a message that it has not added
+     * yet. */
     if (!in_flight_pending && only_short && !thread_concurrent)
         begun = 0;
     if (bytes > SHORT)
         only_short = false;
-    if (!counted && !only_short) { /* a short one may lie between two long ones, and leave a gap */
+    if (!counted && !only_short) { /* a short message between two long ones may leave a gap */
         count_begun(bytes);
         counted = true;
     }
@@ -126,7 +131,7 @@ bool pending_add(uintptr_t request, size_t bytes, bool reserved, bool may_wait)
         return true;
     }
     if (!may_wait) {
-        only_short = false; /* we shall not see it leave */
+        only_short = false; /* nothing will record when this message leaves */
         return false;
     }
     while (!completes(&request, first_wait_ns)) {
@@ -137,7 +142,7 @@ bool pending_add(uintptr_t request, size_t bytes, bool reserved, bool may_wait)
 struct in_flight *pending_claim(size_t bytes, bool may_wait)
 {
     struct sync_wait wait = SYNC_WAIT;
-    for (bool looked = false; bytes <= room && in_flight_pending; looked = true) {
+    for (bool looked = false; bytes <= capacity && in_flight_pending; looked = true) {
         struct in_flight *copy = in_flight_pending < MOST ? in_flight_claim(bytes) : NULL;
         if (copy || (looked && !may_wait))
             return copy;

@@ -1,4 +1,5 @@
-/* mpiaccel: says what the library is and can do here, and starts programs with it. */
+/* mpiaccel: prints what the library and this machine support, and starts programs with the library
+ * preloaded. */
 #include "core/config.h"
 #include "core/kernels.h"
 #include "core/sync.h"
@@ -12,7 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Beside this program, in the build folder as after `make install`. */
+/* The path of the library: next to this program, both in the build folder and after `make install`.
+ */
 static const char *library(void)
 {
     static char path[PATH_MAX], folder[PATH_MAX];
@@ -27,7 +29,8 @@ static const char *library(void)
     return MPIACCEL_LIBDIR "/libmpiaccel.so";
 }
 
-/* Without the library the loader would go on without it, and say so once a process. */
+/* Checked before a program is started: if LD_PRELOAD names a missing library, the loader only
+ * prints a warning in every process. */
 static bool have_library(void)
 {
     if (!access(library(), R_OK))
@@ -55,7 +58,7 @@ static const char *have_memfd(void)
 {
     int fd = memfd_create("mpiaccel-info", MFD_CLOEXEC);
     if (fd < 0)
-        return "no: nothing can be shared";
+        return "no: nothing can be accelerated";
     close(fd);
     return "yes";
 }
@@ -65,7 +68,7 @@ static int info(void)
     printf("libmpiaccel %s\n  library: %s\n  built for: %s\n", MPIACCEL_VERSION, library(),
            MPIACCEL_ABIS);
     printf("this machine\n  shared memory files: %s\n", have_memfd());
-    printf("  kernels: %s\n", kernels_best()->name);
+    printf("  reduction kernels: %s\n", kernels_best()->name);
     printf("settings, kind, [default]\n");
     for (const struct setting *s = config_settings; s->name; s++)
         print_setting(s);
@@ -73,7 +76,7 @@ static int info(void)
     return 0;
 }
 
-/* Is this launcher Open MPI's? Its mpirun hands variables to other nodes only when told to. */
+/* Is this the launcher of Open MPI? It passes variables to other nodes only with an option. */
 static bool is_open_mpi(const char *launcher)
 {
     char command[PATH_MAX + 32], line[256] = "";
@@ -83,14 +86,14 @@ static bool is_open_mpi(const char *launcher)
     FILE *pipe = popen(command, "r");
     if (!pipe)
         return false;
-    char *got = fgets(line, sizeof line, pipe);
-    while (got && fgetc(pipe) != EOF)
+    char *first = fgets(line, sizeof line, pipe);
+    while (first && fgetc(pipe) != EOF)
         ;
     pclose(pipe);
     return strstr(line, "Open MPI") || strstr(line, "OpenRTE") || strstr(line, "PRRTE");
 }
 
-/* `arguments` are `count` and a NULL. */
+/* `arguments`: `count` strings and a NULL. */
 static int run(char **arguments, size_t count)
 {
     const char *before = getenv("LD_PRELOAD");
@@ -103,13 +106,13 @@ static int run(char **arguments, size_t count)
     snprintf(name, sizeof name, "%s", arguments[0]);
     const char *base = basename(name);
     bool launcher = !strncmp(base, "mpirun", 6) || !strncmp(base, "mpiexec", 7);
-    size_t at = 0;
-    command[at++] = arguments[0];
+    size_t next = 0;
+    command[next++] = arguments[0];
     if (launcher && is_open_mpi(arguments[0])) {
-        command[at++] = "-x";
-        command[at++] = "LD_PRELOAD";
+        command[next++] = "-x";
+        command[next++] = "LD_PRELOAD";
     }
-    memcpy(command + at, arguments + 1, count * sizeof *command);
+    memcpy(command + next, arguments + 1, count * sizeof *command);
     setenv("LD_PRELOAD", value, 1);
     execvp(command[0], command);
     fprintf(stderr, "mpiaccel: cannot start %s: %m; give a program in PATH, or its path\n",
@@ -129,9 +132,9 @@ int main(int argc, char **argv)
     if (argc > 2 && !strcmp(argv[1], "run"))
         return have_library() ? run(argv + 2, (size_t)argc - 2) : 1;
     bool help = argc == 2 && !strcmp(argv[1], "--help");
-    fputs("usage: mpiaccel info            what it is, what it finds here, its settings\n"
-          "       mpiaccel lib             where the library is, for LD_PRELOAD\n"
-          "       mpiaccel run COMMAND...  run a launcher or a program with it preloaded\n"
+    fputs("usage: mpiaccel info            print version, machine and settings\n"
+          "       mpiaccel lib             print the path of the library, for LD_PRELOAD\n"
+          "       mpiaccel run COMMAND...  run a launcher or a program with the library preloaded\n"
           "       mpiaccel --version\n",
           help ? stdout : stderr);
     return help ? 0 : 2;

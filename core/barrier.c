@@ -9,76 +9,76 @@ static inline uint32_t enter(struct barrier *b)
     return round;
 }
 
-/* So many before `me` among n. */
-static inline uint32_t before(uint32_t me, uint64_t distance, uint32_t n)
+/* (i - distance) mod n */
+static inline uint32_t before(uint32_t i, uint64_t distance, uint32_t n)
 {
-    uint64_t at = me + n - distance;
-    return (uint32_t)(at < n ? at : at - n);
+    uint64_t position = i + n - distance;
+    return (uint32_t)(position < n ? position : position - n);
 }
 
-static inline void hear_ranks(struct barrier *b, uint64_t step)
+static inline void await_ranks(struct barrier *b, uint64_t step)
 {
     uint32_t round = enter(b);
     for (uint64_t j = 1; j < RADIX && j * step < b->size; j++)
         sync_wait_until(&b->flags[before(b->rank, j * step, b->size)].entered, round);
 }
 
-static void hear_neighbours(struct barrier *b, uint64_t step)
+static void await_neighbours(struct barrier *b, uint64_t step)
 {
     const struct order *o = b->order;
     uint32_t round = enter(b), domain = o->domain[b->rank];
     uint32_t first = o->start[domain], ranks = order_ranks_of(o, domain);
-    uint32_t me = o->place[b->rank] - first;
+    uint32_t own = o->place[b->rank] - first;
     for (uint64_t j = 1; j < RADIX && j * step < ranks; j++)
-        sync_wait_until(&b->flags[o->rank[first + before(me, j * step, ranks)]].entered, round);
+        sync_wait_until(&b->flags[o->rank[first + before(own, j * step, ranks)]].entered, round);
 }
 
-/* One of a domain speaks for all of it: which one does not matter. */
-static void hear_domains(struct barrier *b, uint64_t step)
+/* Any rank of a domain stands for all its ranks; ranks choose different ones. */
+static void await_domains(struct barrier *b, uint64_t step)
 {
     const struct order *o = b->order;
     uint32_t round = enter(b), domain = o->domain[b->rank];
-    uint32_t me = o->place[b->rank] - o->start[domain];
+    uint32_t own = o->place[b->rank] - o->start[domain];
     for (uint64_t j = 1; j < RADIX && j * step < o->domains; j++) {
-        uint32_t there = before(domain, j * step, o->domains);
-        uint32_t at = o->start[there] + me % order_ranks_of(o, there);
-        sync_wait_until(&b->flags[o->rank[at]].entered, round);
+        uint32_t other = before(domain, j * step, o->domains);
+        uint32_t position = o->start[other] + own % order_ranks_of(o, other);
+        sync_wait_until(&b->flags[o->rank[position]].entered, round);
     }
 }
 
-/* One for each unit: it has heard of itself and the unit - 1 before it. */
-static void hear_units(struct barrier *b)
+/* Wait for one rank per unit. That rank stands for itself and the unit - 1 ranks before it. */
+static void await_units(struct barrier *b)
 {
     const struct order *o = b->order;
     uint32_t round = enter(b), domain = o->domain[b->rank];
-    uint32_t me = o->place[b->rank] - o->start[domain];
+    uint32_t own = o->place[b->rank] - o->start[domain];
     for (uint32_t d = 0; d < o->domains; d++) {
-        uint32_t ranks = order_ranks_of(o, d), at = me % ranks;
+        uint32_t ranks = order_ranks_of(o, d), i = own % ranks;
         for (uint32_t back = d == domain ? o->unit : 0; back < ranks; back += o->unit)
-            sync_wait_until(&b->flags[o->rank[o->start[d] + before(at, back, ranks)]].entered,
+            sync_wait_until(&b->flags[o->rank[o->start[d] + before(i, back, ranks)]].entered,
                             round);
     }
 }
 
-static void hear_in_order(struct barrier *b)
+static void wait_by_domains(struct barrier *b)
 {
     const struct order *o = b->order;
     for (uint64_t step = 1; step < o->unit; step *= RADIX)
-        hear_neighbours(b, step);
+        await_neighbours(b, step);
     if (o->units <= RADIX)
-        hear_units(b);
+        await_units(b);
     else
         for (uint64_t step = 1; step < o->domains; step *= RADIX)
-            hear_domains(b, step);
+            await_domains(b, step);
 }
 
 static __attribute__((noinline)) void wait_for_many(struct barrier *b)
 {
     if (b->order)
-        hear_in_order(b);
+        wait_by_domains(b);
     else
         for (uint64_t step = 1; step < b->size; step *= RADIX)
-            hear_ranks(b, step);
+            await_ranks(b, step);
 }
 
 void barrier_wait(struct barrier *b)
@@ -86,5 +86,5 @@ void barrier_wait(struct barrier *b)
     if (UNLIKELY(b->size > RADIX))
         wait_for_many(b);
     else if (b->size > 1)
-        hear_ranks(b, 1);
+        await_ranks(b, 1);
 }

@@ -1,19 +1,20 @@
-/* Barrier of the n ranks of a team over one line each.
+/* Dissemination barrier of the n ranks of a team, with one cache line per rank.
  *
- * Every rank owns one word that only grows; it publishes how many rounds it has entered, and nobody
- * else writes it. In round r rank i waits until the k - 1 ranks i - j * k^r (0 < j < k, mod n) have
- * entered the round too: after ceil(log_k n) rounds it has heard of all, directly or through
- * others. Teams of up to k ranks need one round, that is one flight of a flag.
+ * Every rank owns one word, which only it writes and which only grows: the number of rounds that
+ * the rank has entered. In round r rank i waits until the k - 1 ranks i - j * k^r (0 < j < k, mod
+ * n) have entered the round, too. After ceil(log_k n) rounds it has waited for all ranks, directly
+ * or through others. A team of up to k ranks needs one round: one line transfer between cores.
  *
- * With domains (order.h) the ranks of each do this among themselves, until each has heard of a unit
- * of them, itself and those before it. Then each hears one rank for each unit there is; or, where
- * domains are many and units are whole ones, the domains do among themselves as ranks did. So few
- * flights one after another cross from one domain to another, mostly one. All make as many rounds,
- * so numbers agree.
+ * With domains (order.h) the ranks of each domain first run these rounds among themselves, until
+ * each rank has waited for a whole unit: itself and the ranks before it. In the last round each
+ * rank then waits for one rank of every unit. Where there are more than k domains, each domain is
+ * one unit, and the domains run rounds among themselves as the ranks did. So few transfers that
+ * depend on each other cross domains, mostly one. All ranks run the same number of rounds, so their
+ * numbers stay equal.
  *
- * A rank may run ahead of a slow peer; since the word only grows, the peer still finds what it
- * waits for. Publishing is a release and looking is an acquire: what any rank wrote before its
- * barrier every rank sees after.
+ * A rank may run ahead of a slow peer: the word only grows, so the peer still finds the round that
+ * it waits for. Publishing is a release and reading is an acquire, so everything that any rank
+ * wrote before the barrier is visible to every rank after it.
  */
 #ifndef MPIACCEL_BARRIER_H
 #define MPIACCEL_BARRIER_H
@@ -26,9 +27,9 @@ struct barrier_flag {
 };
 
 struct barrier {
-    struct barrier_flag *flags; /* one a rank, shared */
+    struct barrier_flag *flags; /* one per rank, shared */
     uint32_t rank, size;
-    uint32_t rounds;           /* entered so far: what our own flag holds */
+    uint32_t rounds;           /* rounds entered so far: the value of our own flag */
     const struct order *order; /* NULL: no domains */
 };
 

@@ -1,4 +1,4 @@
-/* What every file uses: a few attributes and integer helpers. */
+/* Attributes and integer helpers for all files. */
 #ifndef MPIACCEL_BASE_H
 #define MPIACCEL_BASE_H
 
@@ -12,8 +12,8 @@
 #define NOINLINE    __attribute__((noinline))
 #define HOT_INLINE  static inline __attribute__((always_inline))
 
-/* Two lines: the prefetcher of x86 fetches pairs, so words of different writers lie this far
- * apart. */
+/* Distance between words of different writers. Two cache lines, because x86 prefetches lines in
+ * pairs. */
 #define LINE 128
 
 static inline size_t round_up(size_t n, size_t power_of_two)

@@ -15,16 +15,16 @@ const struct kernels *kernels_best(void)
     return &kernels_baseline;
 }
 
-enum { VECTOR = 32 };
+enum { VECTOR = 32 }; /* bytes */
 
-void kernel_combine_many(combine_fn *kernel, size_t element, void *out, const void *a,
+void kernel_combine_long(combine_fn *kernel, size_t element, void *out, const void *a,
                          const void *b, size_t bytes, const char *ahead)
 {
-    size_t before = -(uintptr_t)out % VECTOR;
-    if (before % element)
-        before = 0;
-    if (before)
-        kernel(out, a, b, before / element, NULL);
-    kernel((char *)out + before, (const char *)a + before, (const char *)b + before,
-           (bytes - before) / element, ahead);
+    size_t head = -(uintptr_t)out % VECTOR;
+    if (head % element)
+        head = 0;
+    if (head)
+        kernel(out, a, b, head / element, NULL);
+    kernel((char *)out + head, (const char *)a + head, (const char *)b + head,
+           (bytes - head) / element, ahead);
 }

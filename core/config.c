@@ -78,12 +78,12 @@ static bool read_TEXT(const char *text, const char **field)
     return true;
 }
 
-#define WRONG_SWITCH "is neither 0 nor 1; the default holds"
-#define WRONG_NUMBER "is not a whole number; the default holds"
-#define WRONG_SIZE   "is not a size such as 512m or 2g; the default holds"
-#define WRONG_TEXT   "is not a text"
+#define WRONG_SWITCH "is neither 0 nor 1; using the default"
+#define WRONG_NUMBER "is not a non-negative integer; using the default"
+#define WRONG_SIZE   "is not a size such as 512m or 2g; using the default"
+#define WRONG_TEXT   "is not text"
 
-/* Reads NAME=VALUE. Returns what is wrong, or NULL. */
+/* Read one setting. Returns the error for a warning, or NULL. */
 static const char *read_one(const char *name, size_t length, const char *value)
 {
 #define SETTING(field, setting, kind, standard, help)                \
@@ -91,7 +91,7 @@ static const char *read_one(const char *name, size_t length, const char *value)
         return read_##kind(value, &config.field) ? NULL : WRONG_##kind;
 #include "core/settings.def"
 #undef SETTING
-    return "is no setting of this version; it has no effect";
+    return "is not a setting of this version; it has no effect";
 }
 
 void config_read(char **environment, void (*warn)(const char *line))

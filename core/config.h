@@ -1,4 +1,4 @@
-/* The settings: read once from the environment, never changed after. */
+/* The settings: read once from the environment, then never changed. */
 #ifndef MPIACCEL_CONFIG_H
 #define MPIACCEL_CONFIG_H
 
@@ -22,18 +22,18 @@ struct config {
 
 extern struct config config;
 
-/* Read the environment into `config`. `warn` is called with one line for each unknown MPIACCEL_
- * name and each bad value, which is replaced by its default; NULL: in silence. */
+/* Read the environment into `config`. Calls `warn` (NULL: nothing) with one line for each unknown
+ * MPIACCEL_ name and each invalid value; the default of that setting then holds. */
 void config_read(char **environment, void (*warn)(const char *line));
 
 struct setting {
     const char *name, *kind, *standard, *help;
 };
 
-/* All settings in order, ended by a NULL name, for `mpiaccel info`. */
+/* All settings, terminated by a NULL name, for `mpiaccel info`. */
 extern const struct setting config_settings[];
 
-/* "64k" -> 65536. False: not a size. */
+/* Parse "64k" as 65536. False: not a size. */
 bool config_parse_size(const char *text, size_t *bytes);
 
 #endif

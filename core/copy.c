@@ -1,23 +1,24 @@
 #include "core/copy.h"
 
-#include "core/kernel_number.h"
+#include "core/os_number.h"
 
-/* Where the last cache is said to have 480 MiB, it holds 64, and not 128; where 32, so many. */
+/* On a machine that reports a last-level cache of 480 MiB, 64 MiB stay in the cache and 128 MiB do
+ * not: virtual machines report caches that they share with others. */
 enum { CACHE_MOST = 64 << 20, CACHE_UNKNOWN = 16 << 20 };
 
 _Atomic size_t copy_cached;
 
-/* What the C library says of an EPYC's last cache is the sum of all that its package has. */
-static size_t last_cache(void)
+/* Read from sysfs, since sysconf() returns the sum of all last-level caches of an EPYC package. */
+static size_t last_level_cache(void)
 {
-    size_t kib = kernel_number("/sys/devices/system/cpu/cpu0/cache/index3/size");
+    size_t kib = os_number("/sys/devices/system/cpu/cpu0/cache/index3/size");
     return kib ? kib << 10 : CACHE_UNKNOWN;
 }
 
 bool copy_caches_hold(size_t bytes)
 {
     if (!copy_cached)
-        copy_cached = min_size(last_cache(), CACHE_MOST);
+        copy_cached = min_size(last_level_cache(), CACHE_MOST);
     return bytes <= copy_cached;
 }
 
@@ -45,7 +46,8 @@ void copy_nontemporal(void *to, const void *from, size_t bytes)
         _mm_stream_si128((__m128i *)(t + 32), c);
         _mm_stream_si128((__m128i *)(t + 48), d);
     }
-    /* Non-temporal stores are not ordered by a later plain store, as a lock's release may be. */
+    /* Orders the non-temporal stores before a later plain store, such as the release of a lock,
+     * which does not order them by itself. */
     _mm_sfence();
     memcpy(t, f, bytes);
 }
@@ -58,16 +60,15 @@ void copy_nontemporal(void *to, const void *from, size_t bytes)
 
 void copy_blocks_to_peers(char *to, const char *from, size_t bytes)
 {
-    for (size_t at = 0; at < bytes; at += PREFETCH_BLOCK) {
-        size_t left = bytes - at, next = min_size(left, PREFETCH_BLOCK);
-        prefetch_block_to_write(to + at + next, left - next);
-        memmove(to + at, from + at, next); /* gcc's memcpy() of so many is "rep movsq", which is
-                                            * as slow with these lines here as without */
+    for (size_t done = 0; done < bytes; done += PREFETCH_BLOCK) {
+        size_t left = bytes - done, next = min_size(left, PREFETCH_BLOCK);
+        prefetch_block_to_write(to + done + next, left - next);
+        /* Not memcpy(): gcc compiles it to "rep movsq", which does not profit from the prefetch. */
+        memmove(to + done, from + done, next);
     }
 }
 
-/* The block sizes of single elements, each with its own loop, so that the compiler moves a block
- * with one load and one store. */
+/* The usual block sizes have loops of their own, in which a block takes one load and one store. */
 void copy_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
                  size_t bytes, size_t blocks)
 {

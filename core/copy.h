@@ -1,4 +1,4 @@
-/* Moving bytes. */
+/* Copying bytes. */
 #ifndef MPIACCEL_COPY_H
 #define MPIACCEL_COPY_H
 
@@ -7,27 +7,29 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Non-temporal stores, fenced before it returns: the caller's next release orders them like any
- * other store. */
+/* Copy with non-temporal stores. They are fenced before the function returns, so the next release
+ * of the caller orders them like any other store. */
 void copy_nontemporal(void *to, const void *from, size_t bytes);
 
-/* Whether so many bytes, all that the ranks of a node read and write in an operation, stay in the
- * caches until the next one. If not, copy_nontemporal() is faster. */
+/* Do `bytes` bytes, everything that the ranks of a node read and write in one operation, stay in
+ * the caches until the next operation? If not, copy_nontemporal() is faster. */
 bool copy_caches_hold(size_t bytes);
 
-/* How many do; 0: not known yet. Set by tests. */
+/* The largest number of bytes for which copy_caches_hold() returns true; 0: not determined yet. Set
+ * by tests. */
 extern _Atomic size_t copy_cached;
 
-/* `blocks` blocks of `bytes` each, their starts `to_stride` and `from_stride` bytes apart. */
+/* Copy `blocks` blocks of `bytes` bytes each; their starts are `to_stride` and `from_stride` bytes
+ * apart. */
 void copy_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
                  size_t bytes, size_t blocks);
 
-/* NOLINTBEGIN(clang-analyzer-core.NonNullParamChecker): it thinks that an operand which stays where
- * it lies, as only those in the heap do, may be in private memory. */
+/* NOLINTBEGIN(clang-analyzer-core.NonNullParamChecker): the analyzer assumes that data passed by
+ * reference may be in private memory; such data are always in the shared heap. */
 
-/* Elements of 1, 2, 4 and 8 bytes move in one access each: a peer that polls one never sees half of
- * it. (memmove() of the C library moves two bytes in two steps.) The areas are equal or do not
- * overlap. */
+/* Copies 1, 2, 4 or 8 bytes in one access, so a peer that polls them never reads half of an
+ * element; the memmove() of the C library copies two bytes in two steps. The areas are identical or
+ * do not overlap. */
 HOT_INLINE void copy_bytes(void *to, const void *from, size_t bytes)
 {
     if (LIKELY(bytes == 8))
@@ -42,7 +44,7 @@ HOT_INLINE void copy_bytes(void *to, const void *from, size_t bytes)
 
 /* NOLINTEND(clang-analyzer-core.NonNullParamChecker) */
 
-/* Bring a line here to be written. */
+/* Prefetch a line for writing. */
 static inline void prefetch_to_write(const void *at)
 {
 #if defined(__x86_64__)
@@ -52,7 +54,7 @@ static inline void prefetch_to_write(const void *at)
 #endif
 }
 
-/* As many lines as may be on their way at once. */
+/* A block has as many lines as a core can fetch at once. */
 enum { PREFETCH_LINE = 64, PREFETCH_BLOCK = 8 * PREFETCH_LINE };
 static inline void prefetch_block_to_write(const char *at, size_t bytes)
 {
@@ -66,8 +68,8 @@ static inline void prefetch_block_to_read(const char *at, size_t bytes)
         __builtin_prefetch(at + i);
 }
 
-/* The same to shared memory that peers have read last, so that its lines are in their caches: each
- * block's lines come here while the one before is copied (see HACKING.md). */
+/* Copy to shared memory that peers have read last, so its lines are in their caches. Prefetches the
+ * lines of each block for writing while it copies the block before. */
 void copy_blocks_to_peers(char *to, const char *from, size_t bytes);
 HOT_INLINE void copy_to_peers(void *to, const void *from, size_t bytes)
 {

@@ -2,18 +2,18 @@
 
 #include "core/config.h"
 
-enum { NEVER, ALWAYS }; /* of the settings; any other value: as measured */
+enum { NEVER, ALWAYS }; /* values of the settings; any other value: as measured */
 
 uint32_t copy_policy(const struct copy_costs *costs)
 {
-    uint64_t cached = costs->ns[COPY_CACHED], streamed = costs->ns[COPY_NONTEMPORAL];
-    uint64_t by_os = costs->ns[COPY_BY_OS];
-    bool streams = streamed * 100 < cached * COPY_NONTEMPORAL_MARGIN;
-    uint64_t cells = streams ? streamed : cached;
-    if (!cached || !streamed || cells > COPY_PATIENCE_NS)
+    uint64_t cached_ns = costs->ns[COPY_CACHED], nontemporal_ns = costs->ns[COPY_NONTEMPORAL];
+    uint64_t os_ns = costs->ns[COPY_BY_OS];
+    bool nontemporal = nontemporal_ns * 100 < cached_ns * COPY_NONTEMPORAL_MARGIN;
+    uint64_t cells_ns = nontemporal ? nontemporal_ns : cached_ns;
+    if (!cached_ns || !nontemporal_ns || cells_ns > COPY_PATIENCE_NS)
         return COPY_POLICY_DEFAULT;
-    bool leaves = by_os && by_os * 100 <= cells * COPY_OS_MARGIN;
-    return (streams ? COPY_POLICY_NONTEMPORAL : 0) | (leaves ? COPY_POLICY_BY_OS : 0);
+    bool os_wins = os_ns && os_ns * 100 <= cells_ns * COPY_OS_MARGIN;
+    return (nontemporal ? COPY_POLICY_NONTEMPORAL : 0) | (os_wins ? COPY_POLICY_BY_OS : 0);
 }
 
 static uint32_t override(uint32_t policy, unsigned long setting, uint32_t bit)

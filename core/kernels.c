@@ -1,11 +1,11 @@
-/* Compiled once per instruction set with -DISA=<its name> and
- * -DKERNELS=<name of the table>; see kernels_best(). */
+/* Compiled once per instruction set with -DISA=<instruction set> and -DKERNELS=<name of the table>;
+ * see kernels_best(). */
 #include "core/kernels.h"
 
 #include "core/copy.h"
 
-/* Elements are accessed through a type that may lie anywhere and alias anything: the data is the
- * program's, of whatever type it declared, at whatever displacement it chose. */
+/* Elements are accessed through a packed type that may alias any other: the program chooses the
+ * declared type and the displacement of its data. */
 #define X(name, type)   \
     typedef type name;  \
     struct any_##name { \
@@ -14,49 +14,49 @@
 PRIMS(X)
 #undef X
 
-/* What is to be fetched is fetched line by line, each while as much is combined: eight at once, and
- * the reads that we wait for stand behind them. */
+/* Prefetches one line of `ahead` per line of elements. Eight prefetches at once would delay the
+ * loads that the arithmetic is waiting for. */
 #define COMBINE(op, name)                                                             \
     static void op##_##name(void *out, const void *left, const void *right, size_t n, \
                             const char *ahead)                                        \
     {                                                                                 \
-        enum { LINEFUL = PREFETCH_LINE / sizeof(name) };                              \
+        enum { PER_LINE = PREFETCH_LINE / sizeof(name) };                             \
         struct any_##name *z = out;                                                   \
         const struct any_##name *x = left, *y = right;                                \
-        for (; UNLIKELY(ahead != NULL) && n >= LINEFUL; n -= LINEFUL) {               \
+        for (; UNLIKELY(ahead != NULL) && n >= PER_LINE; n -= PER_LINE) {             \
             prefetch_to_write(ahead);                                                 \
-            some_##op##_##name(z, x, y, LINEFUL);                                     \
-            z += LINEFUL, x += LINEFUL, y += LINEFUL, ahead += PREFETCH_LINE;         \
+            combine_##op##_##name(z, x, y, PER_LINE);                                 \
+            z += PER_LINE, x += PER_LINE, y += PER_LINE, ahead += PREFETCH_LINE;      \
         }                                                                             \
-        some_##op##_##name(z, x, y, n);                                               \
+        combine_##op##_##name(z, x, y, n);                                            \
     }
 
-/* That an element of `z` may be one of `x` or `y` is no dependence between rounds. Without the
- * second pragma gcc unrolls a line's round before it looks for vectors, and finds none. */
-#define KERNEL(op, name, expression)                                                     \
-    HOT_INLINE void some_##op##_##name(struct any_##name *z, const struct any_##name *x, \
-                                       const struct any_##name *y, size_t n)             \
-    {                                                                                    \
-        _Pragma("GCC ivdep") _Pragma("GCC unroll 1") for (size_t i = 0; i < n; i++)      \
-        {                                                                                \
-            name a = x[i].v, b = y[i].v;                                                 \
-            z[i].v = (expression);                                                       \
-        }                                                                                \
-    }                                                                                    \
+/* ivdep: `z` may be identical to `x` or `y`, which is no dependence between iterations. unroll 1:
+ * otherwise gcc unrolls the loop over one line before it vectorizes, and then finds no vectors. */
+#define KERNEL(op, name, expression)                                                        \
+    HOT_INLINE void combine_##op##_##name(struct any_##name *z, const struct any_##name *x, \
+                                          const struct any_##name *y, size_t n)             \
+    {                                                                                       \
+        _Pragma("GCC ivdep") _Pragma("GCC unroll 1") for (size_t i = 0; i < n; i++)         \
+        {                                                                                   \
+            name a = x[i].v, b = y[i].v;                                                    \
+            z[i].v = (expression);                                                          \
+        }                                                                                   \
+    }                                                                                       \
     COMBINE(op, name)
 
-/* Where values are equal the lower index wins (MPI-4.0, 6.9.4). Holes are left alone. */
-#define KERNEL_LOC(op, name, better)                                                          \
-    HOT_INLINE void some_##op##_##name(struct any_##name *z, const struct any_##name *x,      \
-                                       const struct any_##name *y, size_t n)                  \
-    {                                                                                         \
-        for (size_t i = 0; i < n; i++) {                                                      \
-            name a = x[i].v, b = y[i].v;                                                      \
-            bool other = b.value better a.value || (b.value == a.value && b.index < a.index); \
-            z[i].v.value = other ? b.value : a.value;                                         \
-            z[i].v.index = other ? b.index : a.index;                                         \
-        }                                                                                     \
-    }                                                                                         \
+/* If the values are equal, the lower index wins (MPI-4.0, 6.9.4). Does not write to holes. */
+#define KERNEL_LOC(op, name, better)                                                           \
+    HOT_INLINE void combine_##op##_##name(struct any_##name *z, const struct any_##name *x,    \
+                                          const struct any_##name *y, size_t n)                \
+    {                                                                                          \
+        for (size_t i = 0; i < n; i++) {                                                       \
+            name a = x[i].v, b = y[i].v;                                                       \
+            bool take_b = b.value better a.value || (b.value == a.value && b.index < a.index); \
+            z[i].v.value = take_b ? b.value : a.value;                                         \
+            z[i].v.index = take_b ? b.index : a.index;                                         \
+        }                                                                                      \
+    }                                                                                          \
     COMBINE(op, name)
 
 #define X(name, type)                 \

@@ -1,35 +1,37 @@
-/* Combining arrays of a prim: out[i] = a[i] op b[i], as MPI's reductions and accumulates define it.
- * Compiled once per instruction set; the best one that this processor has is taken. */
+/* Reduction kernels: out[i] = a[i] op b[i] for arrays of a prim, as MPI defines it for reductions
+ * and accumulates. Compiled once per instruction set; kernels_best() returns the best one that this
+ * processor supports. */
 #ifndef MPIACCEL_KERNELS_H
 #define MPIACCEL_KERNELS_H
 
 #include "core/types.h"
 
-/* n elements, not bytes. The arrays are aligned as their type wants or not at all; any two of them
- * are equal or do not overlap. Meanwhile as many bytes at `ahead` (NULL: none) are brought here to
- * be written next. */
+/* `n` counts elements. The arrays may be unaligned; any two of them are identical or do not
+ * overlap. Meanwhile prefetches the same number of bytes at `ahead` (NULL: none), to be written
+ * next. */
 typedef void combine_fn(void *out, const void *a, const void *b, size_t n, const char *ahead);
 
 struct kernels {
-    const char *name;                          /* of the instruction set */
-    combine_fn *combine[OP_COUNT][PRIM_COUNT]; /* NULL: MPI does not define this operation */
+    const char *name;                          /* instruction set */
+    combine_fn *combine[OP_COUNT][PRIM_COUNT]; /* NULL: not defined by MPI */
 };
 
 const struct kernels *kernels_best(void);
 
-/* Let a kernel combine `bytes` of elements of `element` bytes. Stores that cross lines take half as
- * long again, so of many the elements before the first whole vector of `out` are combined apart:
- * malloc() begins long arrays 16 bytes after one. */
-enum { KERNEL_MANY = 16384 };
-void kernel_combine_many(combine_fn *kernel, size_t element, void *out, const void *a,
+/* Apply a kernel to `bytes` bytes of elements of `element` bytes each. Vector stores that cross
+ * cache lines take 1.5 times as long, and malloc() returns long arrays 16 bytes after a line. In
+ * long arrays the elements before the first aligned vector of `out` are therefore combined first.
+ */
+enum { KERNEL_LONG = 16384 };
+void kernel_combine_long(combine_fn *kernel, size_t element, void *out, const void *a,
                          const void *b, size_t bytes, const char *ahead);
 static inline void kernel_combine(combine_fn *kernel, size_t element, void *out, const void *a,
                                   const void *b, size_t bytes, const char *ahead)
 {
-    if (LIKELY(bytes < KERNEL_MANY))
+    if (LIKELY(bytes < KERNEL_LONG))
         kernel(out, a, b, bytes / element, ahead);
     else
-        kernel_combine_many(kernel, element, out, a, b, bytes, ahead);
+        kernel_combine_long(kernel, element, out, a, b, bytes, ahead);
 }
 
 #endif

@@ -1,20 +1,28 @@
-/* The byte map of what the ranks of a node share: one file.
+/* The byte layout of the file that the ranks of a node share.
  *
- *     header | member 0 | member 1 | …            control: pages_of(header)
+ *     header | member 0 | member 1 | …            rounded up to pages
  *     slice 0: control part | heap part | gap | symmetric part | gap | statics | gap
- *     slice 1: …                                  one a member, slice_size each
+ *     slice 1: …                                  one per member, slice_size bytes each
  *
- * Who writes: the header, its leader, before anybody else maps the file; but `verdict` once, when
- * all have answered, and `calibration` and `copy_policy`, which two members write
- * (alloc/calibrate.h). A member's record, that member, before the verdict (identity) or at any time
- * (inflight, send_buffer, statistics). The control part of a slice holds what windows share; it is
- * handed out by the slice's owner and written as the structures in it say. The heap part is the
- * program's memory. The symmetric part is the block of the same offsets on every PE
- * (alloc/symmetric.h); the last part holds variables that were moved here (alloc/statics.h). What
- * an allocator knows of either is private to the owner, out of every writer's reach (H22); the gap
- * at the end of a slice catches who runs over the end of the last allocation.
+ * Writers:
+ *   header                    the leader, before any other rank maps the file, except:
+ *     verdict                 the leader, once, when all members have answered
+ *     calibration             two members (alloc/calibrate.h)
+ *     copy_policy             one of them, when the calibration is complete
+ *   member                    that member: its identity before the verdict, the rest at any time
+ *   control part              the owner of the slice allocates; each structure names its writers
+ *   heap, symmetric, statics  the program
  *
- * The file is sparse: a page costs memory when it is first touched, near who touches it.
+ * The control part holds the shared state of windows and collectives. The heap part is memory of
+ * the program. The symmetric part has the same offsets on every PE (alloc/symmetric.h). The last
+ * part holds static variables that were moved into the file (alloc/statics.h).
+ *
+ * The metadata of the allocators are in private memory of the owner, where a program that writes
+ * beyond its window cannot corrupt them. The gaps catch writes beyond the last allocation of a
+ * part.
+ *
+ * The file is sparse: a page takes memory only when it is first touched, on the NUMA node of the
+ * rank that touches it.
  */
 #ifndef MPIACCEL_LAYOUT_H
 #define MPIACCEL_LAYOUT_H
@@ -23,35 +31,35 @@
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 10, /* of everything that ranks share; ranks of two versions do not mix */
+    LAYOUT_VERSION = 10, /* of all shared structures; ranks with different versions do not share */
     LAYOUT_CPUS = 8192,
 };
 #define LAYOUT_MAGIC UINT64_C(0x6c6363616970616d)
-#define LAYOUT_PAGE  ((size_t)65536) /* the largest page of the processors we know */
+#define LAYOUT_PAGE  ((size_t)65536) /* the largest base page of the supported processors */
 #define LAYOUT_GAP   ((size_t)1 << 20)
 
 enum layout_verdict { LAYOUT_OPEN, LAYOUT_COMPLETE, LAYOUT_PARTIAL };
 
 struct layout_member {
-    /* Identity: written once. */
+    /* Identity, written once. */
     _Alignas(LINE) int32_t world_rank;
     int32_t pid;
-    uint64_t base;                   /* where it has mapped this file */
+    uint64_t base;                   /* address at which the member maps the file */
     uint64_t probe, probe_address;   /* see alloc/peer_memory.h */
-    uint64_t statics;                /* what was moved, as one number; 0: nothing */
-    uint64_t cpus[LAYOUT_CPUS / 64]; /* it may run on */
-    /* Written by the member's threads, read by whoever must know that none is at work. */
+    uint64_t statics;                /* fingerprint of the moved static variables; 0: none */
+    uint64_t cpus[LAYOUT_CPUS / 64]; /* affinity mask */
+    /* Written by the threads of the member; read by ranks that change to bulk mode. */
     struct inflight inflight[INFLIGHT_SLOTS];
-    /* Written by the member, read by who fetches from its memory: see alloc/send_buffer.h. */
+    /* Written by the member; read by ranks that copy from its memory. See alloc/send_buffer.h. */
     _Alignas(LINE) _Atomic uint64_t send_buffer;
-    /* Written once, at Finalize. */
+    /* Written once, in MPI_Finalize. */
     _Alignas(LINE) struct stats_snapshot stats;
 };
 
 struct layout_calibration {
     _Alignas(LINE) struct sync_word state;
     bool permitted;         /* the reader may use process_vm_readv() */
-    uint64_t cells, source; /* a position in this file, and an address of the writer's */
+    uint64_t cells, source; /* a position in this file; an address in the writer's process */
     _Alignas(LINE) struct sync_word given;
     _Alignas(LINE) struct sync_word taken;
 };
@@ -73,7 +81,7 @@ static inline size_t layout_header_size(uint32_t members)
                     LAYOUT_PAGE);
 }
 
-/* Of a slice: where its parts begin. The heap part and its gap end where the symmetric part begins.
+/* Where the parts of a slice begin. The heap part and its gap end where the symmetric part begins.
  */
 static inline size_t layout_tail(size_t symmetric, size_t statics)
 {
@@ -100,7 +108,7 @@ _Static_assert(offsetof(struct layout_header, verdict) == LINE, "own line");
 _Static_assert(offsetof(struct layout_header, symmetric) == 2 * (size_t)LINE, "own line");
 _Static_assert(offsetof(struct layout_header, copy_policy) == 3 * (size_t)LINE, "own line");
 _Static_assert(offsetof(struct layout_header, member) == 7 * (size_t)LINE, "own line");
-_Static_assert(sizeof(struct inflight) == LINE, "one writer a line");
+_Static_assert(sizeof(struct inflight) == LINE, "one writer per line");
 _Static_assert(sizeof(struct layout_member) % LINE == 0, "members do not share lines");
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "no hidden locks");
 

@@ -1,18 +1,18 @@
-/* Locks in shared memory, taken by the origin alone: the target's process takes no part, so it may
- * compute, sleep or be stopped (H11).
+/* Locks in shared memory. The process whose memory is locked takes no part: passive target
+ * communication must complete while that process computes, sleeps or is stopped.
  *
- * mutex: held for nanoseconds by whoever combines into a window.
+ * mutex: held for nanoseconds during accumulate operations in bulk mode.
  * rwlock: MPI_Win_lock. One word:
  *
  *     31         30..16            15..0
  *     EXCLUSIVE  claim: rank + 1   readers
  *
- * Every change is one compare-and-swap or one atomic subtraction by the rank that acquires or
- * releases. Readers pass a waiting writer, as they do in the hosts: a program may need the second
- * reader to proceed before the first lets go. But an exclusive waiter that has waited long enters
- * its claim; then no other writer may overtake it, and new readers stand aside for a bounded time.
- * So nobody starves, and no order of arrival can deadlock what the hosts would not.
- * If a holder dies, the lock stays taken; the host ends the job.
+ * Every change is one atomic operation by the rank that acquires or releases. Readers pass a
+ * waiting writer, as they do in the hosts: a program may need the second reader to proceed before
+ * the first one releases, so strict queueing would deadlock programs that the hosts run. A writer
+ * that has waited long enters its claim. From then on no other writer may overtake it, and new
+ * readers wait for a bounded time. So nobody starves. If a holder dies, the lock stays taken; the
+ * host ends the job.
  */
 #ifndef MPIACCEL_LOCK_H
 #define MPIACCEL_LOCK_H
@@ -22,10 +22,13 @@
 #define RWLOCK_EXCLUSIVE 0x80000000u
 #define RWLOCK_CLAIM     0x7fff0000u
 #define RWLOCK_READERS   0x0000ffffu
-#define RWLOCK_MAX_RANKS 0x7fff /* ranks that fit into a claim */
+#define RWLOCK_MAX_RANKS 0x7fff /* the most ranks that a claim can identify */
 
 void rwlock_lock_contended(struct sync_word *lock, bool exclusive, uint32_t rank);
+/* Wait until the lock has no readers, without acquiring it. */
 void rwlock_await_no_readers(struct sync_word *lock, uint32_t rank);
+
+/* For tests and checks: a possible value of the word. */
 bool rwlock_valid(uint32_t value);
 
 static inline bool rwlock_try(struct sync_word *lock, uint32_t from, uint32_t to)
@@ -34,7 +37,8 @@ static inline bool rwlock_try(struct sync_word *lock, uint32_t from, uint32_t to
                                                    memory_order_relaxed);
 }
 
-/* Both are full fences. `rank` tells the claimants apart. */
+/* Full fences, like all four rwlock functions here: order accesses before and after them. `rank`
+ * identifies the claimant. */
 static inline void rwlock_lock_exclusive(struct sync_word *lock, uint32_t rank)
 {
     if (UNLIKELY(!rwlock_try(lock, 0, RWLOCK_EXCLUSIVE)))
@@ -68,7 +72,8 @@ static inline void mutex_lock(struct sync_word *mutex)
         mutex_lock_contended(mutex);
 }
 
-/* Release: the next holder sees all that this one wrote. No full fence, unless ranks sleep. */
+/* Release: the next holder observes all stores of this one. Not a full fence, unless ranks sleep.
+ */
 static inline void mutex_unlock(struct sync_word *mutex)
 {
     sync_publish(mutex, 0);

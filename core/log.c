@@ -27,7 +27,7 @@ void log_message(unsigned level, const char *format, ...)
     if ((size_t)used > sizeof line - 2)
         used = sizeof line - 2;
     line[used++] = '\n';
-    /* One write, so that the lines of many ranks do not mix. */
+    /* One write(), so that lines of different ranks do not mix. */
     if (write(STDERR_FILENO, line, (size_t)used) < 0)
         return;
 }

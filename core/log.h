@@ -1,23 +1,23 @@
-/* Messages: one line each on stderr, saying which rank, what happened, why, and what to do. */
-#ifndef MPIACCEL_SAY_H
-#define MPIACCEL_SAY_H
+/* Messages: one line each on stderr, with the rank, what happened, why, and what to do about it. */
+#ifndef MPIACCEL_LOG_H
+#define MPIACCEL_LOG_H
 
 #include "core/base.h"
 
 #include <stdatomic.h>
 
-/* Which rank the lines come from; -1 as long as it is not known. */
+/* The world rank to name in messages; -1: none yet. */
 void log_set_rank(int rank);
 
-/* Printed when MPIACCEL_VERBOSE is at least `level`; level 0 always. */
+/* Print a message if MPIACCEL_VERBOSE is at least `level`. Level 0 is always printed. */
 void log_message(unsigned level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for what may happen often: only the first time at each place in the code. */
-#define log_once(...)                                                     \
-    do {                                                                  \
-        static _Atomic bool said;                                         \
-        if (!atomic_exchange_explicit(&said, true, memory_order_relaxed)) \
-            log_message(__VA_ARGS__);                                     \
+/* Log only the first time that this line of code is reached. */
+#define log_once(...)                                                       \
+    do {                                                                    \
+        static _Atomic bool logged;                                         \
+        if (!atomic_exchange_explicit(&logged, true, memory_order_relaxed)) \
+            log_message(__VA_ARGS__);                                       \
     } while (0)
 
 #endif

@@ -15,8 +15,8 @@ static int compare(const void *one, const void *other)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* How many units of so many ranks there are. */
-static uint32_t cut(struct order *o, uint32_t unit)
+/* Divide all domains into units of `unit` ranks. Returns the number of units. */
+static uint32_t divide(struct order *o, uint32_t unit)
 {
     o->unit = unit;
     for (uint32_t d = 0; d < o->domains; d++)
@@ -32,16 +32,16 @@ void order_make(struct order *o, struct located *ranks, uint32_t size)
     o->domain = o->place + size;
     o->start = o->domain + size;
     o->first = o->start + size + 1;
-    for (uint32_t at = 0; at < size; at++) {
-        uint32_t rank = ranks[at].rank;
-        if (!at || ranks[at].domain != ranks[at - 1].domain)
-            o->start[o->domains++] = (uint16_t)at;
-        o->rank[at] = (uint16_t)rank;
-        o->place[rank] = (uint16_t)at;
+    for (uint32_t position = 0; position < size; position++) {
+        uint32_t rank = ranks[position].rank;
+        if (!position || ranks[position].domain != ranks[position - 1].domain)
+            o->start[o->domains++] = (uint16_t)position;
+        o->rank[position] = (uint16_t)rank;
+        o->place[rank] = (uint16_t)position;
         o->domain[rank] = (uint16_t)(o->domains - 1);
     }
     o->start[o->domains] = (uint16_t)size;
     uint32_t most = o->domains > ORDER_RADIX ? o->domains : ORDER_RADIX, unit = 1;
-    while (cut(o, unit) > most)
+    while (divide(o, unit) > most)
         unit *= ORDER_RADIX;
 }

@@ -1,6 +1,6 @@
-/* The ranks of a team by the domain that they run in, so that what goes from rank to rank crosses
- * from one domain to another as seldom as can be. Ranks of one number are of one domain; of one
- * domain, ranks stand in their own order. All ranks of a team have the same.
+/* The order of the ranks of a team by domain. Trees and barriers that follow it cross from one
+ * domain to another as seldom as possible. Ranks with the same domain number are in one domain and
+ * stand in the order of their ranks. All ranks of a team compute the same order.
  */
 #ifndef MPIACCEL_ORDER_H
 #define MPIACCEL_ORDER_H
@@ -9,28 +9,30 @@
 
 enum { ORDER_RADIX = 8 }; /* of trees and barriers */
 
-/* The places of a domain are cut into units of `unit` ranks, the last one of fewer: as few ranks,
- * a power of the radix, as leave no more than a radix of units in all; where there are more domains
- * than that, each is one unit. What goes through units first and then from unit to unit takes no
- * more steps than without domains, as a rule, and one of them from domain to domain. */
+/* Each domain is divided into units of `unit` ranks; its last unit may be smaller. `unit` is the
+ * smallest power of the radix for which all domains together have at most ORDER_RADIX units; with
+ * more domains than that, each domain is one unit. A tree or barrier first runs inside the units
+ * and then between them. As a rule that takes no more steps than without domains, and only one of
+ * them crosses domains. */
 struct order {
     uint32_t domains, unit, units;
-    uint16_t *rank;   /* at each place */
-    uint16_t *place;  /* of each rank */
-    uint16_t *domain; /* of each rank */
-    uint16_t *start;  /* of each domain, its first place; and the end of the last one */
-    uint16_t *first;  /* the same in units */
+    uint16_t *rank;   /* by position: the rank */
+    uint16_t *place;  /* by rank: its position */
+    uint16_t *domain; /* by rank: its domain, 0 .. domains - 1 */
+    uint16_t *start;  /* by domain: position of its first rank; one more entry for the end */
+    uint16_t *first;  /* by domain: number of its first unit; one more entry for the end */
 };
 
 struct located {
-    uint64_t domain; /* any number */
+    uint64_t domain; /* any number that identifies it */
     uint32_t rank;
 };
 
-/* How many bytes it takes for `size` ranks, up to 65535. */
+/* Bytes needed for the order of `size` ranks, at most 65535. */
 size_t order_size(uint32_t size);
 
-/* In zeroed memory of that size; `ranks`, of ranks 0 .. size - 1 in any order, are sorted. */
+/* `order`: zeroed memory of order_size() bytes. `ranks`: 0 .. size - 1 in any order; sorted by the
+ * call. */
 void order_make(struct order *order, struct located *ranks, uint32_t size);
 
 static inline uint32_t order_ranks_of(const struct order *o, uint32_t domain)

@@ -1,7 +1,7 @@
 #include "core/stats.h"
 
+#include "core/concurrency.h"
 #include "core/config.h"
-#include "core/thread.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static _Atomic uint64_t host_copies, host_copied;
 
 uint64_t stats_defer(unsigned call, enum reason reason)
 {
-    return thread_add(&deferred[call][reason], 1);
+    return counter_add(&deferred[call][reason], 1);
 }
 
 uint64_t stats_window(bool is_fast, enum reason reason)
@@ -37,8 +37,8 @@ uint64_t stats_window(bool is_fast, enum reason reason)
 
 void stats_host_copy(size_t count)
 {
-    thread_add(&host_copies, 1);
-    thread_add(&host_copied, count);
+    counter_add(&host_copies, 1);
+    counter_add(&host_copied, count);
 }
 
 void stats_fold(struct stats_counts *counts)
@@ -107,16 +107,16 @@ void stats_print_text(FILE *out, const struct stats_snapshot *sum, const struct 
             sum->ranks);
     fprintf(out, "mpiaccel: %-24s %12s %12s %16s\n", "call", "fast", "deferred", "bytes");
     for (unsigned c = 0; calls[c]; c++) {
-        uint64_t left = total(sum->deferred[c]);
-        if (!sum->counts.fast[c] && !left)
+        uint64_t deferred_count = total(sum->deferred[c]);
+        if (!sum->counts.fast[c] && !deferred_count)
             continue;
         fprintf(out, "mpiaccel: %-24s %12" PRIu64 " %12" PRIu64 " %16" PRIu64 "\n", calls[c],
-                sum->counts.fast[c], left, sum->counts.bytes[c]);
+                sum->counts.fast[c], deferred_count, sum->counts.bytes[c]);
         text_reasons(out, sum->deferred[c]);
     }
-    uint64_t left = total(sum->windows_deferred);
+    uint64_t deferred_count = total(sum->windows_deferred);
     fprintf(out, "mpiaccel: %-24s %12" PRIu64 " %12" PRIu64 "\n", "windows", sum->windows_fast,
-            left);
+            deferred_count);
     text_reasons(out, sum->windows_deferred);
     fprintf(out, "mpiaccel: %-24s %12" PRIu64 " %12s %16" PRIu64 "\n", "host copies",
             sum->host_copies, "", sum->host_copied);
@@ -125,7 +125,7 @@ void stats_print_text(FILE *out, const struct stats_snapshot *sum, const struct 
             sum->heap_allocations, sum->heap_peak, sum->heap_live);
 }
 
-/* The version string of a host may hold anything. */
+/* The version string of a host may contain any character. */
 static void json_string(FILE *out, const char *text)
 {
     fputc('"', out);

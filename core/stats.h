@@ -1,8 +1,9 @@
-/* What was fast, what was deferred and why.
+/* Statistics: which calls and windows were fast, which were deferred, and why.
  *
- * Fast calls are counted by the thread that makes them, in plain memory of its own; deferred ones,
- * which are slow anyway, in counters of the process. A thread's counts are folded into the
- * process's when it ends. At Finalize every rank writes a snapshot where the others can read it.
+ * A thread counts its fast calls in plain memory of its own, which is folded into the counters of
+ * the process when the thread ends. Deferred calls are slow anyway, so they are counted directly in
+ * the counters of the process. At MPI_Finalize each rank writes a snapshot to shared memory, and
+ * rank 0 adds up the snapshots of its node.
  */
 #ifndef MPIACCEL_STATS_H
 #define MPIACCEL_STATS_H
@@ -19,7 +20,7 @@ enum reason {
     REASON_COUNT
 };
 
-/* Why, and what to do about it. */
+/* By enum reason: why a call or a window was deferred, and what a user can do about it. */
 extern const char *const stats_reasons[REASON_COUNT], *const stats_advice[REASON_COUNT];
 
 enum { STATS_CALLS_MAX = 192 };
@@ -29,27 +30,29 @@ struct stats_counts {
 };
 
 struct stats_snapshot {
-    _Atomic uint32_t complete; /* the rest may be read */
+    _Atomic uint32_t complete; /* the other fields may be read */
     uint32_t ranks;
     struct stats_counts counts;
     uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
     uint64_t windows_fast, windows_deferred[REASON_COUNT];
-    uint64_t host_copies, host_copied; /* see alloc/vm_copy.h; how many, and bytes */
+    uint64_t host_copies, host_copied; /* number and bytes; see stats_host_copy() */
     uint64_t heap_peak, heap_live, heap_allocations;
 };
 
-/* Returns how often this call was deferred for this reason. */
+/* Count a deferred call. Returns how often this call was deferred for this reason. */
 uint64_t stats_defer(unsigned call, enum reason reason);
-/* Returns how many windows were fast, or were deferred for this reason. */
+
+/* Count a window. Returns the number of fast windows, or of those deferred for this reason. */
 uint64_t stats_window(bool fast, enum reason reason);
 
-/* A copy of the host's from process to process that did not need the kernel. */
+/* Count a copy between processes that the host requested from the OS and that was done by loads and
+ * stores instead (alloc/vm_copy.h). */
 void stats_host_copy(size_t bytes);
 
-/* Add what an ended thread, or a living one at Finalize, has counted. */
+/* Add the counts of a thread to those of the process, and clear them. */
 void stats_fold(struct stats_counts *counts);
 
-/* Everything of this process but the heap's numbers. Sets `ranks` to 1. */
+/* Fill a snapshot of this process, except the heap_ fields. Sets `ranks` to 1. */
 void stats_take(struct stats_snapshot *snapshot);
 void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more);
 
@@ -57,7 +60,7 @@ struct stats_host {
     const char *name, *version, *abi;
 };
 
-/* `calls`: the names, by number, ended by NULL. */
+/* `calls`: the names of the calls by number, terminated by NULL. */
 void stats_print_text(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
                       const char *const calls[]);
 void stats_print_json(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,

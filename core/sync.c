@@ -7,12 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Rounds of each kind of waiting. A round of spinning is some 40 ns, of yielding a microsecond or
- * a time slice. When ranks outnumber processors, spinning keeps the awaited rank from running.
+/* Rounds of each kind of waiting. A round of spinning takes about 40 ns, a round of yielding a
+ * microsecond or a time slice. With more ranks than processors, spinning keeps the awaited rank
+ * from running.
  *
- * Who has waited for long gives the host progress more often: a peer may receive our messages, and
- * where its answers find no place on their way, the last ones stay with it until it calls the host
- * again, which may be long after what we wait for. */
+ * A rank that has waited long gives the host progress more often. A peer may be receiving messages
+ * of this rank, and its host can run out of room for answers. It then keeps the last answers until
+ * the peer calls the host again, which may be long after the event that this rank waits for. */
 enum {
     SPIN = 2000,
     SPIN_OVERSUBSCRIBED = 20,
@@ -21,16 +22,16 @@ enum {
     YIELDS_PER_PROGRESS = 4,
     SLEEP_NS_MIN = 50 * 1000,
     SLEEP_NS_MAX = 1000 * 1000,
-    HOST_SHARE = 32, /* of the time of calls that never wait, one part is the host's */
-    TICKS_PER_PROGRESS_MAX = 1 << 16 /* some 25 us */
+    HOST_SHARE = 32, /* calls that never wait spend at most 1/HOST_SHARE of the time on progress */
+    TICKS_PER_PROGRESS_MAX = 1 << 16 /* about 25 us */
 };
 
 bool sync_oversubscribed;
 static void (*progress)(void);
 
-void sync_configure(bool is_crowded, void (*host_progress)(void))
+void sync_configure(bool oversubscribed, void (*host_progress)(void))
 {
-    sync_oversubscribed = is_crowded;
+    sync_oversubscribed = oversubscribed;
     progress = host_progress;
 }
 
@@ -50,7 +51,7 @@ void sync_progress_if_due(uint64_t *next)
     *next = after + (pause < TICKS_PER_PROGRESS_MAX ? pause : TICKS_PER_PROGRESS_MAX);
 }
 
-void sync_polled(void)
+void sync_yield(void)
 {
     sync_progress();
     if (sync_oversubscribed)
@@ -87,8 +88,8 @@ static void sleep_on(struct sync_word *word, uint32_t seen, uint32_t sleeps)
     atomic_fetch_sub_explicit(&word->sleepers, 1, memory_order_relaxed);
 }
 
-/* Spins or yields; false when it is time to sleep. */
-static bool stay_awake(struct sync_wait *wait)
+/* Returns false when it is time to sleep. */
+static bool spin_or_yield(struct sync_wait *wait)
 {
     uint32_t round = wait->rounds++;
     uint32_t rounds = round < SPIN ? ROUNDS_PER_PROGRESS : YIELDS_PER_PROGRESS;
@@ -106,7 +107,7 @@ static bool stay_awake(struct sync_wait *wait)
 
 void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen)
 {
-    if (stay_awake(wait))
+    if (spin_or_yield(wait))
         return;
     sync_progress();
     sleep_on(word, seen, wait->rounds - (SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED));
@@ -128,7 +129,7 @@ void sync_wait_until_slow(struct sync_word *word, uint32_t goal)
 
 void sync_pause(struct sync_wait *wait)
 {
-    if (stay_awake(wait))
+    if (spin_or_yield(wait))
         return;
     sync_progress();
     struct timespec ns = {.tv_nsec = SLEEP_NS_MIN};

@@ -1,4 +1,4 @@
-/* Words that several processes share, the fences between them, and the one way to wait.
+/* Words shared by processes, the fences between them, and the only way to wait.
  *
  * A wait is a loop around a predicate on a word:
  *
@@ -7,15 +7,15 @@
  *     while (!good(seen = sync_load(word)))
  *         sync_wait(&wait, word, seen);
  *
- * sync_wait() spins a little, gives the host MPI progress (a peer may be inside the host and need
- * us), yields, and where ranks outnumber processors sleeps on the word. Whoever changes a word that
- * others wait for says sync_wake() afterwards.
+ * sync_wait() spins briefly, then yields, and with more ranks than processors finally sleeps on the
+ * word. Meanwhile it gives the host progress, because the awaited rank may be inside the host and
+ * need this one. A rank that changes a word that others wait for calls sync_wake() afterwards.
  *
- * No wake-up is lost: the waiter adds itself to `sleepers` and then the kernel compares `value`
- * with what was seen; the waker changes `value` and then reads `sleepers`. Both pairs are
- * sequentially consistent, so one of the two sees the other. A waiter that was killed leaves
- * `sleepers` too high, which costs system calls and nothing else. Sleeps are bounded all the same:
- * the host must get progress.
+ * No wake-up is lost. The waiter increments `sleepers`, then Linux compares `value` with the value
+ * seen. The waker changes `value`, then reads `sleepers`. Both pairs are sequentially consistent,
+ * so one of the two sees the other. A waiter that was killed leaves `sleepers` too high, which
+ * costs system calls and nothing else. Every sleep is bounded nevertheless, since the host needs
+ * progress.
  */
 #ifndef MPIACCEL_SYNC_H
 #define MPIACCEL_SYNC_H
@@ -34,30 +34,30 @@ struct sync_wait {
 };
 #define SYNC_WAIT ((struct sync_wait){0})
 
-/* Acquire: what the writer of the word did before is visible after. */
+/* Acquire: everything that the writer stored before the word is visible afterwards. */
 static inline uint32_t sync_load(struct sync_word *word)
 {
     return atomic_load_explicit(&word->value, memory_order_acquire);
 }
 
-/* More ranks than processors: waiting means sleeping, and whoever publishes must look for sleepers.
- * The same on all ranks of a node. */
+/* More ranks than processors: waiting ranks sleep, and ranks that publish check for sleepers. The
+ * same on all ranks of a node. */
 extern bool sync_oversubscribed;
 
 /* One round of waiting while `word` holds `seen`. May return at any time. */
 void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen);
 
-/* The same asleep, for a millisecond at most: where waiting has taken long already and whoever
- * changes the word says sync_wake(), few ranks or many. */
+/* Sleep while `word` holds `seen`, for a millisecond at most. For waits that have already taken
+ * long on words whose writers always call sync_wake(), however many ranks there are. */
 void sync_sleep(struct sync_word *word, uint32_t seen);
 
-/* One round of waiting for something that wakes nobody. */
+/* One round of waiting for a condition whose change wakes nobody. */
 void sync_pause(struct sync_wait *wait);
 
-/* Of the monotonic clock. */
+/* The monotonic clock. */
 uint64_t sync_now_ns(void);
 
-/* Of the processor's clock, where it has one that costs next to nothing; else the same. */
+/* The time stamp counter where reading it costs next to nothing, otherwise the monotonic clock. */
 static inline uint64_t sync_ticks(void)
 {
 #if defined(__x86_64__)
@@ -69,23 +69,23 @@ static inline uint64_t sync_ticks(void)
 
 void sync_wake_sleepers(struct sync_word *word);
 
-/* After a sequentially consistent change of word->value. */
+/* Call after a sequentially consistent change of word->value. */
 static inline void sync_wake(struct sync_word *word)
 {
     if (UNLIKELY(atomic_load_explicit(&word->sleepers, memory_order_seq_cst)))
         sync_wake_sleepers(word);
 }
 
-/* Publish `value` and all that was written before it: a full fence, for whoever polls and whoever
- * sleeps. */
+/* Publish `value` and everything stored before it, to ranks that poll and ranks that sleep. A full
+ * fence: also orders earlier stores before later loads. */
 static inline void sync_publish_ordered(struct sync_word *word, uint32_t value)
 {
     atomic_exchange_explicit(&word->value, value, memory_order_seq_cst);
     sync_wake(word);
 }
 
-/* Publish `value` and all that was written before it, to whoever looks: a release. Cheaper than
- * sync_publish_ordered(), which also orders what was written before against what is read after. */
+/* Publish `value` and everything stored before it. A release only, unless ranks sleep. Cheaper than
+ * sync_publish_ordered(), whose full fence waits for the line to return from its last reader. */
 static inline void sync_publish(struct sync_word *word, uint32_t value)
 {
     if (UNLIKELY(sync_oversubscribed))
@@ -94,7 +94,7 @@ static inline void sync_publish(struct sync_word *word, uint32_t value)
         atomic_store_explicit(&word->value, value, memory_order_release);
 }
 
-/* Counts that only grow are compared so that they may wrap. */
+/* Compares counts that only grow and may wrap. */
 static inline bool sync_reached(uint32_t value, uint32_t goal)
 {
     return (int32_t)(value - goal) >= 0;
@@ -102,45 +102,48 @@ static inline bool sync_reached(uint32_t value, uint32_t goal)
 
 void sync_wait_until_slow(struct sync_word *word, uint32_t goal);
 
-/* Until a count that only grows has reached `goal`. */
+/* Wait until a count that only grows has reached `goal`. */
 static inline void sync_wait_until(struct sync_word *word, uint32_t goal)
 {
     if (!sync_reached(sync_load(word), goal))
         sync_wait_until_slow(word, goal);
 }
 
-/* Everything before is visible everywhere before anything after. On x86 also orders non-temporal
- * stores. */
+/* Full fence: everything before it is visible to all before anything after it. On x86 it orders
+ * non-temporal stores, too. */
 static inline void sync_full_fence(void)
 {
 #if defined(__x86_64__)
-    /* What the compiler makes of atomic_thread_fence() is the same on the word at the top of the
-     * stack, often a saved register that is wanted again at once: half as slow again. This one lies
-     * where nobody waits for it. */
+    /* gcc's atomic_thread_fence() is a locked operation on the word at the top of the stack. That
+     * word is often a saved register, whose pop then waits for the fence: a put and a flush take
+     * 17.7 instead of 12.5 ns. Nothing waits for the word used here. */
     __asm__ volatile("lock orq $0, -192(%%rsp)" ::: "memory", "cc");
 #else
     atomic_thread_fence(memory_order_seq_cst);
 #endif
 }
 
-/* Whether a read-modify-write on one word is a full fence for all others too. */
+/* Whether an atomic read-modify-write on one word is a full fence for all other words. */
 #if defined(__x86_64__)
 #define SYNC_ATOMICS_FENCE true
 #else
 #define SYNC_ATOMICS_FENCE false
 #endif
 
-/* `crowded`: see sync_oversubscribed. `progress`: one step of the host MPI, NULL for none. */
-void sync_configure(bool crowded, void (*progress)(void));
+/* `oversubscribed`: see sync_oversubscribed. `progress`: one progress step of the host MPI; NULL:
+ * none. */
+void sync_configure(bool oversubscribed, void (*progress)(void));
 
-/* One step of the host. */
+/* One progress step of the host. */
 void sync_progress(void);
 
-/* The same if it is time for one: for calls that never wait, however often or seldom they come
- * (H10). `next` is the calling thread's, 0 at first. */
+/* One progress step of the host if it is time for one. For calls that never wait: a program may
+ * poll with them while a peer inside the host needs this rank. Bounds the share of time spent on
+ * progress however often the calls come. `next` belongs to the calling thread; initially 0. */
 void sync_progress_if_due(uint64_t *next);
 
-/* The program polls: it has nothing else to do. A step of the host, and way for a rank that has. */
-void sync_polled(void);
+/* The program polls and its test has failed. One progress step of the host; with more ranks than
+ * processors, also yields the processor. */
+void sync_yield(void);
 
 #endif

@@ -4,59 +4,59 @@
 #include <stdlib.h>
 
 __thread struct thread *thread_current;
-bool thread_concurrent;
 
-struct member {
+/* The list of all threads. */
+struct thread_entry {
     struct thread thread;
-    struct member *next, **link;
-    unsigned slot; /* + 1; 0: none */
+    struct thread_entry *next, **link;
+    unsigned slot; /* index + 1 of its inflight slot; 0: none */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
-static struct member *members;
+static struct thread_entry *entries;
 static struct inflight *slots;
 static bool slot_taken[INFLIGHT_SLOTS];
 
-/* If there is no memory for a thread's counters, all such threads share these, miscounting. */
-static struct member shared_member;
+/* Shared by all threads for which no memory could be allocated. Their statistics are inexact. */
+static struct thread_entry shared_entry;
 
-static void leave(void *value)
+static void detach(void *value)
 {
-    struct member *m = value;
+    struct thread_entry *entry = value;
     pthread_mutex_lock(&mutex);
-    stats_fold(&m->thread.stats);
-    if (m->slot)
-        slot_taken[m->slot - 1] = false;
-    *m->link = m->next;
-    if (m->next)
-        m->next->link = m->link;
+    stats_fold(&entry->thread.stats);
+    if (entry->slot)
+        slot_taken[entry->slot - 1] = false;
+    *entry->link = entry->next;
+    if (entry->next)
+        entry->next->link = entry->link;
     pthread_mutex_unlock(&mutex);
     thread_current = NULL;
-    free(m);
+    free(entry);
 }
 
 static void create_key(void)
 {
-    pthread_key_create(&key, leave);
+    pthread_key_create(&key, detach);
 }
 
 COLD struct thread *thread_attach(void)
 {
     pthread_once(&once, create_key);
-    struct member *m = aligned_alloc(LINE, round_up(sizeof *m, LINE));
-    if (!m)
-        return &shared_member.thread;
-    *m = (struct member){.link = &members};
+    struct thread_entry *entry = aligned_alloc(LINE, round_up(sizeof *entry, LINE));
+    if (!entry)
+        return &shared_entry.thread;
+    *entry = (struct thread_entry){.link = &entries};
     pthread_mutex_lock(&mutex);
-    m->next = members;
-    if (m->next)
-        m->next->link = &m->next;
-    members = m;
+    entry->next = entries;
+    if (entry->next)
+        entry->next->link = &entry->next;
+    entries = entry;
     pthread_mutex_unlock(&mutex);
-    pthread_setspecific(key, m);
-    return thread_current = &m->thread;
+    pthread_setspecific(key, entry);
+    return thread_current = &entry->thread;
 }
 
 void thread_offer_inflight(struct inflight *offered)
@@ -68,14 +68,14 @@ void thread_offer_inflight(struct inflight *offered)
 
 COLD void thread_take_inflight(struct thread *thread)
 {
-    struct member *m = (struct member *)thread;
-    if (m == &shared_member || thread->inflight)
+    struct thread_entry *entry = (struct thread_entry *)thread;
+    if (entry == &shared_entry || thread->inflight)
         return;
     pthread_mutex_lock(&mutex);
-    for (unsigned i = 0; slots && i < INFLIGHT_SLOTS && !m->slot; i++)
+    for (unsigned i = 0; slots && i < INFLIGHT_SLOTS && !entry->slot; i++)
         if (!slot_taken[i]) {
             slot_taken[i] = true;
-            m->slot = i + 1;
+            entry->slot = i + 1;
             thread->inflight = &slots[i];
         }
     pthread_mutex_unlock(&mutex);
@@ -84,8 +84,8 @@ COLD void thread_take_inflight(struct thread *thread)
 void thread_fold_all(void)
 {
     pthread_mutex_lock(&mutex);
-    stats_fold(&shared_member.thread.stats);
-    for (struct member *m = members; m; m = m->next)
-        stats_fold(&m->thread.stats);
+    stats_fold(&shared_entry.thread.stats);
+    for (struct thread_entry *entry = entries; entry; entry = entry->next)
+        stats_fold(&entry->thread.stats);
     pthread_mutex_unlock(&mutex);
 }

@@ -6,7 +6,7 @@ struct typemap *typemap_derived(void)
 {
     struct typemap *map = calloc(1, sizeof *map);
     if (map)
-        map->prim = PRIM_COUNT; /* of none as yet */
+        map->prim = PRIM_COUNT; /* none yet */
     return map;
 }
 
@@ -28,7 +28,7 @@ static bool continues(const struct run *last, const struct run *next)
            (next->blocks == 1 || step == next->stride);
 }
 
-/* Where the two are one, merge the next into the last. */
+/* Merge `next` into `last` if both together are one run. */
 static bool merge_runs(struct run *last, const struct run *next)
 {
     if (last->blocks == 1 && next->blocks == 1 && last->at + (ptrdiff_t)last->bytes == next->at) {
@@ -49,13 +49,13 @@ static bool add_run(struct typemap *map, struct run next)
         next = (struct run){.at = next.at, .bytes = next.bytes * next.blocks, .blocks = 1};
     if (map->run_count && merge_runs(&map->runs[map->run_count - 1], &next))
         return true;
-    if (map->run_count == map->run_room) {
-        size_t room = map->run_room ? 2 * map->run_room : 1;
-        struct run *runs = reallocarray(map->runs, room, sizeof *runs);
+    if (map->run_count == map->run_capacity) {
+        size_t capacity = map->run_capacity ? 2 * map->run_capacity : 1;
+        struct run *runs = reallocarray(map->runs, capacity, sizeof *runs);
         if (!runs)
             return false;
         map->runs = runs;
-        map->run_room = room;
+        map->run_capacity = capacity;
     }
     map->runs[map->run_count++] = next;
     return true;
@@ -82,7 +82,8 @@ static bool append_runs(struct typemap *map, const struct typemap *child, ptrdif
     return true;
 }
 
-/* The parts of a pair: a value, then an index, each aligned to itself (see types.h). */
+/* The parts of a pair with holes: a value, then an index, each with its natural alignment
+ * (types.h). Returns 0 for a prim without holes. */
 static size_t pair_parts(enum prim prim, struct run parts[2])
 {
 #define PAIR(type)                                                                             \
@@ -118,7 +119,7 @@ static void find_bounds(struct typemap *map)
     }
 }
 
-/* The same data without the holes inside its elements. */
+/* The datatype without the holes inside its elements. */
 static struct typemap *cut_holes(const struct typemap *map)
 {
     struct run parts[2];
@@ -148,7 +149,7 @@ static struct typemap *cut_holes(const struct typemap *map)
     return cut;
 }
 
-/* What was one prim so far is of several now: only its bytes count from here on. */
+/* Turn a map of one prim into one of several, which is only moved. */
 static bool become_mixed(struct typemap *map)
 {
     struct run parts[2];
@@ -188,7 +189,7 @@ bool typemap_append(struct typemap *map, const struct typemap *child, ptrdiff_t 
 bool typemap_end(struct typemap *map, ptrdiff_t extent)
 {
     struct run parts[2];
-    if (map->prim == PRIM_COUNT) /* it is empty */
+    if (map->prim == PRIM_COUNT) /* empty */
         map->prim = PRIM_MIXED;
     map->extent = extent;
     find_bounds(map);
@@ -211,7 +212,7 @@ struct typemap *typemap_predefined(uintptr_t base, enum prim prim, size_t size, 
     map->base = base;
     map->prim = (uint8_t)prim;
     map->element = (uint32_t)extent;
-    map->size = pair_parts(prim, parts) ? extent : size; /* combined with its holes */
+    map->size = pair_parts(prim, parts) ? extent : size; /* reductions include the holes */
     if ((!map->size || add_run(map, (struct run){.bytes = map->size, .blocks = 1})) &&
         typemap_end(map, (ptrdiff_t)extent))
         return map;
@@ -245,39 +246,40 @@ bool typemap_span(const struct typemap *map, size_t count, ptrdiff_t *low, ptrdi
            !__builtin_add_overflow(map->high, last > 0 ? last : 0, high);
 }
 
-/* Where a walk stands in a buffer of many copies of a datatype. */
+/* The position of a walk in a buffer of several copies of a datatype. */
 struct cursor {
     const struct typemap *map;
-    char *base;        /* of the copy it is in */
-    size_t run, block; /* in that copy */
+    char *base;        /* address of the current copy of the datatype */
+    size_t run, block; /* current run and block in that copy */
     size_t skip;       /* bytes of the block that are done */
 };
 
-/* What lies ahead in one go: `blocks` whole blocks, or the rest of one. */
-struct ahead {
+/* The blocks at a cursor that one call can handle: `blocks` whole blocks, or the rest of one. */
+struct piece {
     char *at;
     ptrdiff_t stride;
     size_t bytes, blocks;
 };
 
-static struct ahead look(const struct cursor *c, size_t total)
+static struct piece piece_at(const struct cursor *c, size_t total)
 {
     const struct run *run = &c->map->runs[c->run];
     char *at = c->base + run->at + (ptrdiff_t)c->block * run->stride + c->skip;
     if (c->map->contiguous)
-        return (struct ahead){.at = at, .bytes = total, .blocks = 1};
+        return (struct piece){.at = at, .bytes = total, .blocks = 1};
     if (c->skip)
-        return (struct ahead){.at = at, .bytes = run->bytes - c->skip, .blocks = 1};
+        return (struct piece){.at = at, .bytes = run->bytes - c->skip, .blocks = 1};
     if (c->map->run_count == 1 && run->blocks == 1)
-        return (struct ahead){.at = at,
+        return (struct piece){.at = at,
                               .stride = c->map->extent,
                               .bytes = run->bytes,
                               .blocks = total / run->bytes ? total / run->bytes : 1};
-    return (struct ahead){
+    return (struct piece){
         .at = at, .stride = run->stride, .bytes = run->bytes, .blocks = run->blocks - c->block};
 }
 
-/* `bytes` were done: `blocks` whole blocks as look() gave them, or, if 0, part of one. */
+/* Move past `bytes` bytes: `blocks` whole blocks as returned by piece_at(); 0: part of one block.
+ */
 static void advance(struct cursor *c, size_t bytes, size_t blocks)
 {
     const struct run *run = &c->map->runs[c->run];
@@ -306,24 +308,24 @@ static void advance(struct cursor *c, size_t bytes, size_t blocks)
     c->base += c->map->extent;
 }
 
-/* A longer block counts as several blocks of the other side's size. */
-static struct ahead in_blocks_of(struct ahead a, size_t bytes)
+/* Split longer blocks into several of `bytes` bytes, the block size of the other side. */
+static struct piece in_blocks_of(struct piece a, size_t bytes)
 {
     if (a.bytes == bytes)
         return a;
-    /* A run behind the last one, it thinks.
+    /* The analyzer assumes a run behind the last one.
      * NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
     size_t blocks = a.bytes / bytes;
-    return (struct ahead){.at = a.at, .stride = (ptrdiff_t)bytes, .bytes = bytes, .blocks = blocks};
+    return (struct piece){.at = a.at, .stride = (ptrdiff_t)bytes, .bytes = bytes, .blocks = blocks};
 }
 
-/* Both cursors together through the next `total` bytes. */
+/* Move both cursors through the next `total` bytes in step. */
 static void walk(struct cursor *ca, struct cursor *cb, size_t total, piece_fn *piece, void *context)
 {
     while (total) {
-        struct ahead a_own = look(ca, total), b_own = look(cb, total);
+        struct piece a_own = piece_at(ca, total), b_own = piece_at(cb, total);
         size_t bytes = min_size(min_size(a_own.bytes, b_own.bytes), total);
-        struct ahead a = in_blocks_of(a_own, bytes), b = in_blocks_of(b_own, bytes);
+        struct piece a = in_blocks_of(a_own, bytes), b = in_blocks_of(b_own, bytes);
         size_t blocks = min_size(min_size(a.blocks, b.blocks), total / bytes);
         piece(context, a.at, a.stride, b.at, b.stride, bytes, blocks);
         total -= bytes * blocks;
@@ -349,7 +351,7 @@ static void copy_piece(void *context, char *to, ptrdiff_t to_stride, char *from,
 void typemap_copy(char *to, const struct typemap *to_map, const char *from,
                   const struct typemap *from_map, size_t total)
 {
-    if (!total) /* then an address may be NULL, which memmove() does not allow */
+    if (!total) /* the addresses may be NULL, which memmove() does not allow */
         return;
     if (to_map->contiguous && from_map->contiguous)
         copy_bytes(to, from, total);
@@ -357,7 +359,7 @@ void typemap_copy(char *to, const struct typemap *to_map, const char *from,
         typemap_walk(to, to_map, (char *)from, from_map, total, copy_piece, NULL);
 }
 
-/* A cursor before data byte `first`. */
+/* A cursor at data byte `first`. */
 static struct cursor cursor_at(char *base, const struct typemap *map, size_t first)
 {
     struct cursor c = {.map = map, .base = base + (ptrdiff_t)(first / map->size) * map->extent};
@@ -371,7 +373,8 @@ static struct cursor cursor_at(char *base, const struct typemap *map, size_t fir
     return c;
 }
 
-/* Between a buffer and plain memory, which is a cell of shared memory where it matters. */
+/* Copy between a buffer and plain memory. `read`: out of the buffer, usually into a shared cell
+ * that a peer reads next. */
 static void transfer(struct buffer b, size_t first, char *plain, size_t bytes, bool read)
 {
     const struct typemap *map = typemap_to_move(b.map);
@@ -387,11 +390,11 @@ static void transfer(struct buffer b, size_t first, char *plain, size_t bytes, b
     }
     struct run run;
     struct typemap line = typemap_of_bytes(&run, bytes);
-    struct cursor far = cursor_at(b.at, map, first), here = {.map = &line, .base = plain};
+    struct cursor data = cursor_at(b.at, map, first), cell = {.map = &line, .base = plain};
     if (read)
-        walk(&here, &far, bytes, copy_piece, NULL);
+        walk(&cell, &data, bytes, copy_piece, NULL);
     else
-        walk(&far, &here, bytes, copy_piece, NULL);
+        walk(&data, &cell, bytes, copy_piece, NULL);
 }
 
 void buffer_read(char *to, struct buffer from, size_t first, size_t bytes)
@@ -399,13 +402,13 @@ void buffer_read(char *to, struct buffer from, size_t first, size_t bytes)
     transfer(from, first, to, bytes, true);
 }
 
-void buffer_fill(char *to, struct buffer from, size_t first, size_t bytes, bool streams)
+void buffer_fill(char *to, struct buffer from, size_t first, size_t bytes, bool nontemporal)
 {
     const struct typemap *map = typemap_to_move(from.map);
     const char *data = from.at + map->low + first;
     if (!map->contiguous)
         buffer_read(to, from, first, bytes);
-    else if (streams)
+    else if (nontemporal)
         copy_nontemporal(to, data, bytes);
     else
         copy_to_peers(to, data, bytes);

@@ -1,16 +1,16 @@
-/* The predefined datatypes and operations, as the modules know them.
+/* The predefined datatypes and operations in all modules that do not include <mpi.h>.
  *
- * A prim is a predefined datatype reduced to what arithmetic needs: MPI_LONG, MPI_INT64_T,
- * MPI_AINT and a Fortran INTEGER(8) are all PRIM_I64. PRIM_OTHER is a predefined datatype that has
- * no arithmetic of ours (MPI_CHAR, MPI_WCHAR, a host's extensions): it is moved and replaced by its
- * size, and combined by the host.
+ * A prim is a predefined datatype reduced to what arithmetic needs: MPI_LONG, MPI_INT64_T, MPI_AINT
+ * and a Fortran INTEGER(8) are all PRIM_I64. PRIM_OTHER is a predefined datatype without reduction
+ * kernels (MPI_CHAR, MPI_WCHAR, extensions of a host): its size is enough to move and to replace
+ * it, and the host applies reductions to it.
  */
 #ifndef MPIACCEL_TYPES_H
 #define MPIACCEL_TYPES_H
 
 #include "core/base.h"
 
-/* The types of a Fortran REAL(16) and its COMPLEX, in the spelling that GCC and Clang share. */
+/* Fortran's REAL(16) and COMPLEX(16), as both GCC and Clang spell them. */
 typedef __float128 float128;
 typedef _Complex float complex128 __attribute__((mode(TC)));
 
@@ -47,7 +47,7 @@ struct pair_double_double {
     double index;
 };
 
-/* X(name, C type), by what arithmetic they have: the operations of each class are in kernels.c. */
+/* X(name, C type). Each list is a class of types with the same operations; see kernels.c. */
 #define PRIMS_INTEGER(X) \
     X(I8, int8_t)        \
     X(I16, int16_t)      \
@@ -89,12 +89,12 @@ enum prim {
 #define X(name, type) PRIM_##name,
     PRIMS(X)
 #undef X
-        PRIM_OTHER, /* combined by the host */
-    PRIM_MIXED,     /* a derived datatype of several prims: moved, never combined */
+        PRIM_OTHER, /* reduced by the host */
+    PRIM_MIXED,     /* a derived datatype of several prims: moved, never reduced */
     PRIM_COUNT
 };
 
-/* All operations that we have arithmetic for give the same bits in any order. */
+/* All operations on these give the same bits in any order. */
 static inline bool prim_is_exact(enum prim prim)
 {
     return prim <= PRIM_U64 || (prim >= PRIM_L8 && prim <= PRIM_BYTE);
@@ -110,7 +110,7 @@ enum op {
 #define X(name) OP_##name,
     OPS(X)
 #undef X
-        OP_COUNT /* also: no predefined operation */
+        OP_COUNT /* also stands for an operation that is not predefined */
 };
 
 #endif

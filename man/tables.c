@@ -1,5 +1,5 @@
-/* Fills the man pages' templates from the lists that the library is made of: copies standard input
- * and puts a table in place of each line @VERSION@, @SETTINGS@, @CALLS@ and @REASONS@. */
+/* Generates man pages from templates: copies standard input and replaces the lines @VERSION@,
+ * @SETTINGS@, @CALLS@ and @REASONS@ with tables made from the lists of the library. */
 #include "core/config.h"
 #include "core/stats.h"
 
@@ -35,7 +35,7 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* As a line of text: upper case first, full stop last. */
+/* Print with an upper-case first letter and a full stop. */
 static void print_sentence(const char *text)
 {
     printf("%c%s.\n", toupper((unsigned char)text[0]), text + 1);

@@ -1,4 +1,6 @@
-/* Put and get (MPI-4.0, 12.3). */
+/* Put and get (MPI-4.0, 12.3), and where data of a target lie.
+ *
+ * `target_data` is a buffer at the displacement `disp` of the target: its address is ignored. */
 #ifndef MPIACCEL_ACCESS_H
 #define MPIACCEL_ACCESS_H
 
@@ -6,11 +8,16 @@
 #include "rma_shm/win.h"
 
 enum win_error win_put(struct win *win, struct buffer origin, int target, int64_t disp,
-                       struct buffer there);
+                       struct buffer target_data);
 enum win_error win_get(struct win *win, struct buffer origin, int target, int64_t disp,
-                       struct buffer there);
+                       struct buffer target_data);
 
-/* Find the first `bytes` bytes of data of a buffer in the target's window. */
+/* Find the bytes [disp * unit + low, disp * unit + high) of the target. Opens the peer if needed,
+ * which may wait; checks everything that win_at() in win.h leaves out. */
+enum win_error win_locate(struct win *win, int target, int64_t disp, ptrdiff_t low, ptrdiff_t high,
+                          char **at);
+
+/* Find the first `bytes` bytes of data of a buffer in the window of the target. */
 enum win_error win_locate_data(struct win *win, int target, int64_t disp, const struct typemap *map,
                                size_t bytes, char **at);
 

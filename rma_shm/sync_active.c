@@ -1,6 +1,4 @@
-#include "rma_shm/epoch.h"
-
-#include <string.h>
+#include "rma_shm/sync_active.h"
 
 enum win_error win_fence(struct win *win, bool no_succeed)
 {
@@ -8,7 +6,7 @@ enum win_error win_fence(struct win *win, bool no_succeed)
         return WIN_ERR_SYNC;
     atomic_store_explicit(&win->written, 0, memory_order_relaxed); /* the barrier is a full fence */
     barrier_wait(&win->barrier);
-    win_close_all(win);
+    win_close_peers(win);
     win->epochs = no_succeed ? 0 : WIN_FENCE;
     win->fence_used = false;
     return WIN_OK;
@@ -23,9 +21,10 @@ enum win_error win_post(struct win *win, const int *origins, uint32_t count)
     win->completions_due += count;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t origin = (uint32_t)origins[i];
-        _Atomic uint32_t *row = win_posts_of(win, origin);
-        /* Our stores to the window so far are visible to who finds the bit. */
-        atomic_fetch_or_explicit(&row[win->rank / 32], 1u << win->rank % 32, memory_order_seq_cst);
+        _Atomic uint32_t *bits = win_post_bits(win, origin);
+        /* Orders our earlier stores to the window before the bit: an origin that finds the bit set
+         * observes them. */
+        atomic_fetch_or_explicit(&bits[win->rank / 32], 1u << win->rank % 32, memory_order_seq_cst);
         struct sync_word *posts = &win->peer[origin].target->posts;
         atomic_fetch_add_explicit(&posts->value, 1, memory_order_seq_cst);
         sync_wake(posts);
@@ -42,28 +41,13 @@ enum win_error win_start(struct win *win, const int *targets, uint32_t count)
     win->group_size = count;
     for (uint32_t i = 0; i < count; i++)
         win->group[i] = (uint32_t)targets[i];
-    win_close_all(win);
+    win_close_peers(win);
     return WIN_OK;
-}
-
-void win_await_post(struct win *win, uint32_t target)
-{
-    _Atomic uint32_t *word = &win_posts_of(win, win->rank)[target / 32];
-    struct sync_word *posts = &win->peer[win->rank].target->posts;
-    uint32_t bit = 1u << target % 32;
-    struct sync_wait wait = SYNC_WAIT;
-    for (;;) {
-        uint32_t seen = sync_load(posts);
-        if (atomic_load_explicit(word, memory_order_acquire) & bit)
-            break;
-        sync_wait(&wait, posts, seen);
-    }
-    win->peer[target].stamp = win->stamp;
 }
 
 static void clear_post(struct win *win, uint32_t target)
 {
-    _Atomic uint32_t *word = &win_posts_of(win, win->rank)[target / 32];
+    _Atomic uint32_t *word = &win_post_bits(win, win->rank)[target / 32];
     atomic_fetch_and_explicit(word, ~(1u << target % 32), memory_order_relaxed);
 }
 
@@ -76,14 +60,15 @@ enum win_error win_complete(struct win *win)
             win_await_post(win, win->group[i]);
     for (uint32_t i = 0; i < win->group_size; i++) {
         clear_post(win, win->group[i]);
-        /* Full fence: our operations are visible to who counts us. */
+        /* Full fence: orders our operations before the increment, so a target that counts us
+         * observes them. */
         struct sync_word *completions = &win->peer[win->group[i]].target->completions;
         atomic_fetch_add_explicit(&completions->value, 1, memory_order_seq_cst);
         sync_wake(completions);
     }
     atomic_store_explicit(&win->written, 0, memory_order_relaxed);
     win->epochs &= (uint8_t)~WIN_START;
-    win_close_all(win);
+    win_close_peers(win);
     return WIN_OK;
 }
 
@@ -114,6 +99,6 @@ enum win_error win_test(struct win *win, bool *done)
     if (*done)
         win->epochs &= (uint8_t)~WIN_EXPOSED;
     else
-        sync_polled();
+        sync_yield();
     return WIN_OK;
 }

@@ -1,38 +1,6 @@
-#include "rma_shm/epoch.h"
+#include "rma_shm/sync_passive.h"
 
-static void await_no_exclusive(struct sync_word *lock)
-{
-    struct sync_wait wait = SYNC_WAIT;
-    uint32_t seen;
-    while ((seen = atomic_load_explicit(&lock->value, memory_order_seq_cst)) & RWLOCK_EXCLUSIVE)
-        sync_wait(&wait, lock, seen);
-}
-
-static bool in_group(const struct win *win, uint32_t target)
-{
-    for (uint32_t i = 0; i < win->group_size; i++)
-        if (win->group[i] == target)
-            return true;
-    return false;
-}
-
-COLD enum win_error win_open(struct win *win, uint32_t target)
-{
-    struct peer *peer = &win->peer[target];
-    if (peer->lock)
-        ; /* another thread's epoch ended meanwhile and advanced the stamp; ours goes on */
-    else if (win->epochs & WIN_FENCE)
-        win->fence_used = true;
-    else if (win->epochs & WIN_LOCK_ALL) {
-        if (!(win->epochs & WIN_UNCHECKED))
-            await_no_exclusive(&peer->target->lock);
-    } else if ((win->epochs & WIN_START) && in_group(win, target))
-        win_await_post(win, target);
-    else
-        return WIN_ERR_SYNC;
-    peer->stamp = win->stamp;
-    return WIN_OK;
-}
+#include "core/concurrency.h"
 
 static void lock_exclusive(struct win *win, struct sync_word *lock)
 {
@@ -59,7 +27,7 @@ enum win_error win_lock(struct win *win, enum win_lock kind, uint32_t target)
         rwlock_lock_shared(&peer->target->lock, win->rank);
     peer->lock = (uint8_t)kind;
     peer->stamp = win->stamp;
-    thread_add(&win->locked, 1);
+    counter_add(&win->locked, 1);
     return WIN_OK;
 }
 
@@ -71,8 +39,9 @@ enum win_error win_unlock(struct win *win, uint32_t target)
         return WIN_ERR_SYNC;
     peer->lock = WIN_UNLOCKED;
     peer->stamp = 0;
-    thread_add(&win->locked, (uint64_t)-1);
-    /* Letting go is a full fence, so what we stored is visible to the next holder and to all. */
+    counter_add(&win->locked, (uint64_t)-1);
+    /* Releasing is a full fence: orders our stores before the release, so the next holder observes
+     * them. */
     if (kind == WIN_EXCLUSIVE)
         rwlock_unlock_exclusive(&peer->target->lock);
     else if (kind == WIN_SHARED)
@@ -82,9 +51,9 @@ enum win_error win_unlock(struct win *win, uint32_t target)
     return WIN_OK;
 }
 
-/* Our own memory is accessed by loads and stores, too, which never come to win_open(): nobody may
- * hold it exclusively when lock_all returns. Until then it lets go while it waits, so that the
- * holder can lock other targets too. */
+/* When lock_all returns, nobody may hold our own memory exclusively: the program also accesses it
+ * by loads and stores, which never call win_open_peer(). While we wait for a holder, we leave
+ * `lock_all`, so that the holder can lock other targets too. */
 static void enter_lock_all(struct win *win)
 {
     struct sync_word *all = &win->shared->lock_all, *own = &win->peer[win->rank].target->lock;
@@ -94,7 +63,7 @@ static void enter_lock_all(struct win *win)
         if (LIKELY(!(seen & RWLOCK_EXCLUSIVE)))
             return;
         rwlock_unlock_shared(all);
-        await_no_exclusive(own);
+        win_await_no_exclusive(own);
     }
 }
 
@@ -106,7 +75,7 @@ enum win_error win_lock_all(struct win *win, bool no_check)
     if (!no_check)
         enter_lock_all(win);
     win->epochs |= no_check ? WIN_LOCK_ALL | WIN_UNCHECKED : WIN_LOCK_ALL;
-    win_close_all(win);
+    win_close_peers(win);
     return WIN_OK;
 }
 
@@ -116,7 +85,7 @@ enum win_error win_unlock_all(struct win *win)
         return WIN_ERR_SYNC;
     bool unchecked = win->epochs & WIN_UNCHECKED;
     win->epochs &= (uint8_t) ~(WIN_LOCK_ALL | WIN_UNCHECKED);
-    win_close_all(win);
+    win_close_peers(win);
     if (unchecked)
         sync_full_fence();
     else

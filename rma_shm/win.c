@@ -1,4 +1,4 @@
-#include "rma_shm/epoch.h"
+#include "rma_shm/win.h"
 
 #include "alloc/arena.h"
 #include "alloc/node.h"
@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t row_words(uint32_t ranks)
+/* Words of a set of one bit per rank. */
+static size_t post_words(uint32_t ranks)
 {
     return (ranks + 31) / 32;
 }
@@ -16,16 +17,16 @@ static struct barrier_flag *flags_of(struct win_shared *shared, uint32_t ranks)
     return (struct barrier_flag *)&shared->target[ranks];
 }
 
-_Atomic uint32_t *win_posts_of(struct win *win, uint32_t origin)
+_Atomic uint32_t *win_post_bits(struct win *win, uint32_t origin)
 {
-    _Atomic uint32_t *rows = (_Atomic uint32_t *)&flags_of(win->shared, win->size)[win->size];
-    return rows + origin * row_words(win->size);
+    _Atomic uint32_t *bits = (_Atomic uint32_t *)&flags_of(win->shared, win->size)[win->size];
+    return bits + origin * post_words(win->size);
 }
 
 static size_t shared_size(uint32_t ranks)
 {
     return sizeof(struct win_shared) + ranks * sizeof(struct win_target) +
-           ranks * sizeof(struct barrier_flag) + ranks * row_words(ranks) * sizeof(uint32_t);
+           ranks * sizeof(struct barrier_flag) + ranks * post_words(ranks) * sizeof(uint32_t);
 }
 
 struct win *win_prepare(uint32_t size, uint32_t rank)
@@ -63,7 +64,7 @@ void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum rea
         return;
     }
     for (uint32_t r = 0; r < win->size; r++)
-        atomic_init(&shared->target[r].bulk, 0);
+        atomic_init(&shared->target[r].bulk_mode, 0);
     offer->control = (uint64_t)((char *)shared - node.base);
 }
 
@@ -100,7 +101,7 @@ bool win_settle_alone(struct win *win, void *base, size_t bytes, int64_t unit)
     if (!win->shared)
         return false;
     memset(win->shared, 0, size);
-    atomic_init(&win->shared->target[0].bulk, 1);
+    atomic_init(&win->shared->target[0].bulk_mode, 1);
     win->self = (struct peer){.base = base, .size = bytes, .unit = unit};
     connect_peers(win);
     return true;
@@ -132,8 +133,9 @@ void win_depart(struct win *win)
     sync_wake(&win->shared->departed);
 }
 
-/* The control words live in rank 0's slice. A peer may still be reading its last flag when rank 0
- * has seen all of them, so rank 0 waits until each has said that it is through. */
+/* The control words lie in the slice of rank 0, so rank 0 frees them. A peer may still be reading
+ * its last flag when rank 0 has already left the barrier; rank 0 therefore waits until every rank
+ * has departed. */
 static void free_shared(struct win *win)
 {
     if (win->size == 1) {
@@ -161,28 +163,4 @@ void win_free(struct win *win)
         free(win->peer);
     free(win->group);
     free(win);
-}
-
-enum win_error win_locate(struct win *win, int target, int64_t disp, ptrdiff_t low, ptrdiff_t high,
-                          char **at)
-{
-    if ((uint32_t)target >= win->size)
-        return WIN_ERR_RANK;
-    struct peer *peer = &win->peer[target];
-    if (peer->stamp != win->stamp) {
-        enum win_error error = win_open(win, (uint32_t)target);
-        if (error)
-            return error;
-    }
-    if (disp < 0)
-        return WIN_ERR_DISP;
-    int64_t offset, first, end;
-    if (__builtin_mul_overflow(disp, peer->unit, &offset) ||
-        __builtin_add_overflow(offset, low, &first) || __builtin_add_overflow(offset, high, &end))
-        return WIN_ERR_RANGE;
-    /* No bytes: there is nothing that could be outside. */
-    if (low != high && (first < 0 || (uint64_t)end > peer->size))
-        return WIN_ERR_RANGE;
-    *at = peer->base + offset;
-    return WIN_OK;
 }

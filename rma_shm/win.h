@@ -1,18 +1,20 @@
-/* A fast window: one whose ranks are all on this node and whose memory all of them can reach.
+/* A fast window: all its ranks are on this node, and each of them maps the window memory of all.
  *
- * struct win is this rank's view of it, private. struct win_shared is what the ranks share about
- * it: locks, flags and counters, in the control part of the first rank's slice. The window's memory
- * is where the program allocated it.
+ * struct win is the private view of one rank. struct win_shared holds the locks, flags and counters
+ * that the ranks share; it lies in the control part of the slice of rank 0. The window memory stays
+ * where the program allocated it.
  *
- * Access epochs. A peer is open for operations when its stamp equals the window's. Opening an epoch
- * towards all (fence, lock_all, start) only advances the window's stamp; the first operation on a
- * peer then finds the stamps unequal and takes the slow path, win_open(), which judges whether the
- * epoch admits it, waits for what that kind of epoch has to wait for, and sets the stamp. So every
- * later operation pays one comparison, and closing an epoch advances the stamp again: O(1).
+ * Access epochs. A peer is open for operations when its stamp equals the stamp of the window.
+ * Opening an epoch towards all peers (fence, lock_all, start) only advances the stamp of the
+ * window. The first operation on a peer then finds unequal stamps and takes the slow path,
+ * win_open_peer() in epoch.h. That function checks that the epoch admits the operation, waits for
+ * whatever this kind of epoch requires, and sets the stamp of the peer. Every later operation pays
+ * one comparison. Closing an epoch advances the stamp again. Both are O(1) in the number of ranks.
  *
- * What may run beside what: operations of any ranks beside each other, under the rules of MPI;
- * several threads of a rank too, on different targets or inside one epoch. Synchronisation calls of
- * one rank on one window and target do not run beside each other.
+ * Concurrency:
+ *   operations of different ranks            concurrent, under the rules of MPI
+ *   operations of several threads of a rank  concurrent on different targets or inside one epoch
+ *   synchronization calls of one rank        one at a time per window and target
  */
 #ifndef MPIACCEL_WIN_H
 #define MPIACCEL_WIN_H
@@ -24,129 +26,133 @@
 
 enum { WIN_RANKS_MAX = RWLOCK_MAX_RANKS };
 
-/* What the ranks share about rank r's part of the window. */
+/* The shared state of target r. */
 struct win_target {
     /* Written by origins that lock r. */
     _Alignas(LINE) struct sync_word lock;
-    /* Written by origins that combine into r's memory; see atomic.h. */
-    _Alignas(LINE) struct sync_word combining;
-    _Atomic uint32_t bulk;
-    /* Written by origins that end an access epoch towards r: how many have. */
+    /* Written by origins that accumulate into the memory of r; see atomic.h. */
+    _Alignas(LINE) struct sync_word bulk_mutex;
+    _Atomic uint32_t bulk_mode;
+    /* Number of access epochs towards r that origins have completed; written by the origins. */
     _Alignas(LINE) struct sync_word completions;
-    /* Written by targets that post towards r: how many have. */
+    /* Number of posts towards r; written by the targets that post. */
     _Alignas(LINE) struct sync_word posts;
 };
 
 struct win_shared {
     _Alignas(LINE) struct sync_word lock_all; /* an rwlock whose readers hold all targets */
-    _Alignas(LINE) struct sync_word departed; /* ranks that will not look at this again */
-    /* Followed by three arrays, one entry a rank: targets, flags of the barrier, and rows of bits:
-     * bit t of row o says that t has posted towards o. */
+    _Alignas(LINE) struct sync_word departed; /* number of ranks that no longer access this */
+    /* Followed by three arrays with one entry per rank: the targets, the flags of the barrier, and
+     * a set of bits. Bit t in the set of o is set while a post of t towards o is pending. */
     struct win_target target[];
 };
 
 enum win_lock { WIN_UNLOCKED, WIN_SHARED, WIN_EXCLUSIVE, WIN_NOCHECK };
 
 struct peer {
-    char *base;   /* of its window memory, here */
-    size_t size;  /* bytes */
-    int64_t unit; /* bytes a displacement */
+    char *base;   /* address of its window memory in this process */
+    size_t size;  /* in bytes */
+    int64_t unit; /* displacement unit in bytes */
     struct win_target *target;
-    struct inflight *inflight; /* INFLIGHT_SLOTS of its process; not in a window of one */
+    struct inflight *inflight; /* INFLIGHT_SLOTS of its process; NULL in a window of one rank */
     uint32_t stamp;
-    uint8_t lock; /* enum win_lock: what we hold on it */
+    uint8_t lock; /* enum win_lock: held by this rank */
 };
 
-/* Kinds of epoch; several LOCKs and one exposure epoch may be open at once. */
+/* Open epochs, as a set. Lock epochs of single targets are in peer.lock. */
 enum win_epoch {
     WIN_FENCE = 1,     /* opened by a fence; another kind may replace it while it is unused */
-    WIN_LOCK_ALL = 2,  /* locked towards all */
-    WIN_START = 4,     /* access towards a group */
-    WIN_EXPOSED = 8,   /* exposure towards a group */
-    WIN_UNCHECKED = 16 /* a lock_all that asserted that nobody holds conflicting locks */
+    WIN_LOCK_ALL = 2,  /* passive access to all targets */
+    WIN_START = 4,     /* access to a group */
+    WIN_EXPOSED = 8,   /* exposure to a group */
+    WIN_UNCHECKED = 16 /* the lock_all was called with MPI_MODE_NOCHECK */
 };
 
 struct win {
-    uintptr_t handle; /* the host's */
+    uintptr_t handle; /* MPI_Win of the host */
     uint32_t size, rank;
     uint32_t stamp;
-    _Atomic uint8_t written; /* a store may not be visible to all yet */
+    _Atomic uint8_t written; /* a store of this rank may not be visible to all ranks yet */
     uint8_t epochs;          /* set of enum win_epoch */
-    bool fence_used;
-    _Atomic uint64_t locked; /* targets that we hold locks on */
-    uint32_t *group;         /* targets of the access epoch of START */
+    bool fence_used;         /* an operation was done in the epoch that the last fence opened */
+    _Atomic uint64_t locked; /* number of targets that this rank holds a lock on */
+    uint32_t *group;         /* targets of the access epoch of WIN_START */
     uint32_t group_size;
-    uint32_t completions_due; /* WIN_EXPOSED ends when our target's completions reach this */
+    uint32_t completions_due; /* WIN_EXPOSED ends when our completions reach this number */
     struct barrier barrier;
     struct win_shared *shared;
     struct peer *peer;
-    void *memory;     /* of MPI_Win_allocate: freed with the window */
-    struct peer self; /* our part as the program gave it; also peer[] of a window of one */
-    int self_unit;    /* its unit, where an attribute can point */
+    void *memory;     /* allocated by MPI_Win_allocate, freed with the window; otherwise NULL */
+    struct peer self; /* this rank's part as the program passed it; peer[] of a window of one */
+    int self_unit;    /* self.unit as an int, for the window attribute */
 };
 
-/* Errors of the operations; pmpi_wrap knows their MPI classes. */
+/* Errors of operations and synchronization; pmpi_wrap maps them to MPI error classes. */
 enum win_error {
     WIN_OK,
     WIN_ERR_RANK,   /* no such target */
-    WIN_ERR_SYNC,   /* not in this epoch */
+    WIN_ERR_SYNC,   /* not allowed in the current epoch */
     WIN_ERR_DISP,   /* negative displacement */
     WIN_ERR_RANGE,  /* not inside the target's window */
-    WIN_ERR_TYPE,   /* datatypes that cannot be combined */
+    WIN_ERR_TYPE,   /* datatypes of origin, result and target do not match */
     WIN_ERR_OP,     /* not defined for the datatype */
-    WIN_ERR_LENGTH, /* the data does not fit the receiving side */
-    WIN_ERR_MEMORY, /* no memory for the work; nothing was done */
+    WIN_ERR_LENGTH, /* more data than the receiving side has room for */
+    WIN_ERR_MEMORY, /* out of memory; nothing was done */
 };
 
-/* ---- creating and freeing: collective, with an exchange of offers by the caller in between ----
- */
+/* ---- creation and destruction ----
+ *
+ * Collective: each rank calls win_prepare() and win_offer(), the caller exchanges the offers by an
+ * allgather of the host, and each rank calls win_settle() with all of them. */
 
-/* What a rank brings to a window. Plain bytes: goes through an allgather. */
+/* The contribution of one rank to a window, as plain bytes. */
 struct win_offer {
-    int32_t reason;    /* REASON_COUNT: none against it */
-    uint32_t member;   /* of the node: which one the rank is */
-    uint64_t position; /* of its memory in the node's file */
+    int32_t reason;    /* why the window cannot be fast; REASON_COUNT: it can */
+    uint32_t member;   /* number of the rank on its node */
+    uint64_t position; /* position of its memory in the file of the node */
     uint64_t size;
     int64_t unit;
-    uint64_t control; /* position of struct win_shared: rank 0's */
+    uint64_t control; /* position of struct win_shared; set by rank 0 only */
 };
 
-/* A window of `size` ranks as yet without memory. NULL: no memory. */
+/* A window of `size` ranks that has no memory yet. NULL: out of memory. */
 struct win *win_prepare(uint32_t size, uint32_t rank);
 
-/* Fill the offer for [base, base + bytes). `reason` speaks against it already, or REASON_COUNT. */
+/* Fill the offer for [base, base + bytes). `reason`: why the window cannot be fast, as far as the
+ * caller has found; otherwise REASON_COUNT. */
 void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum reason reason,
                struct win_offer *offer);
 
-/* With the offers of all ranks: REASON_COUNT and a window ready for use, or why it cannot be fast,
- * the same on all ranks. */
+/* `offers`: of all ranks. Returns REASON_COUNT if the window is ready for use, otherwise why it
+ * cannot be fast. The result is the same on all ranks. */
 enum reason win_settle(struct win *win, const struct win_offer *offers);
 
-/* A window of one rank over any memory; its control words are private. */
+/* Complete a window of one rank. Its memory may be any; the control words are private. */
 bool win_settle_alone(struct win *win, void *base, size_t bytes, int64_t unit);
 
-/* Discard what was prepared but not settled. */
+/* Discard a window that was prepared but not settled. */
 void win_discard_prepared(struct win *win, const struct win_offer *offer);
 
-/* Discard a settled window that some rank could not complete: what is shared is left alone, since
- * others may be using it. */
+/* Discard a settled window that some rank could not complete. The shared control words are never
+ * freed, because other ranks may still access them. */
 void win_discard_settled(struct win *win);
 
-/* May the window be freed: no epoch is open but an unused or ended fence. */
+/* May the window be freed? Only an unused fence epoch may be open. */
 bool win_idle(const struct win *win);
 
-/* This rank no longer uses the window. Then win_free(), when all ranks have departed: that is not
- * waited for here, except that rank 0 does before it frees what is shared. */
+/* win_depart() announces that this rank no longer uses the window; win_free() follows. Rank 0 waits
+ * in win_free() until all ranks have departed, since it frees the shared control words. The other
+ * ranks do not wait. */
 void win_depart(struct win *win);
 void win_free(struct win *win);
 
+/* Bit t of the set is set while a post of t towards `origin` is pending; see sync_active.h. */
+_Atomic uint32_t *win_post_bits(struct win *win, uint32_t origin);
+
 /* ---- access ---- */
 
-/* Where [disp * unit + low, disp * unit + high) of the target is; the slow and complete way. */
-enum win_error win_locate(struct win *win, int target, int64_t disp, ptrdiff_t low, ptrdiff_t high,
-                          char **at);
-
-/* The same for `bytes` bytes if the peer is open already and all is well; else NULL. */
+/* Address of `bytes` bytes at displacement `disp` of the target. NULL if the peer is not open yet
+ * or an argument is wrong: win_locate() in access.h then opens the peer or finds the error. */
 HOT_INLINE char *win_at(struct win *win, int target, int64_t disp, size_t bytes)
 {
     if (UNLIKELY((uint32_t)target >= win->size))
@@ -160,19 +166,20 @@ HOT_INLINE char *win_at(struct win *win, int target, int64_t disp, size_t bytes)
     return peer->base + offset;
 }
 
-/* A plain store went to a target. Release: who sees the mark sees the store. */
+/* A plain store to a target was issued. Release: a thread that reads the mark also observes the
+ * store. */
 HOT_INLINE void win_wrote(struct win *win)
 {
     atomic_store_explicit(&win->written, 1, memory_order_release);
 }
 
-/* Complete what this rank has stored. Loads are complete when they return. */
+/* Complete the stores of this rank. Loads are complete when they return. */
 HOT_INLINE void win_complete_stores(struct win *win)
 {
     if (atomic_load_explicit(&win->written, memory_order_acquire)) {
         atomic_store_explicit(&win->written, 0, memory_order_relaxed);
-        /* Orders the stores before whatever tells a peer of them, and before later loads: a put,
-         * a flush and a get must not be reordered (H19). */
+        /* Orders the stores before any later store that notifies a peer, and before later loads:
+         * a put, a flush and a get must not be reordered. */
         sync_full_fence();
     }
 }

@@ -1,22 +1,23 @@
-/* Put and get (OpenSHMEM 1.5, 9.6 and 9.7): the bytes move before the call returns, so the
- * nonblocking ones are the same. */
+/* Put and get (OpenSHMEM 1.5, 9.6 and 9.7). All data are copied before the call returns, so the
+ * nonblocking calls are the same as the blocking ones. */
 #include "shmem/shmem.h"
 
 HOT_INLINE void put(void *to, const void *from, size_t bytes, int pe, const char *call)
 {
-    char *there = shmem_at(to, bytes, pe, call);
+    char *remote = shmem_at(to, bytes, pe, call);
     if (LIKELY(bytes))
-        copy_bytes(there, from, bytes);
+        copy_bytes(remote, from, bytes);
 }
 
 HOT_INLINE void get(void *to, const void *from, size_t bytes, int pe, const char *call)
 {
-    const char *there = shmem_at(from, bytes, pe, call);
+    const char *remote = shmem_at(from, bytes, pe, call);
     if (LIKELY(bytes))
-        copy_bytes(to, there, bytes);
+        copy_bytes(to, remote, bytes);
 }
 
-/* count elements; SIZE_MAX, which is nowhere, if there cannot be so many. */
+/* The size of `count` elements. SIZE_MAX if it overflows: no memory is that large, so shmem_at()
+ * fails. */
 HOT_INLINE size_t bytes_of(size_t count, size_t element)
 {
     size_t bytes;
@@ -35,8 +36,8 @@ static void iput(void *to, const void *from, ptrdiff_t to_stride, ptrdiff_t from
 {
     if (!count)
         return;
-    char *there = shmem_at(to, span(count, to_stride, element), pe, call);
-    copy_blocks(there, to_stride * (ptrdiff_t)element, from, from_stride * (ptrdiff_t)element,
+    char *remote = shmem_at(to, span(count, to_stride, element), pe, call);
+    copy_blocks(remote, to_stride * (ptrdiff_t)element, from, from_stride * (ptrdiff_t)element,
                 element, count);
 }
 
@@ -45,8 +46,8 @@ static void iget(void *to, const void *from, ptrdiff_t to_stride, ptrdiff_t from
 {
     if (!count)
         return;
-    const char *there = shmem_at(from, span(count, from_stride, element), pe, call);
-    copy_blocks(to, to_stride * (ptrdiff_t)element, there, from_stride * (ptrdiff_t)element,
+    const char *remote = shmem_at(from, span(count, from_stride, element), pe, call);
+    copy_blocks(to, to_stride * (ptrdiff_t)element, remote, from_stride * (ptrdiff_t)element,
                 element, count);
 }
 
@@ -70,7 +71,7 @@ void accel_shmem_getmem_nbi(void *to, const void *from, size_t bytes, int pe)
     get(to, from, bytes, pe, "shmem_getmem_nbi");
 }
 
-/* X(put's name, get's name, how they end, element's type, its size) */
+/* Six calls with elements of one type. */
 #define FAMILY(type, bytes, PUT, GET, PUT_NBI, GET_NBI, IPUT, IGET)                           \
     void accel_##PUT(type *to, const type *from, size_t count, int pe)                        \
     {                                                                                         \

@@ -1,5 +1,4 @@
-/* Atomics and waiting (OpenSHMEM 1.5, 9.8 and 9.10): the processor's own instructions, on the
- * memory itself. */
+/* Atomics and waiting (OpenSHMEM 1.5, 9.8 and 9.10) by atomic instructions on the shared memory. */
 #include "shmem/shmem.h"
 
 #define AT(name, to, call) ((__typeof__(to))shmem_at(to, sizeof *to, pe, "shmem_" #name "_" call))
@@ -82,53 +81,55 @@ MPIACCEL_SHMEM_SIGNED_TYPES(EACH)
 
 /* ---- waiting ---- */
 
-/* Sequentially consistent, so that a program may pass a token by a test and a put alone. */
-#define HOLDS(name, type)                                                \
-    static inline bool name##_holds(type *here, int compare, type value) \
-    {                                                                    \
-        type now = __atomic_load_n(here, __ATOMIC_SEQ_CST);              \
-        switch (compare) {                                               \
-        case SHMEM_CMP_EQ:                                               \
-            return now == value;                                         \
-        case SHMEM_CMP_NE:                                               \
-            return now != value;                                         \
-        case SHMEM_CMP_GT:                                               \
-            return now > value;                                          \
-        case SHMEM_CMP_LE:                                               \
-            return now <= value;                                         \
-        case SHMEM_CMP_LT:                                               \
-            return now < value;                                          \
-        default:                                                         \
-            return now >= value;                                         \
-        }                                                                \
+/* Sequentially consistent: a program may pass a token with nothing but a test and a put. */
+#define HOLDS(name, type)                                                    \
+    static inline bool name##_holds(type *variable, int compare, type value) \
+    {                                                                        \
+        type now = __atomic_load_n(variable, __ATOMIC_SEQ_CST);              \
+        switch (compare) {                                                   \
+        case SHMEM_CMP_EQ:                                                   \
+            return now == value;                                             \
+        case SHMEM_CMP_NE:                                                   \
+            return now != value;                                             \
+        case SHMEM_CMP_GT:                                                   \
+            return now > value;                                              \
+        case SHMEM_CMP_LE:                                                   \
+            return now <= value;                                             \
+        case SHMEM_CMP_LT:                                                   \
+            return now < value;                                              \
+        default:                                                             \
+            return now >= value;                                             \
+        }                                                                    \
     }
 
-#define WAIT(name, type)                                                      \
-    HOLDS(name, type)                                                         \
-    void accel_shmem_##name##_wait_until(type *here, int compare, type value) \
-    {                                                                         \
-        struct sync_wait wait = SYNC_WAIT;                                    \
-        while (!name##_holds(here, compare, value))                           \
-            sync_pause(&wait);                                                \
-    }                                                                         \
-    int accel_shmem_##name##_test(type *here, int compare, type value)        \
-    {                                                                         \
-        shmem_count();                                                        \
-        return name##_holds(here, compare, value);                            \
+#define WAIT(name, type)                                                          \
+    HOLDS(name, type)                                                             \
+    void accel_shmem_##name##_wait_until(type *variable, int compare, type value) \
+    {                                                                             \
+        struct sync_wait wait = SYNC_WAIT;                                        \
+        while (!name##_holds(variable, compare, value))                           \
+            sync_pause(&wait);                                                    \
+    }                                                                             \
+    int accel_shmem_##name##_test(type *variable, int compare, type value)        \
+    {                                                                             \
+        shmem_count();                                                            \
+        return name##_holds(variable, compare, value);                            \
     }
 MPIACCEL_SHMEM_WAIT_TYPES(WAIT)
 
-/* ---- of several variables ---- */
+/* ---- waiting for several variables ---- */
 
-static bool nobody_in(size_t count, const int *status)
+/* True if no variable is in the set. */
+static bool none_selected(size_t count, const int *status)
 {
     while (count && status && status[count - 1])
         count--;
     return !count;
 }
 
-/* Where to begin: by chance, so that whoever asks often gets to know each that holds. */
-static size_t somewhere(size_t count)
+/* A pseudo-random start index, so that a program that tests often finds every variable for which
+ * the comparison holds. */
+static size_t start_index(size_t count)
 {
     static _Atomic uint32_t calls;
     uint32_t call = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
@@ -136,82 +137,83 @@ static size_t somewhere(size_t count)
     return (size_t)((unsigned __int128)count * mixed >> 64);
 }
 
-/* `step` is 0 where all are compared with one value. */
-#define LOOK(name, type)                                                                      \
-    static bool name##_all_hold(type *here, size_t count, const int *status, int compare,     \
-                                const type *values, size_t step)                              \
-    {                                                                                         \
-        for (size_t i = 0; i < count; i++)                                                    \
-            if (!(status && status[i]) && !name##_holds(here + i, compare, values[i * step])) \
-                return false;                                                                 \
-        return true;                                                                          \
-    }                                                                                         \
-    static size_t name##_which_hold(type *here, size_t count, size_t *indices, size_t most,   \
-                                    const int *status, int compare, const type *values,       \
-                                    size_t step)                                              \
-    {                                                                                         \
-        size_t found = 0, i = somewhere(count);                                               \
-        for (size_t looked = 0; looked < count && found < most; looked++) {                   \
-            if (!(status && status[i]) && name##_holds(here + i, compare, values[i * step]))  \
-                indices[found++] = i;                                                         \
-            i = i + 1 < count ? i + 1 : 0;                                                    \
-        }                                                                                     \
-        return found;                                                                         \
+/* `step` is 0 if all variables are compared with one value, otherwise 1. */
+#define SCAN(name, type)                                                                           \
+    static bool name##_all_hold(type *variables, size_t count, const int *status, int compare,     \
+                                const type *values, size_t step)                                   \
+    {                                                                                              \
+        for (size_t i = 0; i < count; i++)                                                         \
+            if (!(status && status[i]) && !name##_holds(variables + i, compare, values[i * step])) \
+                return false;                                                                      \
+        return true;                                                                               \
+    }                                                                                              \
+    static size_t name##_find_holding(type *variables, size_t count, size_t *indices, size_t most, \
+                                      const int *status, int compare, const type *values,          \
+                                      size_t step)                                                 \
+    {                                                                                              \
+        size_t found = 0, i = start_index(count);                                                  \
+        for (size_t tested = 0; tested < count && found < most; tested++) {                        \
+            if (!(status && status[i]) && name##_holds(variables + i, compare, values[i * step]))  \
+                indices[found++] = i;                                                              \
+            i = i + 1 < count ? i + 1 : 0;                                                         \
+        }                                                                                          \
+        return found;                                                                              \
     }
 
-/* `end` of the name, the last parameter, and what it means for the two above. */
-#define SEVERAL(name, type, end, parameter, values, step)                                        \
-    int accel_shmem_##name##_test_all##end(type *here, size_t count, const int *status,          \
-                                           int compare, parameter)                               \
-    {                                                                                            \
-        shmem_count();                                                                           \
-        return name##_all_hold(here, count, status, compare, values, step);                      \
-    }                                                                                            \
-    size_t accel_shmem_##name##_test_some##end(type *here, size_t count, size_t *indices,        \
-                                               const int *status, int compare, parameter)        \
-    {                                                                                            \
-        shmem_count();                                                                           \
-        return name##_which_hold(here, count, indices, count, status, compare, values, step);    \
-    }                                                                                            \
-    size_t accel_shmem_##name##_test_any##end(type *here, size_t count, const int *status,       \
-                                              int compare, parameter)                            \
-    {                                                                                            \
-        size_t index = SIZE_MAX;                                                                 \
-        shmem_count();                                                                           \
-        name##_which_hold(here, count, &index, 1, status, compare, values, step);                \
-        return index;                                                                            \
-    }                                                                                            \
-    void accel_shmem_##name##_wait_until_all##end(type *here, size_t count, const int *status,   \
-                                                  int compare, parameter)                        \
-    {                                                                                            \
-        struct sync_wait wait = SYNC_WAIT;                                                       \
-        while (!name##_all_hold(here, count, status, compare, values, step))                     \
-            sync_pause(&wait);                                                                   \
-    }                                                                                            \
-    size_t accel_shmem_##name##_wait_until_some##end(type *here, size_t count, size_t *indices,  \
-                                                     const int *status, int compare, parameter)  \
-    {                                                                                            \
-        struct sync_wait wait = SYNC_WAIT;                                                       \
-        size_t found = 0;                                                                        \
-        while (!nobody_in(count, status) &&                                                      \
-               !(found = name##_which_hold(here, count, indices, count, status, compare, values, \
-                                           step)))                                               \
-            sync_pause(&wait);                                                                   \
-        return found;                                                                            \
-    }                                                                                            \
-    size_t accel_shmem_##name##_wait_until_any##end(type *here, size_t count, const int *status, \
-                                                    int compare, parameter)                      \
-    {                                                                                            \
-        struct sync_wait wait = SYNC_WAIT;                                                       \
-        size_t index = SIZE_MAX;                                                                 \
-        while (!nobody_in(count, status) &&                                                      \
-               !name##_which_hold(here, count, &index, 1, status, compare, values, step))        \
-            sync_pause(&wait);                                                                   \
-        return index;                                                                            \
+/* `end`: end of the name; `parameter`: the last one; `values` and `step`: how SCAN() uses them. */
+#define SEVERAL(name, type, end, parameter, values, step)                                          \
+    int accel_shmem_##name##_test_all##end(type *variables, size_t count, const int *status,       \
+                                           int compare, parameter)                                 \
+    {                                                                                              \
+        shmem_count();                                                                             \
+        return name##_all_hold(variables, count, status, compare, values, step);                   \
+    }                                                                                              \
+    size_t accel_shmem_##name##_test_some##end(type *variables, size_t count, size_t *indices,     \
+                                               const int *status, int compare, parameter)          \
+    {                                                                                              \
+        shmem_count();                                                                             \
+        return name##_find_holding(variables, count, indices, count, status, compare, values,      \
+                                   step);                                                          \
+    }                                                                                              \
+    size_t accel_shmem_##name##_test_any##end(type *variables, size_t count, const int *status,    \
+                                              int compare, parameter)                              \
+    {                                                                                              \
+        size_t index = SIZE_MAX;                                                                   \
+        shmem_count();                                                                             \
+        name##_find_holding(variables, count, &index, 1, status, compare, values, step);           \
+        return index;                                                                              \
+    }                                                                                              \
+    void accel_shmem_##name##_wait_until_all##end(type *variables, size_t count,                   \
+                                                  const int *status, int compare, parameter)       \
+    {                                                                                              \
+        struct sync_wait wait = SYNC_WAIT;                                                         \
+        while (!name##_all_hold(variables, count, status, compare, values, step))                  \
+            sync_pause(&wait);                                                                     \
+    }                                                                                              \
+    size_t accel_shmem_##name##_wait_until_some##end(                                              \
+        type *variables, size_t count, size_t *indices, const int *status, int compare, parameter) \
+    {                                                                                              \
+        struct sync_wait wait = SYNC_WAIT;                                                         \
+        size_t found = 0;                                                                          \
+        while (!none_selected(count, status) &&                                                    \
+               !(found = name##_find_holding(variables, count, indices, count, status, compare,    \
+                                             values, step)))                                       \
+            sync_pause(&wait);                                                                     \
+        return found;                                                                              \
+    }                                                                                              \
+    size_t accel_shmem_##name##_wait_until_any##end(type *variables, size_t count,                 \
+                                                    const int *status, int compare, parameter)     \
+    {                                                                                              \
+        struct sync_wait wait = SYNC_WAIT;                                                         \
+        size_t index = SIZE_MAX;                                                                   \
+        while (!none_selected(count, status) &&                                                    \
+               !name##_find_holding(variables, count, &index, 1, status, compare, values, step))   \
+            sync_pause(&wait);                                                                     \
+        return index;                                                                              \
     }
 
 #define EACH(name, type)                         \
-    LOOK(name, type)                             \
+    SCAN(name, type)                             \
     SEVERAL(name, type, , type value, &value, 0) \
     SEVERAL(name, type, _vector, const type *value, value, 1)
 MPIACCEL_SHMEM_WAIT_TYPES(EACH)

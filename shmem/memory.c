@@ -1,4 +1,4 @@
-/* Set-up, questions, the heap, and order (OpenSHMEM 1.5, 9.1 to 9.3 and 9.10 to 9.11). */
+/* Set-up, queries, memory management and ordering (OpenSHMEM 1.5, 9.1 to 9.3 and 9.10 to 9.11). */
 #include "shmem/shmem.h"
 
 #include "alloc/arena.h"
@@ -16,15 +16,15 @@ static bool started_mpi, finished;
 
 _Static_assert((int)SYMMETRIC_NO_ROOM == (int)MPIACCEL_MALLOC_NO_ROOM &&
                    (int)SYMMETRIC_NOT_HERE == (int)MPIACCEL_MALLOC_NOT_HERE,
-               "the same numbers in the same order");
+               "the errors have the same numbers");
 
 /* ---- whether there is a symmetric heap ---- */
 
-/* Once for each reason: the next one may end the program. */
-static void say_why_not(enum reason why)
+/* Log each reason once. */
+static void log_reason(enum reason why)
 {
-    static _Atomic bool said[REASON_COUNT];
-    if (atomic_exchange(&said[why], true))
+    static _Atomic bool logged[REASON_COUNT];
+    if (atomic_exchange(&logged[why], true))
         return;
     if (why == REASON_ONE_NODE_ONLY)
         log_message(
@@ -35,18 +35,18 @@ static void say_why_not(enum reason why)
         log_message(0, "no symmetric heap: %s; %s", stats_reasons[why], stats_advice[why]);
 }
 
-/* Collective the first time. */
+/* The first call that opens the heap is collective. */
 static COLD bool open_now(void)
 {
     if (!shmem_host) {
         log_once(0, "no symmetric heap: no MPI is in this process, or it is switched off; link the "
-                    "program by mpicc and unset MPIACCEL");
+                    "program with mpicc and unset MPIACCEL");
         return false;
     }
     enum reason why =
         shmem_host->running() && !finished ? symmetric_open() : REASON_NOT_INITIALISED;
     if (why != REASON_COUNT)
-        say_why_not(why);
+        log_reason(why);
     return why == REASON_COUNT;
 }
 
@@ -55,38 +55,38 @@ static inline bool ready(void)
     return LIKELY(symmetric.size) || open_now();
 }
 
-enum { TIME_TO_READ_NS = 100 * 1000 * 1000 };
+enum { OUTPUT_DELAY_NS = 100 * 1000 * 1000 };
 
-/* A launcher forgets what a rank has said just before it ends the job (Hydra): let it read first.
- * A child would end the job of its parent. */
+/* Waits before ending the job, because Hydra drops output that a rank writes just before MPI_Abort.
+ * A forked child must not end the job of its parent. */
 static COLD void stop_job(void)
 {
     if (node.forked || !shmem_host || !shmem_host->running())
         return;
     struct sync_wait wait = SYNC_WAIT;
-    for (uint64_t end = sync_now_ns() + TIME_TO_READ_NS; sync_now_ns() < end;)
+    for (uint64_t end = sync_now_ns() + OUTPUT_DELAY_NS; sync_now_ns() < end;)
         sync_pause(&wait);
     shmem_host->stop_all(1);
 }
 
 static const char *why_no_heap(void)
 {
-    return node.forked ? "a forked child is no PE"
+    return node.forked ? "a forked child is not a PE"
            : finished  ? "shmem_finalize() has been called"
                        : "call shmem_init() first";
 }
 
-COLD char *shmem_find(const void *at, size_t bytes, int pe, const char *call)
+COLD char *shmem_find(const void *address, size_t bytes, int pe, const char *call)
 {
-    char *there = symmetric_find(at, bytes, pe);
-    if (there || !bytes)
-        return there;
+    char *remote = symmetric_find(address, bytes, pe);
+    if (remote || !bytes)
+        return remote;
     if (!symmetric.size)
         log_message(0, "%s: there is no symmetric heap: %s", call, why_no_heap());
     else if ((uint32_t)pe >= symmetric.pes)
         log_message(0, "%s: there is no PE %d", call, pe);
     else
-        log_message(0, "%s: %zu bytes at %p are not in the symmetric heap", call, bytes, at);
+        log_message(0, "%s: %zu bytes at %p are not in the symmetric heap", call, bytes, address);
     stop_job();
     abort();
 }
@@ -118,7 +118,7 @@ void accel_shmem_query_thread(int *provided)
         shmem_host && shmem_host->running() ? shmem_host->thread_level() : SHMEM_THREAD_SINGLE;
 }
 
-/* MPI ends with it if it began with it. */
+/* Finalizes MPI if shmem_init() has initialized it. */
 void accel_shmem_finalize(void)
 {
     if (!shmem_host || !shmem_host->running() || finished)
@@ -149,7 +149,7 @@ void accel_shmem_info_get_name(char *name)
     memcpy(name, SHMEM_VENDOR_STRING, sizeof SHMEM_VENDOR_STRING);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 int accel_shmem_my_pe(void)
 {
@@ -208,7 +208,7 @@ void *accel_shmem_malloc(size_t size)
     return allocate(size, ARENA_GRAIN);
 }
 
-/* All our memory is good for atomics and signals. */
+/* The hints change nothing: all memory supports atomics and signals. */
 void *accel_shmem_malloc_with_hints(size_t size, long hints)
 {
     (void)hints;
@@ -261,7 +261,7 @@ void accel_shfree(void *block)
     release(block);
 }
 
-/* ---- order ---- */
+/* ---- ordering ---- */
 
 void accel_shmem_barrier_all(void)
 {
@@ -279,7 +279,7 @@ void accel_shmem_quiet(void)
     symmetric_quiet();
 }
 
-/* Puts are done when they return; what is left is their order for who looks. */
+/* Puts are complete when they return. Orders them before later puts for ranks that read both. */
 void accel_shmem_fence(void)
 {
     atomic_thread_fence(memory_order_acq_rel);

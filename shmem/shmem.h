@@ -1,6 +1,8 @@
-/* OpenSHMEM's calls over the symmetric heap (alloc/symmetric.h). What programs call is declared in
- * include/mpiaccel/shmem.h; here each has the prefix accel_, and pmpi_wrap/shmem_entry.c leads
- * there. These files know no MPI: what they need of it comes through struct shmem_host. */
+/* OpenSHMEM calls on the symmetric heap (alloc/symmetric.h).
+ *
+ * include/mpiaccel/shmem.h declares the calls for programs. Each is implemented here by a function
+ * with the prefix accel_, to which pmpi_wrap/shmem_entry.c jumps. These files do not include
+ * <mpi.h>: they call MPI through struct shmem_host. */
 #ifndef MPIACCEL_SHMEM_SHMEM_H
 #define MPIACCEL_SHMEM_SHMEM_H
 
@@ -18,30 +20,33 @@ struct shmem_host {
     bool (*start)(int requested);
     void (*end)(void);
     void (*stop_all)(int status);
-    int (*rank)(void), (*size)(void), (*thread_level)(void); /* levels are SHMEM_THREAD_… */
+    int (*rank)(void), (*size)(void), (*thread_level)(void); /* level: SHMEM_THREAD_… */
 };
 
-/* NULL: no MPI that we know. Set before the first call. */
+/* Set before the first call. NULL: the process has no supported MPI. */
 extern const struct shmem_host *shmem_host;
 
-/* The way of addresses that symmetric_at() does not know. Ends the job if there is no such memory,
- * as a store into nowhere would: silence would be a wrong result. */
-char *shmem_find(const void *at, size_t bytes, int pe, const char *call);
+/* The slow path of shmem_at(), for addresses that symmetric_at() does not find. Ends the job if
+ * `pe` has no such memory, as a store to an unmapped address would: to continue would give a wrong
+ * result. */
+char *shmem_find(const void *address, size_t bytes, int pe, const char *call);
 
-/* Who polls by calls that never wait must give the host its progress (H10). */
+/* A program may poll with calls that never wait while a peer inside the host needs this rank. So
+ * every CALLS_PER_CLOCK_READ calls the host gets progress if it is time. */
 HOT_INLINE void shmem_count(void)
 {
     struct thread *thread = thread_self();
-    if (UNLIKELY(++thread->shmem_calls % CALLS_PER_LOOK == 0))
+    if (UNLIKELY(++thread->shmem_calls % CALLS_PER_CLOCK_READ == 0))
         sync_progress_if_due(&thread->next_progress);
 }
 
-/* Where [at, at + bytes) is on `pe`; `call` is for the message if it is nowhere. */
-HOT_INLINE char *shmem_at(const void *at, size_t bytes, int pe, const char *call)
+/* The address in this process of [address, address + bytes) on `pe`. `call`: name of the call, for
+ * the error message. */
+HOT_INLINE char *shmem_at(const void *address, size_t bytes, int pe, const char *call)
 {
     shmem_count();
-    char *there = symmetric_at(at, bytes, pe);
-    return LIKELY(there != NULL) ? there : shmem_find(at, bytes, pe, call);
+    char *remote = symmetric_at(address, bytes, pe);
+    return LIKELY(remote != NULL) ? remote : shmem_find(address, bytes, pe, call);
 }
 
 #endif

@@ -1,12 +1,12 @@
-/* For a program or tool that wants to know whether libmpiaccel is in its process, or that marks
- * static variables. Nothing has to include this to be made faster.
+/* For programs and tools that check whether libmpiaccel is loaded, or that mark static variables.
+ * MPI programs do not need this header to be accelerated.
  *
  *     if (mpiaccel_version)
  *         printf("libmpiaccel %s\n", mpiaccel_version());
  *
- * The function is weak: the program links and runs without the library, and its address is then
- * NULL. Compile with -fPIE or -fPIC, as compilers mostly do by themselves; otherwise a library that
- * is only preloaded is not seen.
+ * The symbol is weak: the program links and runs without the library, and the address is then NULL.
+ * Compile with -fPIE or -fPIC, the default of most compilers; otherwise the linker resolves the
+ * address to NULL even if the library is preloaded.
  */
 #ifndef MPIACCEL_MPIACCEL_H
 #define MPIACCEL_MPIACCEL_H
@@ -15,27 +15,27 @@
 extern "C" {
 #endif
 
-/* "0.1.0". May be called at any time. */
+/* Returns a string such as "0.1.0". May be called at any time. */
 const char *mpiaccel_version(void) __attribute__((weak));
 
 #ifdef __cplusplus
 }
 #endif
 
-/* A static or global variable marked so lies in memory that the processes of a node share, from
- * MPI_Init on, and windows over it are fast:
+/* Marks a static or global variable. MPI_Init moves it into memory that the processes of a node
+ * share, so that windows over it are accelerated:
  *
  *     MPIACCEL_SHARED static double grid[100][100];
  *     MPIACCEL_SHARED int counters[8] = {1, 2, 3};
  *
- * In C and C++, in executables and shared libraries. It keeps its address and its value. Each
- * process has its own, as ever. Without the library nothing changes. Not for constants and
- * thread-local variables. Like all in a section of a name, it takes its size in the file, zero or
- * not. */
+ * Works in C and C++, in executables and shared libraries. The variable keeps its address and its
+ * value, and each process still has its own. Without the library nothing changes. Not for constants
+ * and thread-local variables. The variable takes space in the executable file even if it is zero,
+ * like any variable in a named section. */
 #define MPIACCEL_SHARED __attribute__((section("mpiaccel_shared")))
 
-/* A note by which the library finds the section: where it begins and ends, relative to here. The 16
- * bytes are there so that it exists where nothing is marked. */
+/* An ELF note that tells the library the start and the end of the section, relative to the note.
+ * The 16 bytes make the section exist if no variable is marked. */
 __asm__(".pushsection mpiaccel_shared,\"awG\",%progbits,mpiaccel_shared_mark,comdat\n"
         ".balign 16\n"
         ".zero 16\n"

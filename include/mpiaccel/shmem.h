@@ -1,15 +1,17 @@
-/* OpenSHMEM's symmetric memory inside an MPI program: the ranks of MPI_COMM_WORLD are the PEs, and
- * all must be on one node and have libmpiaccel. Link with -lmpiaccel, or preload it.
+/* OpenSHMEM's symmetric memory inside an MPI program. The PEs are the ranks of MPI_COMM_WORLD; all
+ * of them must be on one node and use libmpiaccel. Link with -lmpiaccel, or preload the library.
  *
- * Names and meaning are those of OpenSHMEM 1.5, and of 1.0 for the old ones. shmem_init() may be
- * left out after MPI_Init(); without an MPI_Init() before, it calls it. As far as threads are
- * concerned these calls count as MPI calls.
+ * Names and semantics are those of OpenSHMEM 1.5, and of 1.0 for the deprecated names. After
+ * MPI_Init() a call of shmem_init() is optional; otherwise shmem_init() initializes MPI, too. The
+ * rules of MPI for threads apply to these calls as to MPI calls.
  *
- * Beyond the standard: if PEs make different calls of the heap, or with different arguments, all of
- * them get an error and nothing is done. So all PEs must make the calls that do nothing too, such
- * as shmem_free(NULL). Hints change nothing. Each call sets malloc_error: 0, or what was wrong.
+ * Beyond the standard: if PEs make different calls of the symmetric heap, or pass different
+ * arguments, the call fails on all PEs and changes nothing. All PEs must therefore make even calls
+ * without effect, such as shmem_free(NULL). Hints are ignored. Each of these calls sets
+ * malloc_error.
  *
- * From C11 on shmem_p() and its like stand for the function of the type that they are used on.
+ * Since C11, type-generic names such as shmem_p() select the function for the type of their
+ * argument.
  */
 #ifndef MPIACCEL_SHMEM_H
 #define MPIACCEL_SHMEM_H
@@ -21,7 +23,7 @@
 extern "C" {
 #endif
 
-/* ---- set-up and questions ---- */
+/* ---- set-up and queries ---- */
 
 #define SHMEM_MAJOR_VERSION 1
 #define SHMEM_MINOR_VERSION 5
@@ -40,12 +42,13 @@ void shmem_info_get_name(char *name);
 
 int shmem_my_pe(void);
 int shmem_n_pes(void);
-/* Where `pe` has what is at `address` here, for loads and stores; NULL: nowhere. */
+/* The address of the memory of `pe` that corresponds to `address`, for loads and stores; NULL:
+ * none. */
 void *shmem_ptr(const void *address, int pe);
 int shmem_addr_accessible(const void *address, int pe);
 int shmem_pe_accessible(int pe);
 
-/* ---- the symmetric heap: collective, the same arguments on all PEs ---- */
+/* ---- the symmetric heap: collective calls with the same arguments on all PEs ---- */
 
 enum { SHMEM_MALLOC_ATOMICS_REMOTE = 1, SHMEM_MALLOC_SIGNAL_REMOTE = 2 };
 
@@ -61,18 +64,18 @@ void *shmemalign(size_t alignment, size_t size);
 void *shrealloc(void *block, size_t size);
 void shfree(void *block);
 
-/* Of the last of these calls. */
+/* Error of the last of these calls. */
 extern long malloc_error;
 enum {
     MPIACCEL_MALLOC_OK,
-    MPIACCEL_MALLOC_DIFFERENT,     /* not the same call with the same arguments on all PEs */
+    MPIACCEL_MALLOC_DIFFERENT,     /* different calls or different arguments on the PEs */
     MPIACCEL_MALLOC_NO_ROOM,       /* see SHMEM_SYMMETRIC_HEAP_SIZE */
-    MPIACCEL_MALLOC_BAD_BLOCK,     /* not the start of a block that is allocated */
+    MPIACCEL_MALLOC_BAD_BLOCK,     /* not the start of an allocated block */
     MPIACCEL_MALLOC_BAD_ALIGNMENT, /* not a power of two, or less than a pointer's size */
-    MPIACCEL_MALLOC_NOT_HERE       /* there is no symmetric heap, as on several nodes */
+    MPIACCEL_MALLOC_NOT_HERE       /* no symmetric heap, for example on several nodes */
 };
 
-/* ---- order ---- */
+/* ---- ordering ---- */
 
 void shmem_barrier_all(void);
 void shmem_sync_all(void);
@@ -86,8 +89,8 @@ void shmem_getmem(void *to, const void *from, size_t bytes, int pe);
 void shmem_putmem_nbi(void *to, const void *from, size_t bytes, int pe);
 void shmem_getmem_nbi(void *to, const void *from, size_t bytes, int pe);
 
-/* Lists of types: X(name, type) for each. Of a list that ends in DISTINCT no two types are the
- * same, whatever the system's int64_t may be, and X has another argument. */
+/* Lists of types: X(name, type) for each. In lists whose name ends in DISTINCT no two types are the
+ * same, however the system defines int64_t, and X takes another argument. */
 #define MPIACCEL_SHMEM_PLAIN_(name, type, X) X(name, type)
 #define MPIACCEL_SHMEM_RMA_DISTINCT(X, more) \
     X(float, float, more)                    \
@@ -117,7 +120,7 @@ void shmem_getmem_nbi(void *to, const void *from, size_t bytes, int pe);
     X(size, size_t)                                       \
     X(ptrdiff, ptrdiff_t)
 
-/* p: store one element there; g: its value there; the strided ones count in elements. */
+/* p stores one element on a PE, g returns one. Strides of iput and iget count elements. */
 #define MPIACCEL_SHMEM_EACH_(name, type)                                           \
     void shmem_##name##_p(type *to, type value, int pe);                           \
     type shmem_##name##_g(const type *from, int pe);                               \
@@ -132,7 +135,7 @@ void shmem_getmem_nbi(void *to, const void *from, size_t bytes, int pe);
 MPIACCEL_SHMEM_RMA_TYPES(MPIACCEL_SHMEM_EACH_)
 #undef MPIACCEL_SHMEM_EACH_
 
-/* Elements of so many bits. X(bits) */
+/* Elements of untyped data. X(bits) */
 #define MPIACCEL_SHMEM_SIZES(X) X(8) X(16) X(32) X(64) X(128)
 
 #define MPIACCEL_SHMEM_EACH_(bits)                                                                \
@@ -210,7 +213,7 @@ MPIACCEL_SHMEM_ATOMIC_TYPES(MPIACCEL_SHMEM_EACH_)
 MPIACCEL_SHMEM_BITWISE_TYPES(MPIACCEL_SHMEM_EACH_)
 #undef MPIACCEL_SHMEM_EACH_
 
-/* Their names before OpenSHMEM 1.4. */
+/* The names of the atomics before OpenSHMEM 1.4. */
 #define MPIACCEL_SHMEM_EACH_(name, type)                   \
     type shmem_##name##_fetch(const type *from, int pe);   \
     void shmem_##name##_set(type *to, type value, int pe); \
@@ -227,7 +230,7 @@ MPIACCEL_SHMEM_REAL_TYPES(MPIACCEL_SHMEM_EACH_)
 MPIACCEL_SHMEM_SIGNED_TYPES(MPIACCEL_SHMEM_EACH_)
 #undef MPIACCEL_SHMEM_EACH_
 
-/* ---- waiting for what another PE stores here ---- */
+/* ---- waiting for a store of another PE ---- */
 
 enum { SHMEM_CMP_EQ, SHMEM_CMP_NE, SHMEM_CMP_GT, SHMEM_CMP_LE, SHMEM_CMP_LT, SHMEM_CMP_GE };
 
@@ -235,26 +238,27 @@ enum { SHMEM_CMP_EQ, SHMEM_CMP_NE, SHMEM_CMP_GT, SHMEM_CMP_LE, SHMEM_CMP_LT, SHM
     MPIACCEL_SHMEM_ATOMIC_TYPES(X)   \
     MPIACCEL_SHMEM_SHORT_DISTINCT(MPIACCEL_SHMEM_PLAIN_, X)
 
-/* Of several variables those count whose status is 0, and all if there is no status. `any` returns
- * an index, SIZE_MAX if there is none; `some` how many indices it has written. */
-#define MPIACCEL_SHMEM_SEVERAL_(name, end, type, operand)                                         \
-    void shmem_##name##_wait_until_all##end(type *here, size_t count, const int *status,          \
-                                            int compare, operand);                                \
-    size_t shmem_##name##_wait_until_any##end(type *here, size_t count, const int *status,        \
-                                              int compare, operand);                              \
-    size_t shmem_##name##_wait_until_some##end(type *here, size_t count, size_t *indices,         \
-                                               const int *status, int compare, operand);          \
-    int shmem_##name##_test_all##end(type *here, size_t count, const int *status, int compare,    \
-                                     operand);                                                    \
-    size_t shmem_##name##_test_any##end(type *here, size_t count, const int *status, int compare, \
-                                        operand);                                                 \
-    size_t shmem_##name##_test_some##end(type *here, size_t count, size_t *indices,               \
+/* Calls on several variables consider those whose status is 0; all of them if `status` is NULL. The
+ * any calls return an index, SIZE_MAX if there is none. The some calls return the number of indices
+ * that they have written. */
+#define MPIACCEL_SHMEM_SEVERAL_(name, end, type, operand)                                       \
+    void shmem_##name##_wait_until_all##end(type *variables, size_t count, const int *status,   \
+                                            int compare, operand);                              \
+    size_t shmem_##name##_wait_until_any##end(type *variables, size_t count, const int *status, \
+                                              int compare, operand);                            \
+    size_t shmem_##name##_wait_until_some##end(type *variables, size_t count, size_t *indices,  \
+                                               const int *status, int compare, operand);        \
+    int shmem_##name##_test_all##end(type *variables, size_t count, const int *status,          \
+                                     int compare, operand);                                     \
+    size_t shmem_##name##_test_any##end(type *variables, size_t count, const int *status,       \
+                                        int compare, operand);                                  \
+    size_t shmem_##name##_test_some##end(type *variables, size_t count, size_t *indices,        \
                                          const int *status, int compare, operand);
-#define MPIACCEL_SHMEM_EACH_(name, type)                                 \
-    void shmem_##name##_wait_until(type *here, int compare, type value); \
-    int shmem_##name##_test(type *here, int compare, type value);        \
-    MPIACCEL_SHMEM_SEVERAL_(name, , type, type value)                    \
-    /* each compared with a value of its own */                          \
+#define MPIACCEL_SHMEM_EACH_(name, type)                                     \
+    void shmem_##name##_wait_until(type *variable, int compare, type value); \
+    int shmem_##name##_test(type *variable, int compare, type value);        \
+    MPIACCEL_SHMEM_SEVERAL_(name, , type, type value)                        \
+    /* each variable is compared with its own value */                       \
     MPIACCEL_SHMEM_SEVERAL_(name, _vector, type, const type *values)
 MPIACCEL_SHMEM_WAIT_TYPES(MPIACCEL_SHMEM_EACH_)
 #undef MPIACCEL_SHMEM_EACH_
@@ -264,7 +268,7 @@ MPIACCEL_SHMEM_WAIT_TYPES(MPIACCEL_SHMEM_EACH_)
 }
 #endif
 
-/* ---- one name for all types ---- */
+/* ---- type-generic names ---- */
 
 #if !defined __cplusplus && defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L
 
@@ -312,29 +316,33 @@ MPIACCEL_SHMEM_WAIT_TYPES(MPIACCEL_SHMEM_EACH_)
     MPIACCEL_SHMEM_BITWISE_(_atomic_fetch_xor, to)(to, __VA_ARGS__)
 #define shmem_atomic_xor(to, ...) MPIACCEL_SHMEM_BITWISE_(_atomic_xor, to)(to, __VA_ARGS__)
 
-#define shmem_wait_until(here, ...) MPIACCEL_SHMEM_WAIT_(_wait_until, here)(here, __VA_ARGS__)
-#define shmem_wait_until_all(here, ...) \
-    MPIACCEL_SHMEM_WAIT_(_wait_until_all, here)(here, __VA_ARGS__)
-#define shmem_wait_until_all_vector(here, ...) \
-    MPIACCEL_SHMEM_WAIT_(_wait_until_all_vector, here)(here, __VA_ARGS__)
-#define shmem_wait_until_any(here, ...) \
-    MPIACCEL_SHMEM_WAIT_(_wait_until_any, here)(here, __VA_ARGS__)
-#define shmem_wait_until_any_vector(here, ...) \
-    MPIACCEL_SHMEM_WAIT_(_wait_until_any_vector, here)(here, __VA_ARGS__)
-#define shmem_wait_until_some(here, ...) \
-    MPIACCEL_SHMEM_WAIT_(_wait_until_some, here)(here, __VA_ARGS__)
-#define shmem_wait_until_some_vector(here, ...) \
-    MPIACCEL_SHMEM_WAIT_(_wait_until_some_vector, here)(here, __VA_ARGS__)
-#define shmem_test(here, ...)     MPIACCEL_SHMEM_WAIT_(_test, here)(here, __VA_ARGS__)
-#define shmem_test_all(here, ...) MPIACCEL_SHMEM_WAIT_(_test_all, here)(here, __VA_ARGS__)
-#define shmem_test_all_vector(here, ...) \
-    MPIACCEL_SHMEM_WAIT_(_test_all_vector, here)(here, __VA_ARGS__)
-#define shmem_test_any(here, ...) MPIACCEL_SHMEM_WAIT_(_test_any, here)(here, __VA_ARGS__)
-#define shmem_test_any_vector(here, ...) \
-    MPIACCEL_SHMEM_WAIT_(_test_any_vector, here)(here, __VA_ARGS__)
-#define shmem_test_some(here, ...) MPIACCEL_SHMEM_WAIT_(_test_some, here)(here, __VA_ARGS__)
-#define shmem_test_some_vector(here, ...) \
-    MPIACCEL_SHMEM_WAIT_(_test_some_vector, here)(here, __VA_ARGS__)
+#define shmem_wait_until(variable, ...) \
+    MPIACCEL_SHMEM_WAIT_(_wait_until, variable)(variable, __VA_ARGS__)
+#define shmem_wait_until_all(variables, ...) \
+    MPIACCEL_SHMEM_WAIT_(_wait_until_all, variables)(variables, __VA_ARGS__)
+#define shmem_wait_until_all_vector(variables, ...) \
+    MPIACCEL_SHMEM_WAIT_(_wait_until_all_vector, variables)(variables, __VA_ARGS__)
+#define shmem_wait_until_any(variables, ...) \
+    MPIACCEL_SHMEM_WAIT_(_wait_until_any, variables)(variables, __VA_ARGS__)
+#define shmem_wait_until_any_vector(variables, ...) \
+    MPIACCEL_SHMEM_WAIT_(_wait_until_any_vector, variables)(variables, __VA_ARGS__)
+#define shmem_wait_until_some(variables, ...) \
+    MPIACCEL_SHMEM_WAIT_(_wait_until_some, variables)(variables, __VA_ARGS__)
+#define shmem_wait_until_some_vector(variables, ...) \
+    MPIACCEL_SHMEM_WAIT_(_wait_until_some_vector, variables)(variables, __VA_ARGS__)
+#define shmem_test(variable, ...) MPIACCEL_SHMEM_WAIT_(_test, variable)(variable, __VA_ARGS__)
+#define shmem_test_all(variables, ...) \
+    MPIACCEL_SHMEM_WAIT_(_test_all, variables)(variables, __VA_ARGS__)
+#define shmem_test_all_vector(variables, ...) \
+    MPIACCEL_SHMEM_WAIT_(_test_all_vector, variables)(variables, __VA_ARGS__)
+#define shmem_test_any(variables, ...) \
+    MPIACCEL_SHMEM_WAIT_(_test_any, variables)(variables, __VA_ARGS__)
+#define shmem_test_any_vector(variables, ...) \
+    MPIACCEL_SHMEM_WAIT_(_test_any_vector, variables)(variables, __VA_ARGS__)
+#define shmem_test_some(variables, ...) \
+    MPIACCEL_SHMEM_WAIT_(_test_some, variables)(variables, __VA_ARGS__)
+#define shmem_test_some_vector(variables, ...) \
+    MPIACCEL_SHMEM_WAIT_(_test_some_vector, variables)(variables, __VA_ARGS__)
 
 #endif
 #endif

@@ -45,7 +45,7 @@ int main(int argc, char **argv)
     waitpid(child, &status, 0);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "the child ended with %x", status);
     CHECK(read(lines[0], said, sizeof said - 1) > 0 &&
-              strstr(said, "shmem_int_p: there is no symmetric heap: a forked child is no PE"),
+              strstr(said, "shmem_int_p: there is no symmetric heap: a forked child is not a PE"),
           "%s", said);
     shmem_barrier_all();
     for (int i = 0; i < 100; i++)

@@ -1,9 +1,9 @@
-/* Put and get: where they go, and what they refuse without touching anything (H20, H21). */
+/* Put and get: the addresses they access, and the errors that they report without any access. */
 #include "tests/unit/windows.h"
 
 enum { ROOM = 4096, EDGE = 512 };
 
-/* All parts lie in one allocation, with edges that nobody may touch. */
+/* All parts are in one allocation, between margins that nobody may access. */
 static char *ground;
 static unsigned char expected[8 * ROOM];
 
@@ -25,7 +25,7 @@ static void clear_away(unsigned size)
 
 static void expect_untouched(const char *what)
 {
-    INSIST(!memcmp(ground, expected, sizeof expected), "%s touched memory", what);
+    INSIST(!memcmp(ground, expected, sizeof expected), "%s changed memory", what);
 }
 
 static void lock_everyone(unsigned size)
@@ -53,7 +53,7 @@ static enum win_error get_bytes(int target, int64_t disp, size_t bytes)
     return win_get(view[0], buffer(data, BYTES, bytes), target, disp, buffer(NULL, BYTES, bytes));
 }
 
-/* Both ways in, the quick one and the complete one, and both directions. */
+/* Both win_at() and win_locate(), and both directions. */
 static void expect_all(int target, int64_t disp, size_t bytes, enum win_error error)
 {
     char *quick = win_at(view[0], target, disp, bytes);
@@ -68,7 +68,7 @@ static void expect_all(int target, int64_t disp, size_t bytes, enum win_error er
     expect_untouched("a refused put");
 }
 
-START_TEST(nothing_goes_beyond_a_window)
+START_TEST(accesses_beyond_a_window_are_refused)
 {
     lay_out(3, 1000, 1);
     part[1].unit = 8;
@@ -91,7 +91,7 @@ START_TEST(nothing_goes_beyond_a_window)
     expect_all(1, INT64_MAX / 8, 8, WIN_ERR_RANGE);
     expect_all(1, INT64_MAX / 8 + 1, 8, WIN_ERR_RANGE);
     expect_all(1, INT64_MAX, 8, WIN_ERR_RANGE);
-    expect_all(1, INT64_C(1) << 61, 8, WIN_ERR_RANGE); /* times 8 it would be 0 */
+    expect_all(1, INT64_C(1) << 61, 8, WIN_ERR_RANGE); /* 8 times this displacement wraps to 0 */
     expect_all(2, 0, 1, WIN_ERR_RANGE);
     expect_all(2, 0, 0, WIN_OK);
     expect_all(2, 5, 0, WIN_OK);
@@ -103,7 +103,7 @@ START_TEST(nothing_goes_beyond_a_window)
 }
 END_TEST
 
-START_TEST(nothing_is_done_outside_an_epoch)
+START_TEST(operations_outside_an_epoch_are_refused)
 {
     lay_out(2, 1000, 1);
     create_window_over_parts(2);
@@ -124,8 +124,8 @@ END_TEST
 
 /* ---- against a model ---- */
 
-/* Random puts and gets, good ones and bad ones, over parts of different sizes and units, two of
- * which overlap. */
+/* Random puts and gets, valid and invalid, on parts of different sizes and units. Two parts
+ * overlap. */
 static void try_one(struct chance *c, unsigned size)
 {
     unsigned target = below(c, size);
@@ -150,7 +150,7 @@ static void try_one(struct chance *c, unsigned size)
                        buffer(NULL, BYTES, bytes)) == error,
                "get of %zu bytes from %u at %jd", bytes, target, (intmax_t)disp);
         INSIST(good ? !bytes || !memcmp(data, expected + at, bytes) : data[0] == 0x77,
-               "got something else");
+               "got wrong data");
     }
 }
 
@@ -178,7 +178,7 @@ START_TEST(parts_of_any_size_and_unit_agree_with_a_model)
 }
 END_TEST
 
-/* ---- layouts ---- */
+/* ---- datatypes ---- */
 
 static struct typemap *columns(size_t blocks, ptrdiff_t stride, ptrdiff_t at)
 {
@@ -189,7 +189,7 @@ static struct typemap *columns(size_t blocks, ptrdiff_t stride, ptrdiff_t at)
     return map;
 }
 
-START_TEST(a_layout_counts_by_the_bytes_that_it_touches)
+START_TEST(the_range_check_uses_the_bytes_of_the_datatype)
 {
     lay_out(2, 100, 4);
     create_window_over_parts(2);
@@ -197,7 +197,7 @@ START_TEST(a_layout_counts_by_the_bytes_that_it_touches)
     int32_t data[6] = {1, 2, 3, 4, 5, 6};
     struct buffer origin = buffer(data, I32, 3);
     struct typemap *up = columns(3, 40, 0), *down = columns(3, -40, 0), *late = columns(1, 40, 96);
-    /* the last block ends at 84, however far its extent reaches */
+    /* the last block ends at 84; the extent may reach beyond the window */
     ck_assert_int_eq(win_put(view[0], origin, 0, 4, buffer(NULL, up, 1)), WIN_OK);
     ck_assert_int_eq(win_put(view[0], origin, 0, 5, buffer(NULL, up, 1)), WIN_ERR_RANGE);
     ck_assert_int_eq(win_put(view[0], origin, 0, 20, buffer(NULL, down, 1)), WIN_OK);
@@ -233,21 +233,21 @@ START_TEST(the_receiving_side_must_have_room)
                      WIN_ERR_LENGTH);
     ck_assert_int_eq(win_put(view[0], buffer(data, I32, SIZE_MAX / 2), 0, 0, buffer(NULL, two, 1)),
                      WIN_ERR_LENGTH);
-    expect_untouched("what had no room");
-    /* more room than data is no error, and counts for nothing */
+    expect_untouched("a put without enough room");
+    /* more room than data is no error, and the rest is not checked */
     ck_assert_int_eq(win_put(view[0], buffer(data, I32, 2), 0, 88, buffer(NULL, two, 50)), WIN_OK);
     memcpy(expected + EDGE + 88, &data[0], 4);
     memcpy(expected + EDGE + 96, &data[1], 4);
-    expect_untouched("what had room");
+    expect_untouched("a put with enough room");
     unlock_everyone(2);
     clear_away(2);
     typemap_free(two);
 }
 END_TEST
 
-/* ---- what a window is made of ---- */
+/* ---- creating windows ---- */
 
-START_TEST(a_window_is_fast_only_over_memory_that_all_can_reach)
+START_TEST(a_window_is_fast_only_over_shared_memory)
 {
     static char elsewhere[64];
     open_heap();
@@ -271,7 +271,7 @@ START_TEST(a_window_is_fast_only_over_memory_that_all_can_reach)
 }
 END_TEST
 
-START_TEST(one_reason_of_one_rank_speaks_for_all)
+START_TEST(one_reason_of_one_rank_defers_the_window_of_all)
 {
     open_heap();
     struct win_offer offers[3];
@@ -289,7 +289,7 @@ START_TEST(one_reason_of_one_rank_speaks_for_all)
 }
 END_TEST
 
-START_TEST(a_window_of_one_takes_any_memory)
+START_TEST(a_window_of_one_rank_accepts_any_memory)
 {
     char memory[100] = {0};
     view[0] = win_prepare(1, 0);
@@ -306,8 +306,8 @@ START_TEST(a_window_of_one_takes_any_memory)
 }
 END_TEST
 
-UNIT_MAIN(nothing_goes_beyond_a_window, nothing_is_done_outside_an_epoch,
+UNIT_MAIN(accesses_beyond_a_window_are_refused, operations_outside_an_epoch_are_refused,
           parts_of_any_size_and_unit_agree_with_a_model,
-          a_layout_counts_by_the_bytes_that_it_touches, the_receiving_side_must_have_room,
-          a_window_is_fast_only_over_memory_that_all_can_reach,
-          one_reason_of_one_rank_speaks_for_all, a_window_of_one_takes_any_memory)
+          the_range_check_uses_the_bytes_of_the_datatype, the_receiving_side_must_have_room,
+          a_window_is_fast_only_over_shared_memory, one_reason_of_one_rank_defers_the_window_of_all,
+          a_window_of_one_rank_accepts_any_memory)

@@ -1,5 +1,5 @@
-/* Fence, and post/start/complete/wait: what one rank stored another finds, ranks that run ahead
- * meet the right epoch, and what is out of order is refused. */
+/* Fence, and post/start/complete/wait: stores become visible to other ranks, ranks that run ahead
+ * are matched with the right epoch, and calls out of order are refused. */
 #include "tests/unit/endless.h"
 #include "tests/unit/windows.h"
 
@@ -18,8 +18,8 @@ static int64_t *words(unsigned rank)
 
 /* ---- fence ---- */
 
-/* Everybody tells everybody the round; plain accesses, for ThreadSanitizer. */
-static void tell_all_between_fences(unsigned me)
+/* Each rank stores the round at all ranks. No atomics, so that ThreadSanitizer finds violations. */
+static void store_between_fences(unsigned me)
 {
     struct chance c = {me};
     EXPECT(win_fence(view[me], false) == WIN_OK);
@@ -36,12 +36,12 @@ static void tell_all_between_fences(unsigned me)
     }
 }
 
-START_TEST(what_all_stored_before_a_fence_all_find_after_it)
+START_TEST(stores_before_a_fence_are_visible_after_it)
 {
     rounds = effort(200);
     for (unsigned size = 2; size <= 10; size += 4) {
         begin(size, size > 2);
-        as_ranks(size, tell_all_between_fences);
+        as_ranks(size, store_between_fences);
         free_window(size);
     }
 }
@@ -57,8 +57,8 @@ static void fence(unsigned me)
     EXPECT(win_fence(view[me], false) == WIN_OK);
 }
 
-/* An unused fence epoch gives way to any other; a used one does not. */
-START_TEST(a_fence_epoch_gives_way_while_it_is_unused)
+/* Any epoch may replace an unused fence epoch, but not a used one. */
+START_TEST(an_unused_fence_epoch_can_be_replaced)
 {
     int64_t word = 1;
     begin(2, false);
@@ -88,9 +88,9 @@ END_TEST
 
 /* ---- post, start, complete, wait ---- */
 
-/* A ring in which each is origin of its right neighbour and target of its left one. Nothing but the
- * epochs keeps the ranks in step, so some run ahead. */
-static void hand_on_around_a_ring(unsigned me)
+/* A ring: each rank is origin for its right neighbour and target of its left one. Only the epochs
+ * keep the ranks in step, so some run ahead. */
+static void pass_on_around_a_ring(unsigned me)
 {
     struct chance c = {me};
     unsigned size = unit_ranks.size;
@@ -99,7 +99,7 @@ static void hand_on_around_a_ring(unsigned me)
         EXPECT(win_post(view[me], &left, 1) == WIN_OK);
         dawdle(&c);
         EXPECT(win_start(view[me], &right, 1) == WIN_OK);
-        if (below(&c, 2)) /* or the epoch waits for its post when it ends */
+        if (below(&c, 2)) /* otherwise win_complete() waits for the post */
             EXPECT(put_words(me, &round, right, 1, 1) == WIN_OK);
         EXPECT(put_words(me, &round, right, 0, 1) == WIN_OK);
         dawdle(&c);
@@ -116,19 +116,19 @@ static void hand_on_around_a_ring(unsigned me)
     }
 }
 
-START_TEST(neighbours_hand_on_what_they_stored)
+START_TEST(a_ring_passes_data_on)
 {
     rounds = effort(600);
     for (unsigned size = 2; size <= 5; size++) {
         begin(size, size > 2);
-        as_ranks(size, hand_on_around_a_ring);
+        as_ranks(size, pass_on_around_a_ring);
         free_window(size);
     }
 }
 END_TEST
 
-/* In round n, who is target of whom: the same for all who ask. */
-static bool picks(int64_t round, unsigned origin, unsigned target)
+/* Is `origin` in an access epoch towards `target` in this round? The same on all ranks. */
+static bool is_origin_of(int64_t round, unsigned origin, unsigned target)
 {
     struct chance c = {(uint64_t)round * 10007 + origin * 101 + target};
     return any(&c) % 5 < 2;
@@ -138,14 +138,14 @@ static uint32_t group_of(unsigned me, bool as_target, int64_t round, int *ranks)
 {
     uint32_t count = 0;
     for (unsigned r = 0; r < unit_ranks.size; r++)
-        if (as_target ? picks(round, r, me) : picks(round, me, r))
+        if (as_target ? is_origin_of(round, r, me) : is_origin_of(round, me, r))
             ranks[count++] = (int)r;
     return count;
 }
 
-/* Any groups, oneself too, and nobody; a rank that has nothing to do in a round is in the next at
- * once. */
-static void be_in_any_groups(unsigned me)
+/* Random groups, which may be empty or contain the rank itself. A rank that has nothing to do in a
+ * round enters the next one at once. */
+static void join_random_groups(unsigned me)
 {
     int ranks[UNIT_RANKS_MAX];
     struct chance c = {me};
@@ -170,19 +170,19 @@ static void be_in_any_groups(unsigned me)
         if (exposed)
             EXPECT(win_wait(view[me]) == WIN_OK);
         for (unsigned r = 0; r < unit_ranks.size; r++)
-            EXPECT(!picks(round, r, me) || words(me)[r] == round, "%u: %jd of %u in round %jd", me,
-                   (intmax_t)words(me)[r], r, (intmax_t)round);
+            EXPECT(!is_origin_of(round, r, me) || words(me)[r] == round,
+                   "%u: %jd of %u in round %jd", me, (intmax_t)words(me)[r], r, (intmax_t)round);
         dawdle(&c);
     }
 }
 
-START_TEST(any_groups_meet_however_far_ahead_some_are)
+START_TEST(random_groups_synchronize_although_some_ranks_run_ahead)
 {
-    static const unsigned sizes[] = {2, 3, 4, 7, 40}; /* more than one word of bits too */
+    static const unsigned sizes[] = {2, 3, 4, 7, 40}; /* also more than one word of bits */
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         rounds = effort(sizes[i] > 8 ? 24 : 300);
         begin(sizes[i], true);
-        as_ranks(sizes[i], be_in_any_groups);
+        as_ranks(sizes[i], join_random_groups);
         free_window(sizes[i]);
     }
 }
@@ -197,9 +197,9 @@ START_TEST(counts_of_completions_may_wrap)
         atomic_store(&view[0]->peer[r].target->posts.value, UINT32_MAX - 20);
         view[r]->completions_due = UINT32_MAX - 20;
     }
-    as_ranks(3, hand_on_around_a_ring);
+    as_ranks(3, pass_on_around_a_ring);
     free_window(3);
-    begin(2, true); /* and just where they wrap */
+    begin(2, true); /* exactly at the wrap */
     bool done = true;
     atomic_store(&view[0]->peer[1].target->completions.value, UINT32_MAX);
     view[1]->completions_due = UINT32_MAX;
@@ -214,7 +214,7 @@ START_TEST(counts_of_completions_may_wrap)
 }
 END_TEST
 
-/* ---- who waits for whom ---- */
+/* ---- waiting for posts ---- */
 
 static _Atomic bool posted, completed;
 
@@ -222,9 +222,9 @@ static void start_early(unsigned me)
 {
     int64_t word = 5;
     if (me == 0) {
-        EXPECT(win_start(view[0], (int[]){1, 2}, 2) == WIN_OK); /* before anybody posts */
+        EXPECT(win_start(view[0], (int[]){1, 2}, 2) == WIN_OK); /* before any post */
         all_here();
-        EXPECT(put_words(0, &word, 2, 0, 1) == WIN_OK); /* rank 1 need not have posted */
+        EXPECT(put_words(0, &word, 2, 0, 1) == WIN_OK); /* although rank 1 has not posted */
         EXPECT(!posted);
         all_here();
         EXPECT(win_complete(view[0]) == WIN_OK);
@@ -247,7 +247,7 @@ static void start_early(unsigned me)
     }
 }
 
-START_TEST(an_origin_waits_for_each_post_when_it_needs_it)
+START_TEST(an_origin_waits_for_a_post_at_its_first_operation)
 {
     for (int busy = 0; busy < 2; busy++) {
         begin(3, busy);
@@ -258,7 +258,7 @@ START_TEST(an_origin_waits_for_each_post_when_it_needs_it)
 }
 END_TEST
 
-/* ---- who sleeps is woken ---- */
+/* ---- wake-ups ---- */
 
 static void be_late_with_post_and_complete(unsigned me)
 {
@@ -277,7 +277,7 @@ static void be_late_with_post_and_complete(unsigned me)
     }
 }
 
-START_TEST(who_is_late_wakes_who_sleeps)
+START_TEST(late_ranks_wake_sleepers)
 {
     for (int round = 0; round < 5; round++) {
         begin(2, true);
@@ -291,7 +291,7 @@ END_TEST
 
 /* ---- freeing ---- */
 
-/* Rank 0 gives the shared structure back: not before all have left it. */
+/* Rank 0 frees the shared structure only after all ranks have departed. */
 static void leave_late(unsigned me)
 {
     if (me == 0) {
@@ -307,7 +307,7 @@ static void leave_late(unsigned me)
     sync_wake(departed);
 }
 
-START_TEST(what_is_shared_outlives_the_last_who_uses_it)
+START_TEST(shared_state_outlives_its_last_user)
 {
     begin(3, true);
     atomic_store(&completed, false);
@@ -320,9 +320,9 @@ START_TEST(what_is_shared_outlives_the_last_who_uses_it)
 }
 END_TEST
 
-/* ---- what is out of order ---- */
+/* ---- calls out of order ---- */
 
-START_TEST(what_is_out_of_order_is_refused)
+START_TEST(calls_out_of_order_are_refused)
 {
     int64_t word = 1;
     int one = 1, zero = 0;
@@ -334,14 +334,16 @@ START_TEST(what_is_out_of_order_is_refused)
     ck_assert_int_eq(win_post(view[1], &zero, 1), WIN_OK);
     ck_assert_int_eq(win_post(view[1], &zero, 1), WIN_ERR_SYNC);
     ck_assert_int_eq(win_fence(view[1], false), WIN_ERR_SYNC);
-    ck_assert_int_eq(put_words(1, &word, 0, 0, 1), WIN_ERR_SYNC); /* exposure is no access */
+    ck_assert_int_eq(put_words(1, &word, 0, 0, 1),
+                     WIN_ERR_SYNC); /* an exposure epoch does not allow access */
     ck_assert(!win_idle(view[1]));
     ck_assert_int_eq(win_start(view[0], &one, 1), WIN_OK);
     ck_assert_int_eq(win_start(view[0], &one, 1), WIN_ERR_SYNC);
     ck_assert_int_eq(win_fence(view[0], false), WIN_ERR_SYNC);
     ck_assert_int_eq(win_lock(view[0], WIN_SHARED, 1), WIN_ERR_SYNC);
     ck_assert_int_eq(win_lock_all(view[0], false), WIN_ERR_SYNC);
-    ck_assert_int_eq(put_words(0, &word, 0, 0, 1), WIN_ERR_SYNC); /* not in the group */
+    ck_assert_int_eq(put_words(0, &word, 0, 0, 1),
+                     WIN_ERR_SYNC); /* rank 0 may access only its group */
     ck_assert_int_eq(put_words(0, &word, 1, 0, 1), WIN_OK);
     ck_assert(!win_idle(view[0]));
     ck_assert_int_eq(win_test(view[1], &done), WIN_OK);
@@ -356,7 +358,7 @@ START_TEST(what_is_out_of_order_is_refused)
 }
 END_TEST
 
-/* Stamps tell epochs apart, and there are only so many of them. */
+/* Stamps identify epochs, and they wrap. */
 START_TEST(a_peer_of_an_old_epoch_is_not_open_when_stamps_wrap)
 {
     int64_t word = 1;
@@ -368,15 +370,14 @@ START_TEST(a_peer_of_an_old_epoch_is_not_open_when_stamps_wrap)
     ck_assert_int_eq(win_unlock_all(view[0]), WIN_OK);
     for (uint32_t stamp = 0; stamp < 5; stamp++) {
         ck_assert_int_eq(put_words(0, &word, 1, 0, 1), WIN_ERR_SYNC);
-        win_close_all(view[0]);
+        win_close_peers(view[0]);
     }
     free_window(2);
 }
 END_TEST
 
-UNIT_MAIN(what_all_stored_before_a_fence_all_find_after_it,
-          a_fence_epoch_gives_way_while_it_is_unused, neighbours_hand_on_what_they_stored,
-          any_groups_meet_however_far_ahead_some_are, counts_of_completions_may_wrap,
-          an_origin_waits_for_each_post_when_it_needs_it, who_is_late_wakes_who_sleeps,
-          what_is_shared_outlives_the_last_who_uses_it, what_is_out_of_order_is_refused,
-          a_peer_of_an_old_epoch_is_not_open_when_stamps_wrap)
+UNIT_MAIN(stores_before_a_fence_are_visible_after_it, an_unused_fence_epoch_can_be_replaced,
+          a_ring_passes_data_on, random_groups_synchronize_although_some_ranks_run_ahead,
+          counts_of_completions_may_wrap, an_origin_waits_for_a_post_at_its_first_operation,
+          late_ranks_wake_sleepers, shared_state_outlives_its_last_user,
+          calls_out_of_order_are_refused, a_peer_of_an_old_epoch_is_not_open_when_stamps_wrap)

@@ -1,5 +1,5 @@
-/* The accumulate family: atomic for each element, in both modes of a target and while it changes
- * from one to the other (H18). */
+/* The accumulate family is atomic per element in both modes of a target and during the change of
+ * mode. */
 #include "rma_shm/atomic.c"
 
 #include "tests/unit/windows.h"
@@ -35,7 +35,7 @@ static int64_t *words(unsigned rank)
 
 static bool bulk(unsigned target)
 {
-    return view[0]->peer[target].target->bulk;
+    return view[0]->peer[target].target->bulk_mode;
 }
 
 static void go_to_bulk(unsigned target)
@@ -95,7 +95,7 @@ static void swap_in_one_more(unsigned me, unsigned at)
     added[at]++;
 }
 
-/* Every operation, on the same few words. */
+/* Every operation on the same few words. */
 static void count_in_every_way(unsigned me, struct chance *c, unsigned most)
 {
     unsigned count = 1 + below(c, most), at = below(c, WORDS - count + 1);
@@ -129,7 +129,7 @@ static void count_a_lot(unsigned me)
         count_in_every_way(me, &c, most);
 }
 
-START_TEST(few_elements_are_counted_without_a_lock)
+START_TEST(small_operations_take_no_lock)
 {
     rounds = effort(20000);
     most = ATOMIC_FEW;
@@ -143,7 +143,7 @@ START_TEST(few_elements_are_counted_without_a_lock)
 }
 END_TEST
 
-START_TEST(few_and_many_elements_meet_on_one_location)
+START_TEST(small_and_large_operations_on_one_location)
 {
     rounds = effort(5000);
     most = WORDS;
@@ -152,13 +152,13 @@ START_TEST(few_and_many_elements_meet_on_one_location)
         as_ranks(size, count_a_lot);
         expect_counts();
         ck_assert(bulk(0));
-        ck_assert(!bulk(1)); /* each target has a mode of its own */
+        ck_assert(!bulk(1)); /* each target has its own mode */
         end(size);
     }
 }
 END_TEST
 
-/* One rank needs bulk mode for the first time while the others are at work natively. */
+/* One rank changes to bulk mode while the others execute native operations. */
 static void count_until_the_mode_changes(unsigned me)
 {
     struct chance c = {any(&(struct chance){rounds * 64 + me})};
@@ -184,7 +184,7 @@ START_TEST(no_update_is_lost_when_the_mode_changes)
 }
 END_TEST
 
-/* ---- elements of a byte: many counts and places share a word ---- */
+/* ---- elements of one byte: several share a word ---- */
 
 enum { ROOM = WORDS * 8 };
 static _Atomic uint8_t bytes_added[ROOM];
@@ -204,7 +204,7 @@ static void add_bytes(unsigned me)
     }
 }
 
-START_TEST(bytes_of_one_word_are_counted_apart)
+START_TEST(bytes_of_one_word_are_independent)
 {
     rounds = effort(20000);
     for (most = ATOMIC_FEW; most <= 24; most += 20) {
@@ -224,7 +224,7 @@ END_TEST
 
 static bool shares;
 
-/* Every other epoch is a shared one where the case has such. */
+/* If the case uses shared locks, every other epoch is one. */
 static void count_under_locks(unsigned me)
 {
     struct chance c = {me};
@@ -237,13 +237,13 @@ static void count_under_locks(unsigned me)
     }
 }
 
-START_TEST(an_exclusive_lock_is_enough)
+START_TEST(an_exclusive_lock_needs_no_mode)
 {
     rounds = effort(4000);
     most = WORDS;
     for (int kinds = 0; kinds < 2; kinds++) {
         create_window(3, WORDS * 8, 8);
-        thread_concurrent = false; /* a rank is one thread */
+        thread_concurrent = false; /* each rank stands for a single-threaded process */
         shares = kinds;
         as_ranks(3, count_under_locks);
         thread_concurrent = true;
@@ -261,7 +261,7 @@ static void count_in_one_epoch(unsigned me)
         count_in_every_way(0, &c, most);
 }
 
-START_TEST(threads_that_share_an_exclusive_lock_are_not_alone)
+START_TEST(concurrent_threads_under_an_exclusive_lock)
 {
     rounds = effort(4000);
     most = WORDS;
@@ -276,8 +276,8 @@ END_TEST
 
 /* ---- the change of mode, step by step ---- */
 
-/* An operation enters and the mode changes at one time. Whoever has entered stays for so long that
- * a changer that overlooked it is through before. */
+/* An operation starts while another rank changes the mode. The operation lasts long enough for a
+ * changer that misses it to finish first. */
 static void enter_or_change(unsigned me)
 {
     static bool entered, waited;
@@ -300,12 +300,12 @@ static void enter_or_change(unsigned me)
             waited = atomic_load(&left) == round;
         }
         leave_together(&meeting);
-        EXPECT(!entered || waited, "round %u: neither saw the other", round);
-        atomic_store(&target->bulk, 0);
+        EXPECT(!entered || waited, "round %u: the changer did not wait for the operation", round);
+        atomic_store(&target->bulk_mode, 0);
     }
 }
 
-START_TEST(one_of_an_operation_and_the_changer_sees_the_other)
+START_TEST(operation_or_changer_sees_the_other)
 {
     begin(2, WORDS * 8);
     rounds = effort(8000);
@@ -325,10 +325,10 @@ static void hold_up_or_change(unsigned me)
         struct thread *thread = thread_self();
         EXPECT(native_enter(thread, target));
         all_here();
-        while (!atomic_load(&target->bulk))
+        while (!atomic_load(&target->bulk_mode))
             sleep_us(100);
         sleep_us(3000);
-        EXPECT(!changed && words(0)[0] == 0, "nobody waited for an operation in flight");
+        EXPECT(!changed && words(0)[0] == 0, "the changer did not wait for an operation in flight");
         native_leave(view[0], thread);
         EXPECT(!native_enter(thread, target), "this operation must use the mutex");
         EXPECT(thread->inflight->count % 2 == 0);
@@ -349,7 +349,7 @@ START_TEST(the_changer_waits_for_operations_in_flight)
 }
 END_TEST
 
-START_TEST(threads_without_a_line_of_their_own_count_too)
+START_TEST(threads_without_a_slot_use_bulk_mode)
 {
     enum { MANY = INFLIGHT_SLOTS + 6 };
     rounds = effort(800);
@@ -361,9 +361,9 @@ START_TEST(threads_without_a_line_of_their_own_count_too)
 }
 END_TEST
 
-/* ---- what goes to bulk mode at once ---- */
+/* ---- operations that require bulk mode ---- */
 
-START_TEST(wide_and_unaligned_elements_need_the_mutex)
+START_TEST(long_and_unaligned_elements_need_the_mutex)
 {
     const struct reduction_function replace = {.op = OP_REPLACE, .element = 16}, sum = SUM;
     int64_t one = 1, wide[2] = {3, 4}, old[2];
@@ -388,7 +388,7 @@ END_TEST
 
 /* ---- results ---- */
 
-START_TEST(compare_and_swap_of_every_width)
+START_TEST(compare_and_swap_of_every_size)
 {
     unsigned char room[3][16], compare[16], origin[16], result[16];
     begin(2, 64);
@@ -417,8 +417,8 @@ START_TEST(compare_and_swap_of_every_width)
 }
 END_TEST
 
-/* Each operation with a result, before and after the change of mode. */
-START_TEST(both_modes_give_what_was_there_and_leave_what_should_be)
+/* Each operation that returns a result, before and after the change of mode. */
+START_TEST(both_modes_return_the_old_and_store_the_new_value)
 {
     static const struct {
         enum op op;
@@ -457,7 +457,7 @@ static void host_adds(const struct reduction_function *c, void *inout, const voi
         to[i] += from[i];
 }
 
-START_TEST(what_has_no_kernel_is_combined_by_the_host_under_the_mutex)
+START_TEST(the_host_reduces_under_the_mutex_without_a_kernel)
 {
     const struct reduction_function c = {
         .op = OP_SUM, .element = 8, .host = host_adds, .host_op = 77};
@@ -472,8 +472,8 @@ START_TEST(what_has_no_kernel_is_combined_by_the_host_under_the_mutex)
 }
 END_TEST
 
-/* Longer than the mutex is held in one go, from and to layouts with gaps. */
-START_TEST(long_operations_between_layouts)
+/* Longer than the mutex is held at a time, with gaps in the datatypes of both sides. */
+START_TEST(long_operations_on_noncontiguous_data)
 {
     enum { BLOCKS = 3 * HOLD_BYTES / 8 };
     const struct reduction_function sum = SUM;
@@ -507,7 +507,8 @@ START_TEST(long_operations_between_layouts)
 }
 END_TEST
 
-/* Everybody adds a different array, longer than the mutex is held in one go, and single ones. */
+/* Each rank adds a different array, longer than the mutex is held at a time, and single elements.
+ */
 enum { LONG = 5 * HOLD_BYTES / 16 };
 
 static void add_long_arrays(unsigned me)
@@ -524,7 +525,7 @@ static void add_long_arrays(unsigned me)
     free(array);
 }
 
-START_TEST(long_operations_meet_each_other)
+START_TEST(concurrent_long_operations)
 {
     rounds = effort(40);
     begin(3, LONG * 8);
@@ -533,12 +534,12 @@ START_TEST(long_operations_meet_each_other)
         int64_t want = ((int64_t)i + (i == LONG - 1)) * 6 * rounds;
         INSIST(words(0)[i] == want, "%u: %jd, not %jd", i, (intmax_t)words(0)[i], (intmax_t)want);
     }
-    ck_assert_uint_eq(view[0]->peer[0].target->combining.value, 0);
+    ck_assert_uint_eq(view[0]->peer[0].target->bulk_mutex.value, 0);
     end(3);
 }
 END_TEST
 
-START_TEST(what_is_refused_changes_nothing)
+START_TEST(refused_operations_change_nothing)
 {
     const struct reduction_function sum = SUM, replace = combine_with(OP_REPLACE, PRIM_I64, 8);
     int64_t data[4] = {1, 1, 1, 1}, result[4] = {5, 5, 5, 5};
@@ -556,7 +557,7 @@ START_TEST(what_is_refused_changes_nothing)
                      WIN_ERR_TYPE);
     for (int i = 0; i < 4; i++)
         ck_assert(words(0)[i] == 0 && result[i] == 5);
-    /* but what is only moved may be seen as other elements */
+    /* MPI_REPLACE only moves data, so the element types may differ */
     ck_assert_int_eq(
         win_accumulate(view[0], &replace, I64, two, nowhere, 0, 0, buffer(NULL, I32, 4)), WIN_OK);
     ck_assert(words(0)[0] == 1 && words(0)[1] == 1 && words(0)[2] == 0);
@@ -564,13 +565,11 @@ START_TEST(what_is_refused_changes_nothing)
 }
 END_TEST
 
-UNIT_MAIN(few_elements_are_counted_without_a_lock, few_and_many_elements_meet_on_one_location,
-          no_update_is_lost_when_the_mode_changes, bytes_of_one_word_are_counted_apart,
-          an_exclusive_lock_is_enough, threads_that_share_an_exclusive_lock_are_not_alone,
-          one_of_an_operation_and_the_changer_sees_the_other,
-          the_changer_waits_for_operations_in_flight, threads_without_a_line_of_their_own_count_too,
-          wide_and_unaligned_elements_need_the_mutex, compare_and_swap_of_every_width,
-          both_modes_give_what_was_there_and_leave_what_should_be,
-          what_has_no_kernel_is_combined_by_the_host_under_the_mutex,
-          long_operations_between_layouts, long_operations_meet_each_other,
-          what_is_refused_changes_nothing)
+UNIT_MAIN(small_operations_take_no_lock, small_and_large_operations_on_one_location,
+          no_update_is_lost_when_the_mode_changes, bytes_of_one_word_are_independent,
+          an_exclusive_lock_needs_no_mode, concurrent_threads_under_an_exclusive_lock,
+          operation_or_changer_sees_the_other, the_changer_waits_for_operations_in_flight,
+          threads_without_a_slot_use_bulk_mode, long_and_unaligned_elements_need_the_mutex,
+          compare_and_swap_of_every_size, both_modes_return_the_old_and_store_the_new_value,
+          the_host_reduces_under_the_mutex_without_a_kernel, long_operations_on_noncontiguous_data,
+          concurrent_long_operations, refused_operations_change_nothing)

@@ -1,4 +1,4 @@
-/* The barrier: what any rank wrote before it every rank sees after it. */
+/* The barrier: everything that any rank wrote before it is visible to every rank after it. */
 #include "core/barrier.h"
 #include "tests/unit/unit.h"
 
@@ -8,7 +8,7 @@ static struct barrier_flag flags[UNIT_RANKS_MAX];
 static uint32_t first_round, rounds;
 static const struct order *order;
 
-/* What the ranks write: plain memory. Two rows, since a rank may be one barrier ahead. */
+/* Written by the ranks, without atomics. Two rows, since a rank may be one barrier ahead. */
 static uint32_t wrote[2][UNIT_RANKS_MAX];
 
 static void write_and_look(unsigned me)
@@ -36,7 +36,7 @@ static void run(unsigned size, uint32_t first)
     as_ranks(size, write_and_look);
 }
 
-START_TEST(all_see_what_all_wrote)
+START_TEST(writes_before_a_barrier_are_visible_after_it)
 {
     rounds = effort(60);
     for (unsigned size = 1; size <= UNIT_RANKS_MAX; size++) {
@@ -46,7 +46,7 @@ START_TEST(all_see_what_all_wrote)
 }
 END_TEST
 
-/* Up to `most` domains, of any sizes. */
+/* Up to `most` domains of random sizes. */
 static void run_in_domains(unsigned size, unsigned most, uint32_t first)
 {
     struct located ranks[UNIT_RANKS_MAX];
@@ -61,7 +61,7 @@ static void run_in_domains(unsigned size, unsigned most, uint32_t first)
     free(made);
 }
 
-START_TEST(domains_all_hear_each_other)
+START_TEST(barriers_by_domain_wait_for_every_rank)
 {
     static const unsigned most[] = {1, 2, 5, 9, 30, 200};
     rounds = effort(20);
@@ -85,12 +85,12 @@ END_TEST
 
 static _Atomic bool left;
 
-/* Rank 0 is held up in the middle of a barrier that the others have left, and enter again. */
-static void be_late(unsigned me)
+/* Rank 0 is delayed inside a barrier that the others leave and enter again. */
+static void delay_rank_0(unsigned me)
 {
     struct barrier barrier = {.flags = flags, .rank = me, .size = 3};
     if (me == 0) {
-        /* what it does before it looks at the others */
+        /* the first step of a barrier, before reading the flags of the others */
         sync_publish_ordered(&flags[0].entered, 1);
         while (atomic_load(&flags[1].entered.value) != 2 ||
                atomic_load(&flags[2].entered.value) != 2)
@@ -106,13 +106,13 @@ static void be_late(unsigned me)
     atomic_store(&left, true);
 }
 
-START_TEST(a_rank_may_be_a_barrier_ahead)
+START_TEST(a_rank_may_run_one_barrier_ahead)
 {
     memset(flags, 0, sizeof flags);
     atomic_store(&left, false);
-    as_ranks(3, be_late);
+    as_ranks(3, delay_rank_0);
 }
 END_TEST
 
-UNIT_MAIN(all_see_what_all_wrote, domains_all_hear_each_other, rounds_may_wrap,
-          a_rank_may_be_a_barrier_ahead)
+UNIT_MAIN(writes_before_a_barrier_are_visible_after_it, barriers_by_domain_wait_for_every_rank,
+          rounds_may_wrap, a_rank_may_run_one_barrier_ahead)

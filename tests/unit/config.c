@@ -1,5 +1,5 @@
-/* The settings: each of them from the environment; what is wrong gives one warning and the default.
- */
+/* The settings: each is read from the environment; an invalid one causes one warning and its
+ * default. */
 #include "core/config.h"
 #include "tests/unit/unit.h"
 
@@ -40,7 +40,7 @@ static void refuse(const char *entry)
     read_env(entry);
     ck_assert_msg(warnings == 1, "%s: %u warnings", entry, warnings);
     ck_assert_msg(!strncmp(warned, entry, strlen(entry) < 400 ? strlen(entry) : 400),
-                  "the warning does not say what is wrong: %s", warned);
+                  "the warning does not name the entry: %s", warned);
     ck_assert_msg(!memcmp(&config, &defaults, sizeof config), "%s changed something", entry);
 }
 
@@ -92,9 +92,10 @@ static const struct {
              {"1t", (size_t)1 << 40},
              {"16383T", (size_t)16383 << 40},
              {"18446744073709551615", SIZE_MAX}};
-static const char *const no_sizes[] = {"",   "k",  "-1",   "1kb",       "1 k",
-                                       "k1", "1x", "1.5g", "0x10",      "1m1",
-                                       "mm", "1,", "1K ",  "16777216t", "18446744073709551616"};
+static const char *const invalid_sizes[] = {
+    "",   "k",  "-1",   "1kb",       "1 k",
+    "k1", "1x", "1.5g", "0x10",      "1m1",
+    "mm", "1,", "1K ",  "16777216t", "18446744073709551616"};
 
 static void check_SIZE(const char *name, const size_t *field)
 {
@@ -104,8 +105,8 @@ static void check_SIZE(const char *name, const size_t *field)
         accept(entry);
         ck_assert_msg(*field == sizes[i].bytes, "%s", entry);
     }
-    for (size_t i = 0; i < sizeof no_sizes / sizeof *no_sizes; i++) {
-        snprintf(entry, sizeof entry, "%s=%s", name, no_sizes[i]);
+    for (size_t i = 0; i < sizeof invalid_sizes / sizeof *invalid_sizes; i++) {
+        snprintf(entry, sizeof entry, "%s=%s", name, invalid_sizes[i]);
         refuse(entry);
     }
 }
@@ -134,7 +135,7 @@ START_TEST(each_setting_is_read_as_its_kind)
 }
 END_TEST
 
-START_TEST(a_size_is_a_number_and_a_unit)
+START_TEST(sizes_are_numbers_with_a_unit)
 {
     size_t bytes;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -142,8 +143,8 @@ START_TEST(a_size_is_a_number_and_a_unit)
         ck_assert_uint_eq(bytes, sizes[i].bytes);
     }
     bytes = 77;
-    for (size_t i = 0; i < sizeof no_sizes / sizeof *no_sizes; i++) {
-        ck_assert_msg(!config_parse_size(no_sizes[i], &bytes), "%s", no_sizes[i]);
+    for (size_t i = 0; i < sizeof invalid_sizes / sizeof *invalid_sizes; i++) {
+        ck_assert_msg(!config_parse_size(invalid_sizes[i], &bytes), "%s", invalid_sizes[i]);
         ck_assert_uint_eq(bytes, 77);
     }
 }
@@ -151,7 +152,7 @@ END_TEST
 
 /* ---- names ---- */
 
-START_TEST(an_unknown_name_of_ours_is_warned_of)
+START_TEST(an_unknown_name_with_our_prefix_causes_a_warning)
 {
     refuse("MPIACCEL_=1");
     refuse("MPIACCEL_STAT=1");
@@ -164,7 +165,7 @@ START_TEST(an_unknown_name_of_ours_is_warned_of)
 }
 END_TEST
 
-START_TEST(names_of_others_are_none_of_our_business)
+START_TEST(other_names_are_ignored)
 {
     static const char *const names[] = {
         "MPIACCELERATOR=x", "MPI=1", "xMPIACCEL=7", "MPIACCEL", "MPIACCEL_STATS",
@@ -176,7 +177,7 @@ START_TEST(names_of_others_are_none_of_our_business)
 }
 END_TEST
 
-START_TEST(every_wrong_entry_has_a_warning_of_its_own_and_good_ones_count)
+START_TEST(each_invalid_entry_causes_a_warning_and_valid_ones_take_effect)
 {
     char *environment[] = {"MPIACCEL_RMA=x",        "MPIACCEL_VERBOSE=2", "MPIACCEL_NO=1",
                            "MPIACCEL_HEAP_SIZE=1z", "MPIACCEL=0",         NULL};
@@ -185,12 +186,12 @@ START_TEST(every_wrong_entry_has_a_warning_of_its_own_and_good_ones_count)
     ck_assert_uint_eq(warnings, 3);
     ck_assert(config.rma && config.verbose == 2 && !config.enabled && !config.heap_size);
     config = defaults;
-    config_read(environment, NULL); /* in silence */
+    config_read(environment, NULL);
     ck_assert(config.verbose == 2);
 }
 END_TEST
 
-START_TEST(the_table_for_users_has_them_all)
+START_TEST(the_table_for_users_is_complete)
 {
     size_t count = 0;
 #define SETTING(field, setting, standard_kind, value, text)        \
@@ -204,7 +205,7 @@ START_TEST(the_table_for_users_has_them_all)
 }
 END_TEST
 
-UNIT_MAIN(each_setting_is_read_as_its_kind, a_size_is_a_number_and_a_unit,
-          an_unknown_name_of_ours_is_warned_of, names_of_others_are_none_of_our_business,
-          every_wrong_entry_has_a_warning_of_its_own_and_good_ones_count,
-          the_table_for_users_has_them_all)
+UNIT_MAIN(each_setting_is_read_as_its_kind, sizes_are_numbers_with_a_unit,
+          an_unknown_name_with_our_prefix_causes_a_warning, other_names_are_ignored,
+          each_invalid_entry_causes_a_warning_and_valid_ones_take_effect,
+          the_table_for_users_is_complete)

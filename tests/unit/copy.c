@@ -1,8 +1,8 @@
-/* Copies: what they move, and that they touch nothing else. */
+/* Copies move all their data and write nothing else. */
 #include "tests/unit/unit.h"
 
-/* Here copy.c keeps account of what a peer may not see yet: the processor hides a missing fence
- * nearly always. */
+/* Records whether non-temporal stores are still unfenced. Processors nearly always hide a missing
+ * fence. */
 static bool in_flight;
 #if defined(__x86_64__)
 #include <emmintrin.h>
@@ -15,7 +15,7 @@ enum { EDGE = 128, LONG = 8 << 20, ROOM = LONG + 8 * EDGE };
 
 static unsigned char *from, *to, *expected;
 
-static void get_room(void)
+static void allocate_buffers(void)
 {
     struct chance c = {1};
     from = malloc(ROOM);
@@ -27,7 +27,7 @@ static void get_room(void)
     }
 }
 
-static void drop_room(void)
+static void free_buffers(void)
 {
     free(from);
     free(to);
@@ -48,26 +48,26 @@ static void check(copy_fn *copy, size_t bytes, size_t to_shift, size_t from_shif
     memset(expected, 0x5a, all);
     memcpy(expected + EDGE + to_shift, from + from_shift, bytes);
     copy(to + EDGE + to_shift, from + from_shift, bytes);
-    INSIST(!in_flight, "%zu bytes are not ordered before what follows", bytes);
+    INSIST(!in_flight, "%zu bytes are not ordered before later stores", bytes);
     INSIST(!memcmp(to, expected, all), "%zu bytes from +%zu to +%zu", bytes, from_shift, to_shift);
 }
 
 START_TEST(every_small_size_at_every_alignment)
 {
-    get_room();
+    allocate_buffers();
     for (size_t bytes = 0; bytes < 300; bytes++)
         for (size_t shift = 0; shift < 64; shift++) {
             check(by_copy_bytes, bytes, shift, bytes % 64);
             check(copy_nontemporal, bytes, shift, bytes % 64);
             check(copy_nontemporal, bytes, bytes % 64, shift);
         }
-    drop_room();
+    free_buffers();
 }
 END_TEST
 
 START_TEST(long_sizes)
 {
-    get_room();
+    allocate_buffers();
     struct chance c = {1};
     size_t rounds = effort(200);
     for (size_t i = 0; i < rounds; i++)
@@ -75,25 +75,25 @@ START_TEST(long_sizes)
     check(copy_nontemporal, LONG, 0, 0);
     check(by_copy_bytes, LONG - 1, 0, 0);
     check(by_copy_bytes, (size_t)3 << 20, 3, 5);
-    drop_room();
+    free_buffers();
 }
 END_TEST
 
-START_TEST(onto_itself)
+START_TEST(copies_onto_themselves)
 {
-    get_room();
+    allocate_buffers();
     for (size_t bytes = 0; bytes < ROOM; bytes = bytes * 3 + 1) {
         memcpy(to, from, ROOM);
         copy_bytes(to + 5, to + 5, min_size(bytes, ROOM - 5));
         ck_assert_mem_eq(to, from, ROOM);
     }
-    drop_room();
+    free_buffers();
 }
 END_TEST
 
 START_TEST(blocks_at_any_stride)
 {
-    get_room();
+    allocate_buffers();
     struct chance c = {1};
     unsigned rounds = effort(20000);
     for (unsigned round = 0; round < rounds; round++) {
@@ -113,20 +113,20 @@ START_TEST(blocks_at_any_stride)
         INSIST(!memcmp(to + middle - all, expected + middle - all, 2 * all),
                "%zu blocks of %zu bytes, %td to %td apart", blocks, bytes, from_stride, to_stride);
     }
-    drop_room();
+    free_buffers();
 }
 END_TEST
 
-/* ---- what a peer sees ---- */
+/* ---- copies that a peer observes ---- */
 
-/* To ThreadSanitizer what follows would be a race: it does not know which stores are whole. */
+/* ThreadSanitizer reports a race here: it cannot know that the stores are single accesses. */
 #if !defined(__SANITIZE_THREAD__)
 static _Alignas(LINE) char polled[8];
 static _Atomic bool over;
 static size_t width;
 static bool blocks;
 
-/* Until the poller has seen enough of both values: the machine may be busy. */
+/* Runs until the poller has read each value often enough; the machine may be busy. */
 static void write_or_poll(unsigned me)
 {
     static const unsigned char zeroes[8];
@@ -153,7 +153,7 @@ static void write_or_poll(unsigned me)
     }
 }
 
-START_TEST(a_polled_element_is_seen_whole)
+START_TEST(a_polled_element_is_never_torn)
 {
     for (width = 1; width <= 8; width *= 2)
         for (int way = 0; way < 2; way++) {
@@ -164,12 +164,12 @@ START_TEST(a_polled_element_is_seen_whole)
         }
 }
 END_TEST
-#define POLLED , a_polled_element_is_seen_whole
+#define POLLED , a_polled_element_is_never_torn
 #else
 #define POLLED
 #endif
 
-START_TEST(caches_hold_little_and_not_all)
+START_TEST(caches_hold_small_data_only)
 {
     ck_assert(copy_caches_hold(256 << 10));
     ck_assert(!copy_caches_hold((64 << 20) + 1));
@@ -178,5 +178,5 @@ START_TEST(caches_hold_little_and_not_all)
 }
 END_TEST
 
-UNIT_MAIN(every_small_size_at_every_alignment, long_sizes, onto_itself, blocks_at_any_stride,
-          caches_hold_little_and_not_all POLLED)
+UNIT_MAIN(every_small_size_at_every_alignment, long_sizes, copies_onto_themselves,
+          blocks_at_any_stride, caches_hold_small_data_only POLLED)

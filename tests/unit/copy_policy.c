@@ -1,20 +1,20 @@
-/* Which way long data take, from the costs that calibration finds: those of machines on which the
- * ways were measured, and those that a setting or the OS rules out. */
+/* The way of copying long data that follows from the measured costs: costs of real machines, and
+ * ways that a setting or the OS rules out. */
 #include "core/copy_policy.h"
 #include "core/config.h"
 #include "tests/unit/unit.h"
 
 enum { CELLS, STREAMS = COPY_POLICY_NONTEMPORAL, BY_OS = COPY_POLICY_BY_OS };
 
-/* ns for 64 KiB: of fresh data, plus of unchanged data in a stream. */
+/* ns for 64 KiB of fresh data, plus ns for 64 KiB of unchanged data in a stream. */
 static const struct {
     const char *machine;
     struct copy_costs costs;
     uint32_t policy;
 } models[] = {
     {"Xeon, L3 shared: the OS copies fast", {{13000, 17400, 11300}}, BY_OS},
-    {"the same on a slow day", {{15600, 21800, 11400}}, BY_OS},
-    {"the same while another program runs", {{181616, 240321, 253441}}, BY_OS},
+    {"the same machine at another time", {{15600, 21800, 11400}}, BY_OS},
+    {"the same machine while another program runs", {{181616, 240321, 253441}}, BY_OS},
     {"EPYC, L3 shared: lines return slowly, the OS copies slowly",
      {{15500, 10600, 14000}},
      STREAMS},
@@ -28,15 +28,15 @@ static const struct {
     {"not measured", {{0, 0, 0}}, COPY_POLICY_DEFAULT},
 };
 
-START_TEST(each_machine_has_its_way)
+START_TEST(each_machine_gets_its_fastest_way)
 {
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         INSIST(copy_policy(&models[i].costs) == models[i].policy, "%s", models[i].machine);
 }
 END_TEST
 
-/* A machine that is so many times as fast decides the same. */
-START_TEST(only_proportions_count)
+/* A machine that is twice as slow makes the same decision. */
+START_TEST(only_ratios_matter)
 {
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         for (uint64_t times = 1; times < 3; times++) {
@@ -50,7 +50,7 @@ START_TEST(only_proportions_count)
 }
 END_TEST
 
-START_TEST(settings_override_what_was_measured)
+START_TEST(settings_override_the_measurement)
 {
     enum { AS_MEASURED = 2 };
     for (uint32_t policy = 0; policy < 4; policy++)
@@ -60,11 +60,11 @@ START_TEST(settings_override_what_was_measured)
                 config.kernel_copies = by_os;
                 uint32_t got = copy_policy_configured(policy);
                 bool streams = stores == AS_MEASURED ? policy & STREAMS : stores;
-                bool leaves = by_os == AS_MEASURED ? policy & BY_OS : by_os;
-                INSIST(got == ((streams ? STREAMS : 0) | (leaves ? BY_OS : 0)), "%u %lu %lu",
-                       policy, stores, by_os);
+                bool by_os_expected = by_os == AS_MEASURED ? policy & BY_OS : by_os;
+                INSIST(got == ((streams ? STREAMS : 0) | (by_os_expected ? BY_OS : 0)),
+                       "%u %lu %lu", policy, stores, by_os);
             }
 }
 END_TEST
 
-UNIT_MAIN(each_machine_has_its_way, only_proportions_count, settings_override_what_was_measured)
+UNIT_MAIN(each_machine_gets_its_fastest_way, only_ratios_matter, settings_override_the_measurement)

@@ -1,6 +1,5 @@
-/* core/sync.c with its system calls watched, in place of the module's own. With `endless` sleeps
- * never end by themselves: a wake-up that is lost hangs the case, where the bound of the sleep
- * would hide it. */
+/* Includes core/sync.c with observed system calls, instead of linking it. If `endless` is set,
+ * sleeps have no time limit: a lost wake-up then hangs the case, while the limit would hide it. */
 #ifndef UNIT_ENDLESS_H
 #define UNIT_ENDLESS_H
 
@@ -35,7 +34,7 @@ static long watched_syscall(long number, ...)
 #include "core/sync.c"
 #undef syscall
 
-/* Until somebody sleeps on the word, and has had the time to really do so. */
+/* Wait until a thread sleeps on the word. */
 static inline void await_sleeper(struct sync_word *word)
 {
     while (!atomic_load(&word->sleepers))

@@ -1,6 +1,6 @@
 /* Threads stand still while they are halted, whatever they do, and go on afterwards; and what
  * happens where the system forbids it. */
-#include "core/kernel_number.h"
+#include "core/os_number.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -26,8 +26,7 @@ static int except(int who)
 
 #define ptrace(request, ...) \
     ((request) == PTRACE_SEIZE && refused ? (errno = EPERM, -1L) : ptrace(request, __VA_ARGS__))
-#define kernel_number(path) \
-    (yama && strstr(path, "yama") ? strtoul(yama, NULL, 10) : kernel_number(path))
+#define os_number(path)  (yama && strstr(path, "yama") ? strtoul(yama, NULL, 10) : os_number(path))
 #define prctl(what, who) ((what) == PR_SET_PTRACER ? except(who) : prctl(what, who))
 #include "alloc/halt.c"
 #include "tests/unit/unit.h"

@@ -1,5 +1,5 @@
-/* Messages in flight: nobody waits for what has been read, and nobody overwrites what has not; each
- * request is ended once. */
+/* Messages in flight: nobody waits for a copy that has been read, no unread copy is overwritten,
+ * and each request is freed once. */
 #include "tests/unit/requests.h"
 #include "tests/unit/windows.h"
 
@@ -23,42 +23,42 @@ static void begin(size_t bytes)
     in_flight_open(bytes, true, host_sent);
 }
 
-/* Returns its number; -1: it is the host's. */
-static int send_one(int with)
+/* Returns the number of the message; -1: no room. */
+static int send_one(int byte)
 {
     struct in_flight *f = in_flight_claim(LONG);
     if (!f)
         return -1;
     int number = (int)next++;
-    memset(f->copy, with, LONG);
+    memset(f->copy, byte, LONG);
     sends[number] = f;
     in_flight_add(f, (uintptr_t)number);
     return number;
 }
 
-/* As the receiver's host, which is not asked for anything else. */
-static void receive(const char *from, int with)
+/* Copies as the host of the receiver does. */
+static void receive(const char *from, int byte)
 {
-    char here[LONG];
-    EXPECT(vm_copy_read(getpid(), here, (uintptr_t)from, LONG), "not in the shared file");
+    char local[LONG];
+    EXPECT(vm_copy_read(getpid(), local, (uintptr_t)from, LONG), "not in the shared file");
     for (int i = 0; i < LONG; i++)
-        if (here[i] != (char)with) {
-            EXPECT(false, "byte %d is %d for %d", i, here[i], with);
+        if (local[i] != (char)byte) {
+            EXPECT(false, "byte %d is %d, not %d", i, local[i], byte);
             return;
         }
 }
 
-static const char *place_of_copy(int number)
+static const char *address_of_copy(int number)
 {
     return sends[number]->copy;
 }
 
-START_TEST(what_has_been_read_is_not_waited_for)
+START_TEST(drain_does_not_wait_for_read_copies)
 {
     begin(MIB);
     const char *at[10];
     for (int i = 0; i < 10; i++)
-        at[i] = place_of_copy(send_one(i));
+        at[i] = address_of_copy(send_one(i));
     for (int i = 9; i >= 0; i--)
         receive(at[i], i);
     in_flight_drain();
@@ -73,11 +73,12 @@ START_TEST(what_has_been_read_is_not_waited_for)
 }
 END_TEST
 
-START_TEST(what_the_host_knows_is_not_waited_for)
+START_TEST(drain_does_not_wait_for_completed_requests)
 {
     begin(MIB);
     for (int i = 0; i < 10; i++)
-        complete[send_one(i)] = true; /* short ones it sends otherwise; nobody fetches them */
+        complete[send_one(i)] =
+            true; /* as for short messages, whose copies the receiver does not read */
     in_flight_drain();
     ck_assert_uint_eq(listed, 0);
 }
@@ -91,12 +92,12 @@ static void *receive_late(void *from)
     return from;
 }
 
-START_TEST(what_has_not_been_read_is_waited_for)
+START_TEST(drain_waits_for_unread_copies)
 {
     pthread_t thread;
     begin(MIB);
     uint64_t start = sync_now_ns();
-    pthread_create(&thread, NULL, receive_late, (void *)place_of_copy(send_one(1)));
+    pthread_create(&thread, NULL, receive_late, (void *)address_of_copy(send_one(1)));
     in_flight_drain();
     ck_assert_uint_ge(sync_now_ns() - start, 50 * 1000 * 1000);
     pthread_join(thread, NULL);
@@ -104,18 +105,18 @@ START_TEST(what_has_not_been_read_is_waited_for)
 }
 END_TEST
 
-START_TEST(room_comes_back_when_it_has_been_read)
+START_TEST(read_copies_free_their_room)
 {
     begin(MIB);
     const char *at[REQUESTS];
     int count = 0;
     while ((sends[REQUESTS - 1] = NULL, send_one(count)) >= 0) {
-        at[count] = place_of_copy(count);
+        at[count] = address_of_copy(count);
         count++;
     }
     ck_assert_int_eq(count, MIB / LONG);
     ck_assert_int_lt(send_one(0), 0);
-    /* the first one's receiver sleeps */
+    /* the receiver of the first message sleeps */
     for (int i = 1; i < count; i++)
         receive(at[i], i);
     int more = 0;
@@ -124,17 +125,17 @@ START_TEST(room_comes_back_when_it_has_been_read)
         more += send_one(tries) >= 0;
     }
     ck_assert_int_ge(more, count - LOOKS);
-    receive(at[0], 0); /* still there, as it was */
+    receive(at[0], 0); /* still unchanged */
     no_failures();
 }
 END_TEST
 
-START_TEST(without_shared_memory_the_host_says_what_has_left)
+START_TEST(private_copies_are_freed_when_the_host_completes)
 {
     begin(MIB);
     in_flight_open(MIB, false, host_sent);
     int number = send_one(1);
-    ck_assert(!node_shares(place_of_copy(number), LONG));
+    ck_assert(!node_shares(address_of_copy(number), LONG));
     in_flight_look(1);
     ck_assert_uint_eq(in_flight_count, 1);
     complete[number] = true;
@@ -143,7 +144,7 @@ START_TEST(without_shared_memory_the_host_says_what_has_left)
 }
 END_TEST
 
-START_TEST(who_waits_for_pending_ones_waits_for_no_others)
+START_TEST(waiting_for_pending_messages_ignores_others)
 {
     begin(MIB);
     send_one(1);
@@ -159,11 +160,11 @@ START_TEST(who_waits_for_pending_ones_waits_for_no_others)
 }
 END_TEST
 
-START_TEST(nothing_is_claimed_when_it_is_closed)
+START_TEST(nothing_can_be_claimed_after_closing)
 {
     begin(MIB);
     struct in_flight *f = in_flight_claim(LONG);
-    in_flight_drop(f); /* the host has refused it */
+    in_flight_drop(f); /* as if the host had failed */
     in_flight_drain();
     in_flight_close();
     ck_assert_ptr_null(in_flight_claim(LONG));
@@ -187,7 +188,7 @@ static void *send_and_receive(void *unused)
     return unused;
 }
 
-START_TEST(threads_send_beside_each_other)
+START_TEST(threads_send_concurrently)
 {
     pthread_t threads[4];
     begin(MIB);
@@ -205,8 +206,8 @@ START_TEST(threads_send_beside_each_other)
 }
 END_TEST
 
-UNIT_MAIN(what_has_been_read_is_not_waited_for, what_the_host_knows_is_not_waited_for,
-          what_has_not_been_read_is_waited_for, room_comes_back_when_it_has_been_read,
-          without_shared_memory_the_host_says_what_has_left,
-          who_waits_for_pending_ones_waits_for_no_others, nothing_is_claimed_when_it_is_closed,
-          threads_send_beside_each_other)
+UNIT_MAIN(drain_does_not_wait_for_read_copies, drain_does_not_wait_for_completed_requests,
+          drain_waits_for_unread_copies, read_copies_free_their_room,
+          private_copies_are_freed_when_the_host_completes,
+          waiting_for_pending_messages_ignores_others, nothing_can_be_claimed_after_closing,
+          threads_send_concurrently)

@@ -1,5 +1,5 @@
-/* Every kernel of every instruction set against the definition of its operation, one element at a
- * time. */
+/* Compares every reduction kernel of every instruction set with the definition of its operation,
+ * one element at a time. */
 #include "core/kernels.h"
 #include "tests/unit/unit.h"
 
@@ -12,7 +12,7 @@ extern const struct kernels kernels_baseline;
 extern const struct kernels kernels_avx2;
 #endif
 
-/* ---- operands: what is special, and what is not ---- */
+/* ---- operands: special values and others ---- */
 
 static uint64_t any_bits(struct chance *c)
 {
@@ -21,7 +21,8 @@ static uint64_t any_bits(struct chance *c)
     return below(c, 4) ? any(c) : special[below(c, 8)];
 }
 
-/* What is compared may be anything; what is added must not give a NaN, of which there are many. */
+/* Any value for comparisons. For sums and products no values that give a NaN, since NaNs have many
+ * representations. */
 static double any_real(struct chance *c, enum op op)
 {
     static const double special[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, -NAN};
@@ -32,8 +33,8 @@ static double any_real(struct chance *c, enum op op)
 
 /* ---- definitions: a = a op b ---- */
 
-/* Integers of any width and sign: in 128 bits nothing overflows but a product, which wraps. */
-static __int128 of_integers(enum op op, __int128 a, __int128 b)
+/* Integers of any width and sign. In 128 bits only products overflow, and those wrap. */
+static __int128 reduce_integers(enum op op, __int128 a, __int128 b)
 {
     switch (op) {
     case OP_MAX:
@@ -82,7 +83,7 @@ typedef void define_fn(enum op op, void *at, const void *from);
 
 #define X(name, type)                       \
     FILL(name, type, v = (type)any_bits(c)) \
-    DEFINE(name, type, of_integers(op, a, b))
+    DEFINE(name, type, reduce_integers(op, a, b))
 PRIMS_INTEGER(X)
 PRIMS_LOGICAL(X)
 PRIMS_BYTE(X)
@@ -104,7 +105,7 @@ PRIMS_REAL(X)
 PRIMS_COMPLEX(X)
 #undef X
 
-/* Through the members, so that the holes stay. Few values, so that many are equal. */
+/* Assigns members, which leaves holes unchanged. Few different values, so that many are equal. */
 #define X(name, type)                                                              \
     static void fill_##name(struct chance *c, enum op op, void *to)                \
     {                                                                              \
@@ -126,7 +127,7 @@ PRIMS_COMPLEX(X)
 PRIMS_PAIR(X)
 #undef X
 
-/* ---- what MPI defines (MPI-4.0, 6.9.2 and 6.9.4) ---- */
+/* ---- operations that MPI defines (MPI-4.0, 6.9.2 and 6.9.4) ---- */
 
 #define BIT(op)    (1u << OP_##op)
 #define ORDER      (BIT(MAX) | BIT(MIN))
@@ -174,8 +175,8 @@ static const char *const op_names[] = {
 
 enum { MOST = 67, EDGE = 64, ROOM = MOST * 32 + 2 * EDGE + 64 };
 
-/* The six idle bytes of an x87 number: what is in them is nobody's business. */
-static bool idle(enum prim prim, size_t byte)
+/* The six unused bytes of an x87 number may have any value. */
+static bool is_unused_byte(enum prim prim, size_t byte)
 {
     if (LDBL_MANT_DIG != 64)
         return false;
@@ -190,7 +191,7 @@ static bool idle(enum prim prim, size_t byte)
     }
 }
 
-/* Bytes of a pair that are neither its value nor its index: left alone. */
+/* Bytes of a pair that are neither its value nor its index: kernels must not change them. */
 static bool is_hole(enum prim prim, size_t byte)
 {
     switch (prim) {
@@ -206,7 +207,7 @@ static bool is_hole(enum prim prim, size_t byte)
     }
 }
 
-/* Where the result goes. */
+/* The location of the result. */
 enum where { APART, OVER_LEFT, OVER_RIGHT, WHERES };
 
 static void check(const struct kernels *table, const char *set, enum op op, enum prim prim,
@@ -232,8 +233,8 @@ static void check(const struct kernels *table, const char *set, enum op op, enum
     const char *ahead = below(c, 2) ? (const char *)to : NULL;
     const unsigned char *l = where == OVER_LEFT ? to : x, *r = where == OVER_RIGHT ? to : y;
     combine_fn *kernel = table->combine[op][prim];
-    if (bytes >= 32 && below(c, 2)) /* as many are, whose first ones are apart */
-        kernel_combine_many(kernel, f->size, to, l, r, bytes, ahead);
+    if (bytes >= 32 && below(c, 2))
+        kernel_combine_long(kernel, f->size, to, l, r, bytes, ahead);
     else
         kernel(to, l, r, n, ahead);
     INSIST(!memcmp(x, a, bytes) && !memcmp(y, b, bytes), "%s %s %s wrote to its input", set,
@@ -246,7 +247,7 @@ static void check(const struct kernels *table, const char *set, enum op op, enum
         unsigned char expected = inside ? a[at] : 0x33;
         if (inside && is_hole(prim, at % f->size))
             expected = untouched[where];
-        INSIST(out[i] == expected || (inside && idle(prim, at % f->size)),
+        INSIST(out[i] == expected || (inside && is_unused_byte(prim, at % f->size)),
                "%s %s %s: element %zu of %zu, byte %zu, at +%zu and +%zu", set, op_names[op],
                f->name, at / f->size, n, at % f->size, out_shift, in_shift);
     }
@@ -275,14 +276,14 @@ START_TEST(the_baseline_agrees_with_the_definitions)
 }
 END_TEST
 
-START_TEST(vectors_agree_with_the_definitions)
+START_TEST(vector_kernels_agree_with_the_definitions)
 {
     if (kernels_best() != &kernels_baseline)
         check_table(kernels_best(), "best");
 }
 END_TEST
 
-START_TEST(the_best_is_what_the_processor_has)
+START_TEST(the_best_kernels_run_on_this_processor)
 {
 #if defined(__x86_64__)
     bool has = __builtin_cpu_supports("avx2");
@@ -293,5 +294,5 @@ START_TEST(the_best_is_what_the_processor_has)
 }
 END_TEST
 
-UNIT_MAIN(the_baseline_agrees_with_the_definitions, vectors_agree_with_the_definitions,
-          the_best_is_what_the_processor_has)
+UNIT_MAIN(the_baseline_agrees_with_the_definitions, vector_kernels_agree_with_the_definitions,
+          the_best_kernels_run_on_this_processor)

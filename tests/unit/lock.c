@@ -1,4 +1,4 @@
-/* The locks in shared memory: who excludes whom, and that nobody starves. */
+/* The locks in shared memory: mutual exclusion, wake-ups, and absence of starvation. */
 #include "core/lock.h"
 #include "tests/unit/endless.h"
 
@@ -7,7 +7,7 @@
 static struct sync_word word;
 static unsigned rounds;
 
-/* What the locks protect: plain memory, so that ThreadSanitizer watches too. */
+/* Protected by the locks. Accessed without atomics, so that ThreadSanitizer finds violations. */
 static struct {
     uint64_t a, b;
 } guarded;
@@ -41,7 +41,7 @@ static void count_under_mutex(unsigned me)
     }
 }
 
-START_TEST(a_mutex_excludes)
+START_TEST(a_mutex_excludes_other_ranks)
 {
     rounds = effort(2000);
     for (unsigned size = 2; size <= 8; size *= 2)
@@ -107,7 +107,7 @@ START_TEST(readers_share)
 }
 END_TEST
 
-/* ---- who lets go wakes who sleeps ---- */
+/* ---- wake-ups ---- */
 
 typedef void lock_fn(unsigned me);
 
@@ -171,7 +171,7 @@ static void one_after_the_other(unsigned me)
     }
 }
 
-START_TEST(who_lets_go_wakes_who_sleeps)
+START_TEST(a_release_wakes_sleepers)
 {
     static const struct {
         lock_fn *take, *drop, *then, *end;
@@ -195,7 +195,7 @@ START_TEST(who_lets_go_wakes_who_sleeps)
 }
 END_TEST
 
-/* ---- nobody starves ---- */
+/* ---- starvation ---- */
 
 static _Atomic bool over;
 static uint64_t start_ns, longest_ns;
@@ -206,7 +206,8 @@ static bool too_long(void)
     return sync_now_ns() - start_ns > UINT64_C(15000000000);
 }
 
-/* The last rank wants to write now and then; the others read one after the other without a gap. */
+/* The last rank writes now and then. The others read, without a moment in which none of them does.
+ */
 static void stream_of_readers(unsigned me)
 {
     if (me < unit_ranks.size - 1) {
@@ -243,12 +244,13 @@ START_TEST(readers_do_not_starve_a_writer)
 }
 END_TEST
 
-/* Guarded by the lock: who had it how often, and who has claimed the next turn. */
+/* Protected by the lock: turns per rank, turns in total, and how often the lock passed to its
+ * claimant. */
 static unsigned turns[4], all_turns, handed_over;
 static uint32_t next_claim;
 
-/* How often each has its turn is the scheduler's to say: who is not run takes no lock. Whose turn
- * is next is the lock's. Under the lock. */
+/* Called with the lock held. The number of turns per rank depends on the scheduler; the order of
+ * turns depends on the lock. */
 static bool take_a_turn(unsigned me)
 {
     EXPECT(!next_claim || next_claim == (me + 1) << 16);
@@ -263,7 +265,7 @@ static bool take_a_turn(unsigned me)
     return (all_turns < rounds || !least) && !too_long();
 }
 
-/* Each takes the lock again as soon as it has let go of it. */
+/* Each rank takes the lock again as soon as it has released it. */
 static void greedy_writer(unsigned me)
 {
     for (bool more = true; more;) {
@@ -289,7 +291,7 @@ START_TEST(writers_do_not_starve_each_other)
 }
 END_TEST
 
-/* ---- but nobody waits for ever either ---- */
+/* ---- deadlock ---- */
 
 static void await_value(uint32_t mask, uint32_t value)
 {
@@ -297,7 +299,7 @@ static void await_value(uint32_t mask, uint32_t value)
         sleep_us(100);
 }
 
-/* The program of these ranks needs the second reader to proceed before the first lets go. */
+/* A program in which the second reader must proceed before the first one releases the lock. */
 static void need_a_second_reader(unsigned me)
 {
     if (me == 0) {
@@ -323,7 +325,7 @@ static void need_a_second_reader(unsigned me)
     }
 }
 
-START_TEST(a_reader_passes_a_claim_in_the_end)
+START_TEST(a_reader_finally_ignores_a_claim)
 {
     for (int busy = 0; busy < 2; busy++) {
         begin(busy);
@@ -337,8 +339,8 @@ END_TEST
 
 static _Atomic unsigned gone;
 
-/* Rank 0 waits until no reader is left, without wanting the lock itself. */
-static void leave_one_by_one(unsigned me)
+/* Rank 0 waits until the lock has no readers, without acquiring it. */
+static void release_one_by_one(unsigned me)
 {
     if (me > 0)
         rwlock_lock_shared(&word, me);
@@ -353,20 +355,20 @@ static void leave_one_by_one(unsigned me)
     }
 }
 
-START_TEST(waiting_for_readers_to_leave_leaves_no_claim)
+START_TEST(waiting_for_readers_removes_its_claim)
 {
     for (int busy = 0; busy < 2; busy++)
         for (unsigned round = 0; round < effort(20); round++) {
             begin(busy);
             atomic_store(&gone, 0);
-            as_ranks(5, leave_one_by_one);
+            as_ranks(5, release_one_by_one);
             ck_assert_uint_eq(word.value, 0);
             ck_assert_uint_eq(word.sleepers, 0);
         }
 }
 END_TEST
 
-UNIT_MAIN(a_mutex_excludes, a_writer_excludes_readers_and_writers, readers_share,
-          who_lets_go_wakes_who_sleeps, readers_do_not_starve_a_writer,
-          writers_do_not_starve_each_other, a_reader_passes_a_claim_in_the_end,
-          waiting_for_readers_to_leave_leaves_no_claim)
+UNIT_MAIN(a_mutex_excludes_other_ranks, a_writer_excludes_readers_and_writers, readers_share,
+          a_release_wakes_sleepers, readers_do_not_starve_a_writer,
+          writers_do_not_starve_each_other, a_reader_finally_ignores_a_claim,
+          waiting_for_readers_removes_its_claim)

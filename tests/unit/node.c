@@ -77,7 +77,7 @@ static void miss_some(unsigned rank)
     enter();
     meet(present);
     node_settle((int)rank, (int)job_size);
-    expect_nothing(REASON_NO_PLUGIN);
+    expect_nothing(REASON_NO_LIBRARY);
     EXPECT(open_files() == before, "%u files open, not %u", open_files(), before);
 }
 
@@ -100,7 +100,7 @@ static void come_late(unsigned rank)
         meet(2);
     node_settle((int)rank, (int)job_size);
     atomic_fetch_add(&desk->step, 1);
-    expect_nothing(REASON_NO_PLUGIN);
+    expect_nothing(REASON_NO_LIBRARY);
 }
 
 START_TEST(a_rank_that_comes_late_finds_nobody)

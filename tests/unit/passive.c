@@ -1,5 +1,5 @@
-/* Lock, unlock, lock_all: who excludes whom on a window, what is refused, and that nobody starves.
- * The targets take no part (H11): where a case has one, it does something else. */
+/* Lock, unlock and lock_all: exclusion, refused calls, and absence of starvation. Targets take no
+ * part: passive target communication completes while the target does something else. */
 #include "tests/unit/endless.h"
 #include "tests/unit/windows.h"
 
@@ -11,7 +11,7 @@ static void begin(unsigned size, bool busy)
     create_window(size, 4096, 8);
 }
 
-/* ---- what is refused, and changes nothing ---- */
+/* ---- refused calls change nothing ---- */
 
 START_TEST(locks_of_one_rank_obey_the_rules)
 {
@@ -50,7 +50,7 @@ START_TEST(locks_of_one_rank_obey_the_rules)
 }
 END_TEST
 
-START_TEST(who_asserts_that_nobody_else_locks_waits_for_nobody)
+START_TEST(nocheck_waits_for_nobody)
 {
     int64_t word = 1;
     begin(3, false);
@@ -69,7 +69,8 @@ END_TEST
 
 /* ---- exclusion ---- */
 
-/* Two words that a writer makes differ for a while; plain accesses, for ThreadSanitizer. */
+/* Two words that differ while a writer holds the lock. No atomics, so that ThreadSanitizer finds
+ * violations. */
 static void write_pair(unsigned me, unsigned target, struct chance *c)
 {
     int64_t a, b;
@@ -95,7 +96,7 @@ static void read_pair(unsigned me, unsigned target, struct chance *c)
 
 static _Atomic int64_t written[UNIT_RANKS_MAX];
 
-/* Every way to have a lock, on two targets. */
+/* All kinds of lock on two targets. */
 static void lock_in_every_way(unsigned me)
 {
     struct chance c = {me};
@@ -157,7 +158,7 @@ START_TEST(shared_locks_share)
 }
 END_TEST
 
-/* Different targets have nothing to do with each other. */
+/* Locks on different targets are independent. */
 START_TEST(an_exclusive_lock_is_on_one_target)
 {
     begin(4, false);
@@ -169,12 +170,13 @@ START_TEST(an_exclusive_lock_is_on_one_target)
 }
 END_TEST
 
-/* ---- who waits, lets pass ---- */
+/* ---- a waiting writer ---- */
 
 static _Atomic bool over;
 
-/* Rank 1 wants target 2 alone while rank 0 is in lock_all: it must not keep what it has of the
- * target, or rank 0's first operation there would wait for it. */
+/* Rank 1 requests an exclusive lock on target 2 while rank 0 is in lock_all. While it waits it must
+ * not hold the lock of the target, since the first operation of rank 0 on target 2 would wait for
+ * it. */
 static void operate_while_a_writer_waits(unsigned me)
 {
     int64_t word = 7;
@@ -193,7 +195,7 @@ static void operate_while_a_writer_waits(unsigned me)
     }
 }
 
-START_TEST(a_writer_that_waits_for_lock_all_keeps_nobody_out)
+START_TEST(a_writer_waiting_for_lock_all_blocks_nobody)
 {
     for (int busy = 0; busy < 2; busy++)
         for (int i = 0; i < 3; i++) {
@@ -205,7 +207,7 @@ START_TEST(a_writer_that_waits_for_lock_all_keeps_nobody_out)
 }
 END_TEST
 
-/* ---- nobody starves ---- */
+/* ---- starvation ---- */
 
 static uint64_t start_ns;
 
@@ -214,7 +216,7 @@ static bool too_long(void)
     return sync_now_ns() - start_ns > UINT64_C(20000000000);
 }
 
-/* The last rank writes now and then; the others are in and out of lock_all without a gap. */
+/* The last rank writes now and then; the others enter and leave lock_all without a pause. */
 static void stream_of_lock_all(unsigned me)
 {
     int64_t word = 1;
@@ -248,7 +250,7 @@ START_TEST(lock_all_does_not_starve_a_writer)
 }
 END_TEST
 
-/* The last rank is in and out of lock_all; the others write without a gap. */
+/* The last rank enters and leaves lock_all; the others write without a pause. */
 static void stream_of_writers(unsigned me)
 {
     int64_t word = 1;
@@ -282,7 +284,7 @@ START_TEST(writers_do_not_starve_lock_all)
 }
 END_TEST
 
-/* ---- who lets go wakes who sleeps ---- */
+/* ---- wake-ups ---- */
 
 static enum win_lock first_kind, then_kind; /* WIN_UNLOCKED stands for lock_all */
 
@@ -317,7 +319,7 @@ static void one_after_the_other(unsigned me)
     }
 }
 
-START_TEST(who_lets_go_wakes_who_sleeps)
+START_TEST(a_release_wakes_sleepers)
 {
     static const enum win_lock pairs[][2] = {{WIN_EXCLUSIVE, WIN_EXCLUSIVE},
                                              {WIN_EXCLUSIVE, WIN_SHARED},
@@ -338,7 +340,7 @@ END_TEST
 
 /* ---- threads of one rank ---- */
 
-/* Each thread of rank 0 works on a target of its own: one view, many threads. */
+/* Each thread of rank 0 uses its own target: one view, several threads. */
 static void lock_own_target(unsigned me)
 {
     int64_t word;
@@ -362,8 +364,8 @@ START_TEST(threads_of_a_rank_lock_different_targets)
 }
 END_TEST
 
-UNIT_MAIN(locks_of_one_rank_obey_the_rules, who_asserts_that_nobody_else_locks_waits_for_nobody,
+UNIT_MAIN(locks_of_one_rank_obey_the_rules, nocheck_waits_for_nobody,
           an_exclusive_lock_excludes_every_other, shared_locks_share,
-          an_exclusive_lock_is_on_one_target, a_writer_that_waits_for_lock_all_keeps_nobody_out,
+          an_exclusive_lock_is_on_one_target, a_writer_waiting_for_lock_all_blocks_nobody,
           lock_all_does_not_starve_a_writer, writers_do_not_starve_lock_all,
-          who_lets_go_wakes_who_sleeps, threads_of_a_rank_lock_different_targets)
+          a_release_wakes_sleepers, threads_of_a_rank_lock_different_targets)

@@ -1,4 +1,4 @@
-/* The requests of a made-up host: each is a number, and complete when the test says so. */
+/* Requests of a simulated host: each is a number, and the test decides when it is complete. */
 #ifndef UNIT_REQUESTS_H
 #define UNIT_REQUESTS_H
 
@@ -9,7 +9,7 @@ enum { REQUESTS = 4096 };
 static _Atomic bool complete[REQUESTS], asked_and_freed[REQUESTS];
 static _Atomic uintptr_t next;
 
-/* Nobody may ask for one that has been freed. */
+/* Fails if the request has already been freed. */
 static inline bool host_sent(uintptr_t *request)
 {
     if (!complete[*request])

@@ -1,5 +1,5 @@
-/* The statistics: what threads count is all there, once, and the JSON is JSON whatever a host calls
- * itself. */
+/* The statistics contain each count of each thread exactly once, and the JSON is valid whatever the
+ * version string of the host contains. */
 #include "core/stats.h"
 #include "core/config.h"
 #include "core/thread.h"
@@ -10,9 +10,9 @@
 
 static const char *const calls[] = {"MPI_Put", "MPI_Get", "MPI_Win_lock", NULL};
 
-/* ---- a reader of JSON that accepts nothing else ---- */
+/* ---- a strict reader of JSON ---- */
 
-static const char *at; /* what is left to read; NULL: it was not JSON */
+static const char *at; /* the rest of the text; NULL: it is not JSON */
 static const char *wanted;
 static char path[400], found[400];
 
@@ -86,7 +86,7 @@ static void read_value(void)
         strcpy(found, value);
 }
 
-/* What the JSON says at a path, "" if nothing. Fails if it is not JSON. */
+/* The value at a path of the JSON, "" if there is none. Fails if the text is not JSON. */
 static const char *look_up(const char *json, const char *where)
 {
     at = json;
@@ -107,29 +107,29 @@ static char *json_of(const struct stats_snapshot *sum, const struct stats_host *
     return text;
 }
 
-#define SAYS(json, where, what) ck_assert_str_eq(look_up(json, where), what)
+#define EXPECT_VALUE(json, where, what) ck_assert_str_eq(look_up(json, where), what)
 
 /* ---- printing ---- */
 
 static const struct stats_host plain_host = {"Open MPI", "4.1.4", "ompi"};
 
-START_TEST(an_empty_job_is_json_too)
+START_TEST(an_empty_job_is_valid_json)
 {
     static const struct stats_snapshot none;
     char *json = json_of(&none, &plain_host);
-    SAYS(json, "/mpiaccel", MPIACCEL_VERSION);
-    SAYS(json, "/host/name", "Open MPI");
-    SAYS(json, "/host/version", "4.1.4");
-    SAYS(json, "/host/abi", "ompi");
-    SAYS(json, "/ranks", "0");
-    SAYS(json, "/windows/fast", "0");
-    SAYS(json, "/heap/live_bytes", "0");
-    SAYS(json, "/calls/MPI_Put/fast", "");
+    EXPECT_VALUE(json, "/mpiaccel", MPIACCEL_VERSION);
+    EXPECT_VALUE(json, "/host/name", "Open MPI");
+    EXPECT_VALUE(json, "/host/version", "4.1.4");
+    EXPECT_VALUE(json, "/host/abi", "ompi");
+    EXPECT_VALUE(json, "/ranks", "0");
+    EXPECT_VALUE(json, "/windows/fast", "0");
+    EXPECT_VALUE(json, "/heap/live_bytes", "0");
+    EXPECT_VALUE(json, "/calls/MPI_Put/fast", "");
     free(json);
 }
 END_TEST
 
-START_TEST(every_number_is_where_it_belongs)
+START_TEST(every_number_has_its_key)
 {
     static struct stats_snapshot sum;
     sum = (struct stats_snapshot){.ranks = 4,
@@ -146,45 +146,45 @@ START_TEST(every_number_is_where_it_belongs)
     sum.windows_deferred[REASON_DYNAMIC] = 3;
     sum.windows_deferred[REASON_SHARED] = 4;
     char *json = json_of(&sum, &plain_host), number[32], where[300];
-    SAYS(json, "/ranks", "4");
-    SAYS(json, "/calls/MPI_Put/fast", "10");
-    SAYS(json, "/calls/MPI_Put/bytes", "11");
-    SAYS(json, "/calls/MPI_Put/deferred", "0");
-    SAYS(json, "/calls/MPI_Get/fast", "0");
+    EXPECT_VALUE(json, "/ranks", "4");
+    EXPECT_VALUE(json, "/calls/MPI_Put/fast", "10");
+    EXPECT_VALUE(json, "/calls/MPI_Put/bytes", "11");
+    EXPECT_VALUE(json, "/calls/MPI_Put/deferred", "0");
+    EXPECT_VALUE(json, "/calls/MPI_Get/fast", "0");
     snprintf(number, sizeof number, "%d", REASON_COUNT * (REASON_COUNT - 1) / 2);
-    SAYS(json, "/calls/MPI_Get/deferred", number);
+    EXPECT_VALUE(json, "/calls/MPI_Get/deferred", number);
     for (unsigned r = 1; r < REASON_COUNT; r++) {
         snprintf(number, sizeof number, "%u", r);
         snprintf(where, sizeof where, "/calls/MPI_Get/reasons/%s", stats_reasons[r]);
-        SAYS(json, where, number);
+        EXPECT_VALUE(json, where, number);
     }
-    SAYS(json, "/calls/MPI_Win_lock/fast", "");
-    SAYS(json, "/windows/fast", "5");
-    SAYS(json, "/windows/deferred", "7");
+    EXPECT_VALUE(json, "/calls/MPI_Win_lock/fast", "");
+    EXPECT_VALUE(json, "/windows/fast", "5");
+    EXPECT_VALUE(json, "/windows/deferred", "7");
     snprintf(where, sizeof where, "/windows/reasons/%s", stats_reasons[REASON_SHARED]);
-    SAYS(json, where, "4");
-    SAYS(json, "/host_copies/count", "12");
-    SAYS(json, "/host_copies/bytes", "13");
-    SAYS(json, "/heap/peak_bytes", "18446744073709551615");
-    SAYS(json, "/heap/live_bytes", "7");
-    SAYS(json, "/heap/allocations", "8");
+    EXPECT_VALUE(json, where, "4");
+    EXPECT_VALUE(json, "/host_copies/count", "12");
+    EXPECT_VALUE(json, "/host_copies/bytes", "13");
+    EXPECT_VALUE(json, "/heap/peak_bytes", "18446744073709551615");
+    EXPECT_VALUE(json, "/heap/live_bytes", "7");
+    EXPECT_VALUE(json, "/heap/allocations", "8");
     free(json);
 }
 END_TEST
 
-START_TEST(a_host_may_call_itself_anything)
+START_TEST(host_names_are_escaped)
 {
     static const struct stats_snapshot none;
     static const char odd[] = "a \"b\" \\c\\ \n\t\r\x01\x1f {}[],: \xc3\xa9 \\u0041";
     struct stats_host host = {odd, odd, "mpich"};
     char *json = json_of(&none, &host);
-    SAYS(json, "/host/name", odd);
-    SAYS(json, "/host/version", odd);
+    EXPECT_VALUE(json, "/host/name", odd);
+    EXPECT_VALUE(json, "/host/version", odd);
     free(json);
 }
 END_TEST
 
-/* The words of each line, with one space between them. */
+/* The summary with every run of spaces reduced to one. */
 static const char *text_of(const struct stats_snapshot *sum)
 {
     static char text[4000];
@@ -200,7 +200,7 @@ static const char *text_of(const struct stats_snapshot *sum)
     return text;
 }
 
-START_TEST(the_summary_names_what_was_called_and_why_it_was_not_fast)
+START_TEST(the_summary_lists_calls_and_reasons)
 {
     static struct stats_snapshot sum;
     sum = (struct stats_snapshot){
@@ -231,7 +231,7 @@ END_TEST
 
 static unsigned rounds;
 
-static void count_apart(unsigned me)
+static void count_in_each_thread(unsigned me)
 {
     for (unsigned i = 0; i < rounds; i++) {
         thread_count(thread_self(), me % 2, 3);
@@ -243,14 +243,14 @@ static void count_apart(unsigned me)
     }
 }
 
-START_TEST(threads_that_have_ended_are_counted)
+START_TEST(counts_of_ended_threads_are_kept)
 {
     static struct stats_snapshot before, after;
     rounds = effort(20000) / 200 * 200;
     thread_concurrent = true;
     stats_take(&before);
-    as_ranks(6, count_apart);
-    thread_count(thread_self(), 0, 5); /* this one lives */
+    as_ranks(6, count_in_each_thread);
+    thread_count(thread_self(), 0, 5); /* this thread has not ended */
     thread_fold_all();
     thread_fold_all();
     stats_take(&after);
@@ -269,7 +269,7 @@ START_TEST(threads_that_have_ended_are_counted)
 }
 END_TEST
 
-START_TEST(ranks_add_up)
+START_TEST(snapshots_add_up)
 {
     static struct stats_snapshot sum, one;
     memset(&one, 0, sizeof one);
@@ -300,7 +300,5 @@ START_TEST(ranks_add_up)
 }
 END_TEST
 
-UNIT_MAIN(an_empty_job_is_json_too, every_number_is_where_it_belongs,
-          a_host_may_call_itself_anything,
-          the_summary_names_what_was_called_and_why_it_was_not_fast,
-          threads_that_have_ended_are_counted, ranks_add_up)
+UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, host_names_are_escaped,
+          the_summary_lists_calls_and_reasons, counts_of_ended_threads_are_kept, snapshots_add_up)

@@ -97,7 +97,7 @@ static void crowd_the_door(unsigned rank)
     enter();
     meet(2);
     node_settle(rank != 0, 2);
-    expect_nothing(REASON_NO_PLUGIN);
+    expect_nothing(REASON_NO_LIBRARY);
     atomic_fetch_add(&desk->step, 1);
 }
 
@@ -127,7 +127,7 @@ static void find_an_impostor(unsigned rank)
     enter();
     meet(2);
     node_settle((int)rank - 1, 2);
-    expect_nothing(REASON_NO_PLUGIN);
+    expect_nothing(REASON_NO_LIBRARY);
 }
 
 START_TEST(an_impostor_of_another_user_is_not_believed)

@@ -21,17 +21,18 @@ END_TEST
 
 static struct sync_word turn;
 static unsigned rounds;
-static bool sleepy; /* goes to sleep at once, however busy the machine is */
+static bool sleep_at_once; /* waiters skip spinning and yielding */
 
 static void await(struct sync_word *word, uint32_t goal)
 {
-    struct sync_wait wait = {.rounds = sleepy ? SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED : 0};
+    struct sync_wait wait = {.rounds =
+                                 sleep_at_once ? SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED : 0};
     uint32_t seen;
     while ((seen = sync_load(word)) != goal)
         sync_wait(&wait, word, seen);
 }
 
-/* Each rank in turn counts up, at the most awkward moments: just when the next falls asleep. */
+/* Each rank increments in turn, often just when the next rank is falling asleep. */
 static void take_turns(unsigned me)
 {
     struct chance chance = {me};
@@ -43,16 +44,16 @@ static void take_turns(unsigned me)
     }
 }
 
-static void begin(bool is_crowded, void (*host_progress)(void))
+static void begin(bool oversubscribed, void (*host_progress)(void))
 {
-    endless = sleepy = false;
-    sync_configure(is_crowded, host_progress);
+    endless = sleep_at_once = false;
+    sync_configure(oversubscribed, host_progress);
 }
 
 START_TEST(a_wake_up_is_never_lost)
 {
     begin(true, NULL);
-    endless = sleepy = true;
+    endless = sleep_at_once = true;
     for (unsigned size = 2; size <= 4; size++) {
         turn = (struct sync_word){0};
         futex_waits = 0;
@@ -65,8 +66,8 @@ START_TEST(a_wake_up_is_never_lost)
 }
 END_TEST
 
-/* The word changed after the waiter had looked: hangs if it sleeps all the same. */
-START_TEST(who_has_seen_an_old_value_does_not_sleep)
+/* The word has changed after the waiter read it. The case hangs if the waiter sleeps. */
+START_TEST(a_waiter_that_has_read_an_old_value_does_not_sleep)
 {
     struct sync_wait wait = {.rounds = SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED};
     begin(true, NULL);
@@ -77,7 +78,7 @@ START_TEST(who_has_seen_an_old_value_does_not_sleep)
 }
 END_TEST
 
-START_TEST(nobody_sleeps_where_there_are_enough_processors)
+START_TEST(nobody_sleeps_with_enough_processors)
 {
     begin(false, NULL);
     turn = (struct sync_word){0};
@@ -89,7 +90,7 @@ START_TEST(nobody_sleeps_where_there_are_enough_processors)
 }
 END_TEST
 
-START_TEST(a_waiter_that_was_killed_hurts_nobody)
+START_TEST(a_killed_waiter_blocks_nobody)
 {
     begin(true, NULL);
     turn = (struct sync_word){.sleepers = 3};
@@ -102,11 +103,11 @@ END_TEST
 
 /* ---- progress of the host ---- */
 
-static _Atomic unsigned pokes;
+static _Atomic unsigned progress_calls;
 
-static void count_poke(void)
+static void count_progress(void)
 {
-    pokes++;
+    progress_calls++;
 }
 
 static void wait_long(unsigned me)
@@ -118,15 +119,15 @@ static void wait_long(unsigned me)
         await(&turn, 1);
 }
 
-/* Also while it sleeps and nobody wakes it. */
+/* Even while it sleeps and nobody wakes it. */
 START_TEST(a_waiter_gives_the_host_progress)
 {
-    for (int crowded_too = 0; crowded_too < 2; crowded_too++) {
+    for (int oversubscribed = 0; oversubscribed < 2; oversubscribed++) {
         turn = (struct sync_word){0};
-        pokes = 0;
-        begin(crowded_too, count_poke);
+        progress_calls = 0;
+        begin(oversubscribed, count_progress);
         as_ranks(2, wait_long);
-        ck_assert_uint_gt(pokes, 10);
+        ck_assert_uint_gt(progress_calls, 10);
     }
     begin(true, NULL);
 }
@@ -134,38 +135,38 @@ END_TEST
 
 START_TEST(a_pause_gives_the_host_progress)
 {
-    for (int crowded_too = 0; crowded_too < 2; crowded_too++) {
+    for (int oversubscribed = 0; oversubscribed < 2; oversubscribed++) {
         struct sync_wait wait = SYNC_WAIT;
-        pokes = 0;
-        begin(crowded_too, count_poke);
+        progress_calls = 0;
+        begin(oversubscribed, count_progress);
         for (int i = 0; i < 1000; i++)
             sync_pause(&wait);
-        ck_assert_uint_ge(pokes, crowded_too ? 900 : 1000 / ROUNDS_PER_PROGRESS);
+        ck_assert_uint_ge(progress_calls, oversubscribed ? 900 : 1000 / ROUNDS_PER_PROGRESS);
     }
     begin(true, NULL);
 }
 END_TEST
 
-START_TEST(who_waits_for_long_gives_it_more)
+START_TEST(a_long_wait_gives_the_host_more_progress)
 {
     struct sync_wait wait = SYNC_WAIT;
-    begin(false, count_poke);
+    begin(false, count_progress);
     for (int i = 0; i < SPIN; i++)
         sync_pause(&wait);
-    pokes = 0;
+    progress_calls = 0;
     for (int i = 0; i < 1000; i++)
         sync_pause(&wait);
-    ck_assert_uint_ge(pokes, 1000 / YIELDS_PER_PROGRESS);
+    ck_assert_uint_ge(progress_calls, 1000 / YIELDS_PER_PROGRESS);
     ck_assert_int_lt(YIELDS_PER_PROGRESS, ROUNDS_PER_PROGRESS / 8);
     begin(true, NULL);
 }
 END_TEST
 
-/* ---- who posts and who falls asleep ---- */
+/* ---- publishing while a rank falls asleep ---- */
 
-/* Who posts looks for sleepers after the value is visible, or it may overlook one that does not see
- * the value. */
-static void post_or_fall_asleep(unsigned me)
+/* The publisher must read `sleepers` after the value is visible. Otherwise it can miss a sleeper
+ * that has not seen the value. */
+static void publish_or_fall_asleep(unsigned me)
 {
     static uint32_t seen;
     struct meeting meeting = {.chance = {me}};
@@ -186,16 +187,17 @@ static void post_or_fall_asleep(unsigned me)
     }
 }
 
-START_TEST(one_of_who_posts_and_who_falls_asleep_sees_the_other)
+START_TEST(publisher_or_sleeper_sees_the_other)
 {
     begin(true, NULL);
     turn = (struct sync_word){0};
     rounds = effort(8000);
-    as_ranks(2, post_or_fall_asleep);
+    as_ranks(2, publish_or_fall_asleep);
 }
 END_TEST
 
-UNIT_MAIN(counts_may_wrap, a_wake_up_is_never_lost, who_has_seen_an_old_value_does_not_sleep,
-          nobody_sleeps_where_there_are_enough_processors, a_waiter_that_was_killed_hurts_nobody,
-          a_waiter_gives_the_host_progress, a_pause_gives_the_host_progress,
-          who_waits_for_long_gives_it_more, one_of_who_posts_and_who_falls_asleep_sees_the_other)
+UNIT_MAIN(counts_may_wrap, a_wake_up_is_never_lost,
+          a_waiter_that_has_read_an_old_value_does_not_sleep, nobody_sleeps_with_enough_processors,
+          a_killed_waiter_blocks_nobody, a_waiter_gives_the_host_progress,
+          a_pause_gives_the_host_progress, a_long_wait_gives_the_host_more_progress,
+          publisher_or_sleeper_sees_the_other)

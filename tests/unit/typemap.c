@@ -1,11 +1,11 @@
-/* Typemaps against the plain meaning of a type map: a list of elements, each at its offset. */
+/* Compares typemaps with the definition of a type map: a list of elements, each with an offset. */
 #include "core/typemap.h"
 #include "tests/unit/unit.h"
 
-/* ---- the plain meaning ---- */
+/* ---- the definition ---- */
 
 struct element {
-    uint32_t kind; /* of predefined datatype */
+    uint32_t kind; /* index in `kinds` */
     ptrdiff_t at;
 };
 
@@ -15,11 +15,12 @@ struct list {
     struct element *element;
 };
 
-/* Predefined datatypes: sizes as the hosts have them; `parts` of data in them. */
+/* Predefined datatypes with the sizes that the hosts use, and the parts of an element that hold
+ * data. */
 static const struct kind {
     uintptr_t base;
     enum prim prim;
-    uint8_t size, extent; /* extent also of an element with its holes */
+    uint8_t size, extent; /* extent: of an element including holes */
     struct {
         uint8_t at, bytes;
     } part[2];
@@ -37,16 +38,16 @@ static const struct kind {
     {11, PRIM_SHORT_INT, 6, 8, {{0, 2}, {4, 4}}},
     {12, PRIM_LONG_INT, 12, 16, {{0, 8}, {8, 4}}},
     {13, PRIM_FLONG_INT, 20, 32, {{0, 16}, {16, 4}}},
-    {14, PRIM_I64, 8, 8, {{0, 8}}}, /* another name for 5 */
+    {14, PRIM_I64, 8, 8, {{0, 8}}}, /* another name for datatype 5 */
 };
-enum { KINDS = sizeof kinds / sizeof *kinds, MOST_ELEMENTS = 400 };
+enum { KIND_COUNT = sizeof kinds / sizeof *kinds, MOST_ELEMENTS = 400 };
 
 static bool holes(const struct kind *k)
 {
     return k->size != k->extent;
 }
 
-/* Whether elements of both kinds in one datatype still allow arithmetic. */
+/* Can a datatype with elements of both kinds be reduced? */
 static bool same_prim(const struct kind *a, const struct kind *b)
 {
     return a->prim == b->prim && (a->prim != PRIM_OTHER || a->base == b->base);
@@ -72,8 +73,8 @@ static void append(struct list *list, const struct list *child, ptrdiff_t at, si
         }
 }
 
-/* The offsets of all bytes of `count` copies in order: as they are moved, or combined with the
- * holes of their elements. Returns how many. */
+/* The offsets of all bytes of `count` copies in order; `combined`: including the holes of their
+ * elements, as reductions access them. Returns the number of offsets. */
 static size_t expand(const struct list *list, size_t count, bool combined, ptrdiff_t **offsets)
 {
     size_t bytes = 0, room = 0;
@@ -94,7 +95,7 @@ static size_t expand(const struct list *list, size_t count, bool combined, ptrdi
     return bytes;
 }
 
-/* ---- datatypes by chance: the same twice, as a list and as a typemap ---- */
+/* ---- random datatypes, each as a list and as a typemap ---- */
 
 struct both {
     struct list list;
@@ -109,7 +110,7 @@ static void drop(struct both *type)
 
 static struct both predefined(struct chance *c)
 {
-    uint32_t kind = below(c, KINDS);
+    uint32_t kind = below(c, KIND_COUNT);
     const struct kind *k = &kinds[kind];
     struct both type = {.list = {.extent = k->extent, .count = 1}};
     type.list.element = malloc(sizeof *type.list.element);
@@ -134,7 +135,7 @@ static ptrdiff_t some_displacement(struct chance *c)
     return (ptrdiff_t)below(c, 200) - 100;
 }
 
-/* As MPI_Type_contiguous, _vector, _indexed, _create_struct and _create_resized make them. */
+/* Like MPI_Type_contiguous, _vector, _indexed, _create_struct and _create_resized. */
 static struct both derived(struct chance *c, unsigned depth)
 {
     struct both type = {.map = typemap_derived()}, child = any_type(c, depth - 1);
@@ -230,11 +231,11 @@ static void check_facts(const struct both *type, size_t count)
     SAME(map->prim != PRIM_OTHER || map->base == k->base, true);
 }
 
-/* Two sides of a walk, expanded, and how far it has come. */
+/* The expected offsets on both sides of a walk, and its progress. */
 struct steps {
     const ptrdiff_t *a, *b;
     size_t done;
-    size_t element; /* no piece may cut one */
+    size_t element; /* no piece may split one */
 };
 
 static char *const a_base = (char *)(uintptr_t)0x10000000, *const b_base =
@@ -253,7 +254,7 @@ static void check_piece(void *context, char *a, ptrdiff_t a_stride, char *b, ptr
         }
 }
 
-/* A walk of the first `total` bytes visits these bytes in this order. */
+/* Check that a walk through the first `total` bytes visits these offsets in this order. */
 static void check_walk(const struct typemap *a, const ptrdiff_t *a_offsets, const struct typemap *b,
                        const ptrdiff_t *b_offsets, size_t total, size_t element)
 {
@@ -262,7 +263,8 @@ static void check_walk(const struct typemap *a, const ptrdiff_t *a_offsets, cons
     SAME(steps.done, total);
 }
 
-/* Combining: the target's elements with their holes, against contiguous ones. */
+/* A walk as in a reduction: elements with their holes on one side, contiguous elements on the
+ * other. */
 static void check_combining_walk(const struct both *type, size_t count, struct chance *c)
 {
     ptrdiff_t *offsets;
@@ -284,14 +286,14 @@ static void check_combining_walk(const struct both *type, size_t count, struct c
 
 static bool overlaps(const ptrdiff_t *offsets, size_t bytes)
 {
-    enum { REACH = 1 << 17 };
-    static uint8_t seen[2 * REACH];
+    enum { RANGE = 1 << 17 };
+    static uint8_t seen[2 * RANGE];
     bool twice = false;
     for (size_t i = 0; i < bytes; i++)
-        twice |= offsets[i] < -REACH || offsets[i] >= REACH || seen[REACH + offsets[i]]++;
+        twice |= offsets[i] < -RANGE || offsets[i] >= RANGE || seen[RANGE + offsets[i]]++;
     for (size_t i = 0; i < bytes; i++)
-        if (offsets[i] >= -REACH && offsets[i] < REACH)
-            seen[REACH + offsets[i]] = 0;
+        if (offsets[i] >= -RANGE && offsets[i] < RANGE)
+            seen[RANGE + offsets[i]] = 0;
     return twice;
 }
 
@@ -306,7 +308,7 @@ static void check_copy(const struct both *to, const ptrdiff_t *to_offsets, const
         from_high = from_offsets[i] >= from_high ? from_offsets[i] + 1 : from_high;
     }
     size_t room = (size_t)(high - low), from_room = (size_t)(from_high - from_low);
-    /* exactly as much as may be touched, for AddressSanitizer */
+    /* exactly the bytes that may be accessed, for AddressSanitizer */
     unsigned char *got = malloc(room + 1), *want = malloc(room + 1),
                   *source = malloc(from_room + 1);
     for (size_t i = 0; i < from_room; i++)
@@ -348,7 +350,7 @@ static void check_seed(void)
     drop(&b);
 }
 
-/* UNIT_SEED=n tries only that one. */
+/* UNIT_SEED=n tests only that seed. */
 START_TEST(agrees_with_a_list_of_elements)
 {
     const char *one = getenv("UNIT_SEED");
@@ -358,7 +360,7 @@ START_TEST(agrees_with_a_list_of_elements)
 }
 END_TEST
 
-/* ---- what makes them cheap ---- */
+/* ---- compact representation ---- */
 
 static struct typemap *doubles(size_t blocks, size_t block, ptrdiff_t stride)
 {
@@ -384,7 +386,7 @@ START_TEST(a_vector_is_one_run)
 }
 END_TEST
 
-START_TEST(a_subarray_is_one_run_a_plane)
+START_TEST(a_subarray_has_one_run_per_plane)
 {
     struct typemap *plane = doubles(5, 3, 80), *map = typemap_derived();
     ck_assert(typemap_append(map, plane, 0, 1));
@@ -397,7 +399,7 @@ START_TEST(a_subarray_is_one_run_a_plane)
 }
 END_TEST
 
-START_TEST(what_lies_together_is_simple)
+START_TEST(contiguous_blocks_are_simple)
 {
     struct typemap *map = doubles(50, 3, 24);
     ck_assert(map->contiguous && map->simple);
@@ -429,5 +431,5 @@ START_TEST(a_span_that_leaves_the_address_space_is_refused)
 }
 END_TEST
 
-UNIT_MAIN(agrees_with_a_list_of_elements, a_vector_is_one_run, a_subarray_is_one_run_a_plane,
-          what_lies_together_is_simple, a_span_that_leaves_the_address_space_is_refused)
+UNIT_MAIN(agrees_with_a_list_of_elements, a_vector_is_one_run, a_subarray_has_one_run_per_plane,
+          contiguous_blocks_are_simple, a_span_that_leaves_the_address_space_is_refused)

@@ -1,5 +1,5 @@
-/* Windows whose ranks are threads. The process is a node of one member; every rank of a window has
- * a view of its own (struct win) of one shared structure, and memory of its own in the heap. */
+/* Windows whose ranks are threads. The process is a node with one member. Every rank of a window
+ * has its own view (struct win) of one shared structure, and its own memory in the heap. */
 #ifndef UNIT_WINDOWS_H
 #define UNIT_WINDOWS_H
 
@@ -8,7 +8,8 @@
 #include "core/config.h"
 #include "core/kernels.h"
 #include "rma_shm/access.h"
-#include "rma_shm/epoch.h"
+#include "rma_shm/sync_active.h"
+#include "rma_shm/sync_passive.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ static inline void open_heap(void)
     ck_assert(arena_open(node_slice(0), node.slice_size, node.header->control_size, SIZE_MAX));
 }
 
-/* The window of a case. A case that wants parts of its own kind fills `part` first. */
+/* The window of a case. A case may fill `part` before it creates the window. */
 static struct win *view[UNIT_RANKS_MAX];
 static struct part {
     char *base;

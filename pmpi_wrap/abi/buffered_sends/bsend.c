@@ -134,7 +134,7 @@ HOT_INLINE void look_for_room(size_t bytes)
 static int left_to_host(enum call call, size_t bytes, int result)
 {
     if (!HOST_LOOKS_FOR_ROOM)
-        thread_add(&given, bytes + MPI_BSEND_OVERHEAD);
+        counter_add(&given, bytes + MPI_BSEND_OVERHEAD);
     deferred(call, is_fast ? REASON_HOST_MESSAGE : REASON_NO_BUFFER);
     return result;
 }

@@ -1,5 +1,6 @@
 /* Synchronisation (MPI-4.0, 12.5): translate, ask, do or defer. */
-#include "rma_shm/epoch.h"
+#include "rma_shm/sync_active.h"
+#include "rma_shm/sync_passive.h"
 
 #include "pmpi_wrap/abi/abi.h"
 

@@ -1,8 +1,8 @@
-#include "core/kernel_number.h"
+#include "core/os_number.h"
 
 #include <stdio.h>
 
-unsigned long kernel_number(const char *file_name)
+unsigned long os_number(const char *file_name)
 {
     unsigned long number = 0;
     FILE *file = fopen(file_name, "re");

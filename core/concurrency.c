@@ -1,0 +1,3 @@
+#include "core/concurrency.h"
+
+bool thread_concurrent;

@@ -1,0 +1,51 @@
+#include "rma_shm/epoch.h"
+
+void win_await_no_exclusive(struct sync_word *lock)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    uint32_t seen;
+    while ((seen = atomic_load_explicit(&lock->value, memory_order_seq_cst)) & RWLOCK_EXCLUSIVE)
+        sync_wait(&wait, lock, seen);
+}
+
+void win_await_post(struct win *win, uint32_t target)
+{
+    _Atomic uint32_t *word = &win_post_bits(win, win->rank)[target / 32];
+    struct sync_word *posts = &win->peer[win->rank].target->posts;
+    uint32_t bit = 1u << target % 32;
+    struct sync_wait wait = SYNC_WAIT;
+    for (;;) {
+        uint32_t seen = sync_load(posts);
+        if (atomic_load_explicit(word, memory_order_acquire) & bit)
+            break;
+        sync_wait(&wait, posts, seen);
+    }
+    win->peer[target].stamp = win->stamp;
+}
+
+static bool in_group(const struct win *win, uint32_t target)
+{
+    for (uint32_t i = 0; i < win->group_size; i++)
+        if (win->group[i] == target)
+            return true;
+    return false;
+}
+
+COLD enum win_error win_open_peer(struct win *win, uint32_t target)
+{
+    struct peer *peer = &win->peer[target];
+    if (peer->lock)
+        ; /* the epoch of another thread has ended and advanced the stamp; this lock is still held
+           */
+    else if (win->epochs & WIN_FENCE)
+        win->fence_used = true;
+    else if (win->epochs & WIN_LOCK_ALL) {
+        if (!(win->epochs & WIN_UNCHECKED))
+            win_await_no_exclusive(&peer->target->lock);
+    } else if ((win->epochs & WIN_START) && in_group(win, target))
+        win_await_post(win, target);
+    else
+        return WIN_ERR_SYNC;
+    peer->stamp = win->stamp;
+    return WIN_OK;
+}
