@@ -1,5 +1,5 @@
-/* Ways to die, for tests/memory/killed: rank 0 dies of SIGKILL, or calls MPI_Abort, with messages
- * on their way; the others wait for something else from it. */
+/* Ways to end a job with buffered messages under way, for tests/memory/killed: rank 0 is killed by
+ * SIGKILL, or calls MPI_Abort, while the other ranks wait for another message from it. */
 #include "bsend.h"
 
 #include <fcntl.h>

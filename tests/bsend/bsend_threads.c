@@ -1,5 +1,5 @@
-/* Threads send from the same and from different buffers at once (H25); each pair of threads has a
- * tag of its own, or a communicator. */
+/* Threads send from the same buffer and from different buffers at once (H25: threads); each pair of
+ * threads has a tag or a communicator of its own. */
 #include "bsend.h"
 #include "threads.h"
 

@@ -1,4 +1,4 @@
-/* Datatypes on either side: what the receiver counts, and where it puts it. */
+/* Datatypes on either side: the count that the receiver gets, and where it stores the elements. */
 #include "bsend.h"
 
 enum { INTS = 8192, TIMES = 8 };

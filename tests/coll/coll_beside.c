@@ -1,5 +1,7 @@
-/* Beside collectives on a communicator the program makes of it files, windows and other
- * communicators: hosts call collectives inside these, of their own, on the same or on others. */
+/* The program creates files, windows and communicators from a communicator while it makes
+ * collective calls on it. Hosts make collective calls of their own inside these, on the same or on
+ * other communicators (H4: hosts call themselves). Hangs or fails if such a call is accelerated on
+ * some ranks only. */
 #include "kinds.h"
 
 #include <unistd.h>

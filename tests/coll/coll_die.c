@@ -1,10 +1,10 @@
-/* Ways to die, for tests/memory/killed. Writes its process id into the file DIE_PIDS, then rank 1
- * does what the argument says, while the others wait for it.
+/* Ways to end a job during collectives, for tests/memory/killed. Every rank writes its process id
+ * into the file DIE_PIDS; then rank 1 ends as the argument says, while the other ranks wait for it.
  *
- *   coll_die barrier        of SIGKILL; the others wait in a barrier
- *   coll_die allreduce      of SIGKILL; the others wait in a large allreduce, in the middle of it
- *   coll_die mpi_abort      calls MPI_Abort; the others wait in a bcast
- *   coll_die leave STATUS   exits without MPI_Finalize; the others wait in a gather
+ *   coll_die barrier        SIGKILL; the others wait in a barrier
+ *   coll_die allreduce      a signal in the middle of a large allreduce
+ *   coll_die mpi_abort      MPI_Abort; the others wait in a bcast
+ *   coll_die leave STATUS   exit() without MPI_Finalize; the others wait in a gather
  */
 #include "coll.h"
 
@@ -32,14 +32,14 @@ int main(int argc, char **argv)
     double *out = calloc(LARGE, sizeof *out), *in = calloc(LARGE, sizeof *in);
     note_pid();
     coll_warm(MPI_COMM_WORLD);
-    if (victim && !strcmp(how, "allreduce")) { /* dies inside it, of a signal that comes then */
+    if (victim && !strcmp(how, "allreduce")) { /* dies inside the call, of SIGALRM */
         signal(SIGALRM, SIG_DFL);
         ualarm(50000, 0);
         for (;;)
             MPI_Allreduce(out, in, LARGE, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     }
     if (victim) {
-        usleep(100000); /* the others wait */
+        usleep(100000); /* the other ranks wait */
         if (!strcmp(how, "barrier"))
             kill(getpid(), SIGKILL);
         if (!strcmp(how, "mpi_abort"))

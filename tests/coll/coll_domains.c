@@ -1,7 +1,8 @@
-/* Ranks that are bound to different processors, on a machine whose every processor has a cache of
- * its own, as far as the kernel says. argv[1]: how they are bound, by `turns` or in `blocks`; or
- * `hidden`: by turns, and the kernel says nothing. Collectives are right; rank 0 prints a sum,
- * whose last bits depend on the order. */
+/* Ranks bound to different processors, on a machine where, according to sysfs, each processor has a
+ * last-level cache of its own. argv[1]: how ranks are bound, in `turns` or in `blocks`; or
+ * `hidden`: in turns, without information in sysfs. Checks the results of collectives; rank 0
+ * prints a sum whose last bits depend on the order of the operands, which must not depend on the
+ * binding. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -19,8 +20,8 @@ static bool hidden;
 
 /* ---- the machine ---- */
 
-/* Instead of the C library's. A file that names one processor stands for all that ours can be near.
- */
+/* Replaces the C library's function. A file that names only one processor is substituted for all
+ * sysfs files of shared resources. */
 int glob(const char *pattern, int flags, int (*failed)(const char *, int), glob_t *found)
 {
     int (*real)(const char *, int, int (*)(const char *, int), glob_t *);
@@ -46,7 +47,7 @@ static unsigned number(const char *name, const char *other)
     return text ? (unsigned)strtoul(text, NULL, 10) : 0;
 }
 
-/* To the first or the second of our processors. */
+/* To the first or the second of the available processors. */
 static bool bind_to(unsigned which)
 {
     cpu_set_t ours, one;
@@ -87,7 +88,7 @@ static void sums(int turn)
         CHECK(more[n - 1] == (test_size - 1) * (n - 1 + turn), "reduce %d", turn);
 }
 
-/* Nobody leaves a barrier before all have come. */
+/* No rank leaves a barrier before all have entered. */
 static void barriers(MPI_Win win, int turn)
 {
     int here = 0, one = 1;

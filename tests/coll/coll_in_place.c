@@ -1,4 +1,5 @@
-/* MPI_IN_PLACE: at the root in gather, scatter and reduce, everywhere in the others; all sizes. */
+/* MPI_IN_PLACE: at the root in gather, scatter and reduce, on all ranks in the other collectives;
+ * all sizes (H16: in-place buffers). */
 #include "coll.h"
 
 enum { GAP = 7 };
@@ -38,7 +39,7 @@ static void scatter(size_t n, int root)
     buffer_free(&b);
 }
 
-/* Blocks backwards with gaps, the r-th of n + r bytes. */
+/* Blocks in reverse order with gaps, the r-th of n + r bytes. */
 static size_t places(size_t n, int counts[16], int at[16])
 {
     int next = GAP;
@@ -106,7 +107,7 @@ static void alltoall(size_t n)
     buffer_free(&b);
 }
 
-/* Between ranks r and s go n bytes and r + s more, or none. */
+/* Ranks r and s exchange n bytes plus r + s, or none. */
 static void alltoallv(size_t n, bool by_types)
 {
     int counts[16], at[16], next = GAP;
@@ -160,7 +161,8 @@ static struct buffer numbers(size_t n)
     return b;
 }
 
-/* That the first n are the sums of the first `ranks` ranks at the places from `first` on. */
+/* Checks that the first n elements are the sums over the first `ranks` ranks, at the offsets from
+ * `first` on. */
 static void expect_sums(struct buffer *b, size_t n, size_t first, int ranks, const char *what)
 {
     for (size_t i = 0; i < n; i++) {

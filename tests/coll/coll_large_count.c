@@ -1,4 +1,4 @@
-/* The twins of MPI-4 with counts of MPI_Count: each gives what the one with int gives. */
+/* The `_c` calls of MPI-4: each gives the same result as its int version (H32: large counts). */
 #include "coll.h"
 
 #if MPI_VERSION >= 4
@@ -113,7 +113,7 @@ static void reductions(MPI_Count n, int root)
           in[last]);
 }
 
-/* A user-defined operation of the other kind of count. */
+/* A user-defined operation with MPI_Count. */
 static int calls_c;
 static void add_c(void *x, void *y, MPI_Count *count, MPI_Datatype *type)
 {

@@ -1,5 +1,5 @@
-/* Derived datatypes: one of every constructor at this rank, another one there, of the same
- * signature. What the type leaves out is not touched. */
+/* Derived datatypes: each rank uses a datatype of a different constructor, with the same signature.
+ * Bytes in holes are not touched. */
 #include "coll.h"
 #include "layouts.h"
 
@@ -11,7 +11,7 @@ struct place {
     char *room, *at;
 };
 
-/* Room for a layout per rank, each LAYOUT_ROOM wide. */
+/* Memory for one layout per rank, LAYOUT_ROOM bytes each. */
 static struct place room_make(int blocks, bool allocated)
 {
     struct place p;
@@ -30,7 +30,7 @@ static void room_free(struct place *p, bool allocated)
         free(p->room);
 }
 
-/* Elements of the block at `at`, by MPI_Pack and MPI_Unpack. */
+/* The elements of the block at `at`, through MPI_Pack and MPI_Unpack. */
 static void put(const struct layout *l, char *at, int from, int to)
 {
     char packed[BYTES];
@@ -49,7 +49,7 @@ static void expect(const struct layout *l, const char *what, char *at, int from,
     coll_expect(text, packed, BYTES, from, to);
 }
 
-/* Bytes of the room that are not MARKs: no more than the elements. */
+/* The number of bytes that are not COLL_MARK: those of the elements. */
 static void expect_holes(const struct layout *l, const char *what, const struct place *p)
 {
     int written = 0;
@@ -76,7 +76,7 @@ static void bcast(int i, int root, bool allocated)
     room_free(&p, allocated);
 }
 
-/* Several of them one behind the other need an extent that holds them. */
+/* Several consecutive elements need an extent that holds one. */
 static bool repeats(const struct layout *l)
 {
     MPI_Aint low, extent, true_low, true_extent;
@@ -101,7 +101,7 @@ static void gather(int i, int root, bool allocated)
     MPI_Gather(p.at, out->count, out->type, q.at, in->count, in->type, root, comm);
     for (int r = 0; q.at && r < test_size; r++)
         expect(in, "gather", q.at + r * in->count * extent, r, root);
-    /* and back, from where they are now */
+    /* and back, from the current buffers */
     coll_turn++;
     for (int r = 0; q.at && r < test_size; r++)
         put(in, q.at + r * in->count * extent, root, r);
@@ -152,8 +152,8 @@ static void allgather(int i, bool allocated)
 
 enum { WIDTH = 3 };
 
-/* Ints of which this rank has one behind the other, that one every WIDTH-th: more than fits into
- * any one piece. */
+/* Ints that are contiguous on one rank and every WIDTH-th on another: too many for one pipelined
+ * piece. */
 struct ints {
     struct buffer buffer;
     int *at, count, stride;

@@ -1,16 +1,16 @@
-/* MPI_MINLOC and MPI_MAXLOC on every pair type: the extreme value with the smallest of its places.
- */
+/* MPI_MINLOC and MPI_MAXLOC on every pair type: the extreme value with its smallest index. */
 #include "coll.h"
 
 static MPI_Comm comm;
 
-/* Every third is equal on all ranks, and others on some; negative ones are told from unsigned. */
+/* Every third value is equal on all ranks, others on some; negative values show a comparison as
+ * unsigned. */
 static int value(int rank, int i)
 {
     return (rank * i + i + (int)coll_turn) % 3 - 2;
 }
 
-/* Now the first, now the last rank has the smallest. */
+/* The smallest is on the first rank, or on the last. */
 static int place(int rank, int i)
 {
     return (rank * 3 + i) % 4 * 100 + rank;
@@ -27,7 +27,7 @@ static int winner(int ranks, int i, bool largest)
     return best;
 }
 
-/* struct pair of `number` and `index`: as C has it, holes and all. */
+/* struct pair of `number` and `index`, with C's layout and padding. */
 #define PAIR_TEST(name, number, index)                                                      \
     static void name(MPI_Datatype type, int n)                                              \
     {                                                                                       \

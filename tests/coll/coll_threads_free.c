@@ -1,5 +1,6 @@
-/* Threads make communicators, do a few collectives that wait for nobody, and free them at once
- * (H14, H25): an implementation may still be about to get to know them. */
+/* Threads create communicators, make a few collective calls that do not synchronise, and free them
+ * at once, while their set-up may still be in progress (H14: set-up of communicators; H25:
+ * threads). */
 #include "kinds.h"
 #include "threads.h"
 

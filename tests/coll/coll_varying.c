@@ -1,21 +1,22 @@
-/* Gatherv, Scatterv, Allgatherv, Alltoallv and Alltoallw: counts that differ, of which some or all
- * are zero, blocks in any order with gaps between them, which nobody touches. */
+/* Gatherv, Scatterv, Allgatherv, Alltoallv and Alltoallw: counts that differ, some or all of them
+ * zero, blocks in any order with gaps between them, whose bytes are not touched (H13: the same
+ * decision on all ranks). */
 #include "coll.h"
 
 enum { UNIT = 3, GAP = 5, SHAPES = 6 };
 
 static MPI_Comm comm;
-static MPI_Datatype unit; /* UNIT bytes: counts and displacements are of these */
+static MPI_Datatype unit; /* bytes; counts and displacements are in units */
 
-/* Units that `from` has for `to`. */
+/* The number of units that `from` sends to `to`. */
 static int amount(int shape, int base, int from, int to)
 {
     switch (shape) {
     case 0:
         return 0;
-    case 1: /* zero to and from every other rank */
+    case 1: /* zero to and from every second rank */
         return (from + to) % 2 ? base : 0;
-    case 2: /* only from the last one */
+    case 2: /* only from the last rank */
         return from == test_size - 1 ? base : 0;
     case 3:
         return base / (from + 1) + to;
@@ -32,7 +33,7 @@ struct blocks {
     int counts[16], places[16];
 };
 
-/* Backwards at odd ranks, else from the middle on. */
+/* In reverse order at odd ranks, otherwise starting in the middle. */
 static void blocks_place(struct blocks *b)
 {
     int at = GAP;
@@ -54,7 +55,7 @@ static size_t block_bytes(const struct blocks *b, int r)
     return (size_t)b->counts[r] * UNIT;
 }
 
-/* Nothing between them was written. */
+/* Nothing was written between the blocks. */
 static void blocks_free(struct blocks *b, const char *what)
 {
     for (int r = 0; r < test_size; r++) {
@@ -139,7 +140,8 @@ static void alltoallv(int shape, int base, bool by_types)
     blocks_place(&in);
     for (int r = 0; r < test_size; r++)
         coll_fill(block(&out, r), block_bytes(&out, r), test_rank, r);
-    if (by_types) { /* displacements are bytes; bytes for one rank, units for another */
+    if (by_types) { /* displacements are in bytes; counts in bytes on one rank, in units on another
+                     */
         int out_counts[16], out_places[16], in_counts[16], in_places[16];
         MPI_Datatype out_types[16], in_types[16];
         for (int r = 0; r < test_size; r++) {

@@ -1,4 +1,4 @@
-/* All kinds of blocking collectives on a communicator, small, checked. */
+/* All kinds of blocking collectives on a communicator, with small data, checked. */
 #ifndef KINDS_H
 #define KINDS_H
 
@@ -9,7 +9,7 @@ static inline void kinds_expect(int got, int expected, const char *what, const c
     CHECK(got == expected, "%s on %s: %d, expected %d", what, where, got, expected);
 }
 
-/* Ranks and size are of the communicator; `mark` tells calls apart. */
+/* Ranks and size are those of the communicator; `mark` distinguishes calls. */
 static inline void kinds_move(MPI_Comm comm, int mark, const char *where)
 {
     int me, size, root, value, all[64], back[64], counts[64], places[64];

@@ -1,13 +1,13 @@
-/* Many threads of each rank in one epoch of one window, more of them than have lines for atomic
- * operations, some in their own bulk operations: no update is lost, and each gets its own results
- * (H18, H25). */
+/* Many threads of each rank in one epoch of one window, more threads than the window has lines for
+ * atomic operations, some of them in bulk operations. No update is lost, and each thread gets its
+ * own results (H18: one atomicity for every access path; H25: threads). */
 #include "threads.h"
 
 #include <stdatomic.h>
 
 enum { THREADS = 20, ROUNDS = 120, COUNT = 24 };
 
-static int64_t *memory; /* a counter, COUNT to combine into, a place for each thread */
+static int64_t *memory; /* a counter, COUNT elements to accumulate into, one slot per thread */
 static MPI_Win win;
 static _Atomic int wrong;
 

@@ -1,5 +1,5 @@
-/* Absolute addresses: MPI_BOTTOM and a datatype made of MPI_Get_address, on the origin's side and
- * for what is fetched. */
+/* Absolute addresses: MPI_BOTTOM and a datatype built from MPI_Get_address, as origin buffer and as
+ * result buffer. */
 #include "test.h"
 
 static int first[3] = {1, 2, 3}, second[2] = {4, 5};

@@ -1,4 +1,4 @@
-/* What a process holds of memory, descriptors and files. */
+/* Memory, descriptors and files that a process uses. */
 #ifndef USE_H
 #define USE_H
 

@@ -1,5 +1,6 @@
-/* A host gives the handle of a freed window to the next one, which may lie elsewhere, have another
- * unit, or be of another kind: nothing of the old one is left (H24). */
+/* A host reuses the handle of a freed window for one with other memory, another displacement unit
+ * or another flavor. Fails if state of the freed window is used (H24: memory and windows that go
+ * away). */
 #include "test.h"
 
 enum { COUNT = 64 };
@@ -29,7 +30,7 @@ int main(int argc, char **argv)
         use(ours[round % 2], 1 << round % 4, round);
         if (round % 3 == 0)
             use(foreign, 4, round);
-        if (round % 5 == 0) { /* the address comes back for something else */
+        if (round % 5 == 0) { /* the address is reused for something else */
             MPI_Free_mem(ours[0]);
             ours[0] = window_memory(COUNT * sizeof(int));
         }

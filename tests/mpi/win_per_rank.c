@@ -1,5 +1,5 @@
-/* Every rank brings another size, displacement unit and info to a window; some bring nothing, with
- * a base or without (H20). */
+/* Every rank passes a different size, displacement unit and info; some ranks pass size 0, with and
+ * without a base (H20: arguments and window bounds). */
 #include "test.h"
 
 static size_t size_of(int rank)
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     for (int rank = 0; rank < test_size; rank++) {
         if (size_of(rank))
             put_to(rank, win);
-        else /* nothing goes there, and that is no error */
+        else /* an empty put there succeeds */
             MPI_Put(&rank, 0, MPI_INT, rank, 0, 0, MPI_INT, win);
     }
     MPI_Win_fence(0, win);
