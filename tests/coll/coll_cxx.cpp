@@ -1,5 +1,5 @@
-// Threads of the C++ library, each with its own communicator and containers, do collectives at the
-// same time, and so does each of several objects that hold a communicator.
+// Threads of the C++ library, with a communicator and containers each, make collective calls at
+// once, and so do several objects that own a communicator (H25: threads).
 #include "test.hpp"
 
 #include <complex>
@@ -9,10 +9,10 @@
 
 constexpr int threads = 4, rounds = 40;
 
-// A communicator with a lifetime.
+// Owns a duplicate of a communicator.
 class Communicator
 {
-public:
+  public:
     explicit Communicator(MPI_Comm from)
     {
         MPI_Comm_dup(from, &comm);
@@ -28,7 +28,7 @@ public:
         return comm;
     }
 
-private:
+  private:
     MPI_Comm comm;
 };
 

@@ -1,4 +1,4 @@
-// What the C++ tests share: as tests/mpi/test.h.
+// Helpers of the C++ tests, as tests/mpi/test.h for C.
 #include <iostream>
 #include <mpi.h>
 

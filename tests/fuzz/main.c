@@ -1,18 +1,20 @@
-/* rma_fuzz: random one-sided programs, each determined by a seed, that check themselves.
+/* rma_fuzz: random one-sided programs, each determined by a seed, that check themselves against a
+ * model.
  *
  *   rma_fuzz [--seed S] [--seeds N]       N programs from seed S on
- *   rma_fuzz --stress …                   fights for the same elements instead
+ *   rma_fuzz --stress …                   ranks race for the same elements instead
  *
  *   --epochs N    only the first N epochs of each program
  *   --ops N       only its first N operations
  *   --only LIST   only these operations: 3,7-9
- *   --print       what each rank does
+ *   --print       print the actions of each rank
  *   --tame        only what every host is known to do right
- *   --digest      of what each rank has seen, to compare runs by
- *   --progress F  keep in this file where each rank is
+ *   --digest      print a digest of the data that each rank has read, to compare runs
+ *   --progress F  write each rank's position to this file
  *
- * Prints a line `FAIL seed …` for whatever is wrong, and at the end how many programs ran. The exit
- * status is 1 when a program has failed. */
+ *  Prints a line `FAIL seed …` for each error, and at the end the number of programs. The exit
+ *   status is 1 if a program has failed.
+ */
 #include "play.h"
 
 /* ---- which ranks ---- */
@@ -82,7 +84,7 @@ static struct run parse(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    long counts[3] = {0}, sums[3]; /* programs, failed here, not possible on this host */
+    long counts[3] = {0}, sums[3]; /* programs, failed on this rank, not possible on this host */
     MPI_Init(&argc, &argv);
     open_world();
     struct run run = parse(argc, argv);
@@ -94,7 +96,7 @@ int main(int argc, char **argv)
         int comm = run.stress ? WORLD : pick_comm(seed);
         failures = 0;
         *progress = (struct progress){.seed = (int64_t)seed, .op = -1};
-        /* Groups that run side by side have programs of their own. */
+        /* Groups that run concurrently have programs of their own. */
         uint64_t own = comm == HALVES  ? seed + (uint64_t)(world_rank % 2) * 1000003
                        : comm == ALONE ? seed + (uint64_t)world_rank * 1000003
                                        : seed;

@@ -74,7 +74,7 @@ static struct element there(const struct round *round, struct image images[], co
                             long at)
 {
     struct image *image = &images[op->target];
-    long place = round->window->offset[op->target] + op->there.at + at;
+    long place = round->window->offset[op->target] + op->remote.at + at;
     return (struct element){image->memory + place, image->memory_unknown + place};
 }
 
@@ -94,7 +94,7 @@ static void mark(const struct basic *b, struct element e, char unknown)
         memset(e.unknown + parts[p].at, unknown, (size_t)parts[p].size);
 }
 
-/* The bytes of its numbers that say nothing may be anything after arithmetic. */
+/* The padding of its numbers is undefined after arithmetic. */
 static void blur(const struct basic *b, struct element e)
 {
     int unused = b->value.size - b->value.used;
@@ -176,7 +176,7 @@ void model_fill(const struct program *p, const struct round *round, const struct
     struct cursor c = {.pieces = &op->compare.pieces};
     if (op->compare.layout && op->matches && cursor_next(&c, &at, &basic))
         move(&basics[basic], here(image, &op->compare, at),
-             there(round, images, op, op->there.pieces.list[0].at));
+             there(round, images, op, op->remote.pieces.list[0].at));
 }
 
 void model_scribble(const struct program *p, const struct round *round, const struct action *action,
@@ -220,7 +220,7 @@ static void swap_element(const struct basic *b, struct element target, struct el
         move(b, target, origin);
 }
 
-/* Read under the lock, add, write back. What was read depends on who came first. */
+/* Read under the lock, add, write back. The value read depends on the order of the ranks. */
 static void increment_element(const struct basic *b, struct element target, struct element origin,
                               struct element result)
 {
@@ -233,7 +233,7 @@ void model_operate(const struct round *round, const struct op *op, int origin,
 {
     struct image *image = &images[origin];
     struct cursor from = {.pieces = &op->origin.pieces}, back = {.pieces = &op->result.pieces},
-                  compare = {.pieces = &op->compare.pieces}, to = {.pieces = &op->there.pieces};
+                  compare = {.pieces = &op->compare.pieces}, to = {.pieces = &op->remote.pieces};
     long at, o = 0, r = 0, c = 0;
     int basic, same;
     while (op->target != MPI_PROC_NULL && cursor_next(&to, &at, &basic)) {

@@ -1,6 +1,5 @@
-/* Ranks that really race for the same elements. What becomes of them must be explained by some
- * order of atomic operations, and each kind of fight has an outcome that does not depend on which.
- */
+/* Ranks race for the same elements. The results must be possible with some order of atomic
+ * operations; each kind of race has an outcome that does not depend on which. */
 #include "play.h"
 
 enum { ELEMENTS_MAX = 200, ROUNDS = 1500, DRAWS = 6000 };
@@ -97,7 +96,7 @@ static void unlock_one(struct fight *f, enum epoch epoch, int target)
 
 /* ---- all combine, by one operation that commutes ---- */
 
-/* One operation of a rank; anybody can find out what a rank does. */
+/* One operation of a rank; every rank can compute the operations of all ranks. */
 struct blow {
     enum call call;
     int target, first, count;
@@ -108,7 +107,7 @@ static struct blow next_blow(const struct fight *f, struct rng *r)
 {
     static const enum call calls[] = {ACCUMULATE, GET_ACCUMULATE, FETCH_AND_OP};
     struct blow b = {.call = calls[below(r, 3)], .target = (int)below(r, f->size)};
-    /* Most of them at the same few. */
+    /* Most of them on the same few elements. */
     int most = chance(r, 60) ? 1 : chance(r, 50) ? 9 : f->elements;
     b.count =
         b.call == FETCH_AND_OP ? 1 : (int)between(r, 1, most > f->elements ? f->elements : most);
@@ -181,7 +180,7 @@ static void fill_elements(struct rng *r, const struct fight *f, char *to, int n)
         fill(r, f->basic, ANY_ORDER, f->op, to + (long)i * f->basic->extent);
 }
 
-/* Every element of a rank as it must be in the end. */
+/* The expected final value of every element of a rank. */
 static void work_out(const struct fight *f, int target, char *image)
 {
     char *operands = keep((size_t)(ELEMENTS_MAX * f->basic->extent));
@@ -261,11 +260,11 @@ static uint64_t as_number(const struct basic *b, const void *at)
 
 enum way { FETCH, FETCH_ONE, FETCH_MANY, SWAP, WAYS };
 
-/* Draw from a rank's counter. */
+/* Fetch and increment a rank's counter. */
 static uint64_t draw(struct fight *f, enum way way, int target)
 {
     const struct basic *b = f->basic;
-    static char one[8 * ELEMENTS_MAX] = {1}; /* to the elements behind the counter 0 is added */
+    static char one[8 * ELEMENTS_MAX] = {1}; /* to the elements after counter 0 is added */
     static char got[8 * ELEMENTS_MAX];
     uint64_t next;
     if (way == FETCH) {

@@ -1,4 +1,4 @@
-/* Handing a call to MPI. */
+/* Passes a call to MPI. */
 #include "call.h"
 
 static struct args args_of(const struct side *side)
@@ -24,7 +24,7 @@ static struct args args_of(const struct side *side)
     return a;
 }
 
-/* Where an argument must not matter. */
+/* For arguments that MPI must ignore. */
 static struct args rubbish_args(struct call *c, void *rubbish)
 {
     struct rng r = rng_for(c->seed, (uint64_t)(c->rank + 5000));
@@ -48,7 +48,7 @@ void args_open(struct call *c, struct args *send, struct args *receive, void *ru
         return;
     if (no_receive)
         receive->at = MPI_IN_PLACE;
-    if (no_send && c->form->reduces) /* its count and type are for both */
+    if (no_send && c->form->reduces) /* count and type are those of both sides */
         *send = *receive;
     if (no_send)
         send->at = MPI_IN_PLACE;

@@ -1,4 +1,4 @@
-/* The table of collectives, and the call of each. */
+/* The table of collectives, and the MPI call of each. */
 #include "call.h"
 
 static MPI_Op op_of(const struct call *c)
@@ -6,8 +6,8 @@ static MPI_Op op_of(const struct call *c)
     return c->user ? c->user->handle : op_handle(c->op);
 }
 
-/* One text for the call and, where MPI has it, its twin with large counts: the arguments have the
- * same names, in the width that is wanted. */
+/* One text for the call and, if MPI has it, its _c version: the arguments have the same names, in
+ * the width that is needed. */
 #define NAMES(count_type, place_type, counts, places)               \
     const count_type *sent = s->counts, *received = r->counts;      \
     const place_type *send_at = s->places, *receive_at = r->places; \
@@ -76,7 +76,7 @@ EXECUTE(Reduce_scatter_block, REDUCED, comm)
 EXECUTE(Scan, REDUCED, comm)
 EXECUTE(Exscan, REDUCED, comm)
 
-/* At the root or everywhere, then elsewhere. */
+/* At the root or on all ranks, then elsewhere. */
 #define SENDS(...)    .send = {__VA_ARGS__}
 #define RECEIVES(...) .receive = {__VA_ARGS__}
 #define CALLED(Name)  .name = #Name, .execute = execute_##Name

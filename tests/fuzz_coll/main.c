@@ -1,14 +1,16 @@
-/* coll_fuzz: random programs of collectives, each determined by a seed, that check themselves.
+/* coll_fuzz: random programs of collectives, each determined by a seed, that check themselves
+ * against a model.
  *
  *   coll_fuzz [--seed S] [--seeds N]       N programs from seed S on
  *
  *   --only LIST   only these calls: 3,7-9
- *   --print       what each rank does
+ *   --print       print the calls of each rank
  *   --tame        only what every host is known to do right
- *   --progress F  keep in this file where each rank is
+ *   --progress F  write each rank's position to this file
  *
- * Prints a line `FAIL seed …` for whatever is wrong, and at the end how many programs ran. The exit
- * status is 1 when a program has failed. */
+ *  Prints a line `FAIL seed …` for each error, and at the end the number of programs. The exit
+ *   status is 1 if a program has failed.
+ */
 #include "program.h"
 
 struct run {

@@ -1,4 +1,4 @@
-/* What is made of a layout: its elements, its MPI datatype, a text. */
+/* Conversions of a layout: to a list of elements, to an MPI datatype, to text. */
 #include "layout.h"
 
 #include <stdarg.h>

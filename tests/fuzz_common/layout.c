@@ -2,7 +2,7 @@
 
 /* ---- the definition of each constructor ---- */
 
-/* Whether this process has index i of a dimension of a distributed array. */
+/* Whether this process owns index i of a dimension of a distributed array. */
 static bool owns(const struct layout *l, int d, int i, int coordinate)
 {
     int size = l->sizes[d], p = l->grid[d], k = l->arguments[d];
@@ -30,7 +30,7 @@ static bool in_array(const struct layout *l, const int index[DIMS_MAX])
     return true;
 }
 
-/* All places of the whole array in its order, and of them those that belong to the type. */
+/* The offsets of all elements of the whole array in order, and those that belong to the type. */
 static void array_blocks(const struct layout *l, block_fn *block, void *context)
 {
     int index[DIMS_MAX] = {0};
@@ -101,8 +101,8 @@ void layout_blocks(const struct layout *l, block_fn *block, void *context)
 /* ---- bounds ---- */
 
 struct bounds {
-    bool any, any_data; /* something was placed */
-    bool marked, mixed; /* with bounds that were set, without such, or both */
+    bool any, any_data; /* an element was placed */
+    bool marked, mixed; /* with explicit bounds, without, or both */
     long low, high, true_low, true_high;
     int align;
 };
@@ -135,8 +135,8 @@ static void widen_block(void *context, const struct layout *child, long at, long
         widen(context, child, at + (copies - 1) * layout_extent(child));
 }
 
-/* Hosts round extents up by rules of their own, structs above all, and Open MPI 4.1 is wrong about
- * blocks that lie before those they follow. */
+/* Hosts round extents by rules of their own, in particular those of structs, and Open MPI 4.1 is
+ * wrong for blocks with descending displacements. */
 static bool is_regular(const struct layout *l)
 {
     bool regular = l->constructor != STRUCT && l->low >= 0 && l->low % l->align == 0 &&
@@ -149,8 +149,8 @@ static bool is_regular(const struct layout *l)
     return regular;
 }
 
-/* Find the bounds. False: the standard leaves them to the implementation, or hosts are known to
- * differ, so they have to be set. */
+/* Compute the bounds. False: the standard leaves them to the implementation, or hosts are known to
+ * differ, so they must be set explicitly. */
 static bool find_bounds(struct layout *l)
 {
     struct bounds b = {.align = 1};
@@ -208,14 +208,14 @@ static const struct layout *resized(struct rng *r, const struct layout *child, l
     long width = child->true_high - child->true_low, fit = round_up_to(width, grain);
     l->places[0] = chance(r, 50) ? child->true_low : between(r, -3, 3) * grain;
     l->places[1] = fit + (chance(r, 50) ? below(r, 4) * grain : 0);
-    if (chance(r, 8)) /* so that copies interleave, or overlap, where that is allowed */
+    if (chance(r, 8)) /* so that copies interleave, or overlap if permitted */
         l->places[1] = below(r, 3) * grain;
     l->large = chance(r, 30);
     find_bounds(l);
     return l;
 }
 
-/* Bounds that are left to the host get set; sometimes others too. */
+/* Bounds that depend on the host are set explicitly; sometimes others too. */
 static const struct layout *finish(struct rng *r, struct layout *l, long grain)
 {
     l->large = chance(r, 30);
@@ -224,7 +224,7 @@ static const struct layout *finish(struct rng *r, struct layout *l, long grain)
     return l;
 }
 
-/* Bytes of `copies` of a child; from where, relative to the place it is put. */
+/* Bytes of `copies` of a child; offset of the first, relative to the displacement. */
 static long span(const struct layout *child, long copies)
 {
     return copies ? child->true_high - child->true_low + (copies - 1) * layout_extent(child) : 0;
@@ -246,7 +246,7 @@ static void shuffle(struct rng *r, struct layout *l)
     }
 }
 
-/* Put the blocks one behind the other with gaps, at multiples of `step` bytes. */
+/* Place the blocks after each other with gaps, at multiples of `step` bytes. */
 static void place_blocks(struct rng *r, struct layout *l, long step, long grain)
 {
     long at = chance(r, 20) ? -below(r, 8) * grain : gap(r, grain);
@@ -283,7 +283,7 @@ static const struct layout *vector(struct rng *r, enum constructor c, long n,
     return finish(r, l, grain);
 }
 
-/* Cut n into the lengths of at most 6 blocks, some of them empty. */
+/* Divide n into the lengths of at most 6 blocks, some of them empty. */
 static long cut(struct rng *r, long n, long lengths[8])
 {
     long blocks = 0;
@@ -348,7 +348,7 @@ static void count_blocks(void *context, const struct layout *child, long at, lon
     *(long *)context += copies;
 }
 
-/* What one process of a grid has of an array. NULL: none was found that has exactly n elements. */
+/* One process's part of a distributed array. NULL: none was found with exactly n elements. */
 static const struct layout *distributed(struct rng *r, long n, const struct layout *child,
                                         long grain)
 {
@@ -429,7 +429,7 @@ static const struct layout *nothing(struct rng *r, const struct unit *unit, long
     return finish(r, l, grain);
 }
 
-/* Of others than these, hosts misplace the elements of arrays. */
+/* For all other types, hosts misplace the elements of arrays. */
 static bool is_usual(const struct layout *child)
 {
     return child->low == 0 && child->high > 0;

@@ -1,6 +1,6 @@
-/* MPI_Alloc_mem gives memory of every size, from nothing to several GiB, before any collective call
- * was made. Allocations that live together do not overlap, hold what was written, and can be had
- * again after they were freed. Of the large ones only a few pages are touched. */
+/* MPI_Alloc_mem returns memory of every size, from zero to several GiB, before any collective call
+ * (H29: allocation sizes and threads). Live allocations do not overlap, keep their contents, and
+ * can be allocated again after they were freed. Of the large ones only a few pages are touched. */
 #include "test.h"
 
 enum { SIZES = 512 };
@@ -11,13 +11,13 @@ static struct piece {
 } pieces[SIZES];
 static int count;
 
-/* The byte at a place depends on the piece and on the place. */
+/* The byte at an offset depends on the block and on the offset. */
 static unsigned char pattern(int piece, size_t place)
 {
     return (unsigned char)(1 + piece + 31 * place + (place >> 12));
 }
 
-/* All of a small piece; the ends and some of the middle of a large one. */
+/* All of a small block; the ends and part of the middle of a large one. */
 static size_t next_place(size_t place, size_t size)
 {
     bool near_an_end = place < 4096 || size - place <= 4096;
@@ -83,7 +83,7 @@ static void take_all(void)
         take(power + power / 3);
     }
     take((size_t)1 << 30);
-    take(((size_t)2 << 30) + 1); /* beyond an int */
+    take(((size_t)2 << 30) + 1); /* more than an int */
     take(((size_t)4 << 30) + 4097);
 }
 

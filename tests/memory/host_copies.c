@@ -1,6 +1,6 @@
-/* Messages out of and into memory of MPI_Alloc_mem, of all lengths, which the host copies from
- * process to process: they arrive whole, nothing beside them changes, and the functions by which it
- * copies answer to others as the kernel does. */
+/* Messages of all lengths from and to memory of MPI_Alloc_mem, which the host copies between
+ * processes: they arrive complete, no adjacent byte changes, and the intercepted functions
+ * (process_vm_readv and process_vm_writev) return the results of the OS to all other callers. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -33,7 +33,7 @@ static bool is_full(const unsigned char *at, int bytes, int seed, int rank)
     return true;
 }
 
-/* Around the ring; the receiver's edges stay as they are. */
+/* Around the ring; the bytes around the receiver's buffer are unchanged. */
 static void pass_on(unsigned char *from, unsigned char *to, int bytes, int seed)
 {
     MPI_Request request;
@@ -89,7 +89,7 @@ static void with_holes(void)
     MPI_Type_free(&type);
 }
 
-/* What others in this process would hear from the kernel. */
+/* The results that other callers in this process get from the OS. */
 static void answer_as_the_kernel(pid_t pid)
 {
     char a[] = "........", b[] = "........";
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 {
     static unsigned char early[64];
     shared = early;
-    answer_as_the_kernel(getpid()); /* before there is an MPI */
+    answer_as_the_kernel(getpid()); /* before MPI_Init */
     test_begin(&argc, &argv);
     shared = window_memory(MOST);
     own = calloc(MOST, 1);

@@ -1,5 +1,5 @@
-/* What a child of fork writes to the symmetric heap is its own (H6), and it is no PE: an access to
- * others ends it, and not the job. */
+/* What a forked child writes to the symmetric heap is private to it (H6: fork). The child is not a
+ * PE: an access to another PE ends the child, and not the job. */
 #include "shmem_test.h"
 
 #include <signal.h>

@@ -5,7 +5,7 @@ enum { COUNT = 23 };
 
 static int next_pe, last_pe;
 
-/* What PE `pe` has in element i, of any type. */
+/* The value of element i of PE `pe`, of any type. */
 #define VALUE(type, pe, i) ((type)((pe)*29 + (i)*3 + 1))
 
 #define EACH(name, type)                                                                           \
@@ -97,7 +97,7 @@ MPIACCEL_SHMEM_RMA_TYPES(EACH)
 MPIACCEL_SHMEM_SIZES(EACH)
 #undef EACH
 
-/* Up to sizes that go around the caches, and nothing at all. */
+/* No data, and sizes up to those that use non-temporal stores. */
 static void check_bytes(void)
 {
     enum { MOST = 20 << 20 };
@@ -127,7 +127,7 @@ static void check_bytes(void)
     free(mine);
 }
 
-/* A put, a fence and a flag: who sees the flag sees the data. */
+/* A put, a fence and a flag: a PE that reads the flag reads the data. */
 static void check_fence(void)
 {
     enum { ROUNDS = 2000 };
