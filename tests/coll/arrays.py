@@ -53,9 +53,9 @@ def arrays(comm, n):
 
 def varying(comm):
     counts = [3 * r + 1 for r in range(size)]
-    places = [sum(counts[:r]) for r in range(size)]
+    displs = [sum(counts[:r]) for r in range(size)]
     got = np.zeros(sum(counts))
-    comm.Allgatherv(values(counts[rank], rank), [got, counts, places, MPI.DOUBLE])
+    comm.Allgatherv(values(counts[rank], rank), [got, counts, displs, MPI.DOUBLE])
     check(got, np.concatenate([values(counts[r], r) for r in range(size)]), "Allgatherv")
     matrix = np.full((8, 8), float(rank))
     column = MPI.DOUBLE.Create_vector(8, 1, 8).Commit()

@@ -47,18 +47,18 @@ template <typename T> static void sums(MPI_Comm comm, MPI_Datatype type, std::si
 static void exchange(MPI_Comm comm, int mark)
 {
     const auto n = std::size_t(ranks);
-    std::vector<int> counts(n), places(n), out, in;
+    std::vector<int> counts(n), displs(n), out, in;
     for (int r = 0; r < ranks; r++) { // a triangle: r elements for rank r
         counts[std::size_t(r)] = r + rank + 1;
-        places[std::size_t(r)] = int(out.size());
+        displs[std::size_t(r)] = int(out.size());
         out.insert(out.end(), std::size_t(r + rank + 1), 100 * rank + r + mark);
     }
     in.resize(out.size());
-    MPI_Alltoallv(out.data(), counts.data(), places.data(), MPI_INT, in.data(), counts.data(),
-                  places.data(), MPI_INT, comm);
+    MPI_Alltoallv(out.data(), counts.data(), displs.data(), MPI_INT, in.data(), counts.data(),
+                  displs.data(), MPI_INT, comm);
     for (int r = 0; r < ranks; r++)
         for (int i = 0; i < counts[std::size_t(r)]; i++)
-            check(in[std::size_t(places[std::size_t(r)] + i)] == 100 * r + rank + mark,
+            check(in[std::size_t(displs[std::size_t(r)] + i)] == 100 * r + rank + mark,
                   "alltoallv of vectors");
 }
 

@@ -91,13 +91,13 @@ static void sums(int turn)
 /* No rank leaves a barrier before all have entered. */
 static void barriers(MPI_Win win, int turn)
 {
-    int here = 0, one = 1;
-    MPI_Fetch_and_op(&one, &here, MPI_INT, 0, 0, MPI_SUM, win);
+    int arrived = 0, one = 1;
+    MPI_Fetch_and_op(&one, &arrived, MPI_INT, 0, 0, MPI_SUM, win);
     MPI_Win_flush(0, win);
     MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Fetch_and_op(NULL, &here, MPI_INT, 0, 0, MPI_NO_OP, win);
+    MPI_Fetch_and_op(NULL, &arrived, MPI_INT, 0, 0, MPI_NO_OP, win);
     MPI_Win_flush(0, win);
-    CHECK(here == turn * test_size, "barrier %d: %d were there", turn, here);
+    CHECK(arrived == turn * test_size, "barrier %d: %d had arrived", turn, arrived);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 

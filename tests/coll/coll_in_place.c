@@ -40,7 +40,7 @@ static void scatter(size_t n, int root)
 }
 
 /* Blocks in reverse order with gaps, the r-th of n + r bytes. */
-static size_t places(size_t n, int counts[16], int at[16])
+static size_t displs(size_t n, int counts[16], int at[16])
 {
     int next = GAP;
     for (int r = test_size - 1; r >= 0; r--) {
@@ -54,7 +54,7 @@ static size_t places(size_t n, int counts[16], int at[16])
 static void gatherv_and_scatterv(size_t n, int root)
 {
     int counts[16], at[16];
-    size_t whole = places(n, counts, at), mine = (size_t)counts[test_rank];
+    size_t whole = displs(n, counts, at), mine = (size_t)counts[test_rank];
     coll_turn++;
     struct buffer b = buffer_make(test_rank == root ? whole : mine);
     if (test_rank == root) {
@@ -87,7 +87,7 @@ static void allgather(size_t n)
         coll_expect("allgather", b.data + (size_t)r * n, n, r, 0);
     buffer_free(&b);
     int counts[16], at[16];
-    b = buffer_make(places(n, counts, at));
+    b = buffer_make(displs(n, counts, at));
     coll_fill(b.data + at[test_rank], (size_t)counts[test_rank], test_rank, 0);
     MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, b.data, counts, at, MPI_BYTE, comm);
     for (int r = 0; r < test_size; r++)

@@ -11,10 +11,10 @@ enum part { ROOT, LEAF, NONE };
 
 static enum part part_of(int world, int first, int many, int side, int rank)
 {
-    int place = (world + test_size - first) % test_size, its_side = place >= many;
+    int position = (world + test_size - first) % test_size, its_side = position >= many;
     if (its_side != side)
         return LEAF;
-    return place - (its_side ? many : 0) == rank ? ROOT : NONE;
+    return position - (its_side ? many : 0) == rank ? ROOT : NONE;
 }
 
 /* Ranks of the part `ahead` send a token after they have returned; the other ranks enter after they

@@ -47,14 +47,14 @@ static void spread(MPI_Comm comm)
     for (int r = 0; r < test_size; r++)
         coll_expect("allgather", other + (size_t)r * FAR, N, r, 0);
     /* displacements are in extents */
-    int counts[16], places[16];
+    int counts[16], displs[16];
     for (int r = 0; r < test_size; r++)
-        counts[r] = 1, places[r] = BLOCKS - 1 - r;
+        counts[r] = 1, displs[r] = BLOCKS - 1 - r;
     coll_turn++;
     coll_fill(memory, N, test_rank, 0);
-    MPI_Allgatherv(memory, 1, far, other, counts, places, far, comm);
+    MPI_Allgatherv(memory, 1, far, other, counts, displs, far, comm);
     for (int r = 0; r < test_size; r++)
-        coll_expect("allgatherv", other + (size_t)places[r] * FAR, N, r, 0);
+        coll_expect("allgatherv", other + (size_t)displs[r] * FAR, N, r, 0);
     MPI_Type_free(&far);
     MPI_Type_free(&hundred);
     munmap(memory, bytes);

@@ -7,14 +7,14 @@ static MPI_Comm comm;
 static struct layouts all;
 enum { COPIES = 3, BYTES = ELEMENTS * (int)sizeof(int) };
 
-struct place {
+struct room {
     char *room, *at;
 };
 
 /* Memory for one layout per rank, LAYOUT_ROOM bytes each. */
-static struct place room_make(int blocks, bool allocated)
+static struct room room_make(int blocks, bool allocated)
 {
-    struct place p;
+    struct room p;
     size_t bytes = (size_t)blocks * LAYOUT_ROOM;
     p.room = allocated ? window_memory(bytes) : malloc(bytes);
     memset(p.room, COLL_MARK, bytes);
@@ -22,7 +22,7 @@ static struct place room_make(int blocks, bool allocated)
     return p;
 }
 
-static void room_free(struct place *p, bool allocated)
+static void room_free(struct room *p, bool allocated)
 {
     if (allocated)
         MPI_Free_mem(p->room);
@@ -50,7 +50,7 @@ static void expect(const struct layout *l, const char *what, char *at, int from,
 }
 
 /* The number of bytes that are not COLL_MARK: those of the elements. */
-static void expect_holes(const struct layout *l, const char *what, const struct place *p)
+static void expect_holes(const struct layout *l, const char *what, const struct room *p)
 {
     int written = 0;
     for (int i = 0; i < LAYOUT_ROOM; i++)
@@ -66,7 +66,7 @@ static const struct layout *layout_of(int rank, int i)
 static void bcast(int i, int root, bool allocated)
 {
     const struct layout *l = layout_of(test_rank, i);
-    struct place p = room_make(1, allocated);
+    struct room p = room_make(1, allocated);
     coll_turn++;
     if (test_rank == root)
         put(l, p.at, root, 0);
@@ -90,7 +90,7 @@ static void gather(int i, int root, bool allocated)
 {
     const struct layout *out = layout_of(test_rank, i), *in = layout_of(root, i + 5);
     MPI_Aint low, extent;
-    struct place p = room_make(1, allocated), q = {0};
+    struct room p = room_make(1, allocated), q = {0};
     coll_turn++;
     put(out, p.at, test_rank, root);
     if (!repeats(in))
@@ -115,7 +115,7 @@ static void gather(int i, int root, bool allocated)
 
 static void alltoallw(int i, bool allocated)
 {
-    struct place p = room_make(test_size, allocated), q = room_make(test_size, !allocated);
+    struct room p = room_make(test_size, allocated), q = room_make(test_size, !allocated);
     int out_counts[16], in_counts[16], at[16];
     MPI_Datatype out_types[16], in_types[16];
     coll_turn++;
@@ -137,7 +137,7 @@ static void allgather(int i, bool allocated)
 {
     const struct layout *out = layout_of(test_rank, i), *in = layout_of(test_rank, i + 7);
     MPI_Aint low, extent;
-    struct place p = room_make(1, allocated), q = room_make(2, !allocated);
+    struct room p = room_make(1, allocated), q = room_make(2, !allocated);
     coll_turn++;
     put(out, p.at, test_rank, 0);
     if (!repeats(in))

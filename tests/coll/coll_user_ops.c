@@ -220,10 +220,10 @@ int main(int argc, char **argv)
     MPI_Type_contiguous(4, MPI_INT, &matrix);
     MPI_Type_commit(&matrix);
     int lengths[] = {1, 2, 1};
-    MPI_Aint places[] = {offsetof(struct loose, a), offsetof(struct loose, b),
+    MPI_Aint displs[] = {offsetof(struct loose, a), offsetof(struct loose, b),
                          offsetof(struct loose, d)};
     MPI_Datatype ints[] = {MPI_INT, MPI_INT, MPI_INT};
-    MPI_Type_create_struct(3, lengths, places, ints, &part);
+    MPI_Type_create_struct(3, lengths, displs, ints, &part);
     MPI_Type_create_resized(part, 0, sizeof(struct loose), &loose);
     MPI_Type_commit(&loose);
     MPI_Type_free(&part);

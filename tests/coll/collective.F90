@@ -59,7 +59,7 @@ contains
         COMM, intent(in) :: on
         integer, intent(in) :: n
         integer :: mine(n), all(n, 0:ranks - 1), back(n, 0:ranks - 1)
-        integer :: counts(0:ranks - 1), places(0:ranks - 1), r, root, ierr
+        integer :: counts(0:ranks - 1), displs(0:ranks - 1), r, root, ierr
         do root = 0, ranks - 1
             mine = -1
             if (rank == root) mine = numbers(n, root)
@@ -102,11 +102,11 @@ contains
         ! backwards, of different lengths
         do r = 0, ranks - 1
             counts(r) = n / (r + 1)
-            places(r) = n * (ranks - 1 - r)
+            displs(r) = n * (ranks - 1 - r)
         end do
         all = -1
         mine = numbers(n, rank)
-        call MPI_Allgatherv(mine, counts(rank), MPI_INTEGER, all, counts, places, MPI_INTEGER, on, ierr)
+        call MPI_Allgatherv(mine, counts(rank), MPI_INTEGER, all, counts, displs, MPI_INTEGER, on, ierr)
         do r = 0, ranks - 1
             call check(all_equal(all(1:counts(r), ranks - 1 - r), mine_of(r, counts(r))), 'MPI_Allgatherv')
             if (counts(r) < n) call check(all(counts(r) + 1, ranks - 1 - r) == -1, 'behind a block')
@@ -259,14 +259,14 @@ contains
     subroutine from_bottom(on)
         COMM, intent(in) :: on
         integer, volatile :: one, two
-        integer(address) :: places(2)
+        integer(address) :: addresses(2)
         DATATYPE :: both
         integer :: ierr
         one = merge(1, -1, rank == 0)
         two = merge(2, -1, rank == 0)
-        call MPI_Get_address(one, places(1), ierr)
-        call MPI_Get_address(two, places(2), ierr)
-        call MPI_Type_create_hindexed(2, [1, 1], places, MPI_INTEGER, both, ierr)
+        call MPI_Get_address(one, addresses(1), ierr)
+        call MPI_Get_address(two, addresses(2), ierr)
+        call MPI_Type_create_hindexed(2, [1, 1], addresses, MPI_INTEGER, both, ierr)
         call MPI_Type_commit(both, ierr)
         call MPI_Bcast(MPI_BOTTOM, 1, both, 0, on, ierr)
         call check(one == 1 .and. two == 2, 'MPI_BOTTOM')

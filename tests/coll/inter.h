@@ -14,9 +14,9 @@ struct inter {
 static inline struct inter inter_make(int first, int many)
 {
     struct inter x;
-    int place = (test_rank + test_size - first) % test_size;
-    x.side = place >= many;
-    MPI_Comm_split(MPI_COMM_WORLD, x.side, place, &x.local);
+    int position = (test_rank + test_size - first) % test_size;
+    x.side = position >= many;
+    MPI_Comm_split(MPI_COMM_WORLD, x.side, position, &x.local);
     MPI_Intercomm_create(x.local, 0, MPI_COMM_WORLD, (first + (x.side ? 0 : many)) % test_size, 3,
                          &x.comm);
     MPI_Comm_rank(x.local, &x.me);

@@ -196,14 +196,14 @@ contains
     subroutine from_bottom(win)
         WINDOW, intent(in) :: win
         integer, volatile :: one, two
-        integer(address) :: places(2)
+        integer(address) :: addresses(2)
         DATATYPE :: both
         integer :: ierr
         one = 1 + 10 * rank
         two = 2 + 10 * rank
-        call MPI_Get_address(one, places(1), ierr)
-        call MPI_Get_address(two, places(2), ierr)
-        call MPI_Type_create_hindexed(2, [1, 1], places, MPI_INTEGER, both, ierr)
+        call MPI_Get_address(one, addresses(1), ierr)
+        call MPI_Get_address(two, addresses(2), ierr)
+        call MPI_Type_create_hindexed(2, [1, 1], addresses, MPI_INTEGER, both, ierr)
         call MPI_Type_commit(both, ierr)
         call MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win, ierr)
         call MPI_Put(MPI_BOTTOM, 1, both, next, at(17), 2, MPI_INTEGER, win, ierr)
@@ -390,13 +390,13 @@ contains
     end subroutine
 
     ! A window over all of the memory but its first `left_out` elements.
-    subroutine create_over(place, left_out)
-        type(c_ptr), intent(in) :: place
+    subroutine create_over(start, left_out)
+        type(c_ptr), intent(in) :: start
         integer, intent(in) :: left_out
         integer(int64), pointer :: memory(:), base(:)
         WINDOW :: win
         integer :: ierr
-        call c_f_pointer(place, memory, [left_out + elements])
+        call c_f_pointer(start, memory, [left_out + elements])
         base => memory(left_out + 1:)
         call MPI_Win_create(base, window_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, win, ierr)
         call all_of_it(win, c_loc(base(1)), MPI_WIN_FLAVOR_CREATE)
@@ -405,42 +405,42 @@ contains
 #if !defined(F08)
     subroutine memory_by_cray_pointer()
         integer(int64) :: memory(elements)
-        pointer (place, memory)
+        pointer (start, memory)
         integer :: ierr
-        call MPI_Alloc_mem(window_bytes, MPI_INFO_NULL, place, ierr)
+        call MPI_Alloc_mem(window_bytes, MPI_INFO_NULL, start, ierr)
         memory = 0
-        call create_over(transfer(place, c_null_ptr), 0)
+        call create_over(transfer(start, c_null_ptr), 0)
         call MPI_Free_mem(memory, ierr)
         call check(ierr == MPI_SUCCESS, 'MPI_Free_mem')
     end subroutine
 
     subroutine allocate_by_integer()
-        integer(address) :: place
+        integer(address) :: start
         WINDOW :: win
         integer :: ierr
-        call MPI_Win_allocate(window_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, place, win, ierr)
-        call all_of_it(win, transfer(place, c_null_ptr), MPI_WIN_FLAVOR_ALLOCATE)
+        call MPI_Win_allocate(window_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, start, win, ierr)
+        call all_of_it(win, transfer(start, c_null_ptr), MPI_WIN_FLAVOR_ALLOCATE)
     end subroutine
 #endif
 
 #if !defined(MPIFH)
     subroutine memory_by_c_ptr()
-        type(c_ptr) :: place
+        type(c_ptr) :: start
         integer(int64), pointer :: memory(:)
         integer :: ierr
-        call MPI_Alloc_mem(window_bytes + width, MPI_INFO_NULL, place, ierr)
-        call create_over(place, 1)
-        call c_f_pointer(place, memory, [1 + elements])
+        call MPI_Alloc_mem(window_bytes + width, MPI_INFO_NULL, start, ierr)
+        call create_over(start, 1)
+        call c_f_pointer(start, memory, [1 + elements])
         call MPI_Free_mem(memory, ierr)
         call check(ierr == MPI_SUCCESS, 'MPI_Free_mem')
     end subroutine
 
     subroutine allocate_by_c_ptr()
-        type(c_ptr) :: place
+        type(c_ptr) :: start
         WINDOW :: win
         integer :: ierr
-        call MPI_Win_allocate(window_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, place, win, ierr)
-        call all_of_it(win, place, MPI_WIN_FLAVOR_ALLOCATE)
+        call MPI_Win_allocate(window_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, start, win, ierr)
+        call all_of_it(win, start, MPI_WIN_FLAVOR_ALLOCATE)
     end subroutine
 #endif
 end module

@@ -19,15 +19,17 @@ static MPI_Datatype for_this_phase(struct player *pl, MPI_Datatype type)
     return pl->types[pl->type_count++] = type;
 }
 
-static struct given give(struct player *pl, const struct side *side, const struct op *op, bool here)
+static struct given give(struct player *pl, const struct side *side, const struct op *op,
+                         bool local)
 {
     struct given g = {NULL, 0, basics[op->basic > 0 ? op->basic : 0].type};
     if (!side->layout)
         return g;
-    g = (struct given){here ? pl->buffer + side->at : NULL, side->count, layout_type(side->layout)};
+    g = (struct given){local ? pl->buffer + side->at : NULL, side->count,
+                       layout_type(side->layout)};
     if (side->layout->constructor != PREDEFINED)
         for_this_phase(pl, g.type);
-    if (here && side->bottom && side->pieces.count) {
+    if (local && side->bottom && side->pieces.count) {
         MPI_Aint address;
         int count = (int)g.count;
         MPI_Get_address(g.at, &address);

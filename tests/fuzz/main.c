@@ -113,8 +113,8 @@ int main(int argc, char **argv)
     }
     MPI_Reduce(counts, sums, 3, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
     if (world_rank == 0)
-        printf("ran %ld programs, at most %ld failed on a rank, %ld not possible here\n", sums[0],
-               sums[1], sums[2]);
+        printf("ran %ld programs, at most %ld failed on a rank, %ld not possible on this host\n",
+               sums[0], sums[1], sums[2]);
     MPI_Bcast(sums, 3, MPI_LONG, 0, MPI_COMM_WORLD);
     MPI_Comm_free(&comms[SAME]);
     MPI_Comm_free(&comms[REVERSED]);

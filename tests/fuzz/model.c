@@ -65,17 +65,17 @@ struct element {
     char *data, *unknown;
 };
 
-static struct element here(struct image *image, const struct side *side, long at)
+static struct element local_element(struct image *image, const struct side *side, long at)
 {
     return (struct element){image->buffer + side->at + at, image->buffer_unknown + side->at + at};
 }
 
-static struct element there(const struct round *round, struct image images[], const struct op *op,
-                            long at)
+static struct element target_element(const struct round *round, struct image images[],
+                                     const struct op *op, long at)
 {
     struct image *image = &images[op->target];
-    long place = round->window->offset[op->target] + op->remote.at + at;
-    return (struct element){image->memory + place, image->memory_unknown + place};
+    long offset = round->window->offset[op->target] + op->remote.at + at;
+    return (struct element){image->memory + offset, image->memory_unknown + offset};
 }
 
 static void move(const struct basic *b, struct element to, struct element from)
@@ -159,7 +159,7 @@ static void fill_side(struct rng *r, const struct op *op, const struct side *sid
     long at;
     int basic, by = op->region && op->region->commuting ? op->region->op : op->op;
     while (side->layout && cursor_next(&c, &at, &basic))
-        put_value(r, &basics[basic], op->purpose, by, here(image, side, at));
+        put_value(r, &basics[basic], op->purpose, by, local_element(image, side, at));
 }
 
 void model_fill(const struct program *p, const struct round *round, const struct op *op, int origin,
@@ -175,8 +175,8 @@ void model_fill(const struct program *p, const struct round *round, const struct
     fill_side(&r, op, &op->compare, image);
     struct cursor c = {.pieces = &op->compare.pieces};
     if (op->compare.layout && op->matches && cursor_next(&c, &at, &basic))
-        move(&basics[basic], here(image, &op->compare, at),
-             there(round, images, op, op->remote.pieces.list[0].at));
+        move(&basics[basic], local_element(image, &op->compare, at),
+             target_element(round, images, op, op->remote.pieces.list[0].at));
 }
 
 void model_scribble(const struct program *p, const struct round *round, const struct action *action,
@@ -242,9 +242,9 @@ void model_operate(const struct round *round, const struct op *op, int origin,
         bool has_result = op->result.layout && cursor_next(&back, &r, &same);
         if (op->compare.layout)
             cursor_next(&compare, &c, &same);
-        struct element target = there(round, images, op, at), none = {0};
-        struct element mine = has_origin ? here(image, &op->origin, o) : none;
-        struct element result = has_result ? here(image, &op->result, r) : none;
+        struct element target = target_element(round, images, op, at), none = {0};
+        struct element mine = has_origin ? local_element(image, &op->origin, o) : none;
+        struct element result = has_result ? local_element(image, &op->result, r) : none;
         if (op->call == PUT)
             move(b, target, mine);
         else if (op->call == GET)
@@ -252,7 +252,7 @@ void model_operate(const struct round *round, const struct op *op, int origin,
         else if (op->call == INCREMENT)
             increment_element(b, target, mine, result);
         else if (op->call == COMPARE_AND_SWAP)
-            swap_element(b, target, mine, here(image, &op->compare, c), result);
+            swap_element(b, target, mine, local_element(image, &op->compare, c), result);
         else
             accumulate_element(op, b, target, mine, result);
     }

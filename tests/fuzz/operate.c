@@ -445,5 +445,5 @@ void op_print(const struct op *op, char *text, size_t room)
     print_side("origin", &op->origin, text, room);
     print_side("compare", &op->compare, text, room);
     print_side("result", &op->result, text, room);
-    print_side("there", &op->remote, text, room);
+    print_side("target", &op->remote, text, room);
 }

@@ -78,13 +78,13 @@ static void check_combined(struct player *pl, const struct op *op)
     long r, at;
     int basic;
     while (cursor_next(&to, &at, &basic) && cursor_next(&back, &r, &basic)) {
-        long place = pl->round->window->offset[op->target] + op->remote.at + at;
+        long offset = pl->round->window->offset[op->target] + op->remote.at + at;
         char text[4000];
-        if (is_between(&basics[basic], op->region->op, image->before + place,
-                       pl->buffer + op->result.at + r, image->memory + place))
+        if (is_between(&basics[basic], op->region->op, image->before + offset,
+                       pl->buffer + op->result.at + r, image->memory + offset))
             continue;
         op_print(op, text, sizeof text);
-        fail("fetched what cannot have been there: %s", text);
+        fail("fetched a value that no order of the operations explains: %s", text);
         return;
     }
 }

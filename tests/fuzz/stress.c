@@ -125,37 +125,37 @@ static struct blow next_blow(const struct fight *f, struct rng *r)
 static void strike(struct fight *f, const struct blow *b, char *origin, char *result,
                    enum epoch epoch)
 {
-    MPI_Datatype type = f->basic->type, there = type;
-    int count = b->count, there_count = count;
+    MPI_Datatype type = f->basic->type, target_type = type;
+    int count = b->count, target_count = count;
     MPI_Aint at = f->offset + (MPI_Aint)b->first * f->basic->extent;
     bool passive = epoch == LOCKED_ALL || epoch == LOCKED_EACH;
     MPI_Op op = op_handle(f->op);
     MPI_Request request = MPI_REQUEST_NULL;
     if (b->strided) {
-        DO(Type_vector, count, 1, 2, type, &there);
-        DO(Type_commit, &there);
-        there_count = 1;
+        DO(Type_vector, count, 1, 2, type, &target_type);
+        DO(Type_commit, &target_type);
+        target_count = 1;
     }
     lock_one(f, epoch, b->target, b->exclusive ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED);
     if (b->call == FETCH_AND_OP)
         DO(Fetch_and_op, origin, result, type, b->target, at, op, f->win);
     else if (b->call == ACCUMULATE && b->request && passive)
-        DO(Raccumulate, origin, count, type, b->target, at, there_count, there, op, f->win,
+        DO(Raccumulate, origin, count, type, b->target, at, target_count, target_type, op, f->win,
            &request);
     else if (b->call == ACCUMULATE)
-        DO(Accumulate, origin, count, type, b->target, at, there_count, there, op, f->win);
+        DO(Accumulate, origin, count, type, b->target, at, target_count, target_type, op, f->win);
     else if (b->request && passive)
-        DO(Rget_accumulate, origin, count, type, result, count, type, b->target, at, there_count,
-           there, op, f->win, &request);
+        DO(Rget_accumulate, origin, count, type, result, count, type, b->target, at, target_count,
+           target_type, op, f->win, &request);
     else
-        DO(Get_accumulate, origin, count, type, result, count, type, b->target, at, there_count,
-           there, op, f->win);
+        DO(Get_accumulate, origin, count, type, result, count, type, b->target, at, target_count,
+           target_type, op, f->win);
     DO(Wait, &request, MPI_STATUS_IGNORE);
     if (b->flush && passive)
         DO(Win_flush, b->target, f->win);
     unlock_one(f, epoch, b->target);
     if (b->strided)
-        DO(Type_free, &there);
+        DO(Type_free, &target_type);
 }
 
 static bool commutes(const struct basic *b, int op)
@@ -236,7 +236,7 @@ static void combine_all(struct fight *f)
         for (int i = 0; i < b.count; i++) {
             long e = (b.first + i * (b.strided ? 2 : 1)) * extent;
             if (!is_between(f->basic, f->op, start + e, result + i * extent, images[b.target] + e))
-                fail("stress: %s %s fetched from rank %d what cannot have been there",
+                fail("stress: %s %s fetched from rank %d a value that no order explains",
                      f->basic->name, op_names[f->op], b.target);
         }
     }

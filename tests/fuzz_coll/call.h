@@ -65,7 +65,7 @@ extern const struct form forms[COLLECTIVES];
 struct block {
     const struct layout *layout;
     long count;
-    long place, at; /* as passed to MPI, in extents or bytes; in bytes */
+    long displ, at; /* as passed to MPI, in extents or bytes; in bytes */
     struct pieces pieces;
 };
 
@@ -162,9 +162,9 @@ struct args {
     void *at;
     long count;
     MPI_Datatype type;
-    int *counts, *places;
+    int *counts, *displs;
     MPI_Count *large_counts;
-    MPI_Aint *large_places;
+    MPI_Aint *large_displs;
     MPI_Datatype *types;
 };
 

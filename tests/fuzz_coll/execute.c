@@ -6,14 +6,14 @@ static struct args args_of(const struct side *side)
     struct args a = {.at = side->at, .type = MPI_DATATYPE_NULL};
     int n = side->blocks;
     a.counts = keep((size_t)(n + 1) * sizeof *a.counts);
-    a.places = keep((size_t)(n + 1) * sizeof *a.places);
+    a.displs = keep((size_t)(n + 1) * sizeof *a.displs);
     a.large_counts = keep((size_t)(n + 1) * sizeof *a.large_counts);
-    a.large_places = keep((size_t)(n + 1) * sizeof *a.large_places);
+    a.large_displs = keep((size_t)(n + 1) * sizeof *a.large_displs);
     a.types = keep((size_t)(n + 1) * sizeof(MPI_Datatype));
     for (int i = 0; i < n; i++) {
         const struct block *b = &side->block[i];
         a.large_counts[i] = a.counts[i] = (int)b->count;
-        a.large_places[i] = a.places[i] = (int)b->place;
+        a.large_displs[i] = a.displs[i] = (int)b->displ;
         bool another = i == 0 || side->shape == TYPED;
         a.types[i] = another ? layout_type(b->layout) : a.types[0];
     }

@@ -8,14 +8,14 @@ static MPI_Op op_of(const struct call *c)
 
 /* One text for the call and, if MPI has it, its _c version: the arguments have the same names, in
  * the width that is needed. */
-#define NAMES(count_type, place_type, counts, places)               \
+#define NAMES(count_type, place_type, counts, displs)               \
     const count_type *sent = s->counts, *received = r->counts;      \
-    const place_type *send_at = s->places, *receive_at = r->places; \
+    const place_type *send_at = s->displs, *receive_at = r->displs; \
     (void)sent, (void)received, (void)send_at, (void)receive_at, (void)c, (void)s, (void)r
 #if MPI_VERSION >= 4
 #define LARGE(Name, ...)                                        \
     if (c->large) {                                             \
-        NAMES(MPI_Count, MPI_Aint, large_counts, large_places); \
+        NAMES(MPI_Count, MPI_Aint, large_counts, large_displs); \
         return MPI_##Name##_c(__VA_ARGS__);                     \
     }
 #else
@@ -25,7 +25,7 @@ static MPI_Op op_of(const struct call *c)
     static int execute_##Name(const struct call *c, struct args *s, struct args *r, MPI_Comm comm) \
     {                                                                                              \
         LARGE(Name, __VA_ARGS__)                                                                   \
-        NAMES(int, int, counts, places);                                                           \
+        NAMES(int, int, counts, displs);                                                           \
         return MPI_##Name(__VA_ARGS__);                                                            \
     }
 #define SEND      s->at, s->count, s->type

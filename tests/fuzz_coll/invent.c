@@ -89,7 +89,7 @@ static bool is_odd(const struct layout *l)
     bool odd = l->stride < 0 || l->true_low < 0 || layout_extent(l) < l->true_high - l->true_low;
     bool placed = l->constructor >= INDEXED && l->constructor <= STRUCT;
     for (long i = 1; placed && i < l->count; i++)
-        odd |= l->places[i] < l->places[i - 1];
+        odd |= l->displs[i] < l->displs[i - 1];
     for (long i = 0; l->children && i < l->count; i++)
         odd |= is_odd(l->children[i]);
     return odd || (l->child && is_odd(l->child));
@@ -238,26 +238,26 @@ static void scatter_blocks(struct side *side, struct rng *r, long grain)
         struct block *b = &side->block[order[i]];
         long step = grain ? grain : layout_extent(b->layout);
         if (!b->pieces.count || step <= 0) {
-            b->place = between(r, -5, 99); /* no data */
+            b->displ = between(r, -5, 99); /* no data */
         } else {
-            b->place = round_up_to(end - b->pieces.low, step) / step;
-            b->place += gaps && chance(r, 50) ? between(r, 1, 3) : 0;
-            end = b->place * step + b->pieces.high;
+            b->displ = round_up_to(end - b->pieces.low, step) / step;
+            b->displ += gaps && chance(r, 50) ? between(r, 1, 3) : 0;
+            end = b->displ * step + b->pieces.high;
         }
-        b->at = b->place * step;
+        b->at = b->displ * step;
         if (grain)
-            b->place = b->at;
+            b->displ = b->at;
     }
 }
 
 static void line_up_blocks(struct side *side)
 {
-    long place = 0;
+    long displ = 0;
     for (int i = 0; i < side->blocks; i++) {
         struct block *b = &side->block[i];
-        b->place = place;
-        b->at = place * layout_extent(b->layout);
-        place += b->count;
+        b->displ = displ;
+        b->at = displ * layout_extent(b->layout);
+        displ += b->count;
     }
 }
 
@@ -317,7 +317,7 @@ static void make_side(struct call *c, const struct profile *p, struct rng *r, st
     side->blocks = shape == NOTHING ? 0 : shape == ONE ? 1 : shape == JOINED ? c->own : c->size;
     for (int tries = 0; side->blocks && !try_side(c, p, r, side, sends, tries); tries++)
         if (tries == 100)
-            give_up("no place for the blocks");
+            give_up("no room for the blocks");
     if (!c->form->reduces && !p->aligned)
         side->align = 1;
 }
@@ -365,7 +365,7 @@ static void print_side(const struct side *side, const char *name, char *text, si
         if (i == 0 || side->shape == TYPED)
             layout_print(b->layout, type, sizeof type);
         used = strlen(text);
-        snprintf(text + used, room - used, " %ld@%ld %s", b->count, b->place, type);
+        snprintf(text + used, room - used, " %ld@%ld %s", b->count, b->displ, type);
     }
 }
 
@@ -379,7 +379,7 @@ void call_print(const struct call *c, char *text, size_t room)
         used += snprintf(text + used, room - (size_t)used, " %s",
                          c->user ? c->user->name : op_names[c->op]);
     snprintf(text + used, room - (size_t)used, " %ld units%s", c->units,
-             c->in_place ? " in place" : "");
+             c->in_place ? " in displ" : "");
     print_side(&c->send, "send", text, room);
     print_side(&c->receive, "receive", text, room);
 }

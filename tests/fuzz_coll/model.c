@@ -90,21 +90,21 @@ static void senders(const struct call *c, int block, int *first, int *end)
 /* ---- blocks ---- */
 
 /* Call `visit` for each element of a block: its offset in the side's image, and packed. */
-typedef void visit_fn(const struct basic *b, char *there, char *packed, const char *seen);
+typedef void visit_fn(const struct basic *b, char *element, char *packed, const char *seen);
 
-static void put(const struct basic *b, char *there, char *packed, const char *seen)
+static void put(const struct basic *b, char *element, char *packed, const char *seen)
 {
     struct part parts[2];
     (void)seen;
     for (int p = basic_parts(b, parts); p-- > 0;)
-        memcpy(there + parts[p].at, packed + parts[p].at, (size_t)parts[p].size);
+        memcpy(element + parts[p].at, packed + parts[p].at, (size_t)parts[p].size);
 }
 
 /* The contents are undefined after the call. */
-static void forget(const struct basic *b, char *there, char *packed, const char *seen)
+static void forget(const struct basic *b, char *element, char *packed, const char *seen)
 {
     (void)packed;
-    memcpy(there, seen, (size_t)b->extent);
+    memcpy(element, seen, (size_t)b->extent);
 }
 
 static void visit(struct side *side, const struct block *b, char *packed, visit_fn *visitor)

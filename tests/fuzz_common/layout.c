@@ -37,9 +37,9 @@ static void array_blocks(const struct layout *l, block_fn *block, void *context)
     long total = 1;
     for (int d = 0; d < l->dims; d++)
         total *= l->sizes[d];
-    for (long place = 0; place < total; place++) {
+    for (long displ = 0; displ < total; displ++) {
         if (in_array(l, index))
-            block(context, l->child, place * layout_extent(l->child), 1);
+            block(context, l->child, displ * layout_extent(l->child), 1);
         bool rows = l->order == MPI_ORDER_C; /* the last index runs fastest */
         for (int i = 0; i < l->dims; i++) {
             int d = rows ? l->dims - 1 - i : i;
@@ -69,23 +69,23 @@ void layout_blocks(const struct layout *l, block_fn *block, void *context)
         break;
     case INDEXED:
         for (long i = 0; i < l->count; i++)
-            block(context, l->child, l->places[i] * extent, l->lengths[i]);
+            block(context, l->child, l->displs[i] * extent, l->lengths[i]);
         break;
     case HINDEXED:
         for (long i = 0; i < l->count; i++)
-            block(context, l->child, l->places[i], l->lengths[i]);
+            block(context, l->child, l->displs[i], l->lengths[i]);
         break;
     case INDEXED_BLOCK:
         for (long i = 0; i < l->count; i++)
-            block(context, l->child, l->places[i] * extent, l->block);
+            block(context, l->child, l->displs[i] * extent, l->block);
         break;
     case HINDEXED_BLOCK:
         for (long i = 0; i < l->count; i++)
-            block(context, l->child, l->places[i], l->block);
+            block(context, l->child, l->displs[i], l->block);
         break;
     case STRUCT:
         for (long i = 0; i < l->count; i++)
-            block(context, l->children[i], l->places[i], l->lengths[i]);
+            block(context, l->children[i], l->displs[i], l->lengths[i]);
         break;
     case SUBARRAY:
     case DARRAY:
@@ -145,7 +145,7 @@ static bool is_regular(const struct layout *l)
         regular &= l->stride % l->align == 0;
     if (l->constructor == HINDEXED || l->constructor == HINDEXED_BLOCK)
         for (long i = 0; i < l->count; i++)
-            regular &= l->places[i] % l->align == 0;
+            regular &= l->displs[i] % l->align == 0;
     return regular;
 }
 
@@ -169,8 +169,8 @@ static bool find_bounds(struct layout *l)
             l->high *= l->sizes[d];
     } else if (l->constructor == RESIZED) {
         l->marked = true;
-        l->low = l->places[0];
-        l->high = l->places[0] + l->places[1];
+        l->low = l->displs[0];
+        l->high = l->displs[0] + l->displs[1];
     }
     bool backwards = (l->constructor == VECTOR || l->constructor == HVECTOR) && l->stride < 0;
     return b.any && !b.mixed && l->constructor != STRUCT && !backwards &&
@@ -186,7 +186,7 @@ static struct layout *make(enum constructor constructor, const struct layout *ch
     l->child = child;
     l->count = count;
     l->lengths = keep((size_t)(count + 2) * sizeof *l->lengths);
-    l->places = keep((size_t)(count + 2) * sizeof *l->places);
+    l->displs = keep((size_t)(count + 2) * sizeof *l->displs);
     return l;
 }
 
@@ -206,10 +206,10 @@ static const struct layout *resized(struct rng *r, const struct layout *child, l
 {
     struct layout *l = make(RESIZED, child, 0);
     long width = child->true_high - child->true_low, fit = round_up_to(width, grain);
-    l->places[0] = chance(r, 50) ? child->true_low : between(r, -3, 3) * grain;
-    l->places[1] = fit + (chance(r, 50) ? below(r, 4) * grain : 0);
+    l->displs[0] = chance(r, 50) ? child->true_low : between(r, -3, 3) * grain;
+    l->displs[1] = fit + (chance(r, 50) ? below(r, 4) * grain : 0);
     if (chance(r, 8)) /* so that copies interleave, or overlap if permitted */
-        l->places[1] = below(r, 3) * grain;
+        l->displs[1] = below(r, 3) * grain;
     l->large = chance(r, 30);
     find_bounds(l);
     return l;
@@ -238,9 +238,9 @@ static long gap(struct rng *r, long grain)
 static void shuffle(struct rng *r, struct layout *l)
 {
     for (long i = l->count - 1; i > 0; i--) {
-        long j = below(r, i + 1), place = l->places[i], length = l->lengths[i];
-        l->places[i] = l->places[j];
-        l->places[j] = place;
+        long j = below(r, i + 1), displ = l->displs[i], length = l->lengths[i];
+        l->displs[i] = l->displs[j];
+        l->displs[j] = displ;
         l->lengths[i] = l->lengths[j];
         l->lengths[j] = length;
     }
@@ -252,8 +252,8 @@ static void place_blocks(struct rng *r, struct layout *l, long step, long grain)
     long at = chance(r, 20) ? -below(r, 8) * grain : gap(r, grain);
     for (long i = 0; i < l->count; i++) {
         const struct layout *child = l->children ? l->children[i] : l->child;
-        l->places[i] = round_up_to(at - child->true_low, step);
-        at = l->places[i] + child->true_low + span(child, l->lengths[i]) + gap(r, grain);
+        l->displs[i] = round_up_to(at - child->true_low, step);
+        at = l->displs[i] + child->true_low + span(child, l->lengths[i]) + gap(r, grain);
     }
 }
 
@@ -319,7 +319,7 @@ static const struct layout *indexed(struct rng *r, enum constructor c, long n,
     bool in_children = c == INDEXED || c == INDEXED_BLOCK;
     place_blocks(r, l, in_children ? extent : grain, grain);
     for (long i = 0; in_children && i < blocks; i++)
-        l->places[i] /= extent;
+        l->displs[i] /= extent;
     if (chance(r, 30))
         shuffle(r, l);
     return finish(r, l, grain);
@@ -385,7 +385,7 @@ static const struct layout *leaf(struct rng *r, const struct unit *unit, long gr
         return layout_basic(unit->basic[0]);
     struct layout *l = make(STRUCT, NULL, unit->parts);
     l->children = keep((size_t)unit->parts * sizeof *l->children);
-    long places[UNIT_MAX], at = 0;
+    long displs[UNIT_MAX], at = 0;
     int order[UNIT_MAX];
     for (int i = 0; i < unit->parts; i++) {
         int j = (int)below(r, i + 1);
@@ -394,13 +394,13 @@ static const struct layout *leaf(struct rng *r, const struct unit *unit, long gr
     }
     for (int i = 0; i < unit->parts; i++) {
         const struct basic *b = &basics[unit->basic[order[i]]];
-        places[order[i]] = round_up_to(at, grain > 1 || chance(r, 50) ? b->align : 1);
-        at = places[order[i]] + b->extent + gap(r, 1);
+        displs[order[i]] = round_up_to(at, grain > 1 || chance(r, 50) ? b->align : 1);
+        at = displs[order[i]] + b->extent + gap(r, 1);
     }
     for (int i = 0; i < unit->parts; i++) {
         l->children[i] = layout_basic(unit->basic[i]);
         l->lengths[i] = 1;
-        l->places[i] = places[i];
+        l->displs[i] = displs[i];
     }
     return finish(r, l, grain);
 }

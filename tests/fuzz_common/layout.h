@@ -30,7 +30,7 @@ struct layout {
     const struct layout *child; /* all but STRUCT; of HVECTOR with stride 0 too */
     const struct layout **children;
     long count, block, stride;
-    long *lengths, *places; /* displacements, in children or bytes */
+    long *lengths, *displs; /* displacements, in children or bytes */
     /* SUBARRAY, DARRAY */
     int dims, order;
     int sizes[DIMS_MAX], subsizes[DIMS_MAX], starts[DIMS_MAX];

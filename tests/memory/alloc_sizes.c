@@ -12,21 +12,21 @@ static struct piece {
 static int count;
 
 /* The byte at an offset depends on the block and on the offset. */
-static unsigned char pattern(int piece, size_t place)
+static unsigned char pattern(int piece, size_t offset)
 {
-    return (unsigned char)(1 + piece + 31 * place + (place >> 12));
+    return (unsigned char)(1 + piece + 31 * offset + (offset >> 12));
 }
 
 /* All of a small block; the ends and part of the middle of a large one. */
-static size_t next_place(size_t place, size_t size)
+static size_t next_offset(size_t offset, size_t size)
 {
-    bool near_an_end = place < 4096 || size - place <= 4096;
-    return place + (near_an_end || size < 1 << 16 ? 1 : size / 7);
+    bool near_an_end = offset < 4096 || size - offset <= 4096;
+    return offset + (near_an_end || size < 1 << 16 ? 1 : size / 7);
 }
 
 static void fill(int i)
 {
-    for (size_t p = 0; p < pieces[i].size; p = next_place(p, pieces[i].size))
+    for (size_t p = 0; p < pieces[i].size; p = next_offset(p, pieces[i].size))
         pieces[i].at[p] = pattern(i, p);
     if (pieces[i].size)
         pieces[i].at[pieces[i].size - 1] = pattern(i, pieces[i].size - 1);
@@ -35,7 +35,7 @@ static void fill(int i)
 static void verify(int i)
 {
     size_t size = pieces[i].size;
-    for (size_t p = 0; p < size; p = next_place(p, size))
+    for (size_t p = 0; p < size; p = next_offset(p, size))
         if (pieces[i].at[p] != pattern(i, p)) {
             CHECK(false, "size %zu: byte %zu changed", size, p);
             return;

@@ -71,11 +71,11 @@ static inline void add_vectors(struct layouts *all, MPI_Datatype element, MPI_Ai
 static inline void add_indexed(struct layouts *all, MPI_Datatype element, MPI_Aint extent)
 {
     MPI_Datatype t;
-    int lengths[] = {5, 0, 1, 10, 8}, places[] = {40, 7, 3, 20, -9};
+    int lengths[] = {5, 0, 1, 10, 8}, displs[] = {40, 7, 3, 20, -9};
     MPI_Aint bytes[5];
     for (int i = 0; i < 5; i++)
-        bytes[i] = places[i] * extent + i;
-    MPI_Type_indexed(5, lengths, places, element, &t);
+        bytes[i] = displs[i] * extent + i;
+    MPI_Type_indexed(5, lengths, displs, element, &t);
     layout_add(all, "indexed", t, 1);
     MPI_Type_create_hindexed(5, lengths, bytes, element, &t);
     layout_add(all, "hindexed", t, 1);
@@ -98,8 +98,8 @@ static inline void add_structs(struct layouts *all, MPI_Datatype element, MPI_Ai
     MPI_Type_contiguous(5, element, &u);
     pieces[0] = element, pieces[1] = row, pieces[2] = u;
     int lengths[] = {7, 2, 1};
-    MPI_Aint places[] = {30 * extent, 0, -7 * extent - 1};
-    MPI_Type_create_struct(3, lengths, places, pieces, &t);
+    MPI_Aint displs[] = {30 * extent, 0, -7 * extent - 1};
+    MPI_Type_create_struct(3, lengths, displs, pieces, &t);
     layout_add(all, "struct", t, 1);
     int two[] = {0, 3};
     MPI_Type_create_indexed_block(2, 1, two, row, &t);
@@ -164,10 +164,10 @@ static inline void add_large_counts(struct layouts *all, MPI_Datatype element, M
     layout_add(all, "vector_c", t, 1);
     MPI_Type_create_hvector_c(6, 4, 4 * extent + 2, element, &t);
     layout_add(all, "hvector_c", t, 1);
-    MPI_Count lengths[] = {5, 0, 1, 10, 8}, places[] = {40, 7, 3, 20, -9}, bytes[5];
+    MPI_Count lengths[] = {5, 0, 1, 10, 8}, displs[] = {40, 7, 3, 20, -9}, bytes[5];
     for (int i = 0; i < 5; i++)
-        bytes[i] = places[i] * extent + i;
-    MPI_Type_indexed_c(5, lengths, places, element, &t);
+        bytes[i] = displs[i] * extent + i;
+    MPI_Type_indexed_c(5, lengths, displs, element, &t);
     layout_add(all, "indexed_c", t, 1);
     MPI_Type_create_hindexed_c(5, lengths, bytes, element, &t);
     layout_add(all, "hindexed_c", t, 1);

@@ -127,8 +127,8 @@ static MPI_Datatype mixed(void)
 {
     MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE, MPI_CHAR, MPI_SHORT_INT}, type;
     int lengths[] = {1, 1, 3, 1};
-    MPI_Aint places[] = {24, 8, 0, 28};
-    MPI_Type_create_struct(4, lengths, places, types, &type);
+    MPI_Aint displs[] = {24, 8, 0, 28};
+    MPI_Type_create_struct(4, lengths, displs, types, &type);
     return with_extent(type, 0, 40);
 }
 

@@ -268,7 +268,7 @@ int main(int argc, char **argv)
     if (!taken)
         CHECK(same_everywhere((uint64_t)(uintptr_t)origin), "%p", (void *)origin);
     else if (test_size > 1)
-        CHECK(!same_everywhere((uint64_t)(uintptr_t)origin), "the test has missed the place");
+        CHECK(!same_everywhere((uint64_t)(uintptr_t)origin), "the test has missed the address");
     sizes();
     blocks_do_not_overlap();
     nothing();

@@ -5,18 +5,18 @@
 enum { ROUNDS = 500 };
 
 /* By PE 0, on PE `next`. */
-#define FETCHING(name, type, fetch, set, swap)                                    \
-    {                                                                             \
-        type *there = shmem_calloc(1, sizeof *there);                             \
-        if (test_rank == 0) {                                                     \
-            shmem_##name##_##set(there, (type)5, next);                           \
-            CHECK(shmem_##name##_##fetch(there, next) == (type)5, #name);         \
-            CHECK(shmem_##name##_##swap(there, (type)9, next) == (type)5, #name); \
-        }                                                                         \
-        shmem_barrier_all();                                                      \
-        CHECK(shmem_##name##_##fetch(there, next) == (type)9, #name);             \
-        CHECK(test_rank != next || *there == (type)9, #name);                     \
-        shmem_free(there);                                                        \
+#define FETCHING(name, type, fetch, set, swap)                                     \
+    {                                                                              \
+        type *remote = shmem_calloc(1, sizeof *remote);                            \
+        if (test_rank == 0) {                                                      \
+            shmem_##name##_##set(remote, (type)5, next);                           \
+            CHECK(shmem_##name##_##fetch(remote, next) == (type)5, #name);         \
+            CHECK(shmem_##name##_##swap(remote, (type)9, next) == (type)5, #name); \
+        }                                                                          \
+        shmem_barrier_all();                                                       \
+        CHECK(shmem_##name##_##fetch(remote, next) == (type)9, #name);             \
+        CHECK(test_rank != next || *remote == (type)9, #name);                     \
+        shmem_free(remote);                                                        \
     }
 
 #define COUNTING(name, type, finc, inc, fadd, add, cswap)                             \
