@@ -1,5 +1,5 @@
-"""Collectives as Python programs write them: mpi4py on numpy arrays, and on any objects, whose
-pickles have lengths of their own."""
+"""Collectives in Python: mpi4py on numpy arrays, and on pickled objects, whose lengths differ between
+ranks."""
 import numpy as np
 from mpi4py import MPI
 
@@ -71,7 +71,7 @@ def objects(comm):
     assert [len(o["text"]) for o in everybody] == [1 + 1000 * r for r in range(size)]
     assert comm.bcast(mine if rank == 0 else None)["rank"] == 0
     assert comm.alltoall([(rank, r) for r in range(size)]) == [(r, rank) for r in range(size)]
-    assert comm.allreduce([rank]) == list(range(size))  # lists are joined: in order
+    assert comm.allreduce([rank]) == list(range(size))  # concatenation is not commutative
     assert comm.scan(str(rank)) == "".join(map(str, range(rank + 1)))
     gathered = comm.gather(rank, root=size - 1)
     assert rank != size - 1 or gathered == list(range(size))

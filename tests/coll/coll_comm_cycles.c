@@ -24,24 +24,9 @@ static void cycle(int i)
 
 int main(int argc, char **argv)
 {
-    enum { WARM = 200 };
     coll_begin(&argc, &argv);
     int cycles = argc > 1 ? atoi(argv[1]) : 1000;
-    for (int i = 0; i < WARM; i++)
-        cycle(i);
-    struct use before = measure();
-    for (int i = 0; i < cycles; i++)
-        cycle(i);
-    struct use after = measure();
     /* Shows a leak of one page per communicator in use. */
-    long allowed = 1024 + cycles / 2;
-    CHECK(after.resident - before.resident < allowed, "resident: %ld KiB, then %ld",
-          before.resident, after.resident);
-    CHECK(after.address_space - before.address_space < 8192 + allowed,
-          "address space: %ld KiB, then %ld", before.address_space, after.address_space);
-    CHECK(after.file_kib - before.file_kib < allowed, "files: %ld KiB, then %ld", before.file_kib,
-          after.file_kib);
-    CHECK(after.descriptors == before.descriptors, "descriptors: %ld, then %ld", before.descriptors,
-          after.descriptors);
+    check_cycles(cycle, 200, cycles, 1024 + cycles / 2);
     return test_end();
 }

@@ -85,12 +85,7 @@ static void work(MPI_Comm comm, int thread)
 
 int main(int argc, char **argv)
 {
-    int provided;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    check(provided == MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE");
-    if (provided == MPI_THREAD_MULTIPLE) {
+    if (begin_threads(argc, argv)) {
         std::vector<std::thread> running;
         std::vector<MPI_Comm> comms(threads);
         for (auto &comm : comms)

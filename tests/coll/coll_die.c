@@ -7,22 +7,9 @@
  *   coll_die leave STATUS   exit() without MPI_Finalize; the others wait in a gather
  */
 #include "coll.h"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <unistd.h>
+#include "die.h"
 
 enum { LARGE = 1 << 20 };
-
-static void note_pid(void)
-{
-    const char *path = getenv("DIE_PIDS");
-    int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT, 0600) : -1;
-    if (fd >= 0) {
-        dprintf(fd, "%d\n", getpid());
-        close(fd);
-    }
-}
 
 int main(int argc, char **argv)
 {
@@ -41,7 +28,7 @@ int main(int argc, char **argv)
     if (victim) {
         usleep(100000); /* the other ranks wait */
         if (!strcmp(how, "barrier"))
-            kill(getpid(), SIGKILL);
+            die();
         if (!strcmp(how, "mpi_abort"))
             MPI_Abort(MPI_COMM_WORLD, 3);
         if (!strcmp(how, "leave"))

@@ -69,22 +69,25 @@ static struct pair pair_of(int id, int i)
     return (struct pair){(double)((i * 7 + id * 5 + (int)coll_turn) % 11), id + i % 3};
 }
 
+/* Store one element, in the layout of its kind. */
+static void store(enum kind kind, char *at, struct affine f, struct pair p)
+{
+    if (kind == SUM) {
+        memcpy(at, &f.b, sizeof f.b);
+    } else if (kind == MINLOC) {
+        memcpy(at, &p.value, sizeof p.value);
+        memcpy(at + sizeof p.value, &p.index, sizeof p.index);
+    } else {
+        memcpy(at, &f.a, sizeof f.a);
+        memcpy(at + (kind == SPACED ? 8 : 4), &f.b, sizeof f.b);
+    }
+}
+
 /* Write the elements of `id`, starting at `first`. */
 static void fill(enum kind kind, char *at, int n, int id, int first)
 {
-    for (int i = 0; i < n; i++, at += extents[kind]) {
-        struct affine f = value_of(id, first + i);
-        struct pair p = pair_of(id, first + i);
-        if (kind == SUM) {
-            memcpy(at, &f.b, sizeof f.b);
-        } else if (kind == MINLOC) {
-            memcpy(at, &p.value, sizeof p.value);
-            memcpy(at + sizeof p.value, &p.index, sizeof p.index);
-        } else {
-            memcpy(at, &f.a, sizeof f.a);
-            memcpy(at + (kind == SPACED ? 8 : 4), &f.b, sizeof f.b);
-        }
-    }
+    for (int i = 0; i < n; i++, at += extents[kind])
+        store(kind, at, value_of(id, first + i), pair_of(id, first + i));
 }
 
 /* One element of the remote group's result. */
@@ -99,15 +102,7 @@ static void result_of(enum kind kind, char *at, int i)
             p = q;
         f = kind == SUM ? (struct affine){0, f.b + next.b} : compose(f, next);
     }
-    if (kind == SUM) {
-        memcpy(at, &f.b, sizeof f.b);
-    } else if (kind == MINLOC) {
-        memcpy(at, &p.value, sizeof p.value);
-        memcpy(at + sizeof p.value, &p.index, sizeof p.index);
-    } else {
-        memcpy(at, &f.a, sizeof f.a);
-        memcpy(at + (kind == SPACED ? 8 : 4), &f.b, sizeof f.b);
-    }
+    store(kind, at, f, p);
 }
 
 static void expect(const char *what, enum kind kind, const struct buffer *b, int n, int first)

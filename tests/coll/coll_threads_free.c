@@ -28,11 +28,7 @@ int main(int argc, char **argv)
 {
     if (!threads_begin(&argc, &argv))
         return TEST_SKIPPED;
-    for (int t = 0; t < THREADS; t++)
-        MPI_Comm_dup(MPI_COMM_WORLD, &comms[t]);
-    threads_run(THREADS, work);
-    for (int t = 0; t < THREADS; t++)
-        MPI_Comm_free(&comms[t]);
+    threads_run_on_comms(THREADS, work, comms);
     kinds_all(MPI_COMM_WORLD, 1, "world");
     return test_end();
 }

@@ -9,26 +9,7 @@
  *   die start             SIGKILL before it posts; the others wait in MPI_Win_start or complete
  *   die leave STATUS      exit() without MPI_Finalize; the others wait in a fence
  */
-#include "test.h"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <unistd.h>
-
-static void note_pid(void)
-{
-    const char *path = getenv("DIE_PIDS");
-    int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT, 0600) : -1;
-    if (fd >= 0) {
-        dprintf(fd, "%d\n", getpid());
-        close(fd);
-    }
-}
-
-static void die(void)
-{
-    kill(getpid(), SIGKILL);
-}
+#include "die.h"
 
 int main(int argc, char **argv)
 {

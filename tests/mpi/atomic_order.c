@@ -1,5 +1,5 @@
 /* Operations of one origin on one element take effect in the order of the calls, without a flush in
- * between and whatever their sizes (H19: ordering of accumulates). Fails if small and large
+ * between and whatever their sizes (H19: ordering and fences). Fails if small and large
  * operations take paths that are not ordered with each other. */
 #include "test.h"
 

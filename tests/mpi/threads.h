@@ -33,4 +33,15 @@ static inline void threads_run(int count, void *(*body)(void *))
         pthread_join(threads[i], NULL);
 }
 
+/* Run `body(number)` in `count` threads concurrently, with a duplicate of MPI_COMM_WORLD in
+ * comms[number] for each thread. */
+static inline void threads_run_on_comms(int count, void *(*body)(void *), MPI_Comm comms[])
+{
+    for (int t = 0; t < count; t++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[t]);
+    threads_run(count, body);
+    for (int t = 0; t < count; t++)
+        MPI_Comm_free(&comms[t]);
+}
+
 #endif

@@ -25,25 +25,10 @@ static void cycle(int i)
 
 int main(int argc, char **argv)
 {
-    enum { WARM = 300 };
     test_begin(&argc, &argv);
     int cycles = argc > 1 ? atoi(argv[1]) : 1000;
-    for (int i = 0; i < WARM; i++)
-        cycle(i);
-    struct use before = measure();
-    for (int i = 0; i < cycles; i++)
-        cycle(i);
-    struct use after = measure();
     /* Shows a leak of half a cache line per window after 100 000 cycles, of a window's structures
      * after 1000. */
-    long allowed = 512 + cycles / 32;
-    CHECK(after.resident - before.resident < allowed, "resident: %ld KiB, then %ld",
-          before.resident, after.resident);
-    CHECK(after.address_space - before.address_space < 8192 + allowed,
-          "address space: %ld KiB, then %ld", before.address_space, after.address_space);
-    CHECK(after.file_kib - before.file_kib < allowed, "files: %ld KiB, then %ld", before.file_kib,
-          after.file_kib);
-    CHECK(after.descriptors == before.descriptors, "descriptors: %ld, then %ld", before.descriptors,
-          after.descriptors);
+    check_cycles(cycle, 300, cycles, 512 + cycles / 32);
     return test_end();
 }
