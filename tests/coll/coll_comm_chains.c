@@ -1,7 +1,7 @@
 /* Overlapping communicators in a chain, each of two neighbours: every rank is in one that waits for
  * the previous rank. The first calls come in the order of the chain on some ranks, and in the
  * reverse order on others where the program permits. Hangs if the set-up of a communicator
- * synchronises more than its calls do (H14: set-up of communicators). */
+ * synchronises more than its calls do (H14: setting up a communicator). */
 #include "kinds.h"
 
 enum { TIMES = 12 };

@@ -1,6 +1,6 @@
 /* As many communicators alive at once as the argument says, all used in turn, on the same ranks or
  * on overlapping pairs of ranks; freed in another order than they were created, the last ones
- * never. Fails if a communicator takes much memory (H14: set-up of communicators). */
+ * never. Fails if a communicator takes much memory (H14: setting up a communicator). */
 #include "kinds.h"
 #include "use.h"
 

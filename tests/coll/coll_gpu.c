@@ -1,6 +1,6 @@
 /* One rank loads a GPU runtime after communicators were created without one. From then on its new
  * communicators are left to the host, on all ranks, even though on an intercommunicator only the
- * remote group is informed first (H7: memory of GPUs).
+ * remote group is informed first (H7: GPU memory).
  *
  *   coll_gpu RANK LIBRARY   which rank loads which library; one that is not a GPU runtime changes
  *                           nothing

@@ -1,6 +1,6 @@
 /* The program creates files, windows and communicators from a communicator while it makes
  * collective calls on it. Hosts make collective calls of their own inside these, on the same or on
- * other communicators (H4: hosts call themselves). Hangs or fails if such a call is accelerated on
+ * other communicators (H4: the host calls itself). Hangs or fails if such a call is accelerated on
  * some ranks only. */
 #include "kinds.h"
 

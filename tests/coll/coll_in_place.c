@@ -1,5 +1,5 @@
 /* MPI_IN_PLACE: at the root in gather, scatter and reduce, on all ranks in the other collectives;
- * all sizes (H16: in-place buffers). */
+ * all sizes (H16: MPI_IN_PLACE). */
 #include "coll.h"
 
 enum { GAP = 7 };

@@ -1,5 +1,5 @@
-/* More ranks than processors (H12: oversubscription): thousands of collectives take little time,
- * and a rank that waits for an absent rank sleeps. */
+/* H12: more ranks than processors. Thousands of collectives take little time, and a rank that waits
+ * for an absent rank sleeps. */
 #include "oversubscribe.h"
 
 #include <unistd.h>

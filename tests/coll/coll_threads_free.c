@@ -1,5 +1,5 @@
 /* Threads create communicators, make a few collective calls that do not synchronise, and free them
- * at once, while their set-up may still be in progress (H14: set-up of communicators; H25:
+ * at once, while their set-up may still be in progress (H14: setting up a communicator; H25:
  * threads). */
 #include "kinds.h"
 #include "threads.h"

@@ -1,6 +1,6 @@
 /* The first calls on a communicator fail on some of its ranks because their buffers are too short.
- * All ranks have made the calls, so all set up the communicator together, or none (H14: set-up of
- * communicators). */
+ * All ranks have made the calls, so all set up the communicator together, or none (H14: setting up
+ * a communicator). */
 #include "coll.h"
 
 enum { MANY = 10 };

@@ -3,7 +3,7 @@
  * MPI_COMM_SELF; hosts differ.
  *
  *   alloc_errors          MPI_Alloc_mem: any host's results
- *   alloc_errors free     MPI_Free_mem: results that are undefined with hosts alone (H27: invalid
+ *   alloc_errors free     MPI_Free_mem: results that are undefined with hosts alone (H27: wrong
  *                         frees)
  */
 #include "test.h"

@@ -1,6 +1,5 @@
 /* A rank that writes beyond its allocations, before them, or into freed ones damages its own data
- * at most: the allocator keeps working on all ranks, and so do windows (H22: overruns must not
- * reach the allocator's metadata). */
+ * at most: the allocator keeps working on all ranks, and so do windows (H22: overruns). */
 #include "test.h"
 
 enum { PIECES = 200, PAST = 4096 };

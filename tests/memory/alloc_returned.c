@@ -1,6 +1,6 @@
 /* Freed memory is returned to the operating system: half a gibibyte in one block, and many smaller
- * blocks freed in any order, by the allocating thread and by another (H28: memory that must be
- * given back). Measured as resident memory of this process. */
+ * blocks freed in any order, by the allocating thread and by another (H28: returning memory).
+ * Measured as resident memory of this process. */
 #include "test.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* MPI_Alloc_mem returns memory of every size, from zero to several GiB, before any collective call
- * (H29: allocation sizes and threads). Live allocations do not overlap, keep their contents, and
- * can be allocated again after they were freed. Of the large ones only a few pages are touched. */
+ * (H29: unusual allocations). Live allocations do not overlap, keep their contents, and can be
+ * allocated again after they were freed. Of the large ones only a few pages are touched. */
 #include "test.h"
 
 enum { SIZES = 512 };

@@ -1,6 +1,6 @@
 /* Four threads allocate blocks of random sizes, resize them by copying, and free them; some are
- * freed by another thread. A block keeps its contents until it is freed (H29: allocation sizes and
- * threads). */
+ * freed by another thread. A block keeps its contents until it is freed (H29: unusual allocations).
+ */
 #include "test.h"
 
 #include <pthread.h>

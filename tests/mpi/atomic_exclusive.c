@@ -1,8 +1,7 @@
 /* Ranks alternate between exclusive locks, shared locks and lock_all, and accumulate many types and
  * lengths into the same memory. The library skips atomic instructions for a rank that holds an
- * exclusive lock; an update is lost if another rank is in the window at that time (H18: one
- * atomicity for every access path). Bytes are combined with MPI_BXOR because Open MPI's sums of
- * bytes saturate. */
+ * exclusive lock; an update is lost if another rank is in the window at that time (H18: atomicity
+ * of accumulates). Bytes are combined with MPI_BXOR because Open MPI's sums of bytes saturate. */
 #include "test.h"
 
 enum { ROOM = 4096, ROUNDS = 1000 };

@@ -1,7 +1,7 @@
 /* While all ranks accumulate a few elements at a time, one rank starts to accumulate many. Only the
  * first such operation on a target switches the target from element mode to bulk mode, so the test
  * repeats this for many targets and windows. An update is lost if the switch is not ordered with
- * the native atomics (H18: one atomicity for every access path). */
+ * the native atomics (H18: atomicity of accumulates). */
 #include "test.h"
 
 enum { COUNT = 32, FEW = 8, WINDOWS = 20, ROUNDS = 400 };

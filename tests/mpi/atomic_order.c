@@ -1,6 +1,6 @@
 /* Operations of one origin on one element take effect in the order of the calls, without a flush in
- * between and whatever their sizes (H19: ordering and fences). Fails if small and large
- * operations take paths that are not ordered with each other. */
+ * between and whatever their sizes (H19: ordering). Fails if small and large operations take paths
+ * that are not ordered with each other. */
 #include "test.h"
 
 enum { COUNT = 40, ROUNDS = 800 };

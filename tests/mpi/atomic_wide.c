@@ -1,6 +1,6 @@
 /* Elements wider than the processor's atomics, unaligned elements, and small neighbours in one word
- * are each combined atomically, without changing the adjacent elements (H18: one atomicity for
- * every access path). */
+ * are each combined atomically, without changing the adjacent elements (H18: atomicity of
+ * accumulates). */
 #include "test.h"
 
 enum { ROUNDS = 1500 };

@@ -1,5 +1,5 @@
 /* Collective and shared-pointer file I/O between one-sided epochs. The host's I/O library calls MPI
- * internally, and these calls enter the library too (H4: hosts call themselves). Fails with wrong
+ * internally, and these calls enter the library too (H4: the host calls itself). Fails with wrong
  * data or a hang if such a call is treated as one of the program. */
 #include "test.h"
 

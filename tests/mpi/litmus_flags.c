@@ -1,6 +1,6 @@
 /* Store buffering: two ranks each put a flag to the other, flush, and then read their own flag. The
  * flush completes the put before anything that follows, so at least one of them reads the other's
- * flag. Fails if the flush is not a full fence (H19: ordering and fences). */
+ * flag. Fails if the flush is not a full fence (H19: ordering). */
 #include "test.h"
 
 enum { ROUNDS = 10000, APART = 16 };

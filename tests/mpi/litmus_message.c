@@ -1,7 +1,7 @@
 /* Message passing through window memory: a rank puts data, flushes, and puts a flag; a rank that
  * reads the flag, with MPI_Get or in its own memory with MPI_Win_sync, also reads the data. The
  * sizes reach from one element to those that are copied with non-temporal stores. Fails if the
- * flush does not order them (H19: ordering and fences). */
+ * flush does not order them (H19: ordering). */
 #include "test.h"
 
 static const size_t sizes[] = {1, 100, 4096, 300000, 1100000};

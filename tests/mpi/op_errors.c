@@ -1,6 +1,5 @@
 /* Each wrong argument of an operation is reported with the error class that MPI names, before
- * anything is written, and the epoch stays open (H20: arguments and window bounds; H21: errors of
- * epochs). */
+ * anything is written, and the epoch stays open (H20: unusual windows; H21: errors). */
 #include "test.h"
 
 enum { COUNT = 16 };

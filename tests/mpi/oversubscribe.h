@@ -1,5 +1,5 @@
-/* Helpers to run more ranks than processors (H12: oversubscription) and to measure processor time.
- * Include before other headers. */
+/* Helpers to run more ranks than processors (H12: more ranks than processors) and to measure
+ * processor time. Include before other headers. */
 #ifndef CROWD_H
 #define CROWD_H
 

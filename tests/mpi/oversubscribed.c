@@ -1,6 +1,6 @@
-/* Four ranks on two processors (H12: oversubscription). A rank that waits for an absent rank sleeps
- * and leaves the processor to others, and no call takes the milliseconds of a time slice, as it
- * would with busy waiting. */
+/* Four ranks on two processors (H12: more ranks than processors). A rank that waits for an absent
+ * rank sleeps and leaves the processor to others, and no call takes the milliseconds of a time
+ * slice, as it would with busy waiting. */
 #include "oversubscribe.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Passive-target communication needs no action of the target (H11: passive progress): while the
+/* Passive-target communication needs no action of the target (H11: passive target): while the
  * target sleeps, computes or is stopped, an origin completes epochs of every kind in a small
  * fraction of that time. */
 #include "test.h"

@@ -1,6 +1,6 @@
-/* The requests of MPI_Rput and its siblings are requests of the host (H23: requests belong to the
- * host): they work in Wait, Test and their variants together with requests of messages, return a
- * status, and may be freed. */
+/* The requests of MPI_Rput and its siblings are requests of the host (H23: requests): they work in
+ * Wait, Test and their variants together with requests of messages, return a status, and may be
+ * freed. */
 #include "test.h"
 
 enum { KINDS = 4 };

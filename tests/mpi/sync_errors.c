@@ -1,6 +1,6 @@
 /* A misplaced synchronisation call returns MPI_ERR_RMA_SYNC and changes nothing: the open epoch
- * stays open, and the next correct call succeeds (H21: errors of epochs). Every rank makes the same
- * mistakes, so no rank waits for a rank whose call has failed. */
+ * stays open, and the next correct call succeeds (H21: errors). Every rank makes the same mistakes,
+ * so no rank waits for a rank whose call has failed. */
 #include "test.h"
 
 static MPI_Win win;

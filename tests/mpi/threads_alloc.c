@@ -1,6 +1,5 @@
 /* Threads allocate and free window memory of many sizes, and free what other threads have
- * allocated. Fails if two live allocations overlap (H25: threads; H29: allocation sizes and
- * threads). */
+ * allocated. Fails if two live allocations overlap (H25: threads; H29: unusual allocations). */
 #include "threads.h"
 
 #include <stdatomic.h>

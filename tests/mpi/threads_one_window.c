@@ -1,6 +1,6 @@
 /* Many threads of each rank in one epoch of one window, more threads than the window has lines for
  * atomic operations, some of them in bulk operations. No update is lost, and each thread gets its
- * own results (H18: one atomicity for every access path; H25: threads). */
+ * own results (H18: atomicity of accumulates; H25: threads). */
 #include "threads.h"
 
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* Windows on communicators that already have a team, so that the ranks agree through shared memory:
  * all ranks agree although only some bring memory that can be shared, all pass invalid arguments,
  * and a window is freed while slower ranks still use it (H13: the same decision on all ranks; H24:
- * memory and windows that go away). */
+ * stale handles and mappings). */
 #include "test.h"
 
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* A host reuses the handle of a freed window for one with other memory, another displacement unit
- * or another flavor. Fails if state of the freed window is used (H24: memory and windows that go
- * away). */
+ * or another flavor. Fails if state of the freed window is used (H24: stale handles and mappings).
+ */
 #include "test.h"
 
 enum { COUNT = 64 };

@@ -1,7 +1,7 @@
 /* Memory of one window is reused for the next: other sizes, other owners, other parts, freed and
  * allocated again in between, and for MPI_Win_allocate while peers are still leaving the old window
- * (H24: memory and windows that go away). A peer always accesses the current memory, and never
- * beyond it. */
+ * (H24: stale handles and mappings). A peer always accesses the current memory, and never beyond
+ * it. */
 #include "test.h"
 
 enum { ROUNDS = 40, SMALL = 16, LARGE = 40000 };

@@ -1,5 +1,5 @@
 /* Every rank passes a different size, displacement unit and info; some ranks pass size 0, with and
- * without a base (H20: arguments and window bounds). */
+ * without a base (H20: unusual windows). */
 #include "test.h"
 
 static size_t size_of(int rank)

@@ -1,5 +1,5 @@
 /* A program that loads the library itself: with dlopen() of the file named as its argument, late
- * and with RTLD_LOCAL (H2: libraries that are loaded late), and calls MPI through it. */
+ * and with RTLD_LOCAL (H2: the host is loaded late, or locally), and calls MPI through it. */
 #include "test.h"
 
 #include <dlfcn.h>

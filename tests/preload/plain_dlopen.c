@@ -1,5 +1,5 @@
 /* Loads the library named as its argument late and with RTLD_LOCAL, in a thread other than the
- * first (H2: libraries that are loaded late). */
+ * first (H2: the host is loaded late, or locally). */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

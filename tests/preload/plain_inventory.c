@@ -1,6 +1,7 @@
 /* Prints the threads and descriptors of this process, and its mapped memory except that of the
  * library whose file is named as its argument; one line each, without addresses. In a process
- * without MPI the output must not depend on the library (H1: processes without MPI). */
+ * without MPI the output must not depend on the library (H1: processes that are not MPI programs).
+ */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <link.h>
