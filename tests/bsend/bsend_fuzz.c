@@ -44,18 +44,18 @@ static unsigned seed_of(int rank, int buffer, int version)
 /* ---- memory ---- */
 
 /* Some from MPI_Alloc_mem, some from malloc(). */
-static void *take(int bytes, bool ours)
+static void *take(int bytes, bool allocated)
 {
     void *memory = NULL;
-    if (!ours)
+    if (!allocated)
         return malloc((size_t)bytes + 1);
     MPI_Alloc_mem(bytes + 1, MPI_INFO_NULL, &memory);
     return memory;
 }
 
-static void give_back(void *memory, bool ours)
+static void give_back(void *memory, bool allocated)
 {
-    if (memory && ours)
+    if (memory && allocated)
         MPI_Free_mem(memory);
     else
         free(memory);

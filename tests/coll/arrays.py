@@ -67,8 +67,8 @@ def varying(comm):
 
 def objects(comm):
     mine = {"rank": rank, "text": "x" * (1 + 1000 * rank)}
-    everybody = comm.allgather(mine)
-    assert [len(o["text"]) for o in everybody] == [1 + 1000 * r for r in range(size)]
+    received = comm.allgather(mine)
+    assert [len(o["text"]) for o in received] == [1 + 1000 * r for r in range(size)]
     assert comm.bcast(mine if rank == 0 else None)["rank"] == 0
     assert comm.alltoall([(rank, r) for r in range(size)]) == [(r, rank) for r in range(size)]
     assert comm.allreduce([rank]) == list(range(size))  # concatenation is not commutative

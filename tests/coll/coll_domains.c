@@ -50,11 +50,11 @@ static unsigned number(const char *name, const char *other)
 /* To the first or the second of the available processors. */
 static bool bind_to(unsigned which)
 {
-    cpu_set_t ours, one;
-    sched_getaffinity(0, sizeof ours, &ours);
+    cpu_set_t available, one;
+    sched_getaffinity(0, sizeof available, &available);
     CPU_ZERO(&one);
     for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &ours) && which-- == 0)
+        if (CPU_ISSET(cpu, &available) && which-- == 0)
             CPU_SET(cpu, &one);
     return CPU_COUNT(&one) == 1 && sched_setaffinity(0, sizeof one, &one) == 0;
 }

@@ -347,16 +347,16 @@ static void operate_on_nothing(struct scene *s)
     struct rng *r = &s->rng;
     struct op *op = keep(sizeof *op);
     int target = (int)below(r, s->program->size);
-    bool nobody = chance(r, 50);
-    if (s->program->profile.tame || (!nobody && !s->may[target]))
+    bool to_null = chance(r, 50);
+    if (s->program->profile.tame || (!to_null && !s->may[target]))
         return;
-    long n = nobody ? between(r, 0, 4) : 0;
+    long n = to_null ? between(r, 0, 4) : 0;
     static const enum call calls[] = {PUT, GET, ACCUMULATE, GET_ACCUMULATE};
     op->call = calls[below(r, 4)];
     op->op = op->call == GET_ACCUMULATE && chance(r, 50) ? OP_NO_OP : OP_REPLACE;
     struct region *g = pick_region(s);
     op->basic = g && g->basic > 0 ? g->basic : 0;
-    op->target = nobody ? MPI_PROC_NULL : target;
+    op->target = to_null ? MPI_PROC_NULL : target;
     op->purpose = RAW_PATTERN;
     op->request = s->passive && chance(r, s->program->profile.requests);
     struct unit unit = {1, {op->basic}};

@@ -88,7 +88,7 @@ enum act {
     FLUSH_LOCAL,
     FLUSH_LOCAL_ALL,
     SYNC,
-    WAIT,    /* for all requests: `how` says by what call */
+    WAIT,    /* for all requests, by the call in `how` */
     SCRIBBLE /* overwrite the origin data of an operation */
 };
 

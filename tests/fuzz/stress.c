@@ -42,9 +42,9 @@ static void close_window(struct fight *f)
 {
     int *flavor, found;
     DO(Win_get_attr, f->win, MPI_WIN_CREATE_FLAVOR, &flavor, &found);
-    bool ours = *flavor == MPI_WIN_FLAVOR_CREATE;
+    bool created = *flavor == MPI_WIN_FLAVOR_CREATE;
     DO(Win_free, &f->win);
-    if (ours)
+    if (created)
         DO(Free_mem, f->memory);
 }
 

@@ -42,7 +42,7 @@ enum shape { NOTHING, ONE, ALIKE, COUNTED, TYPED, JOINED };
 enum spread { NEITHER, SENDER, RECEIVER, BOTH };
 
 /* Which ranks may pass MPI_IN_PLACE. */
-enum in_place { NOBODY, THE_ROOT, EVERYBODY };
+enum in_place { NO_RANK, ROOT_ONLY, ALL_RANKS };
 
 /* Which ranks' messages are combined in a received one. */
 enum meeting { FROM_ONE, FROM_ROOT, FROM_ALL, UP_TO_ME, BEFORE_ME };

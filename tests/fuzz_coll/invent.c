@@ -30,9 +30,9 @@ static long message_size(struct rng *r, long element, long most)
  * the other. */
 static long joined_units(const struct call *c, int to)
 {
-    bool ours = to >= c->own_first && to < c->own_first + c->own;
-    int first = ours ? c->own_first : c->first, mine = ours ? c->own : c->size;
-    int others = ours ? c->size : c->own;
+    bool local = to >= c->own_first && to < c->own_first + c->own;
+    int first = local ? c->own_first : c->first, mine = local ? c->own : c->size;
+    int others = local ? c->size : c->own;
     if (c->form->spread == NEITHER)
         return c->units * others;
     long left = c->units * (mine > others ? mine : others);
@@ -169,8 +169,8 @@ static void agree(struct call *c, const struct profile *p)
         size /= ranks;
     c->step = form->spread == NEITHER ? 1 : between(&r, 1, 4);
     c->units = round_up_to(size / element, c->step);
-    c->asks_in_place = form->in_place != NOBODY && chance(&r, p->in_place) && !c->inter;
-    c->in_place = c->asks_in_place && (form->in_place == EVERYBODY || c->rank == c->root);
+    c->asks_in_place = form->in_place != NO_RANK && chance(&r, p->in_place) && !c->inter;
+    c->in_place = c->asks_in_place && (form->in_place == ALL_RANKS || c->rank == c->root);
 }
 
 /* ---- one side ---- */

@@ -28,7 +28,7 @@ enum { TEAMS = 4, STEPS_MAX = 8, ROUNDS_MAX = 24 };
 
 /* Its calls are prepared together, executed without pause, and then checked. */
 struct round {
-    int renewed; /* this communicator is created again before, as `team` says; -1: none */
+    int renewed; /* this communicator is created again first, with the groups in `team`; -1: none */
     struct team team;
     bool new_ops; /* the user-defined operations are commutative */
     int steps;

@@ -21,7 +21,7 @@ static void check_status(pid_t child, int expected)
 }
 
 /* One byte through a pipe. */
-static void tell(int ends[2])
+static void signal_end(int ends[2])
 {
     CHECK(write(ends[1], "", 1) == 1);
 }
@@ -41,7 +41,7 @@ static int child_writes(long *memory, long *peers, int copied[2], int parent_don
         memory[i] = -1;
     wrong += peers[0] != 0;
     peers[0] = -1;
-    tell(copied);
+    signal_end(copied);
     await(parent_done);
     for (int i = 0; i < WORDS; i++)
         wrong += memory[i] != -1;
@@ -70,7 +70,7 @@ static void apart_from_parent(void)
     MPI_Win_fence(0, win);
     MPI_Put(&value, 1, MPI_LONG, test_next(), 0, 1, MPI_LONG, win);
     MPI_Win_fence(0, win);
-    tell(done);
+    signal_end(done);
     check_status(child, 0);
     for (int i = 0; i < 2; i++)
         close(done[i]), close(copied[i]);

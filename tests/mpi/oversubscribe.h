@@ -14,11 +14,11 @@
 /* The first two of the processors in this process's affinity mask. */
 static inline void share_processors(void)
 {
-    cpu_set_t ours, two;
-    sched_getaffinity(0, sizeof ours, &ours);
+    cpu_set_t available, two;
+    sched_getaffinity(0, sizeof available, &available);
     CPU_ZERO(&two);
     for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) < 2; cpu++)
-        if (CPU_ISSET(cpu, &ours))
+        if (CPU_ISSET(cpu, &available))
             CPU_SET(cpu, &two);
     sched_setaffinity(0, sizeof two, &two);
 }

@@ -169,7 +169,7 @@ def own_operation(comm):
     got = np.zeros(100, "i8")
     for _ in range(10):
         comm.Allreduce(mine, got, op)
-        check(got, expected, "Allreduce with an operation of ours")
+        check(got, expected, "Allreduce with a user-defined operation")
     op.Free()
 
 
