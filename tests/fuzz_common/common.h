@@ -96,6 +96,19 @@ void must_succeed(const char *call, int error);
 /* fail() and abort the job, for errors other than wrong results. */
 void give_up(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
+/* The options that all fuzzers have. */
+struct run {
+    uint64_t seed;
+    long seeds;
+    const char *progress; /* name of a file for open_progress(); NULL: none */
+    const char *only;     /* a list for listed(); NULL: all */
+    bool print, tame;
+};
+
+/* Read the option argv[*i]; advances *i past its value, if it has one. False: it is another option.
+ */
+bool read_common_option(struct run *run, char **argv, int *i);
+
 /* Whether the number is in a list like "3,7-9". */
 bool listed(const char *list, int number);
 
