@@ -379,7 +379,7 @@ void call_print(const struct call *c, char *text, size_t room)
         used += snprintf(text + used, room - (size_t)used, " %s",
                          c->user ? c->user->name : op_names[c->op]);
     snprintf(text + used, room - (size_t)used, " %ld units%s", c->units,
-             c->in_place ? " in displ" : "");
+             c->in_place ? " in place" : "");
     print_side(&c->send, "send", text, room);
     print_side(&c->receive, "receive", text, room);
 }
