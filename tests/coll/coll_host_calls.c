@@ -17,7 +17,7 @@ static void file(int mark)
     int mine[N], back[N];
     MPI_File file;
     if (test_rank == 0)
-        snprintf(name, sizeof name, "%s/coll_beside.%d", folder, (int)getpid());
+        snprintf(name, sizeof name, "%s/coll_host_calls.%d", folder, (int)getpid());
     MPI_Bcast(name, sizeof name, MPI_CHAR, 0, comm);
     for (int i = 0; i < N; i++)
         mine[i] = mark + test_rank * N + i, back[i] = -1;
