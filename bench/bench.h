@@ -1,14 +1,19 @@
-/* The benchmark: plugin against host against the machine's floor, in one process.
+/* The benchmark: the library, the host and the machine's floor, in one process.
  *
- * The program knows nothing of the plugin. It has two tables of MPI functions: the names it was
- * linked with, which are the plugin's if that is preloaded, and the host's own, looked up in the
- * host's library. Each cell runs them and its floor in turn, several rounds, and what counts is the
- * ratio of the times of one round: machines drift, neighbours in time drift together. Without the
- * plugin both tables are the host, and all ratios are 1.
+ * The program does not depend on the library. It has two tables of MPI functions: the names that it
+ * was linked with, which resolve to the library if it is preloaded, and the host's own, looked up
+ * in the host's library. Each cell runs with both tables and as its floor, alternating, in several
+ * rounds. The result is the median over the rounds of the ratio within a round: a machine's speed
+ * drifts, but neighbouring measurements drift together. Without the library both tables are the
+ * host, and all ratios are 1.
  *
- * rma.c, coll.c and inter.c (with calls.c), send.c and shmem.c hold the cells, measure.c
- * times one, report.c prints and sums up, machine.c describes the
- * machine, bench.c sets up.
+ *  main.c       options, and the order of the parts
+ *  api.c        the two tables of functions, the rank, the clock
+ *  flags.c      barrier and common deadline without MPI
+ *  machine.c    describes the machine
+ *  measure.c    times one cell
+ *  report.c     prints results, writes JSON, sums up
+ *  rma.c, coll.c, inter.c (with calls.c), send.c, shmem.c    the cells
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -69,54 +74,62 @@ struct api {
 #undef X
 };
 
-/* A cell is done in these ways; the first two have an api. */
-enum { PLUGIN, HOST, FLOOR, WAYS };
+/* A cell runs in these ways; the first two have an api. */
+enum { LIBRARY, HOST, FLOOR, WAYS };
 
 extern struct api api[2];
-extern int rank, size;
+extern int rank, size; /* in MPI_COMM_WORLD, set by main.c */
 
-/* n repetitions of one thing, done in one way. */
+/* api.c: fill in the two tables; exits if the host is not a shared library. */
+void find_apis(void);
+
+/* api.c: CLOCK_MONOTONIC, in ns. */
+double now(void);
+
+/* n repetitions of the cell's operation, in one way. */
 typedef void cell_fn(int way, long n, size_t bytes);
 
-/* A cell with `calls` is measured in batches: all ranks write their input data, leave a common
- * deadline and make so many calls; the time is that from the deadline to the last rank's return. */
+/* A cell with `calls` is measured in batches: all ranks write their input data, wait for a common
+ * deadline and make that many calls; the time is that from the deadline to the last rank's return.
+ */
 struct cell {
     const char *name;
     cell_fn *run;
-    cell_fn *floor; /* what the machine needs for it; NULL: none */
+    cell_fn *floor; /* the minimum that the machine needs for it; NULL: none */
     size_t bytes;
-    bool alone;         /* only rank 0 does it; the others wait in the host */
-    long calls;         /* in a batch; 0: rounds of so many repetitions as take round_ms */
-    cell_fn *new_input; /* writes the input of the next batch, whose number is n; NULL: none */
+    bool alone;         /* only rank 0 runs it; the other ranks wait in the host */
+    long calls;         /* per batch; 0: rounds of as many repetitions as take round_ms */
+    cell_fn *new_input; /* writes the input of batch number n; NULL: none */
 };
 
-/* What of a cell is measured: the time of a call by itself, from a synchronised start, or that of
- * calls one after another. */
+/* Latency: the time of one call from a synchronised start. Throughput: that of calls in sequence.
+ */
 enum { LATENCY, THROUGHPUT, KINDS };
 extern const char *const kind_names[KINDS];
 
-/* Times are those of the slowest rank, in ns a repetition; all ranks know them. */
+/* Times are those of the slowest rank, in ns per repetition, the same on all ranks. */
 struct result {
     char name[64];
     int kind;
     const struct part *part;
-    int rounds;                    /* 1: something that cannot be repeated, and has no range */
+    int rounds;                    /* 1: cannot be repeated, and has no range */
     double ns[WAYS];               /* medians; FLOOR is 0 where there is none */
-    double ratio, lowest, highest; /* host / plugin: median and range of the rounds */
-    double above_floor;            /* plugin / floor, median */
+    double ratio, lowest, highest; /* host / library: median and range of the rounds */
+    double above_floor;            /* library / floor, median */
 };
 
-/* What is wanted of one cell of a part. The bounds are for each host; 0: none. */
+/* The goal of one cell of a part. The bounds are for each host; 0: none. */
 struct goal {
     const char *cell; /* NULL: the geometric mean of all */
     int ranks;
-    bool floor;         /* at most so many times the floor; else at least so many times the host */
+    bool floor; /* at most so many times the floor; otherwise at least so many times as fast as the
+                   host */
     double ompi, mpich; /* bounds */
 };
 
 struct part {
     const char *name;
-    void (*run)(void); /* all ranks call it; it measures and reports its cells */
+    void (*run)(void); /* called by all ranks; measures and reports the part's cells */
     const struct goal *goals;
     size_t goal_count;
 };
@@ -124,31 +137,34 @@ struct part {
 enum { PARTS = 6 };
 extern const struct part rma_part, coll_part, inter_part, send_part, bsend_part, shmem_part;
 
-/* shmem.c: whether there is something to measure. */
+/* shmem.c: whether the OpenSHMEM calls are available. */
 bool shmem_is_here(void);
 
-/* bench.c: a barrier of one flag a rank, the floor of all that makes ranks wait for each other. */
+/* flags.c: allocate the flags, after MPI_Init, and free them. */
+void share_flags(void);
+void free_flags(void);
+
+/* flags.c: a barrier with one flag per rank, the floor of all cells that synchronise ranks. */
 cell_fn flag_barrier;
 
-/* bench.c: waits until all ranks have called it, and returns a time in the near future on the clock
+/* flags.c: waits until all ranks have called it, and returns a time in the near future on the clock
  * of now(), the same on all ranks. Rank 0 passes the latest of the returns from the last batch, as
- * times after the deadline, in *last; it is negative if a rank came too late for the deadline. */
+ * times after the deadline, in *last; it is negative if a rank was too late for the deadline. */
 double common_deadline(double returned, double *last);
 
-/* machine.c: what the processors are, which caches the ranks share, what they cost. */
+/* machine.c: prints the processors, the caches that the ranks share, and basic costs. */
 void describe_machine(void);
 
 /* measure.c */
-extern double round_ms;    /* what a round should take */
-double now(void);          /* ns */
-double slowest(double ns); /* the largest of all ranks' */
+extern double round_ms;    /* duration of a round */
+double slowest(double ns); /* the maximum of all ranks */
 struct result measure(const struct cell *c);
 
 /* report.c */
-extern const char *cell_pattern; /* the shell's, found anywhere in a cell's name; NULL: all */
+extern const char *cell_pattern; /* a shell pattern, matched anywhere in a cell's name; NULL: all */
 bool wanted(const char *name);
 void report_begin(const char *json_path);
-void report_part(const struct part *p); /* what comes now is of this part */
-void report(const struct result *r);    /* only rank 0 says and remembers something */
+void report_part(const struct part *p); /* the following results belong to this part */
+void report(const struct result *r);    /* only rank 0 prints and stores results */
 void report_end(void);
 #endif

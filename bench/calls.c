@@ -6,7 +6,7 @@ struct with with[2];
 
 void use(double *buffers[2][2])
 {
-    for (int w = PLUGIN; w <= HOST; w++) {
+    for (int w = LIBRARY; w <= HOST; w++) {
         with[w].send = buffers[w][0];
         with[w].recv = buffers[w][1];
         with[w].stride = with[w].room = 0;
@@ -15,6 +15,6 @@ void use(double *buffers[2][2])
 
 void differ(const struct cell *c)
 {
-    fprintf(stderr, "bench: rank %d: %s: plugin and host have different results\n", rank, c->name);
+    fprintf(stderr, "bench: rank %d: %s: library and host have different results\n", rank, c->name);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }

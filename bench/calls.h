@@ -1,4 +1,4 @@
-/* Cells that call a collective: what coll.c and inter.c have in common. */
+/* Cells that call a collective: common code of coll.c and inter.c. */
 #ifndef BENCH_CALLS_H
 #define BENCH_CALLS_H
 #include "bench.h"
@@ -6,8 +6,8 @@
 enum { MALLOC, ALLOC_MEM, MEMORIES };
 extern const char *const memory_names[MEMORIES];
 
-/* What a way works with: its communicator, and the buffers of now. Successive calls use places
- * `stride` bytes apart in them, up to `room` bytes, so that each call has its own data. */
+/* The communicator and the current buffers of a way. Successive calls use addresses `stride` bytes
+ * apart in them, up to `room` bytes, so that each call has its own data. */
 struct with {
     MPI_Comm comm;
     double *send, *recv;
@@ -15,10 +15,10 @@ struct with {
 };
 extern struct with with[2];
 
-/* Let each way have its buffers, to send and to receive, the same for each call. */
+/* Set the send and receive buffers of each way, the same for each call. */
 void use(double *buffers[2][2]);
 
-/* The cell_fn `name`, which makes the call with `comm`, `send`, `recv` and n doubles. */
+/* Defines the cell_fn `name`, which makes the call with `comm`, `send`, `recv` and n doubles. */
 #define CALL(name, call)                                     \
     static void name(int way, long times, size_t bytes)      \
     {                                                        \
@@ -35,6 +35,6 @@ void use(double *buffers[2][2]);
         }                                                    \
     }
 
-/* Plugin and host have different results: the end. */
+/* Reports that library and host have different results, and aborts. */
 void differ(const struct cell *c);
 #endif

@@ -1,17 +1,17 @@
 /* Collectives: 8 bytes to 5 MiB, from memory of malloc and of MPI_Alloc_mem.
  *
- * Each way has a communicator of its own, so that neither disturbs the other's sequence. The size
- * is that of a rank's block: what is sent to, or comes from, one rank. Latency: one call, with
- * buffers of exactly the length needed, the same each time. Throughput: one call after the other,
- * each with other data in a larger buffer; where the standard lets a root or a leaf run ahead, it
- * does. All input is written anew before each batch.
+ * Each way has a communicator of its own, so that one does not disturb the other's sequence of
+ * calls. The size is that of a rank's block: the data sent to, or received from, one rank. Latency:
+ * one call, with buffers of exactly the required length, the same each time. Throughput: calls in
+ * sequence, each with other data in a larger buffer; a root or a leaf runs ahead where the standard
+ * allows it. All input is written anew before each batch.
  */
 #include "calls.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* name, what the table calls it, its call */
+/* name, title in the table, call */
 #define COLLECTIVES(X)                                                                             \
     X(barrier, "barrier", Barrier(comm))                                                           \
     X(bcast, "bcast", Bcast(recv, n, MPI_DOUBLE, 0, comm))                                         \
@@ -49,11 +49,11 @@ static const struct {
              {24 << 10, "24 KiB"}, {128 << 10, "128 KiB"}, {384 << 10, "384 KiB"},
              {1 << 20, "1 MiB"},   {5 << 20, "5 MiB"}};
 
-/* Most that a buffer has; a cell that needs more is left out. BATCH_BYTES: what the calls of a
- * batch may need, so that their data stay in the caches if a few calls' would. */
+/* Maximum of a buffer; cells that need more are left out. BATCH_BYTES: the data of a batch's calls,
+ * so that they stay in the caches if those of a few calls would. */
 enum { BUFFER_BYTES = 64 << 20, BATCH_BYTES = 4 << 20, FEWEST_CALLS = 3, MOST_CALLS = 64 };
 
-static int *counts, *places; /* each rank's block, of the size of now */
+static int *counts, *places; /* each rank's block, of the current size */
 
 #define X(name, label, call) CALL(name, call)
 COLLECTIVES(X)
@@ -76,14 +76,14 @@ static void fill(double *buffer, size_t bytes, long number)
         buffer[i] = (double)((i + (size_t)number + (size_t)rank * 13) % 61); /* sums are exact */
 }
 
-/* What goes in is in the receive buffer, not in the send buffer. */
+/* The input is in the receive buffer, not in the send buffer. */
 static bool is_in_place(cell_fn *run)
 {
     return run == bcast || run == allgather_ip || run == alltoall_ip || run == allreduce_ip ||
            run == reduce_ip;
 }
 
-static cell_fn *running; /* the collective of now */
+static cell_fn *running; /* the current collective */
 
 static size_t bytes_of_call(size_t bytes)
 {
@@ -111,19 +111,19 @@ static uint64_t digest(const double *buffer, size_t bytes)
     return sum;
 }
 
-/* Each way's first call: what it leaves in the buffer, outside the blocks too. Exscan leaves rank
- * 0's undefined. */
+/* Compares the buffers after each way's first call, outside the blocks too. Exscan leaves rank 0's
+ * undefined. */
 static void compare(const struct cell *c)
 {
     size_t bytes = bytes_of_call(c->bytes);
     uint64_t found[2];
-    for (int w = PLUGIN; w <= HOST; w++) {
+    for (int w = LIBRARY; w <= HOST; w++) {
         fill(with[w].recv, bytes, 0);
         fill(with[w].send, bytes, 1);
         c->run(w, 1, c->bytes);
         found[w] = digest(with[w].recv, bytes);
     }
-    if (found[PLUGIN] != found[HOST] && !(c->run == exscan && rank == 0))
+    if (found[LIBRARY] != found[HOST] && !(c->run == exscan && rank == 0))
         differ(c);
 }
 
@@ -137,17 +137,17 @@ static void lay_out(size_t bytes)
     }
 }
 
-/* Buffers for a cell: of exactly what one call needs, or of what a batch of them does. */
+/* Buffers for a cell: of the length for one call, or for a batch. */
 static void take_buffers(int memory, size_t bytes, size_t stride)
 {
-    for (int w = PLUGIN; w <= HOST; w++) {
+    for (int w = LIBRARY; w <= HOST; w++) {
         double **const buffers[] = {&with[w].send, &with[w].recv};
         for (int b = 0; b < 2; b++)
             if (memory == ALLOC_MEM)
                 api[w].Alloc_mem((MPI_Aint)bytes, MPI_INFO_NULL, buffers[b]);
-            else /* the same memory for both ways: where pages lie differs */
+            else /* the same memory for both ways: physical placement makes a difference */
                 *buffers[b] =
-                    w == HOST ? (b ? with[PLUGIN].recv : with[PLUGIN].send) : malloc(bytes);
+                    w == HOST ? (b ? with[LIBRARY].recv : with[LIBRARY].send) : malloc(bytes);
         with[w].stride = stride;
         with[w].room = stride ? bytes : 0;
         fill(with[w].send, bytes, 0);
@@ -157,12 +157,12 @@ static void take_buffers(int memory, size_t bytes, size_t stride)
 
 static void give_buffers_back(int memory)
 {
-    for (int w = PLUGIN; w <= HOST; w++)
+    for (int w = LIBRARY; w <= HOST; w++)
         for (int b = 0; b < 2; b++) {
             double *buffer = b ? with[w].recv : with[w].send;
             if (memory == ALLOC_MEM)
                 api[w].Free_mem(buffer);
-            else if (w == PLUGIN)
+            else if (w == LIBRARY)
                 free(buffer);
         }
 }
@@ -208,12 +208,12 @@ static void run_cell(cell_fn *run, const char *collective, const char *bytes_nam
     give_buffers_back(memory);
 }
 
-/* A communicator may be set up after some calls only. */
+/* A communicator may be set up during its first calls. */
 static void warm_up(void)
 {
     lay_out(8);
     take_buffers(MALLOC, bytes_of_call(8), 0);
-    for (int w = PLUGIN; w <= HOST; w++)
+    for (int w = LIBRARY; w <= HOST; w++)
         for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
             collectives[i].run(w, 30, 8);
     give_buffers_back(MALLOC);
@@ -233,12 +233,12 @@ static void run(void)
 {
     counts = calloc((size_t)size, sizeof *counts);
     places = calloc((size_t)size, sizeof *places);
-    for (int w = PLUGIN; w <= HOST; w++)
+    for (int w = LIBRARY; w <= HOST; w++)
         api[w].Comm_dup(MPI_COMM_WORLD, &with[w].comm);
     warm_up();
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
         run_collective(i);
-    for (int w = PLUGIN; w <= HOST; w++)
+    for (int w = LIBRARY; w <= HOST; w++)
         api[w].Comm_free(&with[w].comm);
     free(counts);
     free(places);

@@ -1,12 +1,12 @@
-/* Collectives between two groups: the lower half of the ranks, and the others. A part of its own:
- * the mean of the collectives is that of intracommunicators. */
+/* Collectives on intercommunicators: the lower half of the ranks, and the others. A separate part,
+ * because the mean of the part coll is that of intracommunicators. */
 #include "calls.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { LONGEST = 128 << 10 };
 
-static int root; /* the first of the lower half, in this rank's words */
+static int root; /* root argument for the first rank of the lower half */
 
 CALL(barrier, Barrier(comm))
 CALL(bcast, Bcast(root == MPI_ROOT ? send : recv, n, MPI_DOUBLE, root, comm))
@@ -30,13 +30,13 @@ static const struct {
              {allreduce, 8 << 10, "inter allreduce 8 KiB"},
              {allgather, 1 << 10, "inter allgather 1 KiB"}};
 
-/* Each way's first call leaves the same. */
+/* Each way's first call must give the same result. */
 static void compare(const struct cell *c, size_t room)
 {
     char *found = malloc(room);
-    memset(with[PLUGIN].recv, 0, room);
-    c->run(PLUGIN, 1, c->bytes);
-    memcpy(found, with[PLUGIN].recv, room);
+    memset(with[LIBRARY].recv, 0, room);
+    c->run(LIBRARY, 1, c->bytes);
+    memcpy(found, with[LIBRARY].recv, room);
     memset(with[HOST].recv, 0, room);
     c->run(HOST, 1, c->bytes);
     if (memcmp(found, with[HOST].recv, room))
@@ -65,7 +65,7 @@ static void make_comm(int way)
     api[way].Intercomm_create(mine, 0, MPI_COMM_WORLD, upper ? 0 : size / 2, way, &with[way].comm);
     api[way].Comm_free(&mine);
     root = upper ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
-    for (int i = 0; i < 40; i++) /* it may be set up after some calls only */
+    for (int i = 0; i < 40; i++) /* set-up may take some calls */
         api[way].Barrier(with[way].comm);
 }
 
@@ -73,7 +73,7 @@ static void run(void)
 {
     size_t room = (size_t)size * LONGEST;
     double *buffers[MEMORIES][2][2]; /* memory, way, send or receive */
-    for (int w = PLUGIN; w <= HOST; w++) {
+    for (int w = LIBRARY; w <= HOST; w++) {
         make_comm(w);
         for (int b = 0; b < 2; b++) {
             buffers[MALLOC][w][b] = malloc(room);
@@ -89,7 +89,7 @@ static void run(void)
             if (cells[i].bytes || m == MALLOC)
                 run_cell(i, m, room);
     }
-    for (int w = PLUGIN; w <= HOST; w++) {
+    for (int w = LIBRARY; w <= HOST; w++) {
         for (int b = 0; b < 2; b++) {
             free(buffers[MALLOC][w][b]);
             api[w].Free_mem(buffers[ALLOC_MEM][w][b]);

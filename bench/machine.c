@@ -1,4 +1,4 @@
-/* What the machine is, as far as it decides who wins: caches, lines, pages, copies. */
+/* Describes the machine, as far as it affects the results: caches, cache lines, pages, copies. */
 #include "bench.h"
 #include <sched.h>
 #include <stdlib.h>
@@ -104,12 +104,12 @@ static double copy_of_sample(bool by_os)
     static char from[SAMPLE], to[SAMPLE];
     double best = 1e12;
     for (int i = 0; i < TRIES; i++) {
-        struct iovec there = {from, SAMPLE}, here = {to, SAMPLE};
+        struct iovec remote = {from, SAMPLE}, local = {to, SAMPLE};
         memset(from, i, SAMPLE);
         double start = now();
         if (!by_os)
             memcpy(to, from, SAMPLE);
-        else if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != SAMPLE)
+        else if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != SAMPLE)
             return 0;
         __asm__ volatile("" ::: "memory");
         double took = now() - start;

@@ -1,20 +1,12 @@
-/* The time of one cell: the ways of doing it in turn, round after round. */
+/* The time of one cell: the ways alternate, round after round. */
 #include "bench.h"
 #include <stdlib.h>
-#include <time.h>
 
-/* Rounds of a cell; of one that takes longer than LONG_NS for all of them, fewer. */
+/* Rounds of a cell; fewer for a cell whose rounds would take longer than LONG_NS. */
 enum { ROUNDS = 11, FEW_ROUNDS = 7 };
 #define LONG_NS 4e8
 
 double round_ms = 3;
-
-double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 double slowest(double ns)
 {
@@ -23,7 +15,7 @@ double slowest(double ns)
     return all;
 }
 
-/* ns of n repetitions. Where one rank may run ahead of another, the last to be done counts. */
+/* ns of n repetitions. If one rank may run ahead of another, the time of the last one counts. */
 static double time_of(const struct cell *c, int way, long n)
 {
     cell_fn *run = way == FLOOR ? c->floor : c->run;
@@ -37,9 +29,10 @@ static double time_of(const struct cell *c, int way, long n)
     return slowest(took);
 }
 
-/* Repetitions that take about a round's time; the same on all ranks. The first time may be that of
- * setting something up, so there are two. With more ranks than processors a few of what is short
- * take a time slice, that of the host's barrier before them; only the host is as slow as that. */
+/* The number of repetitions that take about a round's time; the same on all ranks. The first run
+ * may include set-up, so there are two. With more ranks than processors, a few short repetitions
+ * seem to take a time slice, because the host's barrier before them does; only the host is that
+ * slow. */
 static long repetitions(const struct cell *c, int way)
 {
     for (long n = way != HOST && c->bytes <= 1024 ? 256 : 1;; n *= 4) {
@@ -103,7 +96,8 @@ static double time_of_batches(const struct cell *c, int way, long n)
     return slowest(ns / (double)c->calls);
 }
 
-/* Batches that take about a round's time, their input included; the same on all ranks. */
+/* The number of batches that take about a round's time, their input included; the same on all
+ * ranks. */
 static long batches(const struct cell *c, int way)
 {
     double start = now();
@@ -114,7 +108,7 @@ static long batches(const struct cell *c, int way)
     return n < FEWEST ? FEWEST : n > MOST ? MOST : (long)n;
 }
 
-/* ns of a repetition. */
+/* ns per repetition. */
 static double time_of_one(const struct cell *c, int way, long n)
 {
     return c->calls ? time_of_batches(c, way, n) : time_of(c, way, n) / (double)n;
@@ -137,9 +131,9 @@ struct result measure(const struct cell *c)
         }
         if (round == 0 && slowest(all) * ROUNDS > LONG_NS)
             rounds = FEW_ROUNDS;
-        ratio[round] = ns[HOST][round] / ns[PLUGIN][round];
+        ratio[round] = ns[HOST][round] / ns[LIBRARY][round];
         if (c->floor)
-            above[round] = ns[PLUGIN][round] / ns[FLOOR][round];
+            above[round] = ns[LIBRARY][round] / ns[FLOOR][round];
     }
     struct result r = {.rounds = rounds, .kind = c->calls == 1 ? LATENCY : THROUGHPUT};
     snprintf(r.name, sizeof r.name, "%s", c->name);

@@ -1,4 +1,4 @@
-/* What was measured: a table on standard output, JSON, and the sum of it. All of it is rank 0's. */
+/* The results, on rank 0: a table on standard output, JSON, a summary. */
 #include "bench.h"
 #include <fnmatch.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 
 const char *cell_pattern;
 
-static struct result results[2048]; /* there are fewer cells */
+static struct result results[2048]; /* more than there are cells */
 static size_t count;
 static const struct part *parts[PARTS];
 static int part_count;
@@ -28,12 +28,12 @@ void report_begin(const char *json_path)
     MPI_Get_library_version(version, &length);
     version[strcspn(version, ",\n")] = 0;
     for (char *tab = version; (tab = strchr(tab, '\t'));)
-        *tab = ' '; /* JSON has no tabs in a text */
+        *tab = ' '; /* JSON permits no tabs in a string */
     if (rank)
         return;
-    bool preloaded = (void *)api[PLUGIN].Put != (void *)api[HOST].Put;
+    bool preloaded = (void *)api[LIBRARY].Put != (void *)api[HOST].Put;
     printf("%s, %d ranks, %s; ns, medians of the rounds\n", version, size,
-           preloaded ? "with the plugin" : "WITHOUT the plugin");
+           preloaded ? "with the library" : "WITHOUT the library");
     if (json_path && !(json = fopen(json_path, "w")))
         perror(json_path);
     if (json)
@@ -45,13 +45,13 @@ void report_part(const struct part *p)
     if (rank)
         return;
     parts[part_count++] = p;
-    printf("%-48s %11s %12s %8s %16s %11s %6s\n", p->name, "plugin", "host", "ratio", "(range)",
+    printf("%-48s %11s %12s %8s %16s %11s %6s\n", p->name, "library", "host", "ratio", "(range)",
            "floor", "above");
 }
 
 static void print_row(const struct result *r)
 {
-    printf("%-48s %11.1f %12.1f %8.2f", r->name, r->ns[PLUGIN], r->ns[HOST], r->ratio);
+    printf("%-48s %11.1f %12.1f %8.2f", r->name, r->ns[LIBRARY], r->ns[HOST], r->ratio);
     if (r->rounds > 1)
         printf(" %7.2f..%-7.2f", r->lowest, r->highest);
     if (r->ns[FLOOR] > 0)
@@ -65,7 +65,7 @@ static void write_row(const struct result *r)
     fprintf(
         json,
         "%s{\"cell\":\"%s\",\"part\":\"%s\",\"kind\":\"%s\",\"plugin_ns\":%.2f,\"host_ns\":%.2f",
-        count ? ",\n" : "", r->name, r->part->name, kind_names[r->kind], r->ns[PLUGIN],
+        count ? ",\n" : "", r->name, r->part->name, kind_names[r->kind], r->ns[LIBRARY],
         r->ns[HOST]);
     if (r->rounds > 1)
         fprintf(json, ",\"rounds\":%d,\"ratio\":%.3f,\"ratio_low\":%.3f,\"ratio_high\":%.3f",
@@ -89,7 +89,8 @@ void report(const struct result *r)
 
 /* ---- the sum ---- */
 
-/* What a cell counts at most in a mean: some hosts' page faults would outweigh all else. */
+/* A cell's ratio is capped in the mean: otherwise the page faults of some hosts would dominate it.
+ */
 enum { RATIO_MOST = 10 };
 
 /* The geometric mean of the ratios of one kind, or of all (KINDS). */
@@ -106,7 +107,7 @@ static double mean_of(const struct part *part, int kind, int *cells)
     return *cells ? exp(logarithms / *cells) : 0;
 }
 
-/* Returns the mean of all. */
+/* Returns the mean of all cells. */
 static double sum_up(const struct part *part)
 {
     int cells;
@@ -147,7 +148,7 @@ static void print_goals(const struct part *part, double mean)
         double bound = g->mpich;
 #endif
         printf("%-48s %11.1f ns %8.2f x %-9s", r ? r->name : "geometric mean",
-               r ? r->ns[PLUGIN] : 0., value, g->floor ? "the floor" : "as fast");
+               r ? r->ns[LIBRARY] : 0., value, g->floor ? "the floor" : "as fast");
         if (bound > 0)
             printf("  wanted %s %.1f: %s", g->floor ? "<=" : ">=", bound,
                    (g->floor ? value <= bound : value >= bound) ? "yes" : "NO");

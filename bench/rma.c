@@ -1,6 +1,5 @@
 /* One-sided communication: rank 0 is the origin, rank 1 the target; further ranks wait in the host,
- * except in the cells in which all take part.
- */
+ * except in cells of all ranks. */
 #include "bench.h"
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,8 +8,8 @@
 
 enum { WINDOW_BYTES = 16 << 20 };
 
-static MPI_Win win[2];     /* a window for each way, of the kind of now */
-static char *here;         /* the origin's buffer, WINDOW_BYTES */
+static MPI_Win win[2];     /* a window for each way, of the current kind */
+static char *local;        /* the origin's buffer, WINDOW_BYTES */
 static char *floor_target; /* memory for the floor's stores */
 static MPI_Datatype every_second;
 
@@ -19,7 +18,7 @@ static MPI_Datatype every_second;
 static void put_flush(int way, long n, size_t bytes)
 {
     for (; n; n--) {
-        api[way].Put(here, (int)bytes, MPI_BYTE, 1, 0, (int)bytes, MPI_BYTE, win[way]);
+        api[way].Put(local, (int)bytes, MPI_BYTE, 1, 0, (int)bytes, MPI_BYTE, win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -27,7 +26,7 @@ static void put_flush(int way, long n, size_t bytes)
 static void get_flush(int way, long n, size_t bytes)
 {
     for (; n; n--) {
-        api[way].Get(here, (int)bytes, MPI_BYTE, 1, 0, (int)bytes, MPI_BYTE, win[way]);
+        api[way].Get(local, (int)bytes, MPI_BYTE, 1, 0, (int)bytes, MPI_BYTE, win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -36,7 +35,7 @@ static void put_long(int way, long n, size_t bytes)
 {
     (void)bytes;
     for (; n; n--) {
-        api[way].Put(here, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win[way]);
+        api[way].Put(local, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -45,7 +44,7 @@ static void get_long(int way, long n, size_t bytes)
 {
     (void)bytes;
     for (; n; n--) {
-        api[way].Get(here, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win[way]);
+        api[way].Get(local, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -74,7 +73,8 @@ static void accumulate(int way, long n, size_t bytes)
 {
     int count = (int)(bytes / sizeof(double));
     for (; n; n--) {
-        api[way].Accumulate(here, count, MPI_DOUBLE, 1, 4096, count, MPI_DOUBLE, MPI_SUM, win[way]);
+        api[way].Accumulate(local, count, MPI_DOUBLE, 1, 4096, count, MPI_DOUBLE, MPI_SUM,
+                            win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -82,7 +82,7 @@ static void accumulate(int way, long n, size_t bytes)
 static void accumulate_chars(int way, long n, size_t bytes)
 {
     for (; n; n--) {
-        api[way].Accumulate(here, (int)bytes, MPI_CHAR, 1, 8192, (int)bytes, MPI_CHAR, MPI_SUM,
+        api[way].Accumulate(local, (int)bytes, MPI_CHAR, 1, 8192, (int)bytes, MPI_CHAR, MPI_SUM,
                             win[way]);
         api[way].Win_flush(1, win[way]);
     }
@@ -92,8 +92,8 @@ static void get_accumulate(int way, long n, size_t bytes)
 {
     int count = (int)(bytes / sizeof(double));
     for (; n; n--) {
-        api[way].Get_accumulate(here, count, MPI_DOUBLE, here + WINDOW_BYTES / 2, count, MPI_DOUBLE,
-                                1, 4096, count, MPI_DOUBLE, MPI_SUM, win[way]);
+        api[way].Get_accumulate(local, count, MPI_DOUBLE, local + WINDOW_BYTES / 2, count,
+                                MPI_DOUBLE, 1, 4096, count, MPI_DOUBLE, MPI_SUM, win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -102,7 +102,7 @@ static void strided_put(int way, long n, size_t bytes)
 {
     (void)bytes;
     for (; n; n--) {
-        api[way].Put(here, 1, every_second, 1, 0, 1, every_second, win[way]);
+        api[way].Put(local, 1, every_second, 1, 0, 1, every_second, win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -111,7 +111,7 @@ static void rput_wait(int way, long n, size_t bytes)
 {
     MPI_Request request;
     for (; n; n--) {
-        api[way].Rput(here, (int)bytes, MPI_BYTE, 1, 0, (int)bytes, MPI_BYTE, win[way], &request);
+        api[way].Rput(local, (int)bytes, MPI_BYTE, 1, 0, (int)bytes, MPI_BYTE, win[way], &request);
         api[way].Wait(&request, MPI_STATUS_IGNORE);
     }
 }
@@ -120,7 +120,7 @@ static void lock_put_unlock(int way, long n, size_t bytes)
 {
     for (; n; n--) {
         api[way].Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win[way]);
-        api[way].Put(here, (int)bytes, MPI_BYTE, 1, 0, (int)bytes, MPI_BYTE, win[way]);
+        api[way].Put(local, (int)bytes, MPI_BYTE, 1, 0, (int)bytes, MPI_BYTE, win[way]);
         api[way].Win_unlock(1, win[way]);
     }
 }
@@ -136,7 +136,7 @@ static void create_free(int way, long n, size_t bytes)
 {
     MPI_Win w;
     for (; n; n--) {
-        api[way].Win_create(here, (MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
+        api[way].Win_create(local, (MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
         api[way].Win_free(&w);
     }
 }
@@ -194,7 +194,7 @@ static void copy(int way, long n, size_t bytes)
 {
     (void)way;
     for (; n; n--) {
-        memcpy(floor_target, here, bytes);
+        memcpy(floor_target, local, bytes);
         __asm__ volatile("" ::: "memory");
     }
 }
@@ -203,7 +203,7 @@ static void copy_back(int way, long n, size_t bytes)
 {
     (void)way;
     for (; n; n--) {
-        memcpy(here, floor_target, bytes);
+        memcpy(local, floor_target, bytes);
         __asm__ volatile("" ::: "memory");
     }
 }
@@ -277,8 +277,7 @@ static const struct cell locked_cells[] = {
      .alone = true},
 };
 
-/* Not on windows that allocate their memory: there Open MPI 4.1.4 ends with a segmentation fault.
- */
+/* Not on windows of MPI_Win_allocate: there Open MPI 4.1.4 crashes. */
 static const struct cell created_cells[] = {
     {.name = "compare_and_swap + flush",
      .run = compare_and_swap,
@@ -330,13 +329,13 @@ static void run_asleep(const char *name, bool atomic)
     if (!wanted(name))
         return;
     snprintf(r.name, sizeof r.name, "%s", name);
-    for (int w = PLUGIN; w <= HOST; w++)
+    for (int w = LIBRARY; w <= HOST; w++)
         r.ns[w] = asleep(w, atomic);
-    r.ratio = r.ns[HOST] / r.ns[PLUGIN];
+    r.ratio = r.ns[HOST] / r.ns[LIBRARY];
     report(&r);
 }
 
-/* Names get the kind of window. */
+/* The kind of window is part of the name. */
 static void run_cells(const struct cell *list, size_t count, const char *kind)
 {
     for (const struct cell *c = list; c < list + count; c++) {
@@ -353,53 +352,53 @@ static void run_cells(const struct cell *list, size_t count, const char *kind)
 
 static void run_on_windows(const char *kind)
 {
-    for (int w = PLUGIN; w <= HOST; w++)
+    for (int w = LIBRARY; w <= HOST; w++)
         api[w].Win_lock_all(0, win[w]);
     run_cells(locked_cells, sizeof locked_cells / sizeof *locked_cells, kind);
-    for (int w = PLUGIN; w <= HOST; w++)
+    for (int w = LIBRARY; w <= HOST; w++)
         api[w].Win_unlock_all(win[w]);
     run_cells(cells, sizeof cells / sizeof *cells, kind);
 }
 
-/* Windows over memory of MPI_Alloc_mem, and those that allocate their own. With Open MPI these are
- * the fast ones. */
+/* Windows over memory of MPI_Alloc_mem, and of MPI_Win_allocate. With Open MPI alone, windows
+ * of MPI_Win_allocate are the faster ones. */
 static void run(void)
 {
     void *memory[2];
-    here = malloc(WINDOW_BYTES);
+    local = malloc(WINDOW_BYTES);
     floor_target = malloc(WINDOW_BYTES);
-    memset(here, 0, WINDOW_BYTES);
+    memset(local, 0, WINDOW_BYTES);
     memset(floor_target, 0, WINDOW_BYTES);
     MPI_Type_vector(64, 1, 2, MPI_DOUBLE, &every_second);
     MPI_Type_commit(&every_second);
 
-    for (int w = PLUGIN; w <= HOST; w++) {
+    for (int w = LIBRARY; w <= HOST; w++) {
         api[w].Win_allocate(WINDOW_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory[w], &win[w]);
         memset(memory[w], 0, WINDOW_BYTES);
     }
     run_on_windows("Win_allocate");
-    for (int w = PLUGIN; w <= HOST; w++) {
+    for (int w = LIBRARY; w <= HOST; w++) {
         api[w].Win_free(&win[w]);
         api[w].Alloc_mem(WINDOW_BYTES, MPI_INFO_NULL, &memory[w]);
         memset(memory[w], 0, WINDOW_BYTES);
         api[w].Win_create(memory[w], WINDOW_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[w]);
     }
     run_on_windows("Win_create");
-    for (int w = PLUGIN; w <= HOST; w++)
+    for (int w = LIBRARY; w <= HOST; w++)
         api[w].Win_lock_all(0, win[w]);
     run_cells(created_cells, sizeof created_cells / sizeof *created_cells, "Win_create");
-    for (int w = PLUGIN; w <= HOST; w++)
+    for (int w = LIBRARY; w <= HOST; w++)
         api[w].Win_unlock_all(win[w]);
     run_asleep("target asleep: lock, put, unlock", false);
     run_asleep("target asleep: lock, fop, unlock", true);
-    for (int w = PLUGIN; w <= HOST; w++) {
+    for (int w = LIBRARY; w <= HOST; w++) {
         api[w].Win_free(&win[w]);
         api[w].Free_mem(memory[w]);
     }
     run_cells(other_cells, sizeof other_cells / sizeof *other_cells, "");
 
     MPI_Type_free(&every_second);
-    free(here);
+    free(local);
     free(floor_target);
 }
 

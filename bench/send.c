@@ -1,10 +1,9 @@
 /* Messages between the first two ranks. A round trip of new data, which both ranks write before it:
- * sends out of memory of MPI_Alloc_mem (the plugin does nothing about a send, but it shortens the
- * copy that the receiver's host makes, see alloc/vm_copy.h), and buffered sends out of any memory.
- * And streams of so many buffered messages to a receiver that does not call MPI before they could
- * all have been sent. (It must not wait until they have: from some hundred messages on Open MPI's
- * MPI_Bsend waits for the receiver.)
- */
+ * sends from memory of MPI_Alloc_mem (a send is not accelerated, but the copy that the receiver's
+ * host makes is, see alloc/vm_copy.h), and buffered sends from any memory. And sequences of
+ * buffered messages to a receiver that makes no MPI call until all could have been sent. (It must
+ * not wait until all have been sent: after some hundred messages Open MPI's MPI_Bsend waits for the
+ * receiver.) */
 #include "bench.h"
 #include <stdlib.h>
 #include <string.h>
@@ -42,30 +41,28 @@ static void end_round_trip(const struct api *mpi)
         mpi->Send(NULL, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
 }
 
-static void send_and_back(int way, long n, size_t bytes)
+/* `send` is MPI_Send or MPI_Bsend of this way. */
+static void round_trips(int way, long n, size_t bytes, __typeof__(&MPI_Send) send)
 {
     const struct api *mpi = &api[way];
     for (; n && rank < 2; n--) {
         if (rank)
             receive(mpi, (int)bytes);
-        mpi->Send(out[way], (int)bytes, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD);
+        send(out[way], (int)bytes, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD);
         if (!rank)
             receive(mpi, (int)bytes);
         end_round_trip(mpi);
     }
 }
 
+static void send_and_back(int way, long n, size_t bytes)
+{
+    round_trips(way, n, bytes, api[way].Send);
+}
+
 static void bsend_and_back(int way, long n, size_t bytes)
 {
-    const struct api *mpi = &api[way];
-    for (; n && rank < 2; n--) {
-        if (rank)
-            receive(mpi, (int)bytes);
-        mpi->Bsend(out[way], (int)bytes, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD);
-        if (!rank)
-            receive(mpi, (int)bytes);
-        end_round_trip(mpi);
-    }
+    round_trips(way, n, bytes, api[way].Bsend);
 }
 
 static void be_late(size_t bytes)
@@ -75,7 +72,7 @@ static void be_late(size_t bytes)
     }
 }
 
-/* n streams; the bytes are those of one. */
+/* n sequences; `bytes` is the size of one of them. */
 static void stream(int way, long n, size_t bytes)
 {
     const struct api *mpi = &api[way];
@@ -102,7 +99,7 @@ static void run_round_trips(const char *what, cell_fn *run, const char *suffix)
             continue;
         int room = 4 * (sizes[s].bytes + 1024);
         void *buffer = calloc(1, (size_t)room);
-        api[PLUGIN].Buffer_attach(buffer, room);
+        api[LIBRARY].Buffer_attach(buffer, room);
         struct cell c = {.name = name,
                          .run = run,
                          .bytes = (size_t)sizes[s].bytes,
@@ -110,7 +107,7 @@ static void run_round_trips(const char *what, cell_fn *run, const char *suffix)
                          .new_input = new_input};
         struct result r = measure(&c);
         report(&r);
-        api[PLUGIN].Buffer_detach(&buffer, &room);
+        api[LIBRARY].Buffer_detach(&buffer, &room);
         free(buffer);
     }
 }
@@ -130,12 +127,12 @@ static void run_sends(void)
 {
     in = malloc(MOST);
     memset(in, 1, MOST);
-    for (int way = PLUGIN; way <= HOST; way++) {
+    for (int way = LIBRARY; way <= HOST; way++) {
         api[way].Alloc_mem(MOST, MPI_INFO_NULL, &out[way]);
         memset(out[way], 1, MOST);
     }
     run_round_trips("send", send_and_back, " Alloc_mem");
-    for (int way = PLUGIN; way <= HOST; way++)
+    for (int way = LIBRARY; way <= HOST; way++)
         api[way].Free_mem(out[way]);
     free(in);
 }
@@ -146,15 +143,15 @@ static void run_buffered_sends(void)
     void *room = malloc(ROOM);
     memset(room, 0, ROOM);
     in = malloc(MOST);
-    out[PLUGIN] = out[HOST] = malloc(MOST);
+    out[LIBRARY] = out[HOST] = malloc(MOST);
     memset(in, 1, MOST);
     memset(out[HOST], 1, MOST);
     run_round_trips("bsend", bsend_and_back, "");
-    api[PLUGIN].Buffer_attach(room, ROOM);
+    api[LIBRARY].Buffer_attach(room, ROOM);
     run_stream("64 B", 64);
     run_stream("1 KiB", 1 << 10);
     run_stream("16 KiB", 16 << 10);
-    api[PLUGIN].Buffer_detach(&room, &room_bytes);
+    api[LIBRARY].Buffer_detach(&room, &room_bytes);
     free(room);
     free(in);
     free(out[HOST]);

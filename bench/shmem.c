@@ -1,7 +1,6 @@
-/* OpenSHMEM's calls over the symmetric heap, which only the plugin has. What they are compared
- * with: the host's one-sided calls that do the same, and, as the floor, the plugin's own on a fast
- * window. PE 0 works on PE 1's memory.
- */
+/* The OpenSHMEM calls over the symmetric heap, which only the library has. They are compared with
+ * the host's one-sided calls of the same effect, and, as the floor, with the library's own
+ * one-sided calls on an accelerated window. PE 0 accesses PE 1's memory. */
 #include "bench.h"
 #include <dlfcn.h>
 #include <stdint.h>
@@ -19,9 +18,9 @@ static struct {
 
 enum { BLOCK = 64 << 10 };
 
-static long *block[2]; /* the symmetric heap's, and the host's */
+static long *block[2]; /* in the symmetric heap, and of the host */
 static MPI_Win win[2];
-static char here[BLOCK];
+static char local[BLOCK];
 
 bool shmem_is_here(void)
 {
@@ -31,12 +30,12 @@ bool shmem_is_here(void)
 #undef FIND
 }
 
-/* ---- by one-sided calls: the host's, or the plugin's ---- */
+/* ---- by one-sided calls: the host's, or the library's ---- */
 
 static void put_by(int way, long n, size_t bytes)
 {
     for (; n; n--)
-        api[way].Put(here, (int)bytes, MPI_BYTE, 1, 0, (int)bytes, MPI_BYTE, win[way]);
+        api[way].Put(local, (int)bytes, MPI_BYTE, 1, 0, (int)bytes, MPI_BYTE, win[way]);
     api[way].Win_flush(1, win[way]);
 }
 
@@ -50,7 +49,7 @@ static void get_by(int way, long n, size_t bytes)
 {
     (void)bytes;
     for (; n; n--) {
-        api[way].Get(here, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win[way]);
+        api[way].Get(local, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -69,7 +68,7 @@ static void add_by(int way, long n, size_t bytes)
     static void fast_##name(int way, long n, size_t bytes) \
     {                                                      \
         (void)way;                                         \
-        name##_by(PLUGIN, n, bytes);                       \
+        name##_by(LIBRARY, n, bytes);                      \
     }
 FAST_PATH(put)
 FAST_PATH(put_flush)
@@ -85,7 +84,7 @@ static void p(int way, long n, size_t bytes)
         return;
     }
     for (; n; n--)
-        call.shmem_long_p(block[PLUGIN], n, 1);
+        call.shmem_long_p(block[LIBRARY], n, 1);
     call.shmem_quiet();
 }
 
@@ -101,7 +100,7 @@ static void g(int way, long n, size_t bytes)
         get_by(HOST, n, bytes);
     else
         for (; n; n--)
-            call.shmem_long_g(block[PLUGIN], 1);
+            call.shmem_long_g(block[LIBRARY], 1);
 }
 
 static void fetch_add(int way, long n, size_t bytes)
@@ -110,7 +109,7 @@ static void fetch_add(int way, long n, size_t bytes)
         add_by(HOST, n, bytes);
     else
         for (; n; n--)
-            call.shmem_long_atomic_fetch_add(block[PLUGIN], 1, 1);
+            call.shmem_long_atomic_fetch_add(block[LIBRARY], 1, 1);
 }
 
 static void putmem(int way, long n, size_t bytes)
@@ -119,7 +118,7 @@ static void putmem(int way, long n, size_t bytes)
         put_by(HOST, n, bytes);
     else
         for (; n; n--)
-            call.shmem_putmem(block[PLUGIN], here, bytes, 1);
+            call.shmem_putmem(block[LIBRARY], local, bytes, 1);
 }
 
 static const struct cell cells[] = {
@@ -133,9 +132,9 @@ static const struct cell cells[] = {
 
 static void run(void)
 {
-    block[PLUGIN] = call.shmem_malloc(BLOCK);
+    block[LIBRARY] = call.shmem_malloc(BLOCK);
     api[HOST].Alloc_mem(BLOCK, MPI_INFO_NULL, &block[HOST]);
-    for (int w = PLUGIN; w <= HOST; w++) {
+    for (int w = LIBRARY; w <= HOST; w++) {
         memset(block[w], 0, BLOCK);
         api[w].Win_create(block[w], BLOCK, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[w]);
         api[w].Win_lock_all(0, win[w]);
@@ -145,12 +144,12 @@ static void run(void)
             struct result r = measure(&cells[c]);
             report(&r);
         }
-    for (int w = PLUGIN; w <= HOST; w++) {
+    for (int w = LIBRARY; w <= HOST; w++) {
         api[w].Win_unlock_all(win[w]);
         api[w].Win_free(&win[w]);
     }
     api[HOST].Free_mem(block[HOST]);
-    call.shmem_free(block[PLUGIN]);
+    call.shmem_free(block[LIBRARY]);
 }
 
 static const struct goal goals[] = {

@@ -1,8 +1,8 @@
-/* A distributed hash table, as a user would write it: every rank owns a part of the slots;
- * inserting claims a free slot with compare-and-swap, looking up reads. A counter on rank 0 counts
+/* A distributed hash table, as a user would write it: every rank owns a part of the slots. An
+ * insertion claims a free slot with compare-and-swap, a lookup reads. A counter on rank 0 counts
  * insertions.
  *
- * usage: hashtable [keys a rank]
+ *  usage: hashtable [keys per rank]
  */
 #include <mpi.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ struct slot {
 };
 
 static int rank, size;
-static long slots; /* a rank */
+static long slots; /* per rank */
 static MPI_Win table, counter;
 
 static unsigned long hash(int key)

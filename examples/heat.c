@@ -1,7 +1,7 @@
-/* Heat in a square plate, as a user would write it: rows are shared out among the ranks, and after
+/* Heat in a square plate, as a user would write it: rows are distributed over the ranks, and after
  * each step every rank puts its first and last row into its neighbours' ghost rows.
  *
- * usage: heat [cells a side] [steps]
+ *  usage: heat [cells per side] [steps]
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 static int rank, size, n, rows;
 
-/* Row r of a grid of rows + 2 rows, of which the first and the last are the neighbours'. */
+/* Row r of a grid of rows + 2 rows; the first and the last are ghost rows. */
 static double *row(double *grid, int r)
 {
     return grid + (size_t)r * (size_t)n;
@@ -30,7 +30,7 @@ static void step(double *from, double *to)
 
 static void send_halo(double *grid, MPI_Win win)
 {
-    MPI_Aint last = (MPI_Aint)(rows + 1) * n; /* all ranks have as many rows */
+    MPI_Aint last = (MPI_Aint)(rows + 1) * n; /* all ranks have the same number of rows */
     MPI_Win_fence(MPI_MODE_NOPRECEDE, win);
     if (rank > 0)
         MPI_Put(row(grid, 1), n, MPI_DOUBLE, rank - 1, last, n, MPI_DOUBLE, win);

@@ -1,11 +1,11 @@
-/* k-means, as a user would write it: rank 0 has the points and scatters them, and in each iteration
- * the sums of all clusters go through MPI_Allreduce, in place. The start decides what is found, so
- * there are many starts, and the best one counts.
+/* k-means, as a user would write it: rank 0 scatters the points, and in each iteration the sums of
+ * all clusters go through MPI_Allreduce, in place. The result depends on the start, so there are
+ * many starts, of which the best is kept.
  *
- * Points have whole coordinates, so that their sums are exact and the result is the same in
- * whatever order they are added up.
+ * Points have integer coordinates, so that their sums are exact and independent of the order of
+ * addition.
  *
- * usage: kmeans [points] [clusters] [starts]
+ *  usage: kmeans [points] [clusters] [starts]
  */
 #include <limits.h>
 #include <math.h>
@@ -17,11 +17,12 @@
 enum { DIMENSIONS = 8, MOST_ITERATIONS = 100 };
 
 static int rank, size, points, clusters;
-static int mine, *counts, *places; /* points of this rank; of each rank, and their first's number */
-static double *all_points;         /* of rank 0 */
-static double *point, *centre;     /* DIMENSIONS each */
-static double *sum;                /* of each cluster: DIMENSIONS coordinates, number of points */
-static int *label;                 /* the cluster of each point of mine */
+static int mine, *counts,
+    *places;                   /* points of this rank; of each rank, and the number of its first */
+static double *all_points;     /* on rank 0 */
+static double *point, *centre; /* DIMENSIONS each */
+static double *sum; /* per cluster: the sum of DIMENSIONS coordinates, the number of points */
+static int *label;  /* the cluster of each point of this rank */
 
 static unsigned scramble(unsigned x)
 {
@@ -30,7 +31,7 @@ static unsigned scramble(unsigned x)
     return x ^ (x >> 16);
 }
 
-/* The points lie in heaps, which overlap. */
+/* The points form clusters, which overlap. */
 static void make_points(void)
 {
     all_points = malloc(sizeof *all_points * (size_t)(points * DIMENSIONS));
@@ -70,7 +71,7 @@ static double distance(const double *a, const double *b)
     return square;
 }
 
-/* Each point goes to the nearest centre; returns how many changed. */
+/* Assign each point to the nearest centre; returns how many changed. */
 static long assign(void)
 {
     long changed = 0;
@@ -108,7 +109,8 @@ static void move_centres(void)
     }
 }
 
-/* From the start with this number to where nothing changes; returns the iterations. */
+/* Iterate from the start with this number until nothing changes; returns the number of iterations.
+ */
 static int run(int start)
 {
     if (rank == 0)
@@ -129,7 +131,7 @@ static int run(int start)
     return MOST_ITERATIONS;
 }
 
-/* The squares of the distances to the centres, of all ranks, rounded so that they are exact. */
+/* The sum over all ranks of the squared distances to the centres, rounded so that it is exact. */
 static long spread(void)
 {
     long squares = 0, all;

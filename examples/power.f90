@@ -1,8 +1,9 @@
 ! The largest eigenvalue of a square plate's Laplacian by power iteration, as a user would write it
-! with mpi_f08: every rank has some columns of the plate, MPI_Allgatherv puts the plate together
-! again, and MPI_Allreduce adds up the norms. Now and then rank 0 says whether it is enough.
+! with mpi_f08: every rank has some columns of the plate, MPI_Allgatherv collects all columns on all
+! ranks, and MPI_Allreduce adds up the norms. Every `check_every` steps rank 0 broadcasts whether the
+! error is small enough.
 !
-! usage: power [points a side] [most iterations]
+! usage: power [points per side] [maximum of iterations]
 program power
     use, intrinsic :: iso_fortran_env, only: real64
     use mpi_f08
@@ -12,7 +13,7 @@ program power
     real(real64), parameter :: enough = 1e-9_real64
     integer :: rank, ranks, side, most, first, last, r, c, step
     integer, allocatable :: counts(:), places(:)
-    real(real64), allocatable :: x(:, :), y(:, :) ! with an edge of zeros
+    real(real64), allocatable :: x(:, :), y(:, :) ! with a border of zeros
     real(real64) :: dots(2), eigenvalue, wrong, all_wrong, start
     logical :: done
     character(len=20) :: text
@@ -60,7 +61,7 @@ program power
                             MPI_DOUBLE_PRECISION, MPI_COMM_WORLD)
     end do
     if (rank == 0) then
-        ! Of the 16 digits these do not depend on the order in which sums are made.
+        ! These digits do not depend on the order of addition.
         print '(a, f11.9, a, i0, a)', 'eigenvalue ', eigenvalue, ' after ', step, ' iterations'
         write (text, '(f20.3)') MPI_Wtime() - start
         print '(2a)', 'seconds ', trim(adjustl(text))

@@ -1,15 +1,15 @@
-/* Sharing out work, as a user would write it: the next task's number is a counter on rank 0, and
- * every rank, rank 0 too, fetches a number and works on that task. Tasks differ in length, and
- * while a rank works it does not call MPI.
+/* Work distribution, as a user would write it: the number of the next task is a counter on rank 0,
+ * and every rank, including rank 0, fetches a number and works on that task. Tasks differ in
+ * length, and a rank makes no MPI call while it works.
  *
- * usage: tasks [tasks] [mean length in microseconds]
+ *  usage: tasks [tasks] [mean length in microseconds]
  */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Work that takes a while and gives a number. */
+/* Work that takes a while and returns a number. */
 static double work(long task, long length)
 {
     double x = (double)task;

@@ -12,11 +12,11 @@ from petsc4py import PETSc
 LEAVES, ROUNDS = 4096, 50
 comm = PETSc.COMM_WORLD
 leaf = numpy.arange(LEAVES)
-owner, place = (comm.rank + leaf) % comm.size, (leaf + comm.rank) % LEAVES
+owner, root = (comm.rank + leaf) % comm.size, (leaf + comm.rank) % LEAVES
 
 forest = PETSc.SF().create(comm)
 forest.setFromOptions()
-forest.setGraph(LEAVES, None, numpy.stack([owner, place], 1).astype(PETSc.IntType).ravel())
+forest.setGraph(LEAVES, None, numpy.stack([owner, root], 1).astype(PETSc.IntType).ravel())
 forest.setUp()
 
 good = True
@@ -25,7 +25,7 @@ for step in range(ROUNDS):
     leaves = numpy.zeros(LEAVES, PETSc.ScalarType)
     forest.bcastBegin(MPI.DOUBLE, roots, leaves, MPI.REPLACE)
     forest.bcastEnd(MPI.DOUBLE, roots, leaves, MPI.REPLACE)
-    good = good and numpy.array_equal(leaves, place + 1e6 * owner + step)
+    good = good and numpy.array_equal(leaves, root + 1e6 * owner + step)
     before = comm.tompi4py().allreduce(roots.sum())
     added = comm.tompi4py().allreduce(leaves.sum())
     forest.reduceBegin(MPI.DOUBLE, leaves, roots, MPI.SUM)

@@ -1,4 +1,4 @@
-/* What the tests of buffered sends share. */
+/* Helpers of the tests of buffered sends. */
 #ifndef BSEND_H
 #define BSEND_H
 
@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Bytes of a message of which the receiver reads the sender's memory. */
+/* Bytes of a message that the receiver copies directly from the sender's memory. */
 enum { LONG = 64 << 10 };
 
 static inline double seconds(void)
@@ -23,7 +23,8 @@ static inline void pause_ms(int ms)
     usleep((useconds_t)ms * 1000);
 }
 
-/* Who is not in MPI until another rank sends it SIGUSR1: expect_wake_up() comes first. */
+/* A rank that is not in MPI until another rank sends it SIGUSR1; it calls expect_wake_up() first.
+ */
 enum { SLEEP_S = 20 };
 
 static inline sigset_t wake_up(void)
@@ -59,7 +60,7 @@ static inline void fill(void *at, int bytes, unsigned seed)
         ((unsigned char *)at)[i] = byte_of(seed, i);
 }
 
-/* How many bytes are not as filled. */
+/* The number of bytes that differ from fill(). */
 static inline int wrong_bytes(const void *at, int bytes, unsigned seed)
 {
     int wrong = 0;
@@ -82,7 +83,7 @@ static inline void detach(void)
     free(buffer);
 }
 
-/* Room for so many messages, as the standard has it. */
+/* Buffer size for so many messages, as the standard requires it. */
 static inline int room_for(int messages, int bytes)
 {
     int packed;
@@ -90,8 +91,8 @@ static inline int room_for(int messages, int bytes)
     return messages * (packed + MPI_BSEND_OVERHEAD);
 }
 
-/* Send the same from the same buffer until it can be no news, each time received. Of rank `from` to
- * rank `to` of an intracommunicator. */
+/* Send the same data from the same buffer several times, each message received before the next.
+ * From rank `from` to rank `to` of an intracommunicator. */
 static inline void send_often(void *at, int bytes, int from, int to, MPI_Comm comm)
 {
     int rank;

@@ -1,7 +1,8 @@
-/* A buffered send completes without its receiver, which is not in MPI before all have been sent:
- * it waits for a signal. What Open MPI alone lets pass, as there it is the sender that waits,
- * passes all the same: with "little", by the standard, there is not enough room; with "leave" the
- * sender calls no MPI any more until all have been received. */
+/* A buffered send completes without its receiver, which is outside MPI until all messages have been
+ * sent: it waits for a signal (H30: buffered sends). Fails if MPI_Bsend waits for the receiver. Two
+ * more cases that Open MPI alone passes, because the sender waits there, must still pass: with
+ * "little", the buffer is too small by the standard; with "leave", the sender makes no MPI call
+ * until all messages have been received. */
 #include "bsend.h"
 
 #include <string.h>
@@ -34,7 +35,7 @@ static void send_and_receive(int messages, int bytes)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Like send_one(), by each call in turn that sends so. */
+/* Like send_one(), with each of the buffered calls in turn. */
 static void send_somehow(int bytes, int to, int tag)
 {
     MPI_Request request;
@@ -55,8 +56,9 @@ static void send_somehow(int bytes, int to, int tag)
     memset(out, 0, (size_t)bytes);
 }
 
-/* Rank 0 to 1, who sleeps, in a buffer that has been used. Ranks 0 and 2 go on; not used then, if
- * messages are longer: Open MPI itself has only 512 copies of ours under way, to whomever. */
+/* From rank 0 to rank 1, which sleeps, with a buffer that has been used. Ranks 0 and 2 continue;
+ * rank 2 is not used with longer messages, because Open MPI has only 512 messages under way per
+ * process. */
 static void send_to_sleeper(int messages, int bytes)
 {
     int sleeper = getpid();
@@ -85,7 +87,7 @@ static void send_to_sleeper(int messages, int bytes)
         kill(sleeper, SIGUSR1);
     detach();
     MPI_Barrier(
-        MPI_COMM_WORLD); /* MPICH's detach needs the receiver once more: nobody sleeps yet */
+        MPI_COMM_WORLD); /* MPICH's detach needs the receiver once more, so no rank sleeps yet */
 }
 
 static void send_to_self(int messages, int bytes)

@@ -1,17 +1,16 @@
-/* MPI-4.1's buffers: the MPI's own (MPI_BUFFER_AUTOMATIC), those of a communicator and of a
- * session, and flushing, which waits until all has been received and leaves the buffer attached. A
- * program that flushes without waiting ("iflush") has done so before it sends. Only where MPI
- * is 4.1. */
+/* The buffers of MPI-4.1: MPI_BUFFER_AUTOMATIC, buffers of a communicator and of a session, and
+ * flushing, which waits until all messages have been received and keeps the buffer attached. With
+ * "iflush", the program uses the nonblocking flush before it sends. Only where MPI is 4.1. */
 #include "bsend.h"
 
 #if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
-/* MPICH, up to 5.0, alone does not wait for what left its own buffer before. */
+/* MPICH up to 5.0 alone does not wait for messages that have left its own buffer. */
 #if defined(MPICH)
 #define WAITS(buffer) ((buffer) != MPI_BUFFER_AUTOMATIC)
 #else
 #define WAITS(buffer) true
 #endif
-/* Open MPI 6.0 alone waits in MPI_Buffer_iflush already. */
+/* Open MPI 6.0 alone waits in MPI_Buffer_iflush. */
 #if defined(OPEN_MPI)
 enum { IFLUSH_WAITS = 1 };
 #else
@@ -23,7 +22,7 @@ enum { MESSAGES = 6 };
 static unsigned char out[LONG], in[LONG];
 static bool iflushes;
 
-/* Always the same bytes, from the same place, by rank 0. */
+/* Rank 0 always sends the same bytes from the same address. */
 static void send_all(MPI_Comm comm, int messages, unsigned seed)
 {
     fill(out, LONG, seed);
@@ -84,7 +83,7 @@ static void comm_iflush(MPI_Comm comm)
     CHECK_CLASS(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
 }
 
-/* Of the process: one that is given, one that is the MPI's. */
+/* Buffers of the process: one of the program, and MPI_BUFFER_AUTOMATIC. */
 static void process_buffer(void *buffer, int bytes, unsigned seed)
 {
     void *at = NULL;
@@ -100,7 +99,7 @@ static void process_buffer(void *buffer, int bytes, unsigned seed)
     CHECK(at == buffer, "%p for %p", at, buffer);
 }
 
-/* Of a communicator, beside that of the process, which has room too. */
+/* A buffer of a communicator, while the process has one too. */
 static void comm_buffer(void *buffer, int bytes, unsigned seed)
 {
     void *at = NULL;
@@ -124,7 +123,7 @@ static void comm_buffer(void *buffer, int bytes, unsigned seed)
     MPI_Comm_free(&comm);
 }
 
-/* A message on another communicator is none of a communicator's business, nor of its buffer's. */
+/* A communicator's buffer does not wait for messages on another communicator. */
 static void flush_beside(void *buffer, int bytes)
 {
     void *at;
@@ -140,7 +139,7 @@ static void flush_beside(void *buffer, int bytes)
     if (test_rank == 0) {
         MPI_Comm_flush_buffer(comm);
         MPI_Comm_detach_buffer(comm, &at, &size);
-        MPI_Send(NULL, 0, MPI_BYTE, 1, 1, comm); /* only now the other is received */
+        MPI_Send(NULL, 0, MPI_BYTE, 1, 1, comm); /* the other message is received only now */
     } else {
         MPI_Recv(NULL, 0, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE);
         MPI_Comm_detach_buffer(comm, &at, &size);
@@ -150,7 +149,7 @@ static void flush_beside(void *buffer, int bytes)
     MPI_Comm_free(&comm);
 }
 
-/* Without a buffer, be there one elsewhere, the host refuses each message. */
+/* Without a buffer of its own scope the host rejects each message. */
 static void no_buffer(void)
 {
     void *at;

@@ -1,6 +1,6 @@
-/* Buffered sends in the function that is called when a window goes: what a persistent request sends
- * there arrives; when the request has been freed and the buffer been detached there, nothing is
- * left of either. */
+/* Buffered sends in an attribute's delete function, called when a window is freed: messages of a
+ * persistent request started there arrive. After the function has freed the request and detached
+ * the buffer, no state of either remains. */
 #include "bsend.h"
 
 enum { REQUESTS = 8 };
@@ -21,7 +21,7 @@ static int delete (MPI_Win win, int key, void *value, void *state)
     return MPI_SUCCESS;
 }
 
-/* Requests that may have the handle of the one that was freed send nothing but their own. */
+/* Requests that may reuse the handle of the freed request send only their own data. */
 static void start_others(void)
 {
     MPI_Request other[REQUESTS];
@@ -42,7 +42,7 @@ static void start_others(void)
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
-    MPI_Comm refusing; /* Open MPI 4.1 waits for a message that it has refused */
+    MPI_Comm refusing; /* Open MPI 4.1 waits for a message that it has rejected */
     MPI_Comm_dup(MPI_COMM_WORLD, &refusing);
     MPI_Comm_set_errhandler(refusing, MPI_ERRORS_RETURN);
     int key, *memory = window_memory(sizeof *memory);

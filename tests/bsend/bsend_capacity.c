@@ -1,5 +1,6 @@
-/* A buffer of MPI_Pack_size and MPI_BSEND_OVERHEAD for each message is always enough, however often
- * it has been filled before, and whatever was sent again unchanged. */
+/* A buffer of MPI_Pack_size plus MPI_BSEND_OVERHEAD per message is always large enough, however
+ * often it was full before, and also for messages that are sent again unchanged (H30: buffered
+ * sends). */
 #include "bsend.h"
 
 enum { MESSAGES = 8, ROUNDS = 40 };
@@ -17,7 +18,7 @@ int main(int argc, char **argv)
         int n = sizes[s];
         attach(room_for(MESSAGES, n));
         for (int round = 0; round < ROUNDS; round++) {
-            /* the receiver takes nothing before the last has been sent */
+            /* the receiver receives nothing before the last message has been sent */
             for (int m = 0; m < MESSAGES && test_rank == 0; m++)
                 CHECK_CLASS(MPI_Bsend(at[m], n, MPI_BYTE, 1, m, MPI_COMM_WORLD), MPI_SUCCESS);
             MPI_Barrier(MPI_COMM_WORLD);
@@ -26,7 +27,7 @@ int main(int argc, char **argv)
                 MPI_Recv(in, n, MPI_BYTE, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
                 CHECK(!wrong_bytes(in, n, (unsigned)tag), "round %d, %d bytes", round, n);
             }
-            /* the sender sees that they have gone */
+            /* the sender detects that they have been received */
             MPI_Barrier(MPI_COMM_WORLD);
             if (test_rank == 0 && round % 8 == 7) {
                 detach();

@@ -1,10 +1,11 @@
-/* What arrives is what was in the buffer when MPI_Bsend was called, whether it is the same as the
- * last time, differs in one byte anywhere, or in all; and the buffer may be changed at once. */
+/* The receiver gets the contents of the buffer at the time of MPI_Bsend, whether they equal the
+ * previous message, differ in one byte anywhere, or in all; and the buffer may be changed at once.
+ */
 #include "bsend.h"
 
 static unsigned char *out, *in;
 
-/* The bytes of message i: mostly those of the one before. */
+/* The bytes of message i: mostly those of the previous message. */
 static void change(int i, int bytes, unsigned *seed)
 {
     switch (i % 11) {

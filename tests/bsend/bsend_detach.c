@@ -1,5 +1,5 @@
-/* MPI_Buffer_detach gives the program's own buffer back when all has been delivered, also to a
- * receiver that comes late, and not before; the buffer may be anything then. */
+/* MPI_Buffer_detach returns the program's own buffer after all messages have been delivered, also
+ * to a receiver that comes late, and not earlier. The buffer's contents are undefined then. */
 #include "bsend.h"
 
 static unsigned char out[3][LONG], in[LONG], buffer[3 * (LONG + MPI_BSEND_OVERHEAD)];

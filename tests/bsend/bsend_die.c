@@ -1,19 +1,7 @@
-/* Ways to die, for tests/memory/killed: rank 0 dies of SIGKILL, or calls MPI_Abort, with messages
- * on their way; the others wait for something else from it. */
+/* Ways to end a job with buffered messages under way, for tests/memory/killed: rank 0 is killed by
+ * SIGKILL, or calls MPI_Abort, while the other ranks wait for another message from it. */
 #include "bsend.h"
-
-#include <fcntl.h>
-#include <signal.h>
-
-static void note_pid(void)
-{
-    const char *path = getenv("DIE_PIDS");
-    int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT, 0600) : -1;
-    if (fd >= 0) {
-        dprintf(fd, "%d\n", getpid());
-        close(fd);
-    }
-}
+#include "die.h"
 
 int main(int argc, char **argv)
 {
@@ -29,7 +17,7 @@ int main(int argc, char **argv)
         MPI_Bsend(out, 100, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
         if (!strcmp(how, "abort"))
             MPI_Abort(MPI_COMM_WORLD, 3);
-        raise(SIGKILL);
+        die();
     }
     MPI_Recv(out, 1, MPI_BYTE, 0, 12345, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return test_end();

@@ -1,5 +1,6 @@
 /* Errors have the standard's class and reach the program once, through the communicator's handler,
- * in the name of the call that it made; also when the same call was right and fast before. */
+ * with the name of the call that the program made; also if the same call was valid and accelerated
+ * before. */
 #include "bsend.h"
 
 static unsigned char out[LONG];
@@ -15,7 +16,7 @@ static void handler(MPI_Comm *comm, int *error, ...)
     MPI_Error_string(*error, text, &length);
 }
 
-/* MPICH's texts do. */
+/* MPICH's messages name the call. */
 static bool names_the_call(void)
 {
 #if defined(OPEN_MPI)
@@ -38,7 +39,7 @@ int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
     int next = test_next();
-    /* Open MPI 4.1 waits for a message that it has refused: nothing more is sent there. */
+    /* Open MPI 4.1 waits for a message that it has rejected, so nothing more is sent there. */
     MPI_Comm comm = MPI_COMM_WORLD, refusing;
     MPI_Comm_dup(MPI_COMM_WORLD, &refusing);
     MPI_Errhandler count;
@@ -51,7 +52,7 @@ int main(int argc, char **argv)
     /* no buffer */
     CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, next, 0, refusing), MPI_ERR_BUFFER);
 
-    /* a second one; Open MPI 4.1 says nothing, but keeps to the first */
+    /* a second buffer; Open MPI 4.1 reports no error, but keeps the first */
     static char other[1000], first[4 * (LONG + MPI_BSEND_OVERHEAD)];
     void *at;
     int bytes;
@@ -59,7 +60,7 @@ int main(int argc, char **argv)
 #if defined(OPEN_MPI)
     MPI_Buffer_attach(other, sizeof other);
 #else
-    handled = 0; /* as MPI_ERR_BUFFER, or by MPICH 4.2 as MPI_ERR_OTHER */
+    handled = 0; /* MPI_ERR_BUFFER, or MPI_ERR_OTHER in MPICH 4.2 */
     CHECK(MPI_Buffer_attach(other, sizeof other) != MPI_SUCCESS && handled == 1, "%d", handled);
 #endif
     send_often(out, LONG, 0, 1, comm);
@@ -86,7 +87,7 @@ int main(int argc, char **argv)
         MPI_Type_free(&open);
     }
 
-    /* a rank that there is in this communicator, but not in the one that has its handle next */
+    /* a rank of this communicator that does not exist in the one that reuses its handle */
     MPI_Comm two, one;
     MPI_Comm_dup(MPI_COMM_WORLD, &two);
     send_often(out, LONG, 0, test_size - 1, two);
@@ -97,7 +98,7 @@ int main(int argc, char **argv)
     send_often(out, LONG, 0, 0, one);
     CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, test_size - 1, 99, one), MPI_ERR_RANK);
     MPI_Comm_free(&one);
-#if !defined(OPEN_MPI) /* which would look into it */
+#if !defined(OPEN_MPI) /* which would dereference it */
     CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, 0, 99, (MPI_Comm)MPI_BYTE), MPI_ERR_COMM);
     CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, 0, 99, (MPI_Comm)0), MPI_ERR_COMM);
     CHECK_HANDLED(MPI_Bsend(out, 8, MPI_BYTE, 0, 99, (MPI_Comm)0), MPI_ERR_COMM);

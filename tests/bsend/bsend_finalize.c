@@ -1,5 +1,5 @@
-/* MPI_Finalize with messages on their way and the buffer attached: all is delivered. With the
- * argument `many` an implementation has so much memory to give back that it may do so at once. */
+/* MPI_Finalize with messages under way and the buffer attached: all are delivered. With the
+ * argument `many` the library has so many messages under way that it frees memory early. */
 #include "bsend.h"
 
 enum { MANY = 60, LONGER = 512 << 10 };

@@ -1,12 +1,13 @@
-/* Random programs: all kinds of sends of all pairs on several communicators, received at once or
- * much later, by rank and any tag, so that any overtaking shows; buffers that now and then change,
- * and that are of malloc() or of MPI_Alloc_mem.
+/* Random programs: all kinds of sends between all pairs of ranks on several communicators, received
+ * at once or much later, by rank and with any tag, so that overtaking shows (H30: buffered sends).
+ * Buffers change now and then, and come from malloc() or MPI_Alloc_mem.
  *
  *   bsend_fuzz FIRST COUNT   the seeds FIRST to FIRST + COUNT - 1
  *
- * All ranks draw the same numbers, so each knows what every other does: which message comes next
- * from a rank, its tag, length and contents. They do what is drawn in one order, so blocking sends
- * cannot deadlock. */
+ * All ranks draw the same random numbers, so each rank can compute what every other rank does: the
+ * next message from a rank, its tag, length and contents. All ranks follow the drawn order, so
+ * blocking sends cannot deadlock.
+ */
 #include "bsend.h"
 
 enum { MESSAGES = 120, BUFFERS = 3, RANKS_MAX = 8, COMMS = 3, KINDS = 8 };
@@ -17,8 +18,8 @@ enum { SIZES = sizeof sizes / sizeof *sizes, LARGEST = 100000 };
 
 struct drawn {
     int from, to, comm, bytes, kind;
-    unsigned seed; /* of its contents */
-    bool later;    /* received when all else is done */
+    unsigned seed; /* seed of its contents */
+    bool later;    /* received after everything else */
     bool received;
 };
 
@@ -42,19 +43,19 @@ static unsigned seed_of(int rank, int buffer, int version)
 
 /* ---- memory ---- */
 
-/* Some of MPI_Alloc_mem's, some of malloc()'s. */
-static void *take(int bytes, bool ours)
+/* Some from MPI_Alloc_mem, some from malloc(). */
+static void *take(int bytes, bool allocated)
 {
     void *memory = NULL;
-    if (!ours)
+    if (!allocated)
         return malloc((size_t)bytes + 1);
     MPI_Alloc_mem(bytes + 1, MPI_INFO_NULL, &memory);
     return memory;
 }
 
-static void give_back(void *memory, bool ours)
+static void give_back(void *memory, bool allocated)
 {
-    if (memory && ours)
+    if (memory && allocated)
         MPI_Free_mem(memory);
     else
         free(memory);
@@ -73,7 +74,7 @@ static void start_persistent(int i, const void *at, const struct drawn *d)
 static void send(int i, const void *at, const struct drawn *d)
 {
     MPI_Comm comm = comms[d->comm];
-    copies[i] = take(d->bytes, i % 2); /* the buffer may change while it is being sent */
+    copies[i] = take(d->bytes, i % 2); /* the buffer may change while the message is under way */
     memcpy(copies[i], at, (size_t)d->bytes);
     switch (d->kind) {
     case IBSEND:
@@ -102,7 +103,7 @@ static void send(int i, const void *at, const struct drawn *d)
 
 /* ---- receiving ---- */
 
-/* The next from that rank on that communicator is message i. */
+/* The next message from that rank on that communicator is message i. */
 static void receive(int i, unsigned way)
 {
     struct drawn *d = &drawn[i];
@@ -127,7 +128,8 @@ static void receive(int i, unsigned way)
     d->received = true;
 }
 
-/* All that come before message `end` from that rank on that communicator; from < 0: all. */
+/* Receive all messages before message `end` from that rank on that communicator; from < 0: from
+ * all. */
 static void receive_before(int end, int from, int comm)
 {
     for (int i = 0; i < end; i++)
@@ -150,7 +152,7 @@ static void draw(struct drawn *d, const struct drawn *last)
                         .comm = (int)chance(COMMS),
                         .bytes = sizes[chance(SIZES)],
                         .kind = (int)chance(KINDS)};
-    if (d->kind == BSEND_AGAIN && last) { /* the same way as before */
+    if (d->kind == BSEND_AGAIN && last) { /* by the same call as before */
         d->from = last->from;
         d->to = last->to;
         d->comm = last->comm;

@@ -1,7 +1,8 @@
-/* MPI_Buffer_detach waits for the receivers' receives, and for nothing else of theirs: they have
- * received all while the sender was out of MPI, as fast as they could, so that answers of theirs
- * found no place on their way, and call MPI no more until it has come back from it. A third rank
- * then receives one message, at first the first that is ever sent to it. */
+/* MPI_Buffer_detach waits for the messages to be received, and for no further call of the
+ * receivers: they have received all messages while the sender was outside MPI, as fast as possible,
+ * so that their acknowledgements found the queue full, and make no MPI call until the sender has
+ * returned from it. A third rank then receives one message, at first the first message that is ever
+ * sent to it. */
 #include "bsend.h"
 
 #include <stdlib.h>
@@ -11,8 +12,8 @@ enum { MESSAGES = 150, ROUNDS = 4 };
 static pid_t process[3];
 static bool third;
 
-/* From one buffer, each from its own, of which parts lie between others, not waited for, or by a
- * persistent request. */
+/* From one buffer; each message from a buffer of its own, parts of which lie between others;
+ * without waiting; and by a persistent request. */
 enum kind { SAME, OWN, STRIDED, IMMEDIATE, PERSISTENT, KINDS };
 
 static void send_one(enum kind kind, unsigned char *out, int bytes, int i, MPI_Datatype strided)
@@ -52,7 +53,7 @@ static void run(enum kind kind, int bytes)
                 MPI_Bsend(out, bytes, MPI_BYTE, 2, 0, MPI_COMM_WORLD);
             for (int r = 1; r <= 1 + third; r++)
                 MPI_Recv(NULL, 0, MPI_BYTE, r, 0, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE); /* they have left */
+                         MPI_STATUS_IGNORE); /* the messages have left */
             sleep_until_woken();
             double start = seconds();
             detach();

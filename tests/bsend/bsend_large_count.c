@@ -1,4 +1,4 @@
-/* The calls with MPI_Count. Only where MPI is 4.0. */
+/* The `_c` calls of buffered sends. Only where MPI is 4.0. */
 #include "bsend.h"
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* Very many messages on their way to a receiver that comes late. */
+/* Thousands of messages are under way to a receiver that comes late. */
 #include "bsend.h"
 
 enum { MESSAGES = 10000, SHORT = 512, LONG_EVERY = 50 };

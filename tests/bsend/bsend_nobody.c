@@ -1,4 +1,4 @@
-/* To oneself, to MPI_PROC_NULL, and messages of nothing. */
+/* Buffered sends to the rank itself, to MPI_PROC_NULL, and of zero length. */
 #include "bsend.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
-/* All kinds of sends of one pair, mixed, are matched in the order in which they were sent, by
- * receives and probes with and without wildcards (H30). Messages that are sent again unchanged are
- * among them. */
+/* All kinds of sends of one pair of ranks, mixed, are matched in the order of the sends, by
+ * receives and probes with and without wildcards (H30: buffered sends). Some messages are sent
+ * again unchanged. */
 #include "bsend.h"
 
 enum { MESSAGES = 400, BUFFERS = 4, ROUNDS = 3 };

@@ -1,6 +1,7 @@
-/* What does not fit is MPI_ERR_BUFFER, nothing is sent, and the program can go on. More room than
- * asked for is allowed, but not without end. Open MPI 4.1 goes on only on another communicator: the
- * receiver waits for the message that was refused, and holds back all later ones of its sender. */
+/* A message that does not fit into the buffer returns MPI_ERR_BUFFER, nothing is sent, and the
+ * program can continue. More messages than the buffer's size are permitted, but not without bound.
+ * In Open MPI 4.1 the program can continue only on another communicator: the receiver waits for the
+ * rejected message, which holds back all later ones of its sender. */
 #include "bsend.h"
 
 #if defined(OPEN_MPI)
@@ -12,7 +13,7 @@ enum { SAME_AGAIN = 1 };
 static unsigned char out[2 * LONG], in[2 * LONG];
 static MPI_Comm comm;
 
-/* Returns how many were sent before there was no room. */
+/* Returns how many messages were sent before the buffer was full. */
 static int send_until_full(int first)
 {
     int sent = 0, class = MPI_SUCCESS;
@@ -27,7 +28,8 @@ static int send_until_full(int first)
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* its copies have that too */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD,
+                            MPI_ERRORS_RETURN); /* the host's copies have that room too */
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     fill(out, sizeof out, 1);
     attach(room_for(3, LONG));
@@ -58,7 +60,7 @@ int main(int argc, char **argv)
     }
     detach();
 
-    /* longer than the whole buffer: never, however often it is tried */
+    /* longer than the whole buffer: rejected each time */
     attach(LONG);
     for (int i = 0; i < 6 && test_rank == 0; i++) {
         CHECK_CLASS(MPI_Bsend(out, 2 * LONG, MPI_BYTE, 1, 0, comm), MPI_ERR_BUFFER);

@@ -1,18 +1,19 @@
-/* Where all messages have been received before a barrier, a buffer for just so many has room for as
- * many again, though the receiver calls MPI no more before these are sent: it waits for a signal.
- * It receives as fast as it can, since answers must find no place on their way.
- * Blocking and nonblocking; with "persistent" so too, which Open MPI 4.1 alone gets wrong. */
+/* If all messages have been received before a barrier, a buffer of exactly that size has room for
+ * as many messages again, although the receiver makes no MPI call before these are sent: it waits
+ * for a signal. It receives as fast as possible, so that its acknowledgements find the queue full.
+ * Blocking and nonblocking; with "persistent", persistent requests, which Open MPI 4.1 alone gets
+ * wrong. */
 #include "bsend.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 100 }; /* answers find no place by chance */
+enum { ROUNDS = 100 }; /* more than the queue of acknowledgements holds */
 
 static unsigned char out[LONG];
 static int sleeper, kinds = 2;
 
-/* The calls that send so, in turn. */
+/* The buffered calls, in turn. */
 static int send_one(int i, int bytes, MPI_Request *persistent)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -70,7 +71,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 8; i++)
         MPI_Barrier(MPI_COMM_WORLD);
     run(20, 64);
-    run(200, 8000); /* which leave at once while there is place on their way; a longer buffer */
+    run(200, 8000); /* which leave at once while the queue has room; a longer buffer */
     run(100, 16000);
     run(200, 16000);
     run(40, LONG);

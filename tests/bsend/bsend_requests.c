@@ -1,11 +1,11 @@
-/* MPI_Ibsend and MPI_Bsend_init: requests that complete without the receiver, that Test, Waitany,
- * Waitsome, Testall, Request_get_status, Request_free and Cancel take; persistent ones that outlive
- * their datatype. */
+/* MPI_Ibsend and MPI_Bsend_init: their requests complete without the receiver, and work in Test,
+ * Waitany, Waitsome, Testall, Request_get_status, Request_free and Cancel. Persistent requests
+ * outlive their datatype. */
 #include "bsend.h"
 
 enum { REQUESTS = 6, ROUNDS = 5 };
 
-/* MPICH 4.0 alone never ends to wait for a persistent one that has been cancelled: "cancel". */
+/* MPICH 4.0 alone waits for ever for a cancelled persistent request: "cancel". */
 #if defined(OPEN_MPI)
 static int cancel_started = 1;
 #else
@@ -71,7 +71,7 @@ static void immediate(void)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
-/* Either a message is cancelled, or it arrives (MPI-4.0, 3.8.4). */
+/* Either the message is cancelled, or it arrives (MPI-4.0, 3.8.4). */
 static void cancel(MPI_Request *request)
 {
     MPI_Status status;
@@ -112,7 +112,7 @@ static void cancelling(void)
     }
     if (test_rank == 0)
         MPI_Request_free(&request);
-    /* freed before it is complete, so to speak */
+    /* freed before it may be complete */
     for (int round = 0; round < ROUNDS; round++) {
         if (test_rank == 0) {
             MPI_Ibsend(out[0], LONG, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);

@@ -1,5 +1,5 @@
-/* Room for one message is enough for any number, if each has been received before the next: also
- * where nothing else of the sender's would have let the host see that it has. */
+/* A buffer for one message suffices for any number of messages, if each has been received before
+ * the next: also if the sender makes no other call in which the host could detect the delivery. */
 #include "bsend.h"
 
 enum { ROUNDS = 6, LONGEST = 1 << 20, INTS = LONGEST / sizeof(int) };
@@ -23,7 +23,7 @@ static void send_all(int ints, MPI_Datatype type, int immediate)
             MPI_Recv(in, ints, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             CHECK(in[0] == i && in[ints - 1] == i, "%d and %d for %d", in[0], in[ints - 1], i);
         }
-        if (test_rank == 0) /* so the others are there first */
+        if (test_rank == 0) /* so that the other ranks are there first */
             pause_ms(20);
         MPI_Barrier(MPI_COMM_WORLD);
     }

@@ -1,7 +1,7 @@
-/* Short messages, to others and to itself, more than can be under way while the receiver is late,
- * and one by one: what was sent last is changed at once. After its communicator a handle may stand
- * for a smaller one, and what was right is an error then, of the
- * call that the program made. */
+/* Short messages, to other ranks and to the rank itself, more than can be under way while the
+ * receiver is late, and one by one; the buffer is changed right after the last send. A communicator
+ * handle may be reused for a smaller group, in which a call that was valid is an error, reported
+ * for the call that the program made. */
 #include "bsend.h"
 
 #include <string.h>
@@ -63,7 +63,7 @@ static void check_error(int code, int class)
     CHECK(!strstr(text, "Isend"), "names a call that is not the program's: %s", text);
 }
 
-/* Rank 1 is right in the first communicator, and wrong in the second. */
+/* Rank 1 is valid in the first communicator, and invalid in the second. */
 static void reuse_handles(void)
 {
     MPI_Comm both, alone;

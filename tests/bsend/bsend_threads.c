@@ -1,5 +1,5 @@
-/* Threads send from the same and from different buffers at once (H25); each pair of threads has a
- * tag of its own, or a communicator. */
+/* Threads send from the same buffer and from different buffers at once (H25: threads); each pair of
+ * threads has a tag or a communicator of its own. */
 #include "bsend.h"
 #include "threads.h"
 
@@ -38,13 +38,9 @@ int main(int argc, char **argv)
 {
     if (!threads_begin(&argc, &argv))
         return TEST_SKIPPED;
-    for (int t = 0; t < THREADS; t++)
-        MPI_Comm_dup(MPI_COMM_WORLD, &comms[t]);
     fill(shared, LONG, 1);
     attach(room_for(10 * THREADS, LONG));
-    threads_run(THREADS, work);
+    threads_run_on_comms(THREADS, work, comms);
     detach();
-    for (int t = 0; t < THREADS; t++)
-        MPI_Comm_free(&comms[t]);
     return test_end();
 }

@@ -1,4 +1,4 @@
-/* Datatypes on either side: what the receiver counts, and where it puts it. */
+/* Datatypes on either side: the count that the receiver gets, and where it stores the elements. */
 #include "bsend.h"
 
 enum { INTS = 8192, TIMES = 8 };
@@ -67,8 +67,8 @@ int main(int argc, char **argv)
     MPI_Type_free(&type);
 
     /* the same bytes in another order, from the same address */
-    int lengths[] = {INTS / 2, INTS / 2}, places[] = {INTS / 2, 0};
-    MPI_Type_indexed(2, lengths, places, MPI_INT, &type);
+    int lengths[] = {INTS / 2, INTS / 2}, displs[] = {INTS / 2, 0};
+    MPI_Type_indexed(2, lengths, displs, MPI_INT, &type);
     MPI_Type_commit(&type);
     send_as(type, 1, "indexed");
     send_as(MPI_INT, INTS, "int again");

@@ -1,29 +1,14 @@
-! Buffered sends as Fortran programs write them. The file is compiled for each of the language's
-! bindings: with -DMPIFH, -DMODULE or -DF08.
-#if defined(F08)
-#define REQUEST type(MPI_Request)
-#define DATATYPE type(MPI_Datatype)
-#else
-#define REQUEST integer
-#define DATATYPE integer
-#endif
+! Buffered sends from Fortran: blocking, nonblocking, with a datatype, persistent, and detaching the
+! buffer. The file is compiled for each of the language's bindings: with -DMPIFH, -DMODULE or -DF08.
+#include "harness.inc"
 
 program buffered
-#if defined(F08)
-    use mpi_f08
-#elif defined(MODULE)
-    use mpi
-#endif
-    use, intrinsic :: iso_c_binding
-    use, intrinsic :: iso_fortran_env
+    use harness
     implicit none
-#if defined(MPIFH)
-    include 'mpif.h'
-#endif
     integer, parameter :: n = 20000, messages = 8
     integer, allocatable, target :: room(:)
-    integer, asynchronous, target :: out(n) ! a persistent request knows its address
-    integer :: in(n), grid(2, n), rank, ranks, failures = 0, packed, i, kind, length, ierr
+    integer, asynchronous, target :: out(n) ! a persistent request refers to it
+    integer :: in(n), grid(2, n), packed, i, kind, length, ierr
     REQUEST :: started, persistent
     DATATYPE :: row
 #if defined(F08)
@@ -34,9 +19,7 @@ program buffered
     integer :: back(1)
 #endif
 
-    call MPI_Init(ierr)
-    call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
-    call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
+    call begin()
     call MPI_Pack_size(n, MPI_INTEGER, MPI_COMM_WORLD, packed, ierr)
     length = 4 * (packed + MPI_BSEND_OVERHEAD)
     allocate (room(length / 4))
@@ -64,18 +47,9 @@ program buffered
     call check(transfer(back, 0_c_intptr_t) == loc(room), 'MPI_Buffer_detach: address')
 #endif
     deallocate (room)
-    call MPI_Finalize(ierr)
-    if (failures > 0) stop 1
+    call finish()
 
 contains
-
-    subroutine check(good, what)
-        logical, intent(in) :: good
-        character(len=*), intent(in) :: what
-        if (good) return
-        failures = failures + 1
-        write (error_unit, '(a, i0, 2a)') 'rank ', rank, ': ', what
-    end subroutine
 
     subroutine send()
         select case (kind)
@@ -100,6 +74,6 @@ contains
         call MPI_Recv(in, n, MPI_INTEGER, 0, kind, MPI_COMM_WORLD, status, ierr)
         call MPI_Get_count(status, MPI_INTEGER, count, ierr)
         call check(count == n, 'the count')
-        call check(all(in == out), 'what was received, kind '//achar(48 + kind))
+        call check(all(in == out), 'the received data, kind '//achar(48 + kind))
     end subroutine
 end program

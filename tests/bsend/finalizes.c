@@ -1,5 +1,5 @@
-/* A tool that stands behind the plugin and says whether the host's MPI_Finalize was called too
- * early: before the file was there that bsend_finalize makes when it begins to receive. */
+/* A tool below the library that reports whether the host's MPI_Finalize was called too early:
+ * before the file exists that bsend_finalize creates when it begins to receive. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -10,7 +10,7 @@
 int PMPI_Finalize(void)
 {
     const char *path = getenv("BSEND_RECEIVES");
-    /* One write: MPICH takes the buffer from stdout, and two ranks' puts would mingle. */
+    /* One write: MPICH forwards stdout in buffers, and two ranks' puts would mix. */
     dprintf(STDOUT_FILENO, "%s\n", path && access(path, F_OK) == 0 ? "in time" : "too early");
     return ((int (*)(void))dlsym(RTLD_NEXT, "PMPI_Finalize"))();
 }

@@ -11,7 +11,7 @@ build/test/$(1)/%: tests/bsend/%.c $$(wildcard tests/bsend/*.h) $$(TEST_HEADERS)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -pthread
 ifneq ($$(MPIFORT_$(1)),)
 TESTS_BSEND_$(1) += $$(addprefix bsend_fortran_,MPIFH MODULE F08)
-build/test/$(1)/bsend_fortran_%: tests/bsend/buffered.F90 build/config.mk
+build/test/$(1)/bsend_fortran_%: tests/bsend/buffered.F90 tests/fortran/harness.inc build/config.mk
 	@mkdir -p build/test/$(1)/mod.bsend.$$*
 	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J build/test/$(1)/mod.bsend.$$* $$< -o $$@
 endif

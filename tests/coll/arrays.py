@@ -1,5 +1,5 @@
-"""Collectives as Python programs write them: mpi4py on numpy arrays, and on any objects, whose
-pickles have lengths of their own."""
+"""Collectives in Python: mpi4py on numpy arrays, and on pickled objects, whose lengths differ between
+ranks."""
 import numpy as np
 from mpi4py import MPI
 
@@ -53,9 +53,9 @@ def arrays(comm, n):
 
 def varying(comm):
     counts = [3 * r + 1 for r in range(size)]
-    places = [sum(counts[:r]) for r in range(size)]
+    displs = [sum(counts[:r]) for r in range(size)]
     got = np.zeros(sum(counts))
-    comm.Allgatherv(values(counts[rank], rank), [got, counts, places, MPI.DOUBLE])
+    comm.Allgatherv(values(counts[rank], rank), [got, counts, displs, MPI.DOUBLE])
     check(got, np.concatenate([values(counts[r], r) for r in range(size)]), "Allgatherv")
     matrix = np.full((8, 8), float(rank))
     column = MPI.DOUBLE.Create_vector(8, 1, 8).Commit()
@@ -67,11 +67,11 @@ def varying(comm):
 
 def objects(comm):
     mine = {"rank": rank, "text": "x" * (1 + 1000 * rank)}
-    everybody = comm.allgather(mine)
-    assert [len(o["text"]) for o in everybody] == [1 + 1000 * r for r in range(size)]
+    received = comm.allgather(mine)
+    assert [len(o["text"]) for o in received] == [1 + 1000 * r for r in range(size)]
     assert comm.bcast(mine if rank == 0 else None)["rank"] == 0
     assert comm.alltoall([(rank, r) for r in range(size)]) == [(r, rank) for r in range(size)]
-    assert comm.allreduce([rank]) == list(range(size))  # lists are joined: in order
+    assert comm.allreduce([rank]) == list(range(size))  # concatenation is not commutative
     assert comm.scan(str(rank)) == "".join(map(str, range(rank + 1)))
     gathered = comm.gather(rank, root=size - 1)
     assert rank != size - 1 or gathered == list(range(size))

@@ -1,21 +1,21 @@
-/* What the tests of collectives share: sizes, data that says where it belongs, and buffers that
- * notice who writes beside them. */
+/* Helpers of the tests of collectives: sizes, data that identify their sender and receiver, and
+ * buffers that detect writes beside them. */
 #ifndef COLL_H
 #define COLL_H
 
 #include "test.h"
 
-/* Bytes: around each size at which an implementation may go another way. */
+/* Bytes: around each size at which an implementation may choose another algorithm. */
 static const int coll_sizes[] = {0,     1,     8,     100,   128,       200,    256,   260,
                                  4095,  4096,  4097,  8191,  8192,      8193,   16383, 16384,
                                  16385, 32767, 32768, 32769, 100 << 10, 1 << 20};
 enum { COLL_SIZES = sizeof coll_sizes / sizeof *coll_sizes };
 
-/* Where buffers come from: MIXED differs from rank to rank and from call to call. */
+/* Where buffers come from. MIXED differs from rank to rank and from call to call. */
 enum coll_source { MIXED, MALLOC, ALLOC_MEM };
 static enum coll_source coll_source;
 
-/* Counts the calls, on all ranks alike; each has other data. */
+/* Number of the call, the same on all ranks; each call has different data. */
 static unsigned coll_turn;
 
 static inline void coll_begin(int *argc, char ***argv)
@@ -27,7 +27,7 @@ static inline void coll_begin(int *argc, char ***argv)
                                                      : coll_source;
 }
 
-/* An implementation may take a few calls to get to know a communicator. */
+/* An implementation may set up a communicator during its first calls. */
 static inline void coll_warm(MPI_Comm comm)
 {
     for (int i = 0; i < 8; i++)
@@ -36,7 +36,7 @@ static inline void coll_warm(MPI_Comm comm)
 
 /* ---- data ---- */
 
-/* Byte i of what rank `from` has for rank `to` in this turn. */
+/* Byte i of the data from rank `from` to rank `to` in this call. */
 static inline char coll_byte(int from, int to, size_t i)
 {
     uint32_t seed = (uint32_t)from * 40503u + (uint32_t)to * 8191u + coll_turn * 127u + 1;
@@ -70,7 +70,7 @@ struct buffer {
     bool allocated; /* by MPI_Alloc_mem */
 };
 
-/* Of MARKs, `shift` bytes off a good alignment. */
+/* Filled with COLL_MARK, `shift` bytes off a good alignment. */
 static inline struct buffer buffer_shifted(size_t bytes, int shift)
 {
     struct buffer b = {.bytes = bytes};
@@ -92,7 +92,7 @@ static inline struct buffer buffer_make(size_t bytes)
     return buffer_shifted(bytes, 0);
 }
 
-/* Whether all of these bytes are as they were. */
+/* Whether all of these bytes still are COLL_MARK. */
 static inline bool coll_untouched(const char *at, const char *end)
 {
     for (; at < end; at++)

@@ -1,10 +1,12 @@
-/* Collectives that need not synchronise, with small messages: a root runs ahead in Bcast and
- * Scatter, all others in Reduce and Gather, until they send the message that those behind wait for
- * before they take part. Many programs rely on it.
+/* Collectives that need not synchronise do not, with small messages: a root runs ahead in Bcast and
+ * Scatter, all other ranks in Reduce and Gather. The ranks ahead then send the message for which
+ * the ranks behind wait before they take part. Hangs if a rank ahead waits for those behind (H15:
+ * collectives that do not synchronise).
  *
- *   coll_ahead [each]   also where a Scatter's blocks are small each, but not together
- *   coll_ahead far      those behind are only late: who is ahead is kept at last, wherever that may
- *                       be, and nothing is lost */
+ *   coll_ahead [each]   also scatters whose blocks are small, but not their sum
+ *   coll_ahead far      the ranks behind are only late: a rank that is far ahead waits in the end,
+ *                       and no data is lost
+ */
 #include "coll.h"
 
 #include <string.h>
@@ -15,7 +17,7 @@ enum { AHEAD = 8, FAR = 150, LATE_MS = 10, SMALL_IN_ALL = 8000 };
 static MPI_Comm comm;
 static bool far;
 
-/* The ones ahead may send only when they have come through; the others go in only then. */
+/* Ranks ahead send after they have returned; ranks behind enter after they have received. */
 static void when_ahead_is_through(bool ahead, int root, bool before)
 {
     int token = 1;

@@ -1,5 +1,5 @@
-/* One rank gives the same buffer to receive into as to send from, which is the program's error, and
- * the others do not. A host that lets it pass (Open MPI 4.1 does) must not be made to hang. */
+/* One rank passes the same buffer as send and receive buffer, which is an error of the program, and
+ * the other ranks do not. If the host accepts it (Open MPI 4.1 does), it must not hang. */
 #include "coll.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,5 @@
-/* A communicator that hangs on a window as an attribute, and is freed by the function that is
- * called when the window goes. Nothing of it is left when its handle comes back for another group.
- */
+/* A communicator is attached to a window as an attribute, and freed by the attribute's delete
+ * function. No state of it remains when its handle is reused for another group. */
 #include "kinds.h"
 
 static int deleted;

@@ -1,6 +1,7 @@
 /* Overlapping communicators in a chain, each of two neighbours: every rank is in one that waits for
- * the one before it. Their first calls come in the order of the chain on some ranks, and against
- * that on others where the program allows it. */
+ * the previous rank. The first calls come in the order of the chain on some ranks, and in the
+ * reverse order on others where the program permits. Hangs if the set-up of a communicator
+ * synchronises more than its calls do (H14: setting up a communicator). */
 #include "kinds.h"
 
 enum { TIMES = 12 };
@@ -23,7 +24,7 @@ int main(int argc, char **argv)
     }
     MPI_Comm_split(MPI_COMM_WORLD, test_rank < 3, 0, &threes);
     for (int i = 0; i < TIMES; i++) {
-        /* A value goes from rank to rank: through left, then right. */
+        /* A value travels from rank to rank: through `left`, then `right`. */
         int value = test_rank ? -1 : i;
         if (left != MPI_COMM_NULL)
             MPI_Bcast(&value, 1, MPI_INT, 0, left);
@@ -39,7 +40,7 @@ int main(int argc, char **argv)
         if (left != MPI_COMM_NULL)
             MPI_Scan(&mine, &sum, 1, MPI_INT, MPI_SUM, left);
         CHECK(left == MPI_COMM_NULL || sum == 2, "%d", sum);
-        /* Even ranks on their right first: no two wait for each other. */
+        /* Even ranks use `right` first, so that no two ranks wait for each other. */
         for (int turn = 0; turn < 2; turn++) {
             MPI_Comm comm = (test_rank + turn) % 2 ? left : right;
             if (comm != MPI_COMM_NULL)

@@ -1,6 +1,7 @@
-/* Freeing a communicator waits for nobody: the root frees it right after a Bcast, a leaf after a
- * Reduce or a Gather, and then sends the message for which the others wait before they take part.
- * Communicators made meanwhile do not disturb what is still under way on it. */
+/* Freeing a communicator does not wait for other ranks: the root frees it right after a Bcast, a
+ * leaf after a Reduce or a Gather, and then sends the message for which the other ranks wait before
+ * they take part. Communicators created meanwhile do not disturb operations still in progress on
+ * the freed one. */
 #include "kinds.h"
 
 enum { CALLS = 6, TIMES = 12, N = 60, MEANWHILE = 4 };
@@ -26,7 +27,7 @@ static void small_and_own(void)
     MPI_Comm_free(&self);
 }
 
-/* All but the last rank make, use and free communicators of their own. */
+/* All but the last rank create, use and free communicators of their own. */
 static void without_the_last(void)
 {
     MPI_Group world, group;
@@ -43,7 +44,7 @@ static void without_the_last(void)
     MPI_Group_free(&world);
 }
 
-/* The last rank comes late to a Bcast on a communicator that all others have freed. */
+/* The last rank enters a Bcast late, on a communicator that all others have freed. */
 static void the_last_is_late(int mark)
 {
     MPI_Comm comm;

@@ -1,6 +1,6 @@
-/* As many communicators alive at once as the argument says, all in use in turn, on the same ranks
- * or on overlapping pairs of them; freed in another order than they were made, and the last ones
- * never. None takes much memory. */
+/* As many communicators alive at once as the argument says, all used in turn, on the same ranks or
+ * on overlapping pairs of ranks; freed in another order than they were created, the last ones
+ * never. Fails if a communicator takes much memory (H14: setting up a communicator). */
 #include "kinds.h"
 #include "use.h"
 
@@ -23,7 +23,7 @@ int main(int argc, char **argv)
     CHECK(files < (long)many * ALLOWED_KIB * test_size, "files: %ld KiB for %d", files, many);
     CHECK(after.descriptors - before.descriptors < 20, "%ld descriptors, then %ld",
           before.descriptors, after.descriptors);
-    int freed = many - LEFT - (many - LEFT) % 7 - 1; /* no multiple of 7 */
+    int freed = many - LEFT - (many - LEFT) % 7 - 1; /* not a multiple of 7 */
     for (int i = 0; i < freed; i++)
         MPI_Comm_free(&comms[i * 7 % freed]);
     for (int i = freed; i < many; i++)

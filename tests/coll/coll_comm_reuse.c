@@ -1,6 +1,6 @@
-/* A handle, and whatever a host counts communicators by, comes back for another group: another
- * order, another size, other members. Nothing of the one before is left, not even what a rank that
- * ran ahead had put there. */
+/* A communicator handle, and the host's context id, are reused for another group: another order,
+ * another size, other members. Fails if state of the freed communicator is used, such as data from
+ * a rank that ran ahead. */
 #include "kinds.h"
 
 enum { TIMES = 120 };
@@ -20,7 +20,7 @@ int main(int argc, char **argv)
         MPI_Comm_size(comm, &size);
         for (int call = 0; call < calls; call++)
             kinds_all(comm, i + call, "a new group");
-        /* The last call lets the root be long gone. */
+        /* The root may be far ahead after the last call. */
         value = me == 0 ? i : -1;
         MPI_Bcast(&value, 1, MPI_INT, 0, comm);
         kinds_expect(value, i, "the last bcast", "a new group");

@@ -1,5 +1,5 @@
-/* Collectives on communicators of every origin: a rank is a rank of that communicator. They come
- * before any other call on it, and again when it is known. */
+/* Collectives on communicators from every constructor: ranks are ranks of that communicator. As the
+ * first calls on it, and again after its set-up. */
 #include "kinds.h"
 
 enum { TIMES = 3 };
@@ -31,7 +31,7 @@ static void of_groups(void)
     MPI_Comm_create(MPI_COMM_WORLD, some, &comm);
     use_and_free(comm, "Comm_create");
     MPI_Group_free(&some);
-    /* all but rank 0, who knows nothing of it */
+    /* all but rank 0, which takes no part */
     MPI_Group_excl(world, 1, (int[]){0}, &some);
     if (test_rank) {
         MPI_Comm_create_group(MPI_COMM_WORLD, some, 3, &comm);

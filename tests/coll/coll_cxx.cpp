@@ -1,5 +1,5 @@
-// Threads of the C++ library, each with its own communicator and containers, do collectives at the
-// same time, and so does each of several objects that hold a communicator.
+// Threads of the C++ library, with a communicator and containers each, make collective calls at
+// once, and so do several objects that own a communicator (H25: threads).
 #include "test.hpp"
 
 #include <complex>
@@ -9,10 +9,10 @@
 
 constexpr int threads = 4, rounds = 40;
 
-// A communicator with a lifetime.
+// Owns a duplicate of a communicator.
 class Communicator
 {
-public:
+  public:
     explicit Communicator(MPI_Comm from)
     {
         MPI_Comm_dup(from, &comm);
@@ -28,7 +28,7 @@ public:
         return comm;
     }
 
-private:
+  private:
     MPI_Comm comm;
 };
 
@@ -47,18 +47,18 @@ template <typename T> static void sums(MPI_Comm comm, MPI_Datatype type, std::si
 static void exchange(MPI_Comm comm, int mark)
 {
     const auto n = std::size_t(ranks);
-    std::vector<int> counts(n), places(n), out, in;
+    std::vector<int> counts(n), displs(n), out, in;
     for (int r = 0; r < ranks; r++) { // a triangle: r elements for rank r
         counts[std::size_t(r)] = r + rank + 1;
-        places[std::size_t(r)] = int(out.size());
+        displs[std::size_t(r)] = int(out.size());
         out.insert(out.end(), std::size_t(r + rank + 1), 100 * rank + r + mark);
     }
     in.resize(out.size());
-    MPI_Alltoallv(out.data(), counts.data(), places.data(), MPI_INT, in.data(), counts.data(),
-                  places.data(), MPI_INT, comm);
+    MPI_Alltoallv(out.data(), counts.data(), displs.data(), MPI_INT, in.data(), counts.data(),
+                  displs.data(), MPI_INT, comm);
     for (int r = 0; r < ranks; r++)
         for (int i = 0; i < counts[std::size_t(r)]; i++)
-            check(in[std::size_t(places[std::size_t(r)] + i)] == 100 * r + rank + mark,
+            check(in[std::size_t(displs[std::size_t(r)] + i)] == 100 * r + rank + mark,
                   "alltoallv of vectors");
 }
 
@@ -85,12 +85,7 @@ static void work(MPI_Comm comm, int thread)
 
 int main(int argc, char **argv)
 {
-    int provided;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    check(provided == MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE");
-    if (provided == MPI_THREAD_MULTIPLE) {
+    if (begin_threads(argc, argv)) {
         std::vector<std::thread> running;
         std::vector<MPI_Comm> comms(threads);
         for (auto &comm : comms)

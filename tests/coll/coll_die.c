@@ -1,28 +1,15 @@
-/* Ways to die, for tests/memory/killed. Writes its process id into the file DIE_PIDS, then rank 1
- * does what the argument says, while the others wait for it.
+/* Ways to end a job during collectives, for tests/memory/killed. Every rank writes its process id
+ * into the file DIE_PIDS; then rank 1 ends as the argument says, while the other ranks wait for it.
  *
- *   coll_die barrier        of SIGKILL; the others wait in a barrier
- *   coll_die allreduce      of SIGKILL; the others wait in a large allreduce, in the middle of it
- *   coll_die mpi_abort      calls MPI_Abort; the others wait in a bcast
- *   coll_die leave STATUS   exits without MPI_Finalize; the others wait in a gather
+ *   coll_die barrier        SIGKILL; the others wait in a barrier
+ *   coll_die allreduce      a signal in the middle of a large allreduce
+ *   coll_die mpi_abort      MPI_Abort; the others wait in a bcast
+ *   coll_die leave STATUS   exit() without MPI_Finalize; the others wait in a gather
  */
 #include "coll.h"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <unistd.h>
+#include "die.h"
 
 enum { LARGE = 1 << 20 };
-
-static void note_pid(void)
-{
-    const char *path = getenv("DIE_PIDS");
-    int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT, 0600) : -1;
-    if (fd >= 0) {
-        dprintf(fd, "%d\n", getpid());
-        close(fd);
-    }
-}
 
 int main(int argc, char **argv)
 {
@@ -32,16 +19,16 @@ int main(int argc, char **argv)
     double *out = calloc(LARGE, sizeof *out), *in = calloc(LARGE, sizeof *in);
     note_pid();
     coll_warm(MPI_COMM_WORLD);
-    if (victim && !strcmp(how, "allreduce")) { /* dies inside it, of a signal that comes then */
+    if (victim && !strcmp(how, "allreduce")) { /* dies inside the call, of SIGALRM */
         signal(SIGALRM, SIG_DFL);
         ualarm(50000, 0);
         for (;;)
             MPI_Allreduce(out, in, LARGE, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     }
     if (victim) {
-        usleep(100000); /* the others wait */
+        usleep(100000); /* the other ranks wait */
         if (!strcmp(how, "barrier"))
-            kill(getpid(), SIGKILL);
+            die();
         if (!strcmp(how, "mpi_abort"))
             MPI_Abort(MPI_COMM_WORLD, 3);
         if (!strcmp(how, "leave"))

@@ -1,4 +1,5 @@
-/* A communicator may be disconnected after any number of collective calls. */
+/* A communicator may be disconnected after any number of collective calls. Hangs or leaks if its
+ * set-up is still in progress at that time. */
 #include "coll.h"
 
 int main(int argc, char **argv)

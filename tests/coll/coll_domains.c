@@ -1,7 +1,8 @@
-/* Ranks that are bound to different processors, on a machine whose every processor has a cache of
- * its own, as far as the kernel says. argv[1]: how they are bound, by `turns` or in `blocks`; or
- * `hidden`: by turns, and the kernel says nothing. Collectives are right; rank 0 prints a sum,
- * whose last bits depend on the order. */
+/* Ranks bound to different processors, on a machine where, according to sysfs, each processor has a
+ * last-level cache of its own. argv[1]: how ranks are bound, in `turns` or in `blocks`; or
+ * `hidden`: in turns, without information in sysfs. Checks the results of collectives; rank 0
+ * prints a sum whose last bits depend on the order of the operands, which must not depend on the
+ * binding. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -19,8 +20,8 @@ static bool hidden;
 
 /* ---- the machine ---- */
 
-/* Instead of the C library's. A file that names one processor stands for all that ours can be near.
- */
+/* Replaces the C library's function. A file that names only one processor is substituted for all
+ * sysfs files of shared resources. */
 int glob(const char *pattern, int flags, int (*failed)(const char *, int), glob_t *found)
 {
     int (*real)(const char *, int, int (*)(const char *, int), glob_t *);
@@ -46,14 +47,14 @@ static unsigned number(const char *name, const char *other)
     return text ? (unsigned)strtoul(text, NULL, 10) : 0;
 }
 
-/* To the first or the second of our processors. */
+/* To the first or the second of the available processors. */
 static bool bind_to(unsigned which)
 {
-    cpu_set_t ours, one;
-    sched_getaffinity(0, sizeof ours, &ours);
+    cpu_set_t available, one;
+    sched_getaffinity(0, sizeof available, &available);
     CPU_ZERO(&one);
     for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &ours) && which-- == 0)
+        if (CPU_ISSET(cpu, &available) && which-- == 0)
             CPU_SET(cpu, &one);
     return CPU_COUNT(&one) == 1 && sched_setaffinity(0, sizeof one, &one) == 0;
 }
@@ -87,16 +88,16 @@ static void sums(int turn)
         CHECK(more[n - 1] == (test_size - 1) * (n - 1 + turn), "reduce %d", turn);
 }
 
-/* Nobody leaves a barrier before all have come. */
+/* No rank leaves a barrier before all have entered. */
 static void barriers(MPI_Win win, int turn)
 {
-    int here = 0, one = 1;
-    MPI_Fetch_and_op(&one, &here, MPI_INT, 0, 0, MPI_SUM, win);
+    int arrived = 0, one = 1;
+    MPI_Fetch_and_op(&one, &arrived, MPI_INT, 0, 0, MPI_SUM, win);
     MPI_Win_flush(0, win);
     MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Fetch_and_op(NULL, &here, MPI_INT, 0, 0, MPI_NO_OP, win);
+    MPI_Fetch_and_op(NULL, &arrived, MPI_INT, 0, 0, MPI_NO_OP, win);
     MPI_Win_flush(0, win);
-    CHECK(here == turn * test_size, "barrier %d: %d were there", turn, here);
+    CHECK(arrived == turn * test_size, "barrier %d: %d had arrived", turn, arrived);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -1,6 +1,6 @@
-/* Wrong arguments give the class that the standard names, through the communicator's error handler,
- * once; nothing is written, and the communicator is as good as before. Every rank makes the same
- * mistake, so none waits for another. */
+/* Wrong arguments return the standard's error class and invoke the communicator's error handler
+ * once; nothing is written, and the communicator stays usable. Every rank makes the same mistake,
+ * so no rank waits for another. */
 #include "kinds.h"
 
 static MPI_Comm comm;
@@ -57,7 +57,7 @@ static void types_and_operations(void)
     MPI_Type_free(&raw);
 }
 
-/* MPICH 4.0.2 alone does not look. */
+/* MPICH 4.0.2 alone does not check it. */
 static void negative_counts(void)
 {
     EXPECT(MPI_Allreduce(out, in, -1, MPI_INT, MPI_SUM, comm), MPI_ERR_COUNT);
@@ -66,7 +66,7 @@ static void negative_counts(void)
     EXPECT(MPI_Reduce_scatter_block(out, in, -1, MPI_INT, MPI_SUM, comm), MPI_ERR_COUNT);
 }
 
-/* Open MPI 4.1 alone takes them. */
+/* Open MPI 4.1 alone accepts them. */
 static void aliases(void)
 {
     EXPECT(MPI_Allreduce(in, in, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
@@ -80,8 +80,7 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_create_errhandler(handler, &errhandler);
     MPI_Comm_set_errhandler(comm, errhandler);
-    for (int turn = 0; turn < 2;
-         turn++) { /* on a communicator that is new, and on one that is known */
+    for (int turn = 0; turn < 2; turn++) { /* on a new communicator, and on one with a team */
         memset(in, COLL_MARK, sizeof in);
         roots_and_counts();
         types_and_operations();
@@ -95,7 +94,7 @@ int main(int argc, char **argv)
             kinds_all(comm, i, "after errors");
         CHECK(!called, "the handler was called for nothing");
     }
-    /* Those of no communicator are MPI_COMM_WORLD's, or with MPI-4 MPI_COMM_SELF's. */
+    /* Errors without a communicator belong to MPI_COMM_WORLD, since MPI-4 to MPI_COMM_SELF. */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     CHECK_CLASS(MPI_Barrier(MPI_COMM_NULL), MPI_ERR_COMM);

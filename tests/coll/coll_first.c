@@ -1,5 +1,6 @@
-/* A program that does only one kind of collective on a communicator, from its first call on: small
- * or large, in the world or a new one; and a root that is far ahead from the first call on. */
+/* A program that makes only one kind of collective call on a communicator, from the first call on:
+ * small or large, on the world or a new communicator; and a root that is far ahead from the first
+ * call on. Fails if the set-up of a communicator depends on another kind of call. */
 #include "kinds.h"
 
 enum { TIMES = 14, LARGE = 30000 };
@@ -60,7 +61,7 @@ static void one(int kind, MPI_Comm comm, int n, int turn)
           in[n - 1], expected);
 }
 
-/* The root may be ahead of everybody, or everybody of the root, from the first call on. */
+/* The root may be ahead of the other ranks, or they of the root, from the first call on. */
 static void ahead(MPI_Comm comm, bool root_first)
 {
     int me, size, token = 1;
@@ -88,7 +89,7 @@ int main(int argc, char **argv)
 {
     coll_begin(&argc, &argv);
     MPI_Comm comm;
-    if (argc > 1) /* nothing was called in the world before */
+    if (argc > 1) /* no call on the world before */
         for (int i = 0; i < TIMES; i++)
             one(atoi(argv[1]), MPI_COMM_WORLD, i % 2 ? 1 : LARGE, i);
     for (int kind = 0; kind < 10; kind++) {

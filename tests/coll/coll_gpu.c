@@ -1,8 +1,10 @@
-/* H7: one rank loads the runtime of a GPU, after communicators were made without one. From then on
- * its new communicators are the host's, on all ranks, though between two groups only the other one
- * hears of it at first.
+/* One rank loads a GPU runtime after communicators were created without one. From then on its new
+ * communicators are left to the host, on all ranks, even though on an intercommunicator only the
+ * remote group is informed first (H7: GPU memory).
  *
- *   coll_gpu RANK LIBRARY   which one, and what: one that is no runtime changes nothing */
+ *   coll_gpu RANK LIBRARY   which rank loads which library; one that is not a GPU runtime changes
+ *                           nothing
+ */
 #include "inter.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
-/* MPI_IN_PLACE: at the root in gather, scatter and reduce, everywhere in the others; all sizes. */
+/* MPI_IN_PLACE: at the root in gather, scatter and reduce, on all ranks in the other collectives;
+ * all sizes (H16: MPI_IN_PLACE). */
 #include "coll.h"
 
 enum { GAP = 7 };
@@ -38,8 +39,8 @@ static void scatter(size_t n, int root)
     buffer_free(&b);
 }
 
-/* Blocks backwards with gaps, the r-th of n + r bytes. */
-static size_t places(size_t n, int counts[16], int at[16])
+/* Blocks in reverse order with gaps, the r-th of n + r bytes. */
+static size_t displs(size_t n, int counts[16], int at[16])
 {
     int next = GAP;
     for (int r = test_size - 1; r >= 0; r--) {
@@ -53,7 +54,7 @@ static size_t places(size_t n, int counts[16], int at[16])
 static void gatherv_and_scatterv(size_t n, int root)
 {
     int counts[16], at[16];
-    size_t whole = places(n, counts, at), mine = (size_t)counts[test_rank];
+    size_t whole = displs(n, counts, at), mine = (size_t)counts[test_rank];
     coll_turn++;
     struct buffer b = buffer_make(test_rank == root ? whole : mine);
     if (test_rank == root) {
@@ -86,7 +87,7 @@ static void allgather(size_t n)
         coll_expect("allgather", b.data + (size_t)r * n, n, r, 0);
     buffer_free(&b);
     int counts[16], at[16];
-    b = buffer_make(places(n, counts, at));
+    b = buffer_make(displs(n, counts, at));
     coll_fill(b.data + at[test_rank], (size_t)counts[test_rank], test_rank, 0);
     MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, b.data, counts, at, MPI_BYTE, comm);
     for (int r = 0; r < test_size; r++)
@@ -106,7 +107,7 @@ static void alltoall(size_t n)
     buffer_free(&b);
 }
 
-/* Between ranks r and s go n bytes and r + s more, or none. */
+/* Ranks r and s exchange n bytes plus r + s, or none. */
 static void alltoallv(size_t n, bool by_types)
 {
     int counts[16], at[16], next = GAP;
@@ -160,7 +161,8 @@ static struct buffer numbers(size_t n)
     return b;
 }
 
-/* That the first n are the sums of the first `ranks` ranks at the places from `first` on. */
+/* Checks that the first n elements are the sums over the first `ranks` ranks, at the offsets from
+ * `first` on. */
 static void expect_sums(struct buffer *b, size_t n, size_t first, int ranks, const char *what)
 {
     for (size_t i = 0; i < n; i++) {

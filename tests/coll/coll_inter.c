@@ -1,7 +1,8 @@
-/* What each collective of an intercommunicator moves and makes: groups of any sizes, each rank of
- * both as the root, long and short, laid out in other ways at the two ends, nothing at all.
+/* Data movement of each collective on intercommunicators: groups of any sizes, each rank of both
+ * groups as root, short and long data, different layouts at the two ends, no data.
  *
- *   coll_inter [malloc | alloc]   where buffers come from */
+ *   coll_inter [malloc | alloc]   where buffers come from
+ */
 #include "inter.h"
 
 #include <unistd.h>
@@ -11,14 +12,14 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static struct inter x;
 
-/* Every second int, and as many ints as bytes ask for. */
+/* Every second int; `bytes` worth of ints. */
 static MPI_Datatype spaced;
 static bool lay_out_spaced(size_t bytes)
 {
     return bytes % sizeof(int) == 0 && (coll_turn + (unsigned)test_rank) % 3 == 0;
 }
 
-/* `blocks` blocks of data in a buffer, plain or spaced. */
+/* `blocks` blocks of data in a buffer, contiguous or with gaps. */
 struct data {
     struct buffer buffer;
     size_t bytes, stride;
@@ -157,7 +158,7 @@ static void allgather(size_t bytes)
     data_free(&got);
 }
 
-/* From group 0 more than from group 1. */
+/* More from group 0 than from group 1. */
 static size_t from_side(size_t bytes, int side)
 {
     return side ? bytes / 2 / sizeof(int) * sizeof(int) : bytes;
@@ -193,7 +194,7 @@ static void alltoall(size_t bytes, int kind)
     data_free(&in);
 }
 
-/* Nobody of one group is back before all of the other have come. */
+/* No rank of one group returns before all ranks of the other have entered. */
 static void barrier(int *arrived, MPI_Win win)
 {
     for (int i = 0; i < 2 * test_size; i++) {

@@ -1,7 +1,7 @@
-/* Between groups too, collectives that need not synchronise do not: a root runs ahead of the other
- * group in Bcast and Scatter, the leaves ahead of the root in Gather and Reduce. And ranks that
- * pass MPI_PROC_NULL have nothing to do: they go any distance ahead, and nobody waits when they are
- * late. */
+/* Collectives that need not synchronise do not, on intercommunicators: a root runs ahead of the
+ * remote group in Bcast and Scatter, the leaves run ahead of the root in Gather and Reduce. Ranks
+ * that pass MPI_PROC_NULL have nothing to do: they run any distance ahead, and no rank waits when
+ * they are late (H15: collectives that do not synchronise). */
 #include "inter.h"
 
 enum { AHEAD = 8, FAR = 100, MOST = 4000 };
@@ -11,14 +11,14 @@ enum part { ROOT, LEAF, NONE };
 
 static enum part part_of(int world, int first, int many, int side, int rank)
 {
-    int place = (world + test_size - first) % test_size, its_side = place >= many;
+    int position = (world + test_size - first) % test_size, its_side = position >= many;
     if (its_side != side)
         return LEAF;
-    return place - (its_side ? many : 0) == rank ? ROOT : NONE;
+    return position - (its_side ? many : 0) == rank ? ROOT : NONE;
 }
 
-/* Ranks of the part `ahead` send a token when they are through; those that wait for them go in only
- * then. */
+/* Ranks of the part `ahead` send a token after they have returned; the other ranks enter after they
+ * have received it. */
 static void token(bool send, enum part ahead, const enum part *parts)
 {
     int one = 1;
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
                     int rank = (s + kind) % (side == x.side ? x.size : x.others);
                     for (int r = 0; r < test_size; r++)
                         parts[r] = part_of(r, 0, many, side, rank);
-                    /* Those with nothing to do come last, then first. */
+                    /* The ranks with nothing to do come last, then first. */
                     if (parts[test_rank] != NONE) {
                         if (parts[test_rank] != ahead)
                             token(false, ahead, parts);

@@ -1,5 +1,5 @@
-/* Intercommunicators that are freed while an implementation may still be setting them up leave
- * nothing behind: after many of them there is room for one more. */
+/* Intercommunicators are freed while their set-up may still be in progress. Fails if they leave
+ * shared memory behind: after many of them there is room for one more. */
 #include "inter.h"
 
 enum { CYCLES = 150 };

@@ -1,7 +1,8 @@
-/* Wrong arguments on an intercommunicator are found by whoever has something to do, and not by
+/* Wrong arguments on an intercommunicator are detected by the ranks that take part, and not by
  * ranks that pass MPI_PROC_NULL; after each of them all ranks are still in step.
  *
- *   coll_inter_errors [cut]   only more data than there is room for */
+ *   coll_inter_errors [cut]   only messages longer than the receive buffer
+ */
 #include "inter.h"
 
 enum { N = 3000 };
@@ -21,7 +22,7 @@ static void still_works(const char *after)
     CHECK(sum == x.others * (x.others - 1) / 2, "allreduce after %s: %d", after, sum);
 }
 
-/* Called with a root of group 0; who has nothing to do may get an error or not. */
+/* With a root in group 0; a rank that passes MPI_PROC_NULL may get an error or not. */
 #define WRONG(call, expected)                                                                  \
     do {                                                                                       \
         int root = inter_root(&x, 0, 0), got_ = class_of(call);                                \
@@ -81,7 +82,7 @@ static void more_than_room(void)
 int main(int argc, char **argv)
 {
     coll_begin(&argc, &argv);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* Open MPI may report there */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* Open MPI may report it there */
     for (int many = 1; many < test_size; many++) {
         x = inter_make(0, many);
         MPI_Comm_set_errhandler(x.comm, MPI_ERRORS_RETURN);

@@ -1,6 +1,7 @@
-/* Intercommunicators that come and go, freed after any number of calls, so at any stage of their
- * set-up: by the root right after a Bcast, ahead of the others. Messages and nonblocking
- * collectives of the program's own are under way on them meanwhile. */
+/* Intercommunicators are created and freed after any number of calls, so at any stage of their
+ * set-up: by the root right after a Bcast, ahead of the other ranks. Messages and nonblocking
+ * collectives of the program are in progress on them meanwhile, and must not match anything of the
+ * set-up. */
 #include "inter.h"
 
 enum { CALLS = 44, N = 30 };
@@ -24,7 +25,7 @@ static void bcast(const struct inter *x, int side, int mark)
         CHECK(data[i] == mark + i, "bcast %d: %d", mark, data[i]);
 }
 
-/* What the program has under way by itself. */
+/* The program's own communication in progress. */
 struct beside {
     int sent[2], got[64], message;
     MPI_Request requests[3];
@@ -65,7 +66,7 @@ int main(int argc, char **argv)
         CHECK(calls % 5 || sum == x.others * (x.others - 1) / 2, "allreduce: %d", sum);
         if (calls % 3 == 0)
             end_beside(&b, &x, calls);
-        bool waits = calls % 4 == 0; /* Comm_disconnect may */
+        bool waits = calls % 4 == 0; /* MPI_Comm_disconnect may wait */
         if (test_rank != root && x.side != side && !waits)
             token(false, root);
         bcast(&x, side, calls);

@@ -1,8 +1,9 @@
-/* Reductions of an intercommunicator: each group gets what the other one's ranks have, in rank
- * order, to one root or to all; by MPI's operations and by one of the user's that does not commute,
- * on elements that lie as they travel, or do not.
+/* Reductions on intercommunicators: each group gets the operands of the remote group, in rank
+ * order, at one root or at all ranks; with MPI's operations and a noncommutative user-defined one,
+ * on elements with and without gaps.
  *
- *   coll_inter_reduce [malloc | alloc]   where buffers come from */
+ *   coll_inter_reduce [malloc | alloc]   where buffers come from
+ */
 #include "inter.h"
 
 static const int counts[] = {0, 1, 5, 500, 1024, 1030, 6000, 40000};
@@ -12,7 +13,7 @@ static struct inter x;
 
 /* ---- elements ---- */
 
-/* x -> a x + b, composed: it matters who is left. */
+/* x -> a x + b under composition, which is not commutative. */
 struct affine {
     unsigned a, b;
 };
@@ -68,36 +69,9 @@ static struct pair pair_of(int id, int i)
     return (struct pair){(double)((i * 7 + id * 5 + (int)coll_turn) % 11), id + i % 3};
 }
 
-/* Write what `id` has, from its element `first` on. */
-static void fill(enum kind kind, char *at, int n, int id, int first)
+/* Store one element, in the layout of its kind. */
+static void store(enum kind kind, char *at, struct affine f, struct pair p)
 {
-    for (int i = 0; i < n; i++, at += extents[kind]) {
-        struct affine f = value_of(id, first + i);
-        struct pair p = pair_of(id, first + i);
-        if (kind == SUM) {
-            memcpy(at, &f.b, sizeof f.b);
-        } else if (kind == MINLOC) {
-            memcpy(at, &p.value, sizeof p.value);
-            memcpy(at + sizeof p.value, &p.index, sizeof p.index);
-        } else {
-            memcpy(at, &f.a, sizeof f.a);
-            memcpy(at + (kind == SPACED ? 8 : 4), &f.b, sizeof f.b);
-        }
-    }
-}
-
-/* One element of the other group's result. */
-static void result_of(enum kind kind, char *at, int i)
-{
-    struct affine f = value_of(inter_other(&x, 0), i), next;
-    struct pair p = pair_of(inter_other(&x, 0), i);
-    for (int r = 1; r < x.others; r++) {
-        struct pair q = pair_of(inter_other(&x, r), i);
-        next = value_of(inter_other(&x, r), i);
-        if (q.value < p.value || (!(p.value < q.value) && q.index < p.index))
-            p = q;
-        f = kind == SUM ? (struct affine){0, f.b + next.b} : compose(f, next);
-    }
     if (kind == SUM) {
         memcpy(at, &f.b, sizeof f.b);
     } else if (kind == MINLOC) {
@@ -109,6 +83,28 @@ static void result_of(enum kind kind, char *at, int i)
     }
 }
 
+/* Write the elements of `id`, starting at `first`. */
+static void fill(enum kind kind, char *at, int n, int id, int first)
+{
+    for (int i = 0; i < n; i++, at += extents[kind])
+        store(kind, at, value_of(id, first + i), pair_of(id, first + i));
+}
+
+/* One element of the remote group's result. */
+static void result_of(enum kind kind, char *at, int i)
+{
+    struct affine f = value_of(inter_other(&x, 0), i), next;
+    struct pair p = pair_of(inter_other(&x, 0), i);
+    for (int r = 1; r < x.others; r++) {
+        struct pair q = pair_of(inter_other(&x, r), i);
+        next = value_of(inter_other(&x, r), i);
+        if (q.value < p.value || (!(p.value < q.value) && q.index < p.index))
+            p = q;
+        f = kind == SUM ? (struct affine){0, f.b + next.b} : compose(f, next);
+    }
+    store(kind, at, f, p);
+}
+
 static void expect(const char *what, enum kind kind, const struct buffer *b, int n, int first)
 {
     char *wanted = malloc(extents[kind]);
@@ -117,7 +113,7 @@ static void expect(const char *what, enum kind kind, const struct buffer *b, int
         const char *at = b->data + (size_t)i * extents[kind];
         memset(wanted, COLL_MARK, extents[kind]);
         result_of(kind, wanted, first + i);
-        if (kind == MINLOC) /* its hole may be anything */
+        if (kind == MINLOC) /* its padding is undefined */
             wrong += memcmp(at, wanted, sizeof(double) + sizeof(int)) != 0;
         else
             wrong += memcmp(at, wanted, extents[kind]) != 0;
@@ -159,7 +155,7 @@ static void allreduce(enum kind kind, int n)
 
 static void reduce_scatter_block(enum kind kind, int n)
 {
-    int share = n * x.others; /* as much in all for both groups */
+    int share = n * x.others; /* as many elements in total for both groups */
     struct buffer from = elements(kind, share * x.size), to = elements(kind, share);
     fill(kind, from.data, share * x.size, inter_mine(&x), 0);
     MPI_Reduce_scatter_block(from.data, to.data, share, types[kind], ops[kind], x.comm);
@@ -168,7 +164,7 @@ static void reduce_scatter_block(enum kind kind, int n)
     buffer_free(&to);
 }
 
-/* The last rank of a group gets most, others perhaps nothing. */
+/* The last rank of a group gets most elements, other ranks possibly none. */
 static void reduce_scatter(enum kind kind, int n)
 {
     int shares[64], first = 0, left = n * test_size;

@@ -1,5 +1,5 @@
-/* Collectives of intercommunicators: MPI_ROOT, MPI_PROC_NULL, data from the other group; beside
- * collectives of the two groups alone. */
+/* Collectives on intercommunicators with MPI_ROOT and MPI_PROC_NULL, with data from the remote
+ * group, interleaved with collectives of the two groups alone. */
 #include "kinds.h"
 
 enum { TIMES = 10 };

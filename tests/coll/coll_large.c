@@ -1,5 +1,5 @@
-/* Beyond 2 GiB: through an extent of which few bytes are touched; with the argument `moved`, that
- * many bytes, where the machine has room. */
+/* Data beyond 2 GiB (H32: large counts): with an extent of which few bytes are touched; with the
+ * argument `moved`, that many bytes, if the machine has the memory. */
 #define _GNU_SOURCE
 #include "coll.h"
 
@@ -8,7 +8,7 @@
 
 enum { FAR = 1 << 30, BLOCKS = 5, SKIPPED = 77 };
 
-/* Room that costs nothing until it is touched. */
+/* Memory that is not allocated until it is touched. */
 static char *room(size_t bytes)
 {
     char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -46,15 +46,15 @@ static void spread(MPI_Comm comm)
     MPI_Allgather(memory, 1, far, other, 1, far, comm);
     for (int r = 0; r < test_size; r++)
         coll_expect("allgather", other + (size_t)r * FAR, N, r, 0);
-    /* displacements count extents */
-    int counts[16], places[16];
+    /* displacements are in extents */
+    int counts[16], displs[16];
     for (int r = 0; r < test_size; r++)
-        counts[r] = 1, places[r] = BLOCKS - 1 - r;
+        counts[r] = 1, displs[r] = BLOCKS - 1 - r;
     coll_turn++;
     coll_fill(memory, N, test_rank, 0);
-    MPI_Allgatherv(memory, 1, far, other, counts, places, far, comm);
+    MPI_Allgatherv(memory, 1, far, other, counts, displs, far, comm);
     for (int r = 0; r < test_size; r++)
-        coll_expect("allgatherv", other + (size_t)places[r] * FAR, N, r, 0);
+        coll_expect("allgatherv", other + (size_t)displs[r] * FAR, N, r, 0);
     MPI_Type_free(&far);
     MPI_Type_free(&hundred);
     munmap(memory, bytes);
@@ -83,7 +83,7 @@ static void moved(MPI_Comm comm)
     CHECK(memory != NULL);
     MPI_Type_contiguous(MIB, MPI_BYTE, &mib);
     MPI_Type_commit(&mib);
-    for (size_t i = 0; i < bytes && test_rank == 0; i += 4096) /* one mark a page */
+    for (size_t i = 0; i < bytes && test_rank == 0; i += 4096) /* one marked byte per page */
         memory[i + i / 4096 % 4096] = coll_byte(0, 0, i);
     MPI_Bcast(memory, MIBS, mib, 0, comm);
     size_t wrong = 0;

@@ -1,4 +1,4 @@
-/* The twins of MPI-4 with counts of MPI_Count: each gives what the one with int gives. */
+/* The `_c` calls of MPI-4: each gives the same result as its int version (H32: large counts). */
 #include "coll.h"
 
 #if MPI_VERSION >= 4
@@ -51,34 +51,34 @@ static void uniform(MPI_Count n, int root)
 static void varying(MPI_Count n, int root)
 {
     MPI_Count counts[16], in_counts[16];
-    MPI_Aint places[16], bytes[16];
+    MPI_Aint displs[16], bytes[16];
     MPI_Datatype types[16];
     for (int r = 0; r < test_size; r++) {
         counts[r] = r + n, in_counts[r] = test_rank + n;
-        places[r] = (test_size - 1 - r) * 500, bytes[r] = places[r] * (MPI_Aint)sizeof(int);
+        displs[r] = (test_size - 1 - r) * 500, bytes[r] = displs[r] * (MPI_Aint)sizeof(int);
         types[r] = MPI_INT;
     }
     MPI_Count mine = counts[test_rank];
     begin();
-    MPI_Gatherv_c(out, mine, MPI_INT, in, counts, places, MPI_INT, root, comm);
+    MPI_Gatherv_c(out, mine, MPI_INT, in, counts, displs, MPI_INT, root, comm);
     for (int r = 0; r < test_size && test_rank == root; r++)
-        CHECK(in[places[r] + counts[r] - 1] == of(r, (int)counts[r] - 1), "gatherv from %d", r);
+        CHECK(in[displs[r] + counts[r] - 1] == of(r, (int)counts[r] - 1), "gatherv from %d", r);
     begin();
-    MPI_Scatterv_c(out, counts, places, MPI_INT, in, mine, MPI_INT, root, comm);
-    CHECK(in[mine - 1] == of(root, (int)(places[test_rank] + mine) - 1), "scatterv");
+    MPI_Scatterv_c(out, counts, displs, MPI_INT, in, mine, MPI_INT, root, comm);
+    CHECK(in[mine - 1] == of(root, (int)(displs[test_rank] + mine) - 1), "scatterv");
     begin();
-    MPI_Allgatherv_c(out, mine, MPI_INT, in, counts, places, MPI_INT, comm);
+    MPI_Allgatherv_c(out, mine, MPI_INT, in, counts, displs, MPI_INT, comm);
     for (int r = 0; r < test_size; r++)
-        CHECK(in[places[r] + counts[r] - 1] == of(r, (int)counts[r] - 1), "allgatherv from %d", r);
+        CHECK(in[displs[r] + counts[r] - 1] == of(r, (int)counts[r] - 1), "allgatherv from %d", r);
     begin();
-    MPI_Alltoallv_c(out, counts, places, MPI_INT, in, in_counts, places, MPI_INT, comm);
+    MPI_Alltoallv_c(out, counts, displs, MPI_INT, in, in_counts, displs, MPI_INT, comm);
     for (int r = 0; r < test_size; r++)
-        CHECK(in[places[r] + mine - 1] == of(r, (int)(places[test_rank] + mine) - 1),
+        CHECK(in[displs[r] + mine - 1] == of(r, (int)(displs[test_rank] + mine) - 1),
               "alltoallv from %d", r);
     begin();
     MPI_Alltoallw_c(out, counts, bytes, types, in, in_counts, bytes, types, comm);
     for (int r = 0; r < test_size; r++)
-        CHECK(in[places[r] + mine - 1] == of(r, (int)(places[test_rank] + mine) - 1),
+        CHECK(in[displs[r] + mine - 1] == of(r, (int)(displs[test_rank] + mine) - 1),
               "alltoallw from %d", r);
     int first = 0;
     for (int r = 0; r < test_rank; r++)
@@ -113,7 +113,7 @@ static void reductions(MPI_Count n, int root)
           in[last]);
 }
 
-/* A user-defined operation of the other kind of count. */
+/* A user-defined operation with MPI_Count. */
 static int calls_c;
 static void add_c(void *x, void *y, MPI_Count *count, MPI_Datatype *type)
 {

@@ -1,5 +1,5 @@
-/* Derived datatypes: one of every constructor at this rank, another one there, of the same
- * signature. What the type leaves out is not touched. */
+/* Derived datatypes: each rank uses a datatype of a different constructor, with the same signature.
+ * Bytes in holes are not touched. */
 #include "coll.h"
 #include "layouts.h"
 
@@ -7,14 +7,14 @@ static MPI_Comm comm;
 static struct layouts all;
 enum { COPIES = 3, BYTES = ELEMENTS * (int)sizeof(int) };
 
-struct place {
+struct room {
     char *room, *at;
 };
 
-/* Room for a layout per rank, each LAYOUT_ROOM wide. */
-static struct place room_make(int blocks, bool allocated)
+/* Memory for one layout per rank, LAYOUT_ROOM bytes each. */
+static struct room room_make(int blocks, bool allocated)
 {
-    struct place p;
+    struct room p;
     size_t bytes = (size_t)blocks * LAYOUT_ROOM;
     p.room = allocated ? window_memory(bytes) : malloc(bytes);
     memset(p.room, COLL_MARK, bytes);
@@ -22,7 +22,7 @@ static struct place room_make(int blocks, bool allocated)
     return p;
 }
 
-static void room_free(struct place *p, bool allocated)
+static void room_free(struct room *p, bool allocated)
 {
     if (allocated)
         MPI_Free_mem(p->room);
@@ -30,7 +30,7 @@ static void room_free(struct place *p, bool allocated)
         free(p->room);
 }
 
-/* Elements of the block at `at`, by MPI_Pack and MPI_Unpack. */
+/* The elements of the block at `at`, through MPI_Pack and MPI_Unpack. */
 static void put(const struct layout *l, char *at, int from, int to)
 {
     char packed[BYTES];
@@ -49,8 +49,8 @@ static void expect(const struct layout *l, const char *what, char *at, int from,
     coll_expect(text, packed, BYTES, from, to);
 }
 
-/* Bytes of the room that are not MARKs: no more than the elements. */
-static void expect_holes(const struct layout *l, const char *what, const struct place *p)
+/* The number of bytes that are not COLL_MARK: those of the elements. */
+static void expect_holes(const struct layout *l, const char *what, const struct room *p)
 {
     int written = 0;
     for (int i = 0; i < LAYOUT_ROOM; i++)
@@ -66,7 +66,7 @@ static const struct layout *layout_of(int rank, int i)
 static void bcast(int i, int root, bool allocated)
 {
     const struct layout *l = layout_of(test_rank, i);
-    struct place p = room_make(1, allocated);
+    struct room p = room_make(1, allocated);
     coll_turn++;
     if (test_rank == root)
         put(l, p.at, root, 0);
@@ -76,7 +76,7 @@ static void bcast(int i, int root, bool allocated)
     room_free(&p, allocated);
 }
 
-/* Several of them one behind the other need an extent that holds them. */
+/* Several consecutive elements need an extent that holds one. */
 static bool repeats(const struct layout *l)
 {
     MPI_Aint low, extent, true_low, true_extent;
@@ -90,7 +90,7 @@ static void gather(int i, int root, bool allocated)
 {
     const struct layout *out = layout_of(test_rank, i), *in = layout_of(root, i + 5);
     MPI_Aint low, extent;
-    struct place p = room_make(1, allocated), q = {0};
+    struct room p = room_make(1, allocated), q = {0};
     coll_turn++;
     put(out, p.at, test_rank, root);
     if (!repeats(in))
@@ -101,7 +101,7 @@ static void gather(int i, int root, bool allocated)
     MPI_Gather(p.at, out->count, out->type, q.at, in->count, in->type, root, comm);
     for (int r = 0; q.at && r < test_size; r++)
         expect(in, "gather", q.at + r * in->count * extent, r, root);
-    /* and back, from where they are now */
+    /* and back, from the current buffers */
     coll_turn++;
     for (int r = 0; q.at && r < test_size; r++)
         put(in, q.at + r * in->count * extent, root, r);
@@ -115,7 +115,7 @@ static void gather(int i, int root, bool allocated)
 
 static void alltoallw(int i, bool allocated)
 {
-    struct place p = room_make(test_size, allocated), q = room_make(test_size, !allocated);
+    struct room p = room_make(test_size, allocated), q = room_make(test_size, !allocated);
     int out_counts[16], in_counts[16], at[16];
     MPI_Datatype out_types[16], in_types[16];
     coll_turn++;
@@ -137,7 +137,7 @@ static void allgather(int i, bool allocated)
 {
     const struct layout *out = layout_of(test_rank, i), *in = layout_of(test_rank, i + 7);
     MPI_Aint low, extent;
-    struct place p = room_make(1, allocated), q = room_make(2, !allocated);
+    struct room p = room_make(1, allocated), q = room_make(2, !allocated);
     coll_turn++;
     put(out, p.at, test_rank, 0);
     if (!repeats(in))
@@ -152,8 +152,8 @@ static void allgather(int i, bool allocated)
 
 enum { WIDTH = 3 };
 
-/* Ints of which this rank has one behind the other, that one every WIDTH-th: more than fits into
- * any one piece. */
+/* Ints that are contiguous on one rank and every WIDTH-th on another: too many for one pipelined
+ * piece. */
 struct ints {
     struct buffer buffer;
     int *at, count, stride;

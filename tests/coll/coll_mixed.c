@@ -1,5 +1,6 @@
-/* Nonblocking, persistent and neighbourhood collectives and messages of any tag are under way on a
- * communicator while blocking ones of all kinds go on there. Each gets its own data. */
+/* Nonblocking, persistent and neighbourhood collectives, and messages with any tag, are in progress
+ * on a communicator while blocking collectives of all kinds run on it. Fails if communication of
+ * the library's set-up matches the program's. */
 #include "kinds.h"
 
 enum { TIMES = 20, LARGE = 40000 };
@@ -79,8 +80,8 @@ static void persistent(void)
 }
 #endif
 
-/* In turn from the first call on, on one that is new: the host sees them in the same order on all
- * ranks, whatever an implementation does beside. */
+/* On a new communicator, alternating from the first call on: the host must receive them in the same
+ * order on all ranks. */
 static void in_turn(void)
 {
     enum { CALLS = 24 };

@@ -1,5 +1,6 @@
-/* Bcast, Gather, Scatter, Allgather and Alltoall bring each byte where it belongs: all sizes, every
- * root, buffers at any address. What is significant only at the root is nonsense elsewhere. */
+/* Bcast, Gather, Scatter, Allgather and Alltoall deliver each byte to its place: all sizes, every
+ * root, buffers at any alignment. Arguments that are significant only at the root are invalid
+ * elsewhere. */
 #include "coll.h"
 
 static MPI_Comm comm;
@@ -99,7 +100,7 @@ int main(int argc, char **argv)
         allgather(n);
         alltoall(n);
     }
-    /* again, each from another size to another */
+    /* again, changing from each size to another */
     for (int s = 0; s < COLL_SIZES; s++) {
         size_t n = (size_t)coll_sizes[s * 5 % COLL_SIZES];
         bcast(n, s % test_size);

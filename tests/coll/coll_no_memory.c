@@ -1,5 +1,5 @@
-/* The plugin gets no memory on one rank, while the program and the host do: all calls end on all
- * ranks, with the right results. With the argument `datatype` there is no way but to end the job.
+/* The library cannot allocate memory on one rank, while the program and the host can: all calls end
+ * on all ranks, with correct results. With the argument `datatype` the library has to end the job.
  */
 #define _GNU_SOURCE
 #include "coll.h"
@@ -11,7 +11,7 @@
 
 /* ---- who asks for memory ---- */
 
-static uintptr_t low, high; /* the plugin */
+static uintptr_t low, high; /* the caller is the library */
 static _Atomic bool starving;
 static _Atomic int refusals;
 
@@ -57,7 +57,7 @@ static int find_plugin(struct dl_phdr_info *library, size_t size, void *unused)
     return 1;
 }
 
-/* The last rank has nothing. */
+/* The last rank has no memory. */
 static void starve(bool now)
 {
     starving = now && test_rank == test_size - 1;
@@ -128,7 +128,7 @@ static void operations(void)
     MPI_Type_commit(&spaced);
     MPI_Op_create(add, 1, &op);
     coll_warm(MPI_COMM_WORLD);
-    MPI_Bcast(mine, MANY, spaced, 0, MPI_COMM_WORLD); /* the datatype is known */
+    MPI_Bcast(mine, MANY, spaced, 0, MPI_COMM_WORLD); /* the datatype already has a typemap */
     for (int n = 1; n <= MANY; n *= 10)
         for (int i = 0; i < 2; i++) {
             for (int k = 0; k < n; k++)
@@ -145,7 +145,7 @@ static void operations(void)
     MPI_Type_free(&spaced);
 }
 
-/* Nobody can take part in a call of which it does not know the data. */
+/* A rank without the typemap cannot take part in the call. */
 static void datatype(void)
 {
     static int data[100];

@@ -1,5 +1,5 @@
-/* Communicators in parts: the two halves of the world, one that lies across them, and the world,
- * which the test runner can make two nodes. */
+/* Communicators of parts of the world: its two halves, one that spans both, and the world, which
+ * MPIACCEL_NODE_SIZE can split into two nodes. */
 #include "kinds.h"
 
 enum { TIMES = 10 };

@@ -1,5 +1,5 @@
-/* More ranks than processors (H12): thousands of collectives take no time worth mentioning, and who
- * waits in one for a rank that is away sleeps. */
+/* H12: more ranks than processors. Thousands of collectives take little time, and a rank that waits
+ * for an absent rank sleeps. */
 #include "oversubscribe.h"
 
 #include <unistd.h>

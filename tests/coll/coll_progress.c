@@ -1,10 +1,11 @@
-/* A rank waits in each collective, small and large, while all others need it inside the host
- * (H9): they take part only when its messages have come through. */
+/* A rank waits in each collective, small and large, while all other ranks need it inside the host:
+ * they enter only after they have received its messages. Hangs if a wait gives the host no progress
+ * (H9: host progress while waiting). */
 #include "progress.h"
 
 enum { SMALL = 8, ELEMENTS = 200 << 10 };
 
-static MPI_Comm reversed; /* in which world's rank 0 is the last */
+static MPI_Comm reversed; /* in which world rank 0 is the last */
 static double *out, *in, *incoming;
 static int n;
 
@@ -68,7 +69,7 @@ static void exscan(void)
     MPI_Exscan(out, in, n, MPI_DOUBLE, MPI_SUM, reversed);
 }
 
-/* In both directions: a message from rank 0, a collective that it has begun, one sent to it. */
+/* In both directions: a message from rank 0, a collective that it has started, a message to it. */
 static void others_first(void)
 {
     progress_complete(0, 1);

@@ -1,17 +1,17 @@
-/* MPI_MINLOC and MPI_MAXLOC on every pair type: the extreme value with the smallest of its places.
- */
+/* MPI_MINLOC and MPI_MAXLOC on every pair type: the extreme value with its smallest index. */
 #include "coll.h"
 
 static MPI_Comm comm;
 
-/* Every third is equal on all ranks, and others on some; negative ones are told from unsigned. */
+/* Every third value is equal on all ranks, others on some; negative values show a comparison as
+ * unsigned. */
 static int value(int rank, int i)
 {
     return (rank * i + i + (int)coll_turn) % 3 - 2;
 }
 
-/* Now the first, now the last rank has the smallest. */
-static int place(int rank, int i)
+/* The smallest is on the first rank, or on the last. */
+static int index_of(int rank, int i)
 {
     return (rank * 3 + i) % 4 * 100 + rank;
 }
@@ -20,20 +20,20 @@ static int winner(int ranks, int i, bool largest)
 {
     int best = 0;
     for (int r = 1; r < ranks; r++) {
-        int here = value(r, i), there = value(best, i);
-        if (here == there ? place(r, i) < place(best, i) : largest ? here > there : here < there)
+        int a = value(r, i), b = value(best, i);
+        if (a == b ? index_of(r, i) < index_of(best, i) : largest ? a > b : a < b)
             best = r;
     }
     return best;
 }
 
-/* struct pair of `number` and `index`: as C has it, holes and all. */
+/* struct pair of `number` and `index`, with C's layout and padding. */
 #define PAIR_TEST(name, number, index)                                                      \
     static void name(MPI_Datatype type, int n)                                              \
     {                                                                                       \
         struct pair {                                                                       \
             number value;                                                                   \
-            index place;                                                                    \
+            index location;                                                                 \
         };                                                                                  \
         for (int largest = 0; largest < 2; largest++) {                                     \
             MPI_Op op = largest ? MPI_MAXLOC : MPI_MINLOC;                                  \
@@ -43,7 +43,7 @@ static int winner(int ranks, int i, bool largest)
             coll_turn++;                                                                    \
             for (int i = 0; i < n; i++)                                                     \
                 mine[i].value = (number)value(test_rank, i),                                \
-                mine[i].place = (index)place(test_rank, i);                                 \
+                mine[i].location = (index)index_of(test_rank, i);                           \
             int root = (int)coll_turn % test_size;                                          \
             for (int call = 0; call < 3; call++) {                                          \
                 memset(got, 0, in.bytes);                                                   \
@@ -58,9 +58,9 @@ static int winner(int ranks, int i, bool largest)
                 for (int i = 0; i < n; i++) {                                               \
                     int best = winner(call == 2 ? test_rank + 1 : test_size, i, largest);   \
                     CHECK(got[i].value == (number)value(best, i) &&                         \
-                              got[i].place == (index)place(best, i),                        \
+                              got[i].location == (index)index_of(best, i),                  \
                           "%s, call %d, largest %d, element %d of %d: at %ld", #name, call, \
-                          largest, i, n, (long)got[i].place);                               \
+                          largest, i, n, (long)got[i].location);                            \
                 }                                                                           \
             }                                                                               \
             buffer_free(&out);                                                              \

@@ -1,8 +1,8 @@
-/* Every predefined operation on every predefined datatype that MPI defines it for, through every
- * reduction; one element, a few, many. The numbers are small, so the order does not matter.
+/* Every predefined operation on every predefined datatype that MPI defines it for, in every
+ * reduction; one element, a few, many. The numbers are small, so that the order does not matter.
  *
  *   coll_reduce_types [plain]   leaves out what hosts alone get wrong: bytes that overflow or have
- *                               the upper bit, and what is longer than 8 bytes
+ *                               the upper bit set, and types longer than 8 bytes
  */
 #include "coll.h"
 #include "predefined.h"
@@ -20,7 +20,7 @@ static int number(int rank, int i)
     return plain ? any % 4 : any % 11 - 5;
 }
 
-/* What the ranks before `ranks` have at place i, combined. */
+/* Element i of the first `ranks` ranks, combined. */
 static void combined(const struct type *t, MPI_Op op, int ranks, int i, void *to)
 {
     _Alignas(32) char value[32];

@@ -1,6 +1,7 @@
-/* Sums of floating-point numbers whose order shows: all ranks have the same bits, and have them
- * again whoever comes late, in place and not, whichever memory the buffers are in. With the
- * argument, MPI_Reduce to each root gives what MPI_Allreduce gives. */
+/* Floating-point sums whose last bits depend on the order of the operands: all ranks get the same
+ * bits, and get them again whichever rank is late, in place and not, in any kind of memory (H17:
+ * order of reductions). With the argument, MPI_Reduce to each root gives the bits of MPI_Allreduce.
+ */
 #include "coll.h"
 
 #include <unistd.h>
@@ -17,7 +18,7 @@ static double number(int rank, int i)
     return h & 8 ? value : -value;
 }
 
-/* One rank after all others, or none. */
+/* One rank is late, or none. */
 static void be_late(int late)
 {
     if (test_rank == late)

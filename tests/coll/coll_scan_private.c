@@ -1,4 +1,5 @@
-/* Long scans of private memory: the rank that combines two operands of others fetches both. */
+/* Long scans of private memory, where a rank that combines two remote operands has to fetch both.
+ */
 #include "coll.h"
 
 enum { LONG = 100000 };

@@ -1,5 +1,5 @@
 /* Collectives on communicators of a session (MPI-4), in a program that never calls MPI_Init; with
- * the argument, in one that does, inside the session. */
+ * the argument, in one that calls it while the session is open (H31: life cycle). */
 #include "kinds.h"
 
 #if MPI_VERSION >= 4

@@ -1,5 +1,5 @@
-/* Parents and the two children that they spawn do collectives, each among themselves, between
- * them, and all together.
+/* Parents and two spawned children make collective calls within each job, on the intercommunicator
+ * between them, and on the merged communicator.
  *
  *   coll_spawn COMMAND [ARGUMENT ...]   how to start a child, which runs this program too
  */

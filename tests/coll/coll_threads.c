@@ -1,5 +1,6 @@
-/* Threads, each on a communicator of its own, do all kinds of collectives at once (H25), and make,
- * use and free communicators meanwhile. A thread may be in another call than its peers are. */
+/* Threads with a communicator each make all kinds of collective calls at once, and create, use and
+ * free communicators (H25: threads). A thread may be in another call than its peers on other ranks.
+ */
 #include "kinds.h"
 #include "threads.h"
 

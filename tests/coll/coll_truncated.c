@@ -1,7 +1,7 @@
-/* Less room than what comes: MPI_ERR_TRUNCATE where the room is, nothing written beyond it, nobody
- * else the wiser, and nobody waits for ever. On a communicator that is known.
+/* A message longer than the receive buffer: MPI_ERR_TRUNCATE at the receiver, nothing written
+ * beyond the buffer, correct results at other ranks, and no hang. On a communicator with a team.
  *
- *   coll_truncated [small]   leaves out what is so large that Open MPI 4.1 alone crashes
+ *   coll_truncated [small]   leaves out sizes at which Open MPI 4.1 alone crashes
  */
 #include "coll.h"
 
@@ -12,7 +12,7 @@ static MPI_Comm comm;
 static void expect_room(struct buffer *b, int error, const char *what, int n)
 {
     CHECK(class_of(error) == MPI_ERR_TRUNCATE, "%s of %d: class %d", what, n, class_of(error));
-    buffer_free(b); /* sees what was written beyond */
+    buffer_free(b); /* shows bytes written beyond the buffer */
 }
 
 int main(int argc, char **argv)
@@ -22,7 +22,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int c = 0; c < (argc > 1 ? 3 : 4); c++) {
         int n = counts[c], error;
-        /* one communicator each: what is left of it is not said */
+        /* a new communicator each: after an error its state is undefined */
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         coll_warm(comm);
         struct buffer room = buffer_make(ROOM * sizeof(int));

@@ -1,5 +1,6 @@
-/* A communicator whose first calls go wrong for some of its ranks, for want of room: all have made
- * the calls, so all set it up together, or nobody does. */
+/* The first calls on a communicator fail on some of its ranks because their buffers are too short.
+ * All ranks have made the calls, so all set up the communicator together, or none (H14: setting up
+ * a communicator). */
 #include "coll.h"
 
 enum { MANY = 10 };

@@ -1,8 +1,9 @@
-/* User-defined operations, commutative or not, are applied in the order of the ranks; on datatypes
- * with holes, which keep what they hold, and with extents and lower bounds of their own. The
- * function is given the datatype of the call.
+/* User-defined operations, commutative or not, are applied in rank order (H17: order of
+ * reductions); on datatypes with holes, whose bytes are unchanged, and with extents and lower
+ * bounds. The function receives the datatype of the call.
  *
- *   coll_user_ops [large]   also long data with a lower bound, where Open MPI 4.1 alone crashes
+ *   coll_user_ops [large]   also long data with a lower bound, with which Open MPI 4.1 alone
+ * crashes
  */
 #include "coll.h"
 
@@ -14,7 +15,7 @@ static MPI_Comm comm;
 static MPI_Datatype expected_type;
 static int wrong_types;
 
-/* Matrices of 2 by 2: their product is associative, but its order matters. */
+/* Matrices of 2 by 2: their product is associative, but not commutative. */
 struct matrix {
     int a, b, c, d;
 };
@@ -25,7 +26,7 @@ static struct matrix times(struct matrix x, struct matrix y)
                            (x.c * y.a + x.d * y.c) % MODULUS, (x.c * y.b + x.d * y.d) % MODULUS};
 }
 
-/* The same with a hole between, of which there are two kinds: in the structure, and behind it. */
+/* The same with holes of two kinds: padding inside the structure, and an extent beyond it. */
 struct loose {
     int a;
     char hole[8];
@@ -57,7 +58,7 @@ static void multiply_loose(void *in, void *inout, int *count, MPI_Datatype *type
     }
 }
 
-/* Every other int of a buffer whose data begins 16 bytes behind its address. */
+/* Every second int of a buffer, with data that begins 16 bytes after its address. */
 enum { STRIDE = 3, LEAD = 4, SPREAD_MAX = 1500 };
 
 static void add_spread(void *in, void *inout, int *count, MPI_Datatype *type)
@@ -219,10 +220,10 @@ int main(int argc, char **argv)
     MPI_Type_contiguous(4, MPI_INT, &matrix);
     MPI_Type_commit(&matrix);
     int lengths[] = {1, 2, 1};
-    MPI_Aint places[] = {offsetof(struct loose, a), offsetof(struct loose, b),
+    MPI_Aint displs[] = {offsetof(struct loose, a), offsetof(struct loose, b),
                          offsetof(struct loose, d)};
     MPI_Datatype ints[] = {MPI_INT, MPI_INT, MPI_INT};
-    MPI_Type_create_struct(3, lengths, places, ints, &part);
+    MPI_Type_create_struct(3, lengths, displs, ints, &part);
     MPI_Type_create_resized(part, 0, sizeof(struct loose), &loose);
     MPI_Type_commit(&loose);
     MPI_Type_free(&part);

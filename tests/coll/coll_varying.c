@@ -1,21 +1,22 @@
-/* Gatherv, Scatterv, Allgatherv, Alltoallv and Alltoallw: counts that differ, of which some or all
- * are zero, blocks in any order with gaps between them, which nobody touches. */
+/* Gatherv, Scatterv, Allgatherv, Alltoallv and Alltoallw: counts that differ, some or all of them
+ * zero, blocks in any order with gaps between them, whose bytes are not touched (H13: the same
+ * decision on all ranks). */
 #include "coll.h"
 
 enum { UNIT = 3, GAP = 5, SHAPES = 6 };
 
 static MPI_Comm comm;
-static MPI_Datatype unit; /* UNIT bytes: counts and displacements are of these */
+static MPI_Datatype unit; /* bytes; counts and displacements are in units */
 
-/* Units that `from` has for `to`. */
+/* The number of units that `from` sends to `to`. */
 static int amount(int shape, int base, int from, int to)
 {
     switch (shape) {
     case 0:
         return 0;
-    case 1: /* zero to and from every other rank */
+    case 1: /* zero to and from every second rank */
         return (from + to) % 2 ? base : 0;
-    case 2: /* only from the last one */
+    case 2: /* only from the last rank */
         return from == test_size - 1 ? base : 0;
     case 3:
         return base / (from + 1) + to;
@@ -29,16 +30,16 @@ static int amount(int shape, int base, int from, int to)
 /* A block for each rank in one buffer, with gaps of GAP units around each. */
 struct blocks {
     struct buffer buffer;
-    int counts[16], places[16];
+    int counts[16], displs[16];
 };
 
-/* Backwards at odd ranks, else from the middle on. */
+/* In reverse order at odd ranks, otherwise starting in the middle. */
 static void blocks_place(struct blocks *b)
 {
     int at = GAP;
     for (int i = 0; i < test_size; i++) {
         int r = test_rank % 2 ? test_size - 1 - i : (i + test_size / 2) % test_size;
-        b->places[r] = at;
+        b->displs[r] = at;
         at += b->counts[r] + GAP;
     }
     b->buffer = buffer_make((size_t)at * UNIT);
@@ -46,7 +47,7 @@ static void blocks_place(struct blocks *b)
 
 static char *block(struct blocks *b, int r)
 {
-    return b->buffer.data + b->places[r] * UNIT;
+    return b->buffer.data + b->displs[r] * UNIT;
 }
 
 static size_t block_bytes(const struct blocks *b, int r)
@@ -54,7 +55,7 @@ static size_t block_bytes(const struct blocks *b, int r)
     return (size_t)b->counts[r] * UNIT;
 }
 
-/* Nothing between them was written. */
+/* Nothing was written between the blocks. */
 static void blocks_free(struct blocks *b, const char *what)
 {
     for (int r = 0; r < test_size; r++) {
@@ -77,7 +78,7 @@ static void gatherv(int shape, int base, int root)
         for (int r = 0; r < test_size; r++)
             in.counts[r] = amount(shape, base, r, root);
         blocks_place(&in);
-        MPI_Gatherv(out.data, mine, unit, in.buffer.data, in.counts, in.places, unit, root, comm);
+        MPI_Gatherv(out.data, mine, unit, in.buffer.data, in.counts, in.displs, unit, root, comm);
         for (int r = 0; r < test_size; r++)
             coll_expect("gatherv", block(&in, r), block_bytes(&in, r), r, root);
         blocks_free(&in, "gatherv");
@@ -99,7 +100,7 @@ static void scatterv(int shape, int base, int root)
         blocks_place(&out);
         for (int r = 0; r < test_size; r++)
             coll_fill(block(&out, r), block_bytes(&out, r), root, r);
-        MPI_Scatterv(out.buffer.data, out.counts, out.places, unit, in.data, mine, unit, root,
+        MPI_Scatterv(out.buffer.data, out.counts, out.displs, unit, in.data, mine, unit, root,
                      comm);
         blocks_free(&out, "scatterv");
     } else {
@@ -119,7 +120,7 @@ static void allgatherv(int shape, int base)
     for (int r = 0; r < test_size; r++)
         in.counts[r] = amount(shape, base, r, 0);
     blocks_place(&in);
-    MPI_Allgatherv(out.data, mine, unit, in.buffer.data, in.counts, in.places, unit, comm);
+    MPI_Allgatherv(out.data, mine, unit, in.buffer.data, in.counts, in.displs, unit, comm);
     for (int r = 0; r < test_size; r++)
         coll_expect("allgatherv", block(&in, r), block_bytes(&in, r), r, 0);
     blocks_free(&in, "allgatherv");
@@ -139,7 +140,8 @@ static void alltoallv(int shape, int base, bool by_types)
     blocks_place(&in);
     for (int r = 0; r < test_size; r++)
         coll_fill(block(&out, r), block_bytes(&out, r), test_rank, r);
-    if (by_types) { /* displacements are bytes; bytes for one rank, units for another */
+    if (by_types) { /* displacements are in bytes; counts in bytes on one rank, in units on another
+                     */
         int out_counts[16], out_places[16], in_counts[16], in_places[16];
         MPI_Datatype out_types[16], in_types[16];
         for (int r = 0; r < test_size; r++) {
@@ -148,14 +150,14 @@ static void alltoallv(int shape, int base, bool by_types)
             out_counts[r] = out.counts[r] * (bytes ? UNIT : 1);
             in_types[r] = bytes ? unit : MPI_BYTE;
             in_counts[r] = in.counts[r] * (bytes ? 1 : UNIT);
-            out_places[r] = out.places[r] * UNIT;
-            in_places[r] = in.places[r] * UNIT;
+            out_places[r] = out.displs[r] * UNIT;
+            in_places[r] = in.displs[r] * UNIT;
         }
         MPI_Alltoallw(out.buffer.data, out_counts, out_places, out_types, in.buffer.data, in_counts,
                       in_places, in_types, comm);
     } else {
-        MPI_Alltoallv(out.buffer.data, out.counts, out.places, unit, in.buffer.data, in.counts,
-                      in.places, unit, comm);
+        MPI_Alltoallv(out.buffer.data, out.counts, out.displs, unit, in.buffer.data, in.counts,
+                      in.displs, unit, comm);
     }
     for (int r = 0; r < test_size; r++)
         coll_expect(what, block(&in, r), block_bytes(&in, r), r, test_rank);

@@ -1,51 +1,23 @@
-! Collectives as Fortran programs write them. The file is compiled for each of the language's
-! bindings: with -DMPIFH, -DMODULE or -DF08.
-#if defined(F08)
-#define COMM type(MPI_Comm)
-#define DATATYPE type(MPI_Datatype)
-#define OPERATION type(MPI_Op)
-#define ERRHANDLER type(MPI_Errhandler)
-#else
-#define COMM integer
-#define DATATYPE integer
-#define OPERATION integer
-#define ERRHANDLER integer
-#endif
+! Collectives from Fortran: data movement, reductions, predefined datatypes, user-defined operations
+! and errors. The file is compiled for each of the language's bindings: with -DMPIFH, -DMODULE or
+! -DF08.
+#include "harness.inc"
 
 module collective
-#if defined(F08)
-    use mpi_f08
-#elif defined(MODULE)
-    use mpi
-#endif
-    use, intrinsic :: iso_fortran_env
+    use harness
     implicit none
-#if defined(MPIFH)
-    include 'mpif.h'
-#endif
-    integer, parameter :: address = MPI_ADDRESS_KIND
     integer, parameter :: sizes(5) = [1, 20, 1000, 3000, 50000]
-    integer :: rank, ranks, failures = 0
-    integer :: errors_handled = 0, class_handled = MPI_SUCCESS
 
 contains
 
-    subroutine check(good, what)
-        logical, intent(in) :: good
-        character(len=*), intent(in) :: what
-        if (good) return
-        failures = failures + 1
-        write (error_unit, '(a, i0, 2a)') 'rank ', rank, ': ', what
-    end subroutine
-
-    ! n numbers of a rank.
+    ! The n operands of rank `of`.
     function numbers(n, of) result(values)
         integer, intent(in) :: n, of
         integer :: values(n), i
         values = [(1000 * of + mod(i, 777), i = 1, n)]
     end function
 
-    ! The sums of the numbers of the ranks 0 to last.
+    ! The sums over ranks 0 to last.
     function sums(n, last) result(values)
         integer, intent(in) :: n, last
         integer :: values(n), r
@@ -59,7 +31,7 @@ contains
         COMM, intent(in) :: on
         integer, intent(in) :: n
         integer :: mine(n), all(n, 0:ranks - 1), back(n, 0:ranks - 1)
-        integer :: counts(0:ranks - 1), places(0:ranks - 1), r, root, ierr
+        integer :: counts(0:ranks - 1), displs(0:ranks - 1), r, root, ierr
         do root = 0, ranks - 1
             mine = -1
             if (rank == root) mine = numbers(n, root)
@@ -99,17 +71,17 @@ contains
         do r = 0, ranks - 1
             call check(all_equal(all(:, r), numbers(n, r + 10 * rank)), 'MPI_Alltoall in place')
         end do
-        ! backwards, of different lengths
+        ! in reverse order, of different lengths
         do r = 0, ranks - 1
             counts(r) = n / (r + 1)
-            places(r) = n * (ranks - 1 - r)
+            displs(r) = n * (ranks - 1 - r)
         end do
         all = -1
         mine = numbers(n, rank)
-        call MPI_Allgatherv(mine, counts(rank), MPI_INTEGER, all, counts, places, MPI_INTEGER, on, ierr)
+        call MPI_Allgatherv(mine, counts(rank), MPI_INTEGER, all, counts, displs, MPI_INTEGER, on, ierr)
         do r = 0, ranks - 1
             call check(all_equal(all(1:counts(r), ranks - 1 - r), mine_of(r, counts(r))), 'MPI_Allgatherv')
-            if (counts(r) < n) call check(all(counts(r) + 1, ranks - 1 - r) == -1, 'behind a block')
+            if (counts(r) < n) call check(all(counts(r) + 1, ranks - 1 - r) == -1, 'after a block')
         end do
         call MPI_Barrier(on, ierr)
     contains
@@ -155,7 +127,7 @@ contains
         call check(all_equal(got, sums(n, ranks - 1) + ranks * rank), 'MPI_Reduce_scatter')
     end subroutine
 
-    ! Of each of the language's types: the sum over the ranks of r + 1.
+    ! For each of the language's types: the sum over all ranks r of r + 1.
 #define SUMMED(kind, handle, one, times)                                                         \
     block; kind :: a(3), b(3); a = one * (rank + 1); b = a;                                      \
     call MPI_Allreduce(a, b, 3, handle, MPI_SUM, on, ierr);                                      \
@@ -175,7 +147,7 @@ contains
         SUMMED(real(real64), MPI_REAL8, 0.25d0, times)
         SUMMED(complex, MPI_COMPLEX, (1.0, 2.0), times)
         SUMMED(double complex, MPI_DOUBLE_COMPLEX, (1d0, -2d0), times)
-        ! Both hosts alone add them as if they were of another type.
+        ! Both hosts alone add them as another type.
         if (MPI_REAL16 /= MPI_DATATYPE_NULL .and. command_argument_count() == 0) then
             SUMMED(real(real128), MPI_REAL16, 1.25_real128, times)
         end if
@@ -198,12 +170,11 @@ contains
         end block
     end subroutine
 
-    ! ---- what the program defines ----
+    ! ---- user-defined operations and datatypes, errors ----
 
-    ! The second one wins unless it is 0: associative, but not commutative.
+    ! The second operand unless it is 0: associative, but not commutative.
 #if defined(F08)
     subroutine last_of(invec, inoutvec, len, datatype)
-        use, intrinsic :: iso_c_binding
         type(c_ptr), value :: invec, inoutvec
         integer :: len
         type(MPI_Datatype) :: datatype
@@ -235,7 +206,7 @@ contains
         call MPI_Op_free(op, ierr)
     end subroutine
 
-    ! A row of a matrix here, a column there.
+    ! A row of a matrix at the root, a column elsewhere.
     subroutine rows_and_columns(on)
         COMM, intent(in) :: on
         integer, parameter :: n = 60
@@ -259,15 +230,11 @@ contains
     subroutine from_bottom(on)
         COMM, intent(in) :: on
         integer, volatile :: one, two
-        integer(address) :: places(2)
         DATATYPE :: both
         integer :: ierr
         one = merge(1, -1, rank == 0)
         two = merge(2, -1, rank == 0)
-        call MPI_Get_address(one, places(1), ierr)
-        call MPI_Get_address(two, places(2), ierr)
-        call MPI_Type_create_hindexed(2, [1, 1], places, MPI_INTEGER, both, ierr)
-        call MPI_Type_commit(both, ierr)
+        call type_of_two(one, two, both)
         call MPI_Bcast(MPI_BOTTOM, 1, both, 0, on, ierr)
         call check(one == 1 .and. two == 2, 'MPI_BOTTOM')
         call MPI_Type_free(both, ierr)
@@ -276,9 +243,7 @@ contains
     subroutine note_error(on, code)
         COMM :: on
         integer :: code
-        integer :: ierr
-        errors_handled = errors_handled + 1
-        call MPI_Error_class(code, class_handled, ierr)
+        call count_error(code)
     end subroutine
 
     subroutine errors(on)
@@ -289,7 +254,7 @@ contains
         call MPI_Comm_set_errhandler(on, MPI_ERRORS_RETURN, ierr)
         call MPI_Bcast(mine, 1, MPI_INTEGER, ranks, on, code)
         call MPI_Error_class(code, class, ierr)
-        call check(class == MPI_ERR_ROOT, 'a root that is not there')
+        call check(class == MPI_ERR_ROOT, 'an invalid root')
         call MPI_Comm_create_errhandler(note_error, handler, ierr)
         call MPI_Comm_set_errhandler(on, handler, ierr)
         call MPI_Bcast(mine, 1, MPI_INTEGER, -4, on, code)
@@ -304,9 +269,7 @@ program main
     implicit none
     COMM :: copy
     integer :: i, turn, ierr
-    call MPI_Init(ierr)
-    call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
-    call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
+    call begin()
     do i = 1, 8
         call MPI_Barrier(MPI_COMM_WORLD, ierr)
     end do
@@ -327,7 +290,6 @@ program main
     end do
     call errors(copy)
     call MPI_Comm_free(copy, ierr)
-    call check(copy == MPI_COMM_NULL, 'a communicator that was freed')
-    call MPI_Finalize(ierr)
-    if (failures > 0) error stop 1
+    call check(copy == MPI_COMM_NULL, 'a freed communicator')
+    call finish()
 end program

@@ -6,17 +6,17 @@
 
 struct inter {
     MPI_Comm comm, local;
-    int side, me, size, others; /* our group, rank in it, its size; the size of the other one */
-    int world[64];              /* ranks of the other one */
+    int side, me, size, others; /* our group, rank in it, its size; the size of the remote group */
+    int world[64];              /* world ranks of the remote group */
 };
 
-/* The group 0 are the ranks from `first` on, `many` of them in a circle. */
+/* Group 0 has `many` ranks starting at `first`, modulo the size of the world. */
 static inline struct inter inter_make(int first, int many)
 {
     struct inter x;
-    int place = (test_rank + test_size - first) % test_size;
-    x.side = place >= many;
-    MPI_Comm_split(MPI_COMM_WORLD, x.side, place, &x.local);
+    int position = (test_rank + test_size - first) % test_size;
+    x.side = position >= many;
+    MPI_Comm_split(MPI_COMM_WORLD, x.side, position, &x.local);
     MPI_Intercomm_create(x.local, 0, MPI_COMM_WORLD, (first + (x.side ? 0 : many)) % test_size, 3,
                          &x.comm);
     MPI_Comm_rank(x.local, &x.me);
@@ -33,7 +33,7 @@ static inline void inter_free(struct inter *x)
     MPI_Comm_free(&x->local);
 }
 
-/* A number of its own for every rank of both groups. */
+/* A unique number for every rank of both groups. */
 static inline int inter_id(int side, int rank)
 {
     return 100 * side + rank;
@@ -49,7 +49,7 @@ static inline int inter_other(const struct inter *x, int rank)
     return inter_id(!x->side, rank);
 }
 
-/* What we pass as root when rank `root` of group `side` is it. */
+/* The root argument of this rank if the root is rank `root` of group `side`. */
 static inline int inter_root(const struct inter *x, int side, int root)
 {
     if (x->side != side)

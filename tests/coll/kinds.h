@@ -1,4 +1,4 @@
-/* All kinds of blocking collectives on a communicator, small, checked. */
+/* All kinds of blocking collectives on a communicator, with small data, checked. */
 #ifndef KINDS_H
 #define KINDS_H
 
@@ -9,10 +9,10 @@ static inline void kinds_expect(int got, int expected, const char *what, const c
     CHECK(got == expected, "%s on %s: %d, expected %d", what, where, got, expected);
 }
 
-/* Ranks and size are of the communicator; `mark` tells calls apart. */
+/* Ranks and size are those of the communicator; `mark` distinguishes calls. */
 static inline void kinds_move(MPI_Comm comm, int mark, const char *where)
 {
-    int me, size, root, value, all[64], back[64], counts[64], places[64];
+    int me, size, root, value, all[64], back[64], counts[64], displs[64];
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &size);
     root = (mark < 0 ? -mark : mark) % size;
@@ -29,14 +29,14 @@ static inline void kinds_move(MPI_Comm comm, int mark, const char *where)
     for (int r = 0; r < size && me == root; r++)
         kinds_expect(all[r], mark + r, "gather", where);
     for (int r = 0; r < size; r++)
-        all[r] = mark + 10 * me + r, counts[r] = 1, places[r] = size - 1 - r;
+        all[r] = mark + 10 * me + r, counts[r] = 1, displs[r] = size - 1 - r;
     MPI_Scatter(all, 1, MPI_INT, &value, 1, MPI_INT, root, comm);
     kinds_expect(value, mark + 10 * root + me, "scatter", where);
     MPI_Alltoall(all, 1, MPI_INT, back, 1, MPI_INT, comm);
     for (int r = 0; r < size; r++)
         kinds_expect(back[r], mark + 10 * r + me, "alltoall", where);
     memset(back, 0, sizeof back);
-    MPI_Allgatherv(&me, 1, MPI_INT, back, counts, places, MPI_INT, comm);
+    MPI_Allgatherv(&me, 1, MPI_INT, back, counts, displs, MPI_INT, comm);
     for (int r = 0; r < size; r++)
         kinds_expect(back[size - 1 - r], r, "allgatherv", where);
 }

@@ -18,7 +18,7 @@ build/test/$(1)/coll_cxx: tests/coll/coll_cxx.cpp tests/cxx/test.hpp build/confi
 endif
 ifneq ($$(MPIFORT_$(1)),)
 TESTS_COLL_$(1) += $$(addprefix coll_fortran_,MPIFH MODULE F08)
-build/test/$(1)/coll_fortran_%: tests/coll/collective.F90 build/config.mk
+build/test/$(1)/coll_fortran_%: tests/coll/collective.F90 tests/fortran/harness.inc build/config.mk
 	@mkdir -p build/test/$(1)/mod.coll.$$*
 	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J build/test/$(1)/mod.coll.$$* $$< -o $$@
 endif

@@ -1,4 +1,5 @@
-// The C++ bindings that MPI-2 had; a skip where the host has them no more.
+// The C++ bindings of MPI-2: their calls are accelerated, and errors and attributes reach the
+// program through them. Skipped if the host no longer has them.
 #include "test.hpp"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ static void use(MPI::Win win, long *memory)
     win.Put(mine, 2, MPI::LONG, next(), 0, 2, MPI::LONG);
     win.Fence(0);
     check(memory[1] == 20 + previous(), "put");
-    MPI::COMM_WORLD.Barrier(); // what follows may arrive early
+    MPI::COMM_WORLD.Barrier(); // the next operations may arrive early
     win.Accumulate(mine, 2, MPI::LONG, next(), 0, 2, MPI::LONG, MPI::SUM);
     win.Fence(MPI::MODE_NOSUCCEED);
     check(memory[1] == 2 * (20 + previous()), "accumulate");
@@ -69,7 +70,7 @@ static void exceptions(MPI::Win)
 }
 #endif
 
-// A persistent one of Open MPI's own sends the wrong data at its second start if it is long.
+// `few` bytes: in Open MPI alone, a long persistent request sends wrong data when started again.
 static void buffered_sends()
 {
     constexpr int bytes = 40000, few = 1000, rounds = 5;

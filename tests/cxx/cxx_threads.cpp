@@ -1,5 +1,5 @@
-// Threads of the C++ library, many more in all than the plugin has places for, use windows: all of
-// them one window together, and each its own.
+// Threads of the C++ library use windows: all threads one window together, and each thread a window
+// of its own. There are more threads than a window has lines for atomic operations (H25: threads).
 #include "test.hpp"
 
 #include <atomic>
@@ -19,7 +19,7 @@ static MPI_Win window(std::int64_t *&memory, int elements)
     return win;
 }
 
-// To element 0 of rank 0, in the epoch that is open.
+// Adds 0 to element 0 of rank 0, in the open epoch.
 static void add_nothing(MPI_Win win)
 {
     const std::int64_t zero = 0;
@@ -27,7 +27,7 @@ static void add_nothing(MPI_Win win)
     MPI_Fetch_and_op(&zero, &before, MPI_INT64_T, 0, 0, MPI_SUM, win);
 }
 
-// All of them are inside MPI at the same time: none works before the last one has made a call.
+// Run `work` in `count` threads, none of which starts before all have made an MPI call.
 static void in_threads(int count, void (*work)(int thread, MPI_Win win), const MPI_Win *wins,
                        bool one_each)
 {
@@ -50,7 +50,7 @@ static void in_threads(int count, void (*work)(int thread, MPI_Win win), const M
         thread.join();
 }
 
-// Element 0 of rank 0 counts; element 1 + t of the next rank is thread t's.
+// Element 0 of rank 0 is a counter; element 1 + t of the next rank belongs to thread t.
 static void count_and_put(int thread, MPI_Win win)
 {
     const std::int64_t one = 1;
@@ -67,7 +67,7 @@ static void count_and_put(int thread, MPI_Win win)
     }
 }
 
-// The whole life of epochs, in each thread on a window of its own.
+// Epochs of all kinds, in each thread on a window of its own.
 static void lock_and_swap(int, MPI_Win win)
 {
     std::int64_t before, seen = 0;
@@ -128,7 +128,7 @@ static void apart()
     }
 }
 
-// Memory allocated by one thread is another one's to free.
+// Memory that one thread allocates is freed by another.
 static void memory()
 {
     std::vector<void *> blocks(threads * 50);
@@ -156,12 +156,7 @@ static void memory()
 
 int main(int argc, char **argv)
 {
-    int provided;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    check(provided == MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE");
-    if (provided == MPI_THREAD_MULTIPLE) {
+    if (begin_threads(argc, argv)) {
         together();
         apart();
         memory();

@@ -1,47 +1,17 @@
-! One-sided communication as Fortran programs write it, from each rank to the next one. The file is
-! compiled for each of the language's bindings: with -DMPIFH, -DMODULE or -DF08.
-#if defined(F08)
-#define WINDOW type(MPI_Win)
-#define GROUP type(MPI_Group)
-#define REQUEST type(MPI_Request)
-#define DATATYPE type(MPI_Datatype)
-#define ERRHANDLER type(MPI_Errhandler)
-#else
-#define WINDOW integer
-#define GROUP integer
-#define REQUEST integer
-#define DATATYPE integer
-#define ERRHANDLER integer
-#endif
+! One-sided communication from Fortran, from each rank to the next one: every kind of epoch,
+! operation, predefined datatype, attribute and error. The file is compiled for each of the
+! language's bindings: with -DMPIFH, -DMODULE or -DF08.
+#include "harness.inc"
 
 module onesided
-#if defined(F08)
-    use mpi_f08
-#elif defined(MODULE)
-    use mpi
-#endif
-    use, intrinsic :: iso_c_binding
-    use, intrinsic :: iso_fortran_env
+    use harness
     implicit none
-#if defined(MPIFH)
-    include 'mpif.h'
-#endif
-    integer, parameter :: address = MPI_ADDRESS_KIND
-    ! A window has 64 elements of 8 bytes; the bytes are its disp units.
+    ! A window has 64 elements of 8 bytes, and a displacement unit of 1 byte.
     integer, parameter :: elements = 64, width = 8
     integer(address), parameter :: window_bytes = elements * width
-    integer :: rank, ranks, next, previous, failures = 0
-    integer :: errors_handled = 0, class_handled = MPI_SUCCESS
+    integer :: next, previous
 
 contains
-
-    subroutine check(good, what)
-        logical, intent(in) :: good
-        character(len=*), intent(in) :: what
-        if (good) return
-        failures = failures + 1
-        write (error_unit, '(a, i0, 2a)') 'rank ', rank, ': ', what
-    end subroutine
 
     ! The displacement of an element.
     integer(address) function at(element)
@@ -75,7 +45,7 @@ contains
         call check(all(memory(5:8) == [10, 20, 30, 40] + previous), 'accumulate')
     end subroutine
 
-    subroutine by_post_and_start(win, memory)
+    subroutine in_post_and_start(win, memory)
         WINDOW, intent(in) :: win
         integer(int64), volatile :: memory(:)
         integer(int64) :: mine
@@ -144,7 +114,7 @@ contains
         call MPI_Win_unlock(rank, win, ierr)
     end subroutine
 
-    ! In four bytes: Open MPI 4.1 alone crashes at eight in a window of MPI_Win_allocate.
+    ! With 4 bytes: Open MPI 4.1 alone crashes with 8 in a window of MPI_Win_allocate.
     subroutine swaps(win)
         WINDOW, intent(in) :: win
         integer :: mine, compare, before, ierr
@@ -173,7 +143,7 @@ contains
         call MPI_Win_lock_all(0, win, ierr)
         call MPI_Rput(mine, 2, MPI_INTEGER8, next, at(14), 2, MPI_INTEGER8, win, requests(1), ierr)
         call MPI_Wait(requests(1), MPI_STATUS_IGNORE, ierr)
-        call check(requests(1) == MPI_REQUEST_NULL, 'a request that is done')
+        call check(requests(1) == MPI_REQUEST_NULL, 'a completed request')
         call MPI_Win_flush(next, win, ierr)
         call MPI_Raccumulate(mine, 1, MPI_INTEGER8, next, at(14), 1, MPI_INTEGER8, MPI_SUM, win, &
                              requests(1), ierr)
@@ -196,15 +166,11 @@ contains
     subroutine from_bottom(win)
         WINDOW, intent(in) :: win
         integer, volatile :: one, two
-        integer(address) :: places(2)
         DATATYPE :: both
         integer :: ierr
         one = 1 + 10 * rank
         two = 2 + 10 * rank
-        call MPI_Get_address(one, places(1), ierr)
-        call MPI_Get_address(two, places(2), ierr)
-        call MPI_Type_create_hindexed(2, [1, 1], places, MPI_INTEGER, both, ierr)
-        call MPI_Type_commit(both, ierr)
+        call type_of_two(one, two, both)
         call MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win, ierr)
         call MPI_Put(MPI_BOTTOM, 1, both, next, at(17), 2, MPI_INTEGER, win, ierr)
         call MPI_Win_flush(next, win, ierr)
@@ -218,7 +184,7 @@ contains
         call MPI_Type_free(both, ierr)
     end subroutine
 
-    ! Three values put, combined with three others, and fetched: of each of the language's types.
+    ! Three values are put, combined with three others, and fetched, for each of the language's types.
 #define COMBINED(kind, handle, first, second, op, result)                                         \
     block; kind :: a(3), b(3), c(3); a = first; b = second; c = a;                                \
     call MPI_Put(a, 3, handle, next, at(20), 3, handle, win, ierr);                               \
@@ -257,7 +223,7 @@ contains
         COMBINED(double complex, MPI_DOUBLE_COMPLEX, (1d0, 2d0), (0d0, 1d0), MPI_PROD, (-2d0, 1d0))
         COMBINED(complex(real64), MPI_COMPLEX16, (1d0, 2d0), (0.5d0, 1d0), MPI_SUM, (1.5d0, 3d0))
         COMBINED(character, MPI_CHARACTER, 'a', 'z', MPI_REPLACE, 'z')
-        ! Both hosts alone add them as if they were of another type.
+        ! Both hosts alone add them as another type.
         if (MPI_REAL16 /= MPI_DATATYPE_NULL .and. command_argument_count() == 0) then
             COMBINED(real(real128), MPI_REAL16, 1.25_real128, 0.5_real128, MPI_SUM, 1.75_real128)
         end if
@@ -317,7 +283,7 @@ contains
         call attribute(win, MPI_WIN_MODEL, int(MPI_WIN_UNIFIED, address), 'MPI_WIN_MODEL')
     end subroutine
 
-    ! A keyval of the program's own.
+    ! An attribute of the program.
     subroutine own_attribute(win)
         WINDOW, intent(in) :: win
         integer(address) :: nothing = 0, value
@@ -336,9 +302,7 @@ contains
     subroutine note_error(win, code)
         WINDOW :: win
         integer :: code
-        integer :: ierr
-        errors_handled = errors_handled + 1
-        call MPI_Error_class(code, class_handled, ierr)
+        call count_error(code)
     end subroutine
 
     subroutine errors(win)
@@ -358,7 +322,7 @@ contains
         call check(class_handled == MPI_ERR_RMA_SYNC, 'an unlock without a lock')
         call MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN, ierr)
         call MPI_Errhandler_free(handler, ierr)
-        ! to nobody: nothing happens
+        ! MPI_PROC_NULL as target: no effect
         call MPI_Win_fence(0, win, ierr)
         call MPI_Put(mine, 1, MPI_INTEGER, MPI_PROC_NULL, at(1), 1, MPI_INTEGER, win, code)
         call check(code == MPI_SUCCESS, 'MPI_PROC_NULL')
@@ -375,7 +339,7 @@ contains
         integer :: ierr
         call c_f_pointer(base, memory, [elements])
         call in_fences(win, memory)
-        call by_post_and_start(win, memory)
+        call in_post_and_start(win, memory)
         call under_locks(win, memory)
         call swaps(win)
         call by_requests(win)
@@ -386,17 +350,17 @@ contains
         call own_attribute(win)
         call errors(win)
         call MPI_Win_free(win, ierr)
-        call check(win == MPI_WIN_NULL, 'a window that was freed')
+        call check(win == MPI_WIN_NULL, 'a freed window')
     end subroutine
 
-    ! A window over all of the memory but its first `left_out` elements.
-    subroutine create_over(place, left_out)
-        type(c_ptr), intent(in) :: place
+    ! A window over the memory without its first `left_out` elements.
+    subroutine create_over(start, left_out)
+        type(c_ptr), intent(in) :: start
         integer, intent(in) :: left_out
         integer(int64), pointer :: memory(:), base(:)
         WINDOW :: win
         integer :: ierr
-        call c_f_pointer(place, memory, [left_out + elements])
+        call c_f_pointer(start, memory, [left_out + elements])
         base => memory(left_out + 1:)
         call MPI_Win_create(base, window_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, win, ierr)
         call all_of_it(win, c_loc(base(1)), MPI_WIN_FLAVOR_CREATE)
@@ -405,42 +369,42 @@ contains
 #if !defined(F08)
     subroutine memory_by_cray_pointer()
         integer(int64) :: memory(elements)
-        pointer (place, memory)
+        pointer (start, memory)
         integer :: ierr
-        call MPI_Alloc_mem(window_bytes, MPI_INFO_NULL, place, ierr)
+        call MPI_Alloc_mem(window_bytes, MPI_INFO_NULL, start, ierr)
         memory = 0
-        call create_over(transfer(place, c_null_ptr), 0)
+        call create_over(transfer(start, c_null_ptr), 0)
         call MPI_Free_mem(memory, ierr)
         call check(ierr == MPI_SUCCESS, 'MPI_Free_mem')
     end subroutine
 
     subroutine allocate_by_integer()
-        integer(address) :: place
+        integer(address) :: start
         WINDOW :: win
         integer :: ierr
-        call MPI_Win_allocate(window_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, place, win, ierr)
-        call all_of_it(win, transfer(place, c_null_ptr), MPI_WIN_FLAVOR_ALLOCATE)
+        call MPI_Win_allocate(window_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, start, win, ierr)
+        call all_of_it(win, transfer(start, c_null_ptr), MPI_WIN_FLAVOR_ALLOCATE)
     end subroutine
 #endif
 
 #if !defined(MPIFH)
     subroutine memory_by_c_ptr()
-        type(c_ptr) :: place
+        type(c_ptr) :: start
         integer(int64), pointer :: memory(:)
         integer :: ierr
-        call MPI_Alloc_mem(window_bytes + width, MPI_INFO_NULL, place, ierr)
-        call create_over(place, 1)
-        call c_f_pointer(place, memory, [1 + elements])
+        call MPI_Alloc_mem(window_bytes + width, MPI_INFO_NULL, start, ierr)
+        call create_over(start, 1)
+        call c_f_pointer(start, memory, [1 + elements])
         call MPI_Free_mem(memory, ierr)
         call check(ierr == MPI_SUCCESS, 'MPI_Free_mem')
     end subroutine
 
     subroutine allocate_by_c_ptr()
-        type(c_ptr) :: place
+        type(c_ptr) :: start
         WINDOW :: win
         integer :: ierr
-        call MPI_Win_allocate(window_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, place, win, ierr)
-        call all_of_it(win, place, MPI_WIN_FLAVOR_ALLOCATE)
+        call MPI_Win_allocate(window_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, start, win, ierr)
+        call all_of_it(win, start, MPI_WIN_FLAVOR_ALLOCATE)
     end subroutine
 #endif
 end module
@@ -448,10 +412,7 @@ end module
 program main
     use onesided
     implicit none
-    integer :: ierr
-    call MPI_Init(ierr)
-    call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
-    call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
+    call begin()
     next = mod(rank + 1, ranks)
     previous = mod(rank + ranks - 1, ranks)
 #if !defined(F08)
@@ -462,6 +423,5 @@ program main
     call memory_by_c_ptr()
     call allocate_by_c_ptr()
 #endif
-    call MPI_Finalize(ierr)
-    if (failures > 0) error stop 1
+    call finish()
 end program

@@ -1,14 +1,14 @@
 # One Fortran program, compiled for each of the language's bindings of each MPI: fortran_MPIFH and so
 # on. Its lines grow where the preprocessor has been; and where a binding has no interfaces the
 # compiler warns of the many types of buffers, which is what -w is for.
-FORTRAN_FLAGS := -O1 -g -w -ffree-line-length-none -fcray-pointer -fallow-argument-mismatch
+FORTRAN_FLAGS := -O1 -g -w -ffree-line-length-none -Itests/fortran -fcray-pointer -fallow-argument-mismatch
 
 define fortran_test_rules
 ifneq ($$(MPIFORT_$(1)),)
-build/test/$(1)/fortran_%: tests/fortran/onesided.F90 build/config.mk
+build/test/$(1)/fortran_%: tests/fortran/onesided.F90 tests/fortran/harness.inc build/config.mk
 	@mkdir -p build/test/$(1)/mod.$$*
 	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J build/test/$(1)/mod.$$* $$< -o $$@
-build/test/$(1)/fortran_%.linked: tests/fortran/onesided.F90 $(LIB)
+build/test/$(1)/fortran_%.linked: tests/fortran/onesided.F90 tests/fortran/harness.inc $(LIB)
 	@mkdir -p build/test/$(1)/mod.$$*.linked
 	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J build/test/$(1)/mod.$$*.linked $$< -o $$@ $$(LINK_PLUGIN)
 tests: $$(addprefix build/test/$(1)/fortran_,MPIFH MODULE F08 F08.linked)

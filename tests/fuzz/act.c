@@ -1,11 +1,11 @@
-/* One action of a program as calls of MPI, and in the model. */
+/* Executes one action of a program: the MPI calls, and the change of the model. */
 #include "player.h"
 
 #include <sched.h>
 
 /* ---- operations ---- */
 
-/* A side as MPI takes it. */
+/* The arguments of one side for MPI. */
 struct given {
     char *at;
     long count;
@@ -19,15 +19,17 @@ static MPI_Datatype for_this_phase(struct player *pl, MPI_Datatype type)
     return pl->types[pl->type_count++] = type;
 }
 
-static struct given give(struct player *pl, const struct side *side, const struct op *op, bool here)
+static struct given give(struct player *pl, const struct side *side, const struct op *op,
+                         bool local)
 {
     struct given g = {NULL, 0, basics[op->basic > 0 ? op->basic : 0].type};
     if (!side->layout)
         return g;
-    g = (struct given){here ? pl->buffer + side->at : NULL, side->count, layout_type(side->layout)};
+    g = (struct given){local ? pl->buffer + side->at : NULL, side->count,
+                       layout_type(side->layout)};
     if (side->layout->constructor != PREDEFINED)
         for_this_phase(pl, g.type);
-    if (here && side->bottom && side->pieces.count) {
+    if (local && side->bottom && side->pieces.count) {
         MPI_Aint address;
         int count = (int)g.count;
         MPI_Get_address(g.at, &address);
@@ -118,9 +120,9 @@ static void increment(struct player *pl, const struct op *op, struct given o, st
 static void call(struct player *pl, const struct op *op, int how)
 {
     struct given o = give(pl, &op->origin, op, true), r = give(pl, &op->result, op, true),
-                 t = give(pl, &op->there, op, false), c = give(pl, &op->compare, op, true);
+                 t = give(pl, &op->remote, op, false), c = give(pl, &op->compare, op, true);
     int owner = op->target == MPI_PROC_NULL ? pl->rank : op->target;
-    long disp = op->there.at / pl->round->window->unit[owner];
+    long disp = op->remote.at / pl->round->window->unit[owner];
     MPI_Op by = op_handle(op->op);
     MPI_Win win = pl->win;
     if (op->request)
@@ -140,13 +142,13 @@ static void call(struct player *pl, const struct op *op, int how)
         DO(Compare_and_swap, o.at, c.at, r.at, t.type, op->target, disp, win);
     else
         increment(pl, op, o, r, t, disp);
-    if (op->id % 2) /* MPI keeps what it needs of them */
+    if (op->id % 2) /* MPI keeps references as long as it needs them */
         free_types(pl);
 }
 
 /* ---- actions ---- */
 
-/* The model has stored into this rank's buffer; so does the rank. */
+/* The model has stored into this rank's buffer; do the same in the buffer. */
 static void copy_fill(struct player *pl, const struct side *side)
 {
     struct cursor c = {.pieces = &side->pieces};
@@ -234,7 +236,7 @@ static void play_action(struct player *pl, const struct action *a)
     }
 }
 
-/* What the others do is only modelled. */
+/* Actions of other ranks only change the model. */
 static void follow(struct player *pl, int rank)
 {
     for (int i = 0; i < pl->round->phase->actions[rank].count; i++) {

@@ -1,18 +1,20 @@
-/* rma_fuzz: random one-sided programs, each determined by a seed, that check themselves.
+/* rma_fuzz: random one-sided programs, each determined by a seed, that check themselves against a
+ * model.
  *
  *   rma_fuzz [--seed S] [--seeds N]       N programs from seed S on
- *   rma_fuzz --stress …                   fights for the same elements instead
+ *   rma_fuzz --stress …                   ranks race for the same elements instead
  *
  *   --epochs N    only the first N epochs of each program
  *   --ops N       only its first N operations
  *   --only LIST   only these operations: 3,7-9
- *   --print       what each rank does
+ *   --print       print the actions of each rank
  *   --tame        only what every host is known to do right
- *   --digest      of what each rank has seen, to compare runs by
- *   --progress F  keep in this file where each rank is
+ *   --digest      print a digest of the data that each rank has read, to compare runs
+ *   --progress F  write each rank's position to this file
  *
- * Prints a line `FAIL seed …` for whatever is wrong, and at the end how many programs ran. The exit
- * status is 1 when a program has failed. */
+ *  Prints a line `FAIL seed …` for each error, and at the end the number of programs. The exit
+ *   status is 1 if a program has failed.
+ */
 #include "play.h"
 
 /* ---- which ranks ---- */
@@ -41,78 +43,65 @@ static int pick_comm(uint64_t seed)
 
 /* ---- the run ---- */
 
-struct run {
-    struct options options;
-    uint64_t seed;
-    long seeds;
-    bool stress;
-    const char *progress;
-};
-
-static struct run parse(int argc, char **argv)
+static struct options parse(int argc, char **argv, struct run *run, bool *races)
 {
-    struct run run = {.options = {.epochs = -1, .ops = -1}, .seed = 1, .seeds = 1};
+    struct options options = {.epochs = -1, .ops = -1};
     for (int i = 1; i < argc; i++) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
-        if (!strcmp(name, "--print"))
-            run.options.print = true;
-        else if (!strcmp(name, "--digest"))
-            run.options.digest = true;
-        else if (!strcmp(name, "--tame"))
-            run.options.tame = true;
+        if (read_common_option(run, argv, &i))
+            continue;
+        if (!strcmp(name, "--digest"))
+            options.digest = true;
         else if (!strcmp(name, "--stress"))
-            run.stress = true;
-        else if (++i && !strcmp(name, "--seed"))
-            run.seed = strtoull(value, NULL, 10);
-        else if (!strcmp(name, "--seeds"))
-            run.seeds = atol(value);
-        else if (!strcmp(name, "--epochs"))
-            run.options.epochs = atoi(value);
+            *races = true;
+        else if (++i && !strcmp(name, "--epochs"))
+            options.epochs = atoi(value);
         else if (!strcmp(name, "--ops"))
-            run.options.ops = atoi(value);
-        else if (!strcmp(name, "--only"))
-            run.options.only = value;
-        else if (!strcmp(name, "--progress"))
-            run.progress = value;
+            options.ops = atoi(value);
         else
             give_up("%s is not known", name);
     }
-    return run;
+    options.only = run->only;
+    options.print = run->print;
+    options.tame = run->tame;
+    return options;
 }
 
 int main(int argc, char **argv)
 {
-    long counts[3] = {0}, sums[3]; /* programs, failed here, not possible on this host */
+    long counts[3] = {0}, sums[3]; /* programs, failed on this rank, not possible on this host */
     MPI_Init(&argc, &argv);
     open_world();
-    struct run run = parse(argc, argv);
+    struct run run = {.seed = 1, .seeds = 1};
+    bool races = false;
+    struct options options = parse(argc, argv, &run, &races);
     if (run.progress)
         open_progress(run.progress);
     basics_open();
     make_comms();
     for (uint64_t seed = run.seed; seed < run.seed + (uint64_t)run.seeds; seed++) {
-        int comm = run.stress ? WORLD : pick_comm(seed);
+        int comm = races ? WORLD : pick_comm(seed);
         failures = 0;
         *progress = (struct progress){.seed = (int64_t)seed, .op = -1};
-        /* Groups that run side by side have programs of their own. */
+        /* Groups that run concurrently have programs of their own. */
         uint64_t own = comm == HALVES  ? seed + (uint64_t)(world_rank % 2) * 1000003
                        : comm == ALONE ? seed + (uint64_t)world_rank * 1000003
                                        : seed;
-        run.options.turns = comm == ALONE ? world_size : comm == HALVES ? 2 : 1;
-        run.options.turn = world_rank % run.options.turns;
+        options.turns = comm == ALONE ? world_size : comm == HALVES ? 2 : 1;
+        options.turn = world_rank % options.turns;
         bool done = true;
-        if (run.stress)
+        if (races)
             stress(own, comms[comm]);
         else
-            done = play(own, comms[comm], &run.options);
+            done = play(own, comms[comm], &options);
         counts[0]++;
         counts[1] += failures != 0;
         counts[2] += !done;
     }
     MPI_Reduce(counts, sums, 3, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
     if (world_rank == 0)
-        printf("ran %ld programs, at most %ld failed on a rank, %ld not possible here\n", sums[0],
-               sums[1], sums[2]);
+        printf("ran %ld programs, at most %ld failed on a rank, %ld not possible on this host\n",
+               sums[0], sums[1], sums[2]);
     MPI_Bcast(sums, 3, MPI_LONG, 0, MPI_COMM_WORLD);
     MPI_Comm_free(&comms[SAME]);
     MPI_Comm_free(&comms[REVERSED]);

@@ -65,17 +65,17 @@ struct element {
     char *data, *unknown;
 };
 
-static struct element here(struct image *image, const struct side *side, long at)
+static struct element local_element(struct image *image, const struct side *side, long at)
 {
     return (struct element){image->buffer + side->at + at, image->buffer_unknown + side->at + at};
 }
 
-static struct element there(const struct round *round, struct image images[], const struct op *op,
-                            long at)
+static struct element target_element(const struct round *round, struct image images[],
+                                     const struct op *op, long at)
 {
     struct image *image = &images[op->target];
-    long place = round->window->offset[op->target] + op->there.at + at;
-    return (struct element){image->memory + place, image->memory_unknown + place};
+    long offset = round->window->offset[op->target] + op->remote.at + at;
+    return (struct element){image->memory + offset, image->memory_unknown + offset};
 }
 
 static void move(const struct basic *b, struct element to, struct element from)
@@ -94,7 +94,7 @@ static void mark(const struct basic *b, struct element e, char unknown)
         memset(e.unknown + parts[p].at, unknown, (size_t)parts[p].size);
 }
 
-/* The bytes of its numbers that say nothing may be anything after arithmetic. */
+/* The padding of its numbers is undefined after arithmetic. */
 static void blur(const struct basic *b, struct element e)
 {
     int unused = b->value.size - b->value.used;
@@ -159,7 +159,7 @@ static void fill_side(struct rng *r, const struct op *op, const struct side *sid
     long at;
     int basic, by = op->region && op->region->commuting ? op->region->op : op->op;
     while (side->layout && cursor_next(&c, &at, &basic))
-        put_value(r, &basics[basic], op->purpose, by, here(image, side, at));
+        put_value(r, &basics[basic], op->purpose, by, local_element(image, side, at));
 }
 
 void model_fill(const struct program *p, const struct round *round, const struct op *op, int origin,
@@ -175,8 +175,8 @@ void model_fill(const struct program *p, const struct round *round, const struct
     fill_side(&r, op, &op->compare, image);
     struct cursor c = {.pieces = &op->compare.pieces};
     if (op->compare.layout && op->matches && cursor_next(&c, &at, &basic))
-        move(&basics[basic], here(image, &op->compare, at),
-             there(round, images, op, op->there.pieces.list[0].at));
+        move(&basics[basic], local_element(image, &op->compare, at),
+             target_element(round, images, op, op->remote.pieces.list[0].at));
 }
 
 void model_scribble(const struct program *p, const struct round *round, const struct action *action,
@@ -220,7 +220,7 @@ static void swap_element(const struct basic *b, struct element target, struct el
         move(b, target, origin);
 }
 
-/* Read under the lock, add, write back. What was read depends on who came first. */
+/* Read under the lock, add, write back. The value read depends on the order of the ranks. */
 static void increment_element(const struct basic *b, struct element target, struct element origin,
                               struct element result)
 {
@@ -233,7 +233,7 @@ void model_operate(const struct round *round, const struct op *op, int origin,
 {
     struct image *image = &images[origin];
     struct cursor from = {.pieces = &op->origin.pieces}, back = {.pieces = &op->result.pieces},
-                  compare = {.pieces = &op->compare.pieces}, to = {.pieces = &op->there.pieces};
+                  compare = {.pieces = &op->compare.pieces}, to = {.pieces = &op->remote.pieces};
     long at, o = 0, r = 0, c = 0;
     int basic, same;
     while (op->target != MPI_PROC_NULL && cursor_next(&to, &at, &basic)) {
@@ -242,9 +242,9 @@ void model_operate(const struct round *round, const struct op *op, int origin,
         bool has_result = op->result.layout && cursor_next(&back, &r, &same);
         if (op->compare.layout)
             cursor_next(&compare, &c, &same);
-        struct element target = there(round, images, op, at), none = {0};
-        struct element mine = has_origin ? here(image, &op->origin, o) : none;
-        struct element result = has_result ? here(image, &op->result, r) : none;
+        struct element target = target_element(round, images, op, at), none = {0};
+        struct element mine = has_origin ? local_element(image, &op->origin, o) : none;
+        struct element result = has_result ? local_element(image, &op->result, r) : none;
         if (op->call == PUT)
             move(b, target, mine);
         else if (op->call == GET)
@@ -252,7 +252,7 @@ void model_operate(const struct round *round, const struct op *op, int origin,
         else if (op->call == INCREMENT)
             increment_element(b, target, mine, result);
         else if (op->call == COMPARE_AND_SWAP)
-            swap_element(b, target, mine, here(image, &op->compare, c), result);
+            swap_element(b, target, mine, local_element(image, &op->compare, c), result);
         else
             accumulate_element(op, b, target, mine, result);
     }

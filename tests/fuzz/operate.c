@@ -1,10 +1,10 @@
-/* Inventing one operation. */
+/* Draws one random operation. */
 #include "program.h"
 
 /* ---- which bytes have been used how ---- */
 
-/* A byte of a region that one origin owns. Accumulates of one operation, and those that only fetch,
- * may follow each other unordered. */
+/* State of a byte in a region that one origin owns. Accumulates with the same operation, and
+ * operations that only fetch, may follow each other without a flush. */
 enum { UNUSED, IS_READ, IS_WRITTEN, IS_SWAPPED, IS_FETCHED, IS_COMBINED /* + operation */ };
 
 static unsigned char state_after(const struct op *op)
@@ -29,17 +29,17 @@ static bool may_follow(unsigned char before, unsigned char next)
            (next == IS_FETCHED && before >= IS_COMBINED);
 }
 
-/* Mark the bytes of the operation, or only ask whether it may be: false, it may not. */
+/* Mark the bytes of the operation, or only check whether it is permitted. */
 static bool visit(struct scene *s, const struct op *op, bool mark)
 {
     unsigned char next = state_after(op);
-    long base = op->there.at;
-    for (long i = 0; i < op->there.pieces.count; i++) {
-        const struct piece *piece = &op->there.pieces.list[i];
+    long base = op->remote.at;
+    for (long i = 0; i < op->remote.pieces.count; i++) {
+        const struct piece *piece = &op->remote.pieces.list[i];
         unsigned char *bytes = s->state[op->target] + base + piece->at;
         for (long b = 0; b < piece->count * basics[piece->basic].extent; b++) {
             if (base + piece->at + b >= s->round->window->size[op->target])
-                break; /* the last hole of a pair may stick out */
+                break; /* the padding of the last pair may exceed the window */
             if (!mark && !may_follow(bytes[b], next))
                 return false;
             if (mark && !(next == IS_FETCHED && bytes[b] >= IS_COMBINED))
@@ -70,7 +70,7 @@ static long divisor_below(struct rng *r, long n, long limit)
     return 1;
 }
 
-/* n units in some layout. `plain` rules out derived datatypes. */
+/* A layout of n units. `plain` rules out derived datatypes. */
 static struct side make_side(struct scene *s, long n, const struct unit *unit, bool plain,
                              bool on_grid)
 {
@@ -96,7 +96,7 @@ static struct side make_side(struct scene *s, long n, const struct unit *unit, b
     return side;
 }
 
-/* Give a side its place in the origin's buffer. False: there is no room. */
+/* Assign an offset in the origin's buffer to a side. False: not enough room. */
 static bool place_here(struct scene *s, struct side *side, bool may_overlap)
 {
     long align = s->program->profile.aligned ? 16 : 1;
@@ -112,7 +112,7 @@ static bool place_here(struct scene *s, struct side *side, bool may_overlap)
     return true;
 }
 
-/* Find a displacement at which a side lies in a region. False: there is none. */
+/* Find a displacement at which a side lies in a region. False: none exists. */
 static bool place_there(struct scene *s, struct side *side, const struct region *g)
 {
     const struct window *w = s->round->window;
@@ -121,9 +121,9 @@ static bool place_there(struct scene *s, struct side *side, const struct region 
     step = unit / gcd(unit, step) * step; /* of both */
     if (!pieces_disjoint(&side->pieces))
         return false;
-    /* at = g->at + k * step, not below 0, the data inside */
+    /* at = g->at + k * step, not below 0, with the data inside */
     long low = g->at - side->pieces.low, high = g->at + g->bytes - side->pieces.high;
-    if (g->basic >= 0 && side->pieces.count) { /* the last element's hole */
+    if (g->basic >= 0 && side->pieces.count) { /* the padding of the last element */
         const struct basic *b = &basics[g->basic];
         struct part parts[2];
         struct part last = parts[basic_parts(b, parts) - 1];
@@ -170,7 +170,7 @@ static struct region *pick_region(struct scene *s)
     return NULL;
 }
 
-/* How many units of so many bytes, of which there is room for `room`. */
+/* The number of units of so many bytes, limited by `room`. */
 static long pick_count(struct scene *s, long unit, long room)
 {
     struct rng *r = &s->rng;
@@ -233,7 +233,7 @@ static int pick_accumulate(struct scene *s, const struct region *g, enum call ca
     return op == OP_NO_OP ? OP_REPLACE : op;
 }
 
-/* What the bytes of an operation are made of. */
+/* The basic datatypes of an operation. */
 static struct unit pick_unit(struct scene *s, const struct region *g)
 {
     struct rng *r = &s->rng;
@@ -257,8 +257,8 @@ static long unit_bytes(const struct unit *unit)
     return bytes;
 }
 
-/* What an operation has fetched, if the outcome is known, or else has sent. */
-static const struct side *moved_here(const struct op *op)
+/* The data that an operation has fetched, if the result is known, or has sent. */
+static const struct side *local_data(const struct op *op)
 {
     bool known = op->region && op->region->role != COMBINED;
     if (!known || op->call > GET_ACCUMULATE || op->chained)
@@ -280,13 +280,14 @@ static long elements_of(const struct side *side)
     return n;
 }
 
-/* Take what an earlier operation of this phase has fetched or sent as what this one sends. */
+/* Reuse the data that an earlier operation of this phase has fetched or sent as this operation's
+ * origin data. */
 static bool chain(struct scene *s, struct op *op, const struct unit *unit, long n)
 {
     struct actions *list = &s->phase->actions[s->origin];
     for (int i = 0; unit->parts == 1 && i < list->count; i++) {
         struct op *before = list->list[i].op;
-        const struct side *side = before ? moved_here(before) : NULL;
+        const struct side *side = before ? local_data(before) : NULL;
         if (!side || !before->complete || !same_values(before, op) || elements_of(side) != n ||
             side->pieces.list[0].basic != unit->basic[0])
             continue;
@@ -297,7 +298,7 @@ static bool chain(struct scene *s, struct op *op, const struct unit *unit, long 
     return false;
 }
 
-/* The sides of an operation on n units of a region. False: they find no place. */
+/* The sides of an operation on n units of a region. False: they do not fit. */
 static bool make_sides(struct scene *s, struct op *op, const struct region *g,
                        const struct unit *unit, long n)
 {
@@ -305,8 +306,8 @@ static bool make_sides(struct scene *s, struct op *op, const struct region *g,
     bool tame = s->program->profile.tame, counters = s->program->profile.counters;
     bool combines = op->call >= ACCUMULATE;
     bool plain = single || tame;
-    op->there = make_side(s, n, unit, plain || (counters && combines), grid);
-    if (!place_there(s, &op->there, g))
+    op->remote = make_side(s, n, unit, plain || (counters && combines), grid);
+    if (!place_there(s, &op->remote, g))
         return false;
     bool sends = op->call != GET && !(op->op == OP_NO_OP && combines && chance(&s->rng, 50));
     if (s->passive && sends && !single && chance(&s->rng, 30) && chain(s, op, unit, n))
@@ -326,7 +327,7 @@ static bool make_sides(struct scene *s, struct op *op, const struct region *g,
         if (!place_here(s, &op->compare, false))
             return false;
     }
-    if (single) /* MPI takes no datatype of ours there */
+    if (single) /* MPI accepts no derived datatype there */
         op->origin.bottom = op->result.bottom = op->compare.bottom = false;
     return true;
 }
@@ -340,29 +341,29 @@ static void add(struct scene *s, struct op *op)
     op->complete = op->request && a->how != AT_LEISURE;
 }
 
-/* Towards nobody, or of no elements, at any displacement. */
+/* With MPI_PROC_NULL as target, or of no elements, at any displacement. */
 static void operate_on_nothing(struct scene *s)
 {
     struct rng *r = &s->rng;
     struct op *op = keep(sizeof *op);
     int target = (int)below(r, s->program->size);
-    bool nobody = chance(r, 50);
-    if (s->program->profile.tame || (!nobody && !s->may[target]))
+    bool to_null = chance(r, 50);
+    if (s->program->profile.tame || (!to_null && !s->may[target]))
         return;
-    long n = nobody ? between(r, 0, 4) : 0;
+    long n = to_null ? between(r, 0, 4) : 0;
     static const enum call calls[] = {PUT, GET, ACCUMULATE, GET_ACCUMULATE};
     op->call = calls[below(r, 4)];
     op->op = op->call == GET_ACCUMULATE && chance(r, 50) ? OP_NO_OP : OP_REPLACE;
     struct region *g = pick_region(s);
     op->basic = g && g->basic > 0 ? g->basic : 0;
-    op->target = nobody ? MPI_PROC_NULL : target;
+    op->target = to_null ? MPI_PROC_NULL : target;
     op->purpose = RAW_PATTERN;
     op->request = s->passive && chance(r, s->program->profile.requests);
     struct unit unit = {1, {op->basic}};
     op->origin = make_side(s, n, &unit, false, false);
-    op->there = make_side(s, n, &unit, false, false);
-    op->there.at = below(r, s->round->window->size[target] / s->round->window->unit[target] + 1) *
-                   s->round->window->unit[target];
+    op->remote = make_side(s, n, &unit, false, false);
+    op->remote.at = below(r, s->round->window->size[target] / s->round->window->unit[target] + 1) *
+                    s->round->window->unit[target];
     if (op->call == GET_ACCUMULATE)
         op->result = make_side(s, n, &unit, false, false);
     if (place_here(s, &op->origin, op->call != GET) &&
@@ -444,5 +445,5 @@ void op_print(const struct op *op, char *text, size_t room)
     print_side("origin", &op->origin, text, room);
     print_side("compare", &op->compare, text, room);
     print_side("result", &op->result, text, room);
-    print_side("there", &op->there, text, room);
+    print_side("target", &op->remote, text, room);
 }

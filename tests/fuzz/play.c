@@ -16,8 +16,8 @@ void barrier(MPI_Comm comm)
     }
 }
 
-/* What the phase did near a place; memory is that of the window's rank, else the buffer of a rank.
- */
+/* Prints the operations of the phase near an offset, in the memory of the window's rank or in the
+ * buffer of a rank. */
 static void blame(const struct player *pl, bool in_window, long at)
 {
     char text[4000];
@@ -27,7 +27,7 @@ static void blame(const struct player *pl, bool in_window, long at)
             const struct op *op = a->op;
             if (a->act != OPERATE || op->ignored)
                 continue;
-            const struct side *sides[] = {&op->origin, &op->result, &op->compare, &op->there};
+            const struct side *sides[] = {&op->origin, &op->result, &op->compare, &op->remote};
             bool near = false;
             for (int s = in_window ? 3 : 0; s < (in_window ? 4 : 3); s++)
                 near |= at >= sides[s]->at + sides[s]->pieces.low &&
@@ -48,7 +48,7 @@ static uint64_t digest_of(uint64_t digest, const char *data, const char *unknown
     return digest;
 }
 
-/* `start`: of the window in its memory; 0 for the buffer. */
+/* `start`: offset of the window in its memory; 0 for the buffer. */
 static void compare(struct player *pl, bool in_window, const char *real, const char *image,
                     const char *unknown, long n, long start)
 {
@@ -70,21 +70,21 @@ static void compare(struct player *pl, bool in_window, const char *real, const c
     blame(pl, in_window, first - start);
 }
 
-/* What was fetched in any order must at least lie on the way. */
+/* A value fetched in any order must be one of the possible intermediate values. */
 static void check_combined(struct player *pl, const struct op *op)
 {
-    struct cursor back = {.pieces = &op->result.pieces}, to = {.pieces = &op->there.pieces};
+    struct cursor back = {.pieces = &op->result.pieces}, to = {.pieces = &op->remote.pieces};
     struct image *image = &pl->images[op->target];
     long r, at;
     int basic;
     while (cursor_next(&to, &at, &basic) && cursor_next(&back, &r, &basic)) {
-        long place = pl->round->window->offset[op->target] + op->there.at + at;
+        long offset = pl->round->window->offset[op->target] + op->remote.at + at;
         char text[4000];
-        if (is_between(&basics[basic], op->region->op, image->before + place,
-                       pl->buffer + op->result.at + r, image->memory + place))
+        if (is_between(&basics[basic], op->region->op, image->before + offset,
+                       pl->buffer + op->result.at + r, image->memory + offset))
             continue;
         op_print(op, text, sizeof text);
-        fail("fetched what cannot have been there: %s", text);
+        fail("fetched a value that no order of the operations explains: %s", text);
         return;
     }
 }
@@ -111,7 +111,7 @@ static void look_at_window(struct player *pl)
 
 /* ---- phases ---- */
 
-/* The stores into own memory before the phase, in the model and, where it is known, here. */
+/* The stores into own memory before the phase, in the model and, on the owner, in memory. */
 static void prepare(struct player *pl, int number)
 {
     const struct program *p = pl->program;
@@ -276,14 +276,14 @@ static bool make_windows(struct player *pl)
         int error = MPI_Win_create(base, size, window->unit[pl->rank], MPI_INFO_NULL, pl->comm,
                                    &pl->windows[w]);
         if (error && p->size == 1)
-            return false; /* Open MPI 4.1 refuses */
+            return false; /* Open MPI 4.1 rejects it */
         must_succeed("Win_create", error);
     }
     return !failures;
 }
 
-/* Open MPI 4.1 names the files of its windows by the number of the communicator alone, which groups
- * without a common member may share. */
+/* Open MPI 4.1 names the files of its windows by the context id alone, which disjoint groups may
+ * share. */
 static bool make_windows_in_turn(struct player *pl)
 {
     bool made = false;

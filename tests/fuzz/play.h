@@ -1,4 +1,4 @@
-/* Doing what a program says with MPI, beside the model, and comparing. */
+/* Executes a program with MPI and in the model, and compares the results. */
 #ifndef FUZZ_PLAY_H
 #define FUZZ_PLAY_H
 
@@ -6,19 +6,19 @@
 
 struct options {
     int epochs;       /* at most so many phases; -1: all */
-    int ops;          /* only operations of lower number; -1: all */
+    int ops;          /* only operations with a lower number; -1: all */
     const char *only; /* only these: "3,7-9"; NULL: all */
     bool print, digest, tame;
-    int turn, turns; /* groups that run side by side make their windows one after the other */
+    int turn, turns; /* groups that run concurrently create their windows one after the other */
 };
 
-/* True: done (see `failures`). False: the host does not make such a window. */
+/* Returns true when executed (see `failures`), false if the host cannot create such a window. */
 bool play(uint64_t seed, MPI_Comm comm, const struct options *options);
 
-/* A barrier that lets others run: the hosts' own keep the processor. */
+/* A barrier that yields the processor, which the hosts' own do not. */
 void barrier(MPI_Comm comm);
 
-/* Not a fixed program but a fight for the same elements; stress.c. */
+/* Ranks race for the same elements instead of following a program; stress.c. */
 void stress(uint64_t seed, MPI_Comm comm);
 
 #endif

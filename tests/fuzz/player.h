@@ -1,4 +1,4 @@
-/* A rank in the middle of a program: what playing its rounds and making its calls share. */
+/* A rank that executes a program: state shared by the rounds and the calls. */
 #ifndef FUZZ_PLAYER_H
 #define FUZZ_PLAYER_H
 
@@ -19,11 +19,11 @@ struct player {
     int request_count;
     MPI_Datatype types[TYPES_MAX]; /* freed at the end of the phase */
     int type_count;
-    bool seen_bad; /* reality and model have parted */
+    bool seen_bad; /* memory and model have diverged; report once */
     uint64_t digest;
 };
 
-/* What this rank does in the phase, and the model of what the others do. */
+/* Executes the actions of this rank in the phase, and the model of all other ranks' actions. */
 void play_actions(struct player *pl);
 
 void free_types(struct player *pl);

@@ -36,7 +36,7 @@ static int unit_of(struct rng *r, bool aligned)
     return units[below(r, aligned ? 7 : 10)];
 }
 
-/* Now and then one that crosses the sizes at which things are done differently. */
+/* Sometimes a length around the sizes at which implementations change their algorithm. */
 static long big_size(struct rng *r)
 {
     return chance(r, 25) ? between(r, 2100000, 2600000) : between(r, 65536, 300000);
@@ -55,7 +55,7 @@ static void invent_window(struct rng *r, struct program *p, struct window *w, bo
         w->unit[rank] = same_size ? common_unit : unit_of(r, p->profile.aligned);
         w->offset[rank] = fence;
         long end = fence + w->size[rank] + (p->memory == FROM_WIN_ALLOCATE ? 0 : below(r, 70));
-        if (p->profile.tame) { /* MPICH 4.0 alone would access other bytes */
+        if (p->profile.tame) { /* MPICH 4.0 alone would access wrong bytes */
             w->offset[rank] = round_up_to(w->offset[rank], 64);
             w->size[rank] = round_up_to(w->size[rank], 64);
             end = w->offset[rank] + w->size[rank];
@@ -105,13 +105,13 @@ static bool is_counter(const struct basic *b)
     return b->extent <= 8 && b->kind != PAIR && b->kind != COMPLEX && b->kind != OPAQUE;
 }
 
-/* So many of the first ones every host combines rightly. */
+/* So many of the first operations are correct on every host. */
 enum { TAME_BASICS = 4 };
 
 static int pick_basic(struct rng *r, const struct profile *p)
 {
     int i = (int)below(r, basic_count);
-    /* The common ones are the first. */
+    /* The common datatypes come first. */
     if (chance(r, 30))
         i = (int)below(r, 4);
     while (!basics[i].present || basics[i].packed || (p->counters && !is_counter(&basics[i])) ||
@@ -122,7 +122,7 @@ static int pick_basic(struct rng *r, const struct profile *p)
 
 bool op_usable(const struct profile *p, const struct basic *b, int op)
 {
-    /* Both hosts compare unsigned longs as signed ones, and combine logically by bits. */
+    /* Both hosts compare unsigned longs as signed, and apply logical operations bitwise. */
     bool wrong = (op <= OP_MIN && b->kind == UNSIGNED) || (op > OP_PROD && op < OP_REPLACE);
     return op_defined(b, op) && !(p->tame && wrong);
 }
@@ -149,7 +149,7 @@ static void invent_region(struct rng *r, const struct program *p, struct round *
     if (!b)
         return;
     g->cells = g->bytes / b->extent;
-    /* A pair's last hole lies in the region like the others. */
+    /* A pair's trailing padding lies in the region too. */
     g->bytes = g->cells * b->extent;
     g->op = pick_op(r, &p->profile, b);
     g->commuting = g->op >= 0 && chance(r, 50);
@@ -184,9 +184,9 @@ void round_invent(const struct program *p, int number, int first_op, struct roun
     struct rng r = rng_for(p->seed, (uint64_t)(1 + number));
     *round = (struct round){.number = number, .ops = first_op};
     round->sync = (enum sync)below(&r, 3);
-    if (p->profile.tame && round->sync == POST_START) /* MPICH 4.0 alone hangs now and then */
+    if (p->profile.tame && round->sync == POST_START) /* MPICH 4.0 alone hangs occasionally */
         round->sync = FENCE;
-    round->lock_own = chance(&r, 70) && !p->profile.tame; /* … and so it does there */
+    round->lock_own = chance(&r, 70) && !p->profile.tame; /* and so it does here */
     round->window = &p->window[below(&r, p->windows)];
     round->phases = round->sync == PASSIVE ? 1 : (int)between(&r, 1, PHASES_MAX);
     for (int i = 1; i < round->phases; i++)
@@ -220,7 +220,7 @@ static void assign_roles(struct rng *r, const struct program *p, struct round *r
         int kind = (int)below(r, 100);
         g->role = g->commuting && kind < 60 ? COMBINED : kind > 85 ? READ : OWNED;
         g->owner = (int)below(r, p->size);
-        /* Somebody who may. */
+        /* A rank that may access it. */
         for (int o = 0; round->sync == POST_START && o < p->size; o++)
             if (!phase->access[g->owner][g->rank])
                 g->owner = (g->owner + 1) % p->size;
@@ -238,7 +238,7 @@ static void active_actions(struct scene *s)
         operate(s);
 }
 
-/* Does the phase change this rank's window from outside? */
+/* Whether another rank changes this rank's window in the phase. */
 static bool is_written(const struct program *p, const struct phase *phase, int rank)
 {
     for (int o = 0; o < p->size; o++)
@@ -266,7 +266,7 @@ static void fence_assertions(struct rng *r, const struct program *p, const struc
         }
         if (last && succeed)
             phase->close[rank] |= MPI_MODE_NOSUCCEED;
-        if (chance(r, 50)) /* nobody stores into its own window during the phase */
+        if (chance(r, 50)) /* no rank stores into its own window during the phase */
             phase->close[rank] |= MPI_MODE_NOSTORE;
     }
 }
@@ -298,11 +298,11 @@ static void post_assertions(struct rng *r, const struct program *p, struct phase
 
 /* ---- passive phases ---- */
 
-/* Who locks whom how, for the whole phase. */
+/* The locks of each origin, for the whole phase. */
 struct plan {
     bool all[RANKS_MAX];                  /* this origin uses lock_all */
     bool exclusive[RANKS_MAX][RANKS_MAX]; /* origin, target */
-    int only;                             /* nobody but this origin accesses anything; or -1 */
+    int only;                             /* no rank but this origin accesses anything; or -1 */
 };
 
 static struct plan lock_plan(struct rng *r, const struct program *p)
@@ -319,7 +319,7 @@ static struct plan lock_plan(struct rng *r, const struct program *p)
     return plan;
 }
 
-/* May an origin say that nobody holds a conflicting lock on this target? */
+/* Whether an origin may pass MPI_MODE_NOCHECK for this target. */
 static bool unopposed(const struct plan *plan, const struct program *p, int origin, int target)
 {
     bool any_exclusive = false;
@@ -336,7 +336,7 @@ static bool anybody_locks_all(const struct plan *plan, const struct program *p)
     return false;
 }
 
-/* Operations towards the target, or all (-1), are complete at the origin. */
+/* Operations on the target, or on all targets (-1), are complete at the origin. */
 static void complete(struct scene *s, int target, bool requests_too)
 {
     struct actions *list = &s->phase->actions[s->origin];
@@ -365,7 +365,7 @@ void flush(struct scene *s, enum act what, int target)
         forget(s, target);
 }
 
-/* Something between operations. */
+/* An action between operations. */
 static void pause_somehow(struct scene *s)
 {
     static const enum act kinds[] = {FLUSH,           FLUSH, FLUSH_ALL, FLUSH_LOCAL,
@@ -435,7 +435,7 @@ static void lock_session(struct scene *s, const struct plan *plan, bool several)
         any |= s->may[t];
     if (!any)
         s->may[below(&s->rng, n)] = true;
-    /* In the order of ranks, so that nobody waits in a circle. */
+    /* In rank order, so that locks cannot deadlock. */
     for (int t = 0; t < n; t++) {
         s->exclusive[t] = s->may[t] && plan->exclusive[s->origin][t];
         if (!s->may[t])

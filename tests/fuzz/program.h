@@ -1,28 +1,28 @@
-/* A random program: what all ranks of a communicator do to each other's windows, in full, so that
- * every rank can follow all of it. A seed and the number of ranks determine it.
+/* A random program: all accesses of the ranks of a communicator to each other's windows, so that
+ * every rank can compute all of them. The seed and the number of ranks determine it.
  *
- * A program is a few rounds; a round is one way to synchronise on one window: fences, post and
- * start, or locks; of phases, between which all is complete. In a phase every rank has a list of
- * actions.
+ * A program consists of rounds. A round uses one kind of synchronisation on one window: fences,
+ * post and start, or locks. It consists of phases; all operations are complete at the end of a
+ * phase. In a phase every rank has a list of actions.
  *
- * It must be correct, and its outcome must not depend on who comes first (MPI-4.0, 12.7). So each
- * rank's part of the window is cut into regions, and in each phase a region has a role: one origin
- * does with it what it likes (OWNED), all look (READ), all combine into it with one operation whose
- * results commute (COMBINED), or all change it while they hold the lock exclusively (LOCKED). An
- * owner keeps its own conflicting operations apart by flushes.
+ * A program must be correct, and its outcome must not depend on timing (MPI-4.0, 12.7). So each
+ * rank's part of the window is divided into regions, and in each phase a region has a role: one
+ * origin accesses it freely (OWNED), all ranks read it (READ), all accumulate into it with one
+ * operation whose results commute (COMBINED), or all change it while they hold an exclusive lock
+ * (LOCKED). An owner separates its own conflicting operations by flushes.
  */
 #ifndef FUZZ_PROGRAM_H
 #define FUZZ_PROGRAM_H
 
 #include "layout.h"
 
-/* What kind of programs this seed brings: features are left out at random, so that the others show
- * what they do alone. */
+/* The kind of programs of this seed: features are left out at random, so that bugs of the remaining
+ * ones are not hidden. */
 struct profile {
-    bool aligned;  /* elements lie where their type wants them */
-    bool counters; /* accumulates of a few small elements only: the native ones of the plugin */
-    bool tame;     /* only what the hosts are known to do right: some windows are theirs */
-    int derived;   /* per cent of the sides that have a derived datatype */
+    bool aligned;  /* elements have their natural alignment */
+    bool counters; /* accumulates of a few small elements only, which use native atomics */
+    bool tame;     /* only what the hosts are known to do right: some windows are deferred */
+    int derived;   /* per cent of the sides with a derived datatype */
     int depth;     /* of these */
     int requests;  /* per cent of the operations, in passive epochs */
     long most;     /* elements in an operation */
@@ -42,8 +42,8 @@ struct program {
     enum memory_kind memory;
     int odd_one; /* the one of FROM_MALLOC_AT_ONE */
     bool buffer_from_mpi;
-    long bytes[RANKS_MAX]; /* of each rank's memory: windows and what is around them */
-    long buffer;           /* bytes of each rank's buffer for the origin's side */
+    long bytes[RANKS_MAX]; /* of each rank's memory: windows and the bytes around them */
+    long buffer;           /* bytes of each rank's origin buffer */
     int windows;
     struct window window[2]; /* over the same memory */
     int rounds;
@@ -55,25 +55,25 @@ enum call { PUT, GET, ACCUMULATE, GET_ACCUMULATE, FETCH_AND_OP, COMPARE_AND_SWAP
 extern const char *const call_names[];
 
 struct side {
-    const struct layout *layout; /* NULL: there is no such side */
+    const struct layout *layout; /* NULL: the call has no such side */
     long count;
     struct pieces pieces;
-    long at;     /* of its address, from the start of the buffer or the window */
-    bool bottom; /* given as MPI_BOTTOM and absolute addresses */
+    long at;     /* of its address, relative to the start of the buffer or the window */
+    bool bottom; /* passed as MPI_BOTTOM and absolute addresses */
 };
 
 struct op {
-    int id, target; /* MPI_PROC_NULL too */
+    int id, target; /* or MPI_PROC_NULL */
     enum call call;
     int op, basic; /* of the accumulates */
     bool request, large;
-    bool matches; /* COMPARE_AND_SWAP finds what it compares with */
-    bool chained; /* it sends what another one has fetched or sent */
-    bool reused;  /* … of which this is the other one */
-    struct side origin, result, compare, there;
-    struct region *region; /* NULL: it moves nothing */
+    bool matches; /* COMPARE_AND_SWAP compares with the current value */
+    bool chained; /* it sends data that another operation has fetched or sent */
+    bool reused;  /* this is that other operation */
+    struct side origin, result, compare, remote;
+    struct region *region; /* NULL: no data */
     enum purpose purpose;
-    bool complete; /* at the origin, as far as the list of actions is written */
+    bool complete; /* at the origin, at this point of the list of actions */
     bool ignored;  /* left out by --ops or --only */
 };
 
@@ -88,8 +88,8 @@ enum act {
     FLUSH_LOCAL,
     FLUSH_LOCAL_ALL,
     SYNC,
-    WAIT,    /* for all requests: `how` says by what call */
-    SCRIBBLE /* overwrite what an operation has been sent from */
+    WAIT,    /* for all requests, by the call in `how` */
+    SCRIBBLE /* overwrite the origin data of an operation */
 };
 
 /* How the request of an operation is completed. */
@@ -115,9 +115,9 @@ struct region {
     long at, bytes; /* in the window */
     int basic;      /* -1: any */
     long cells;     /* elements of `basic` */
-    bool commuting; /* its values are operands of `op` for any order */
+    bool commuting; /* its values are operands of `op` that commute */
     int op;
-    enum role role; /* in the present phase */
+    enum role role; /* in the current phase */
     int owner;
 };
 
@@ -138,11 +138,11 @@ struct round {
     int number;
     enum sync sync;
     const struct window *window;
-    bool lock_own; /* PASSIVE: a rank locks itself to look at its own window */
+    bool lock_own; /* PASSIVE: a rank locks itself to read its own window */
     int regions, phases, ops;
     bool joined[PHASES_MAX]; /* FENCE: the fence that ended the last phase begins this one */
     struct region *region;
-    struct phase *phase; /* the present one */
+    struct phase *phase; /* the current one */
 };
 
 /* tame: only what hosts do right. */
@@ -152,10 +152,10 @@ void round_invent(const struct program *p, int number, int first_op, struct roun
 /* The next phase, with the actions of all ranks. */
 void phase_invent(const struct program *p, struct round *round, int number);
 
-/* Is the operation defined for the datatype, and does the profile have it? */
+/* Whether the operation is defined for the datatype, and enabled by the profile. */
 bool op_usable(const struct profile *p, const struct basic *b, int op);
 
-/* One more operation for a rank's list, if one is found that is allowed; operate.c. */
+/* Append an operation to a rank's list, if a permitted one is found; operate.c. */
 struct scene {
     const struct program *program;
     struct round *round;
@@ -164,16 +164,16 @@ struct scene {
     int origin;
     bool passive;
     bool may[RANKS_MAX];             /* targets that are open */
-    bool exclusive[RANKS_MAX];       /* … that nobody else has open */
+    bool exclusive[RANKS_MAX];       /* … by this origin only */
     long used;                       /* of the origin's buffer */
-    unsigned char *state[RANKS_MAX]; /* what the owners have done to each byte, unordered */
+    unsigned char *state[RANKS_MAX]; /* the owners' unordered accesses to each byte */
 };
 void operate(struct scene *s);
 
 /* Append an action to the origin's list. */
 struct action *act(struct scene *s, enum act what, int target);
 
-/* The owner's operations towards the target, or all (-1), are complete there: forget them. */
+/* The owner's operations on the target, or on all targets (-1), are complete there: forget them. */
 void forget(struct scene *s, int target);
 
 /* Append a flush of some kind. */

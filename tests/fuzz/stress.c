@@ -1,6 +1,5 @@
-/* Ranks that really race for the same elements. What becomes of them must be explained by some
- * order of atomic operations, and each kind of fight has an outcome that does not depend on which.
- */
+/* Ranks race for the same elements. The results must be possible with some order of atomic
+ * operations; each kind of race has an outcome that does not depend on which. */
 #include "play.h"
 
 enum { ELEMENTS_MAX = 200, ROUNDS = 1500, DRAWS = 6000 };
@@ -43,9 +42,9 @@ static void close_window(struct fight *f)
 {
     int *flavor, found;
     DO(Win_get_attr, f->win, MPI_WIN_CREATE_FLAVOR, &flavor, &found);
-    bool ours = *flavor == MPI_WIN_FLAVOR_CREATE;
+    bool created = *flavor == MPI_WIN_FLAVOR_CREATE;
     DO(Win_free, &f->win);
-    if (ours)
+    if (created)
         DO(Free_mem, f->memory);
 }
 
@@ -97,7 +96,7 @@ static void unlock_one(struct fight *f, enum epoch epoch, int target)
 
 /* ---- all combine, by one operation that commutes ---- */
 
-/* One operation of a rank; anybody can find out what a rank does. */
+/* One operation of a rank; every rank can compute the operations of all ranks. */
 struct blow {
     enum call call;
     int target, first, count;
@@ -108,7 +107,7 @@ static struct blow next_blow(const struct fight *f, struct rng *r)
 {
     static const enum call calls[] = {ACCUMULATE, GET_ACCUMULATE, FETCH_AND_OP};
     struct blow b = {.call = calls[below(r, 3)], .target = (int)below(r, f->size)};
-    /* Most of them at the same few. */
+    /* Most of them on the same few elements. */
     int most = chance(r, 60) ? 1 : chance(r, 50) ? 9 : f->elements;
     b.count =
         b.call == FETCH_AND_OP ? 1 : (int)between(r, 1, most > f->elements ? f->elements : most);
@@ -126,37 +125,37 @@ static struct blow next_blow(const struct fight *f, struct rng *r)
 static void strike(struct fight *f, const struct blow *b, char *origin, char *result,
                    enum epoch epoch)
 {
-    MPI_Datatype type = f->basic->type, there = type;
-    int count = b->count, there_count = count;
+    MPI_Datatype type = f->basic->type, target_type = type;
+    int count = b->count, target_count = count;
     MPI_Aint at = f->offset + (MPI_Aint)b->first * f->basic->extent;
     bool passive = epoch == LOCKED_ALL || epoch == LOCKED_EACH;
     MPI_Op op = op_handle(f->op);
     MPI_Request request = MPI_REQUEST_NULL;
     if (b->strided) {
-        DO(Type_vector, count, 1, 2, type, &there);
-        DO(Type_commit, &there);
-        there_count = 1;
+        DO(Type_vector, count, 1, 2, type, &target_type);
+        DO(Type_commit, &target_type);
+        target_count = 1;
     }
     lock_one(f, epoch, b->target, b->exclusive ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED);
     if (b->call == FETCH_AND_OP)
         DO(Fetch_and_op, origin, result, type, b->target, at, op, f->win);
     else if (b->call == ACCUMULATE && b->request && passive)
-        DO(Raccumulate, origin, count, type, b->target, at, there_count, there, op, f->win,
+        DO(Raccumulate, origin, count, type, b->target, at, target_count, target_type, op, f->win,
            &request);
     else if (b->call == ACCUMULATE)
-        DO(Accumulate, origin, count, type, b->target, at, there_count, there, op, f->win);
+        DO(Accumulate, origin, count, type, b->target, at, target_count, target_type, op, f->win);
     else if (b->request && passive)
-        DO(Rget_accumulate, origin, count, type, result, count, type, b->target, at, there_count,
-           there, op, f->win, &request);
+        DO(Rget_accumulate, origin, count, type, result, count, type, b->target, at, target_count,
+           target_type, op, f->win, &request);
     else
-        DO(Get_accumulate, origin, count, type, result, count, type, b->target, at, there_count,
-           there, op, f->win);
+        DO(Get_accumulate, origin, count, type, result, count, type, b->target, at, target_count,
+           target_type, op, f->win);
     DO(Wait, &request, MPI_STATUS_IGNORE);
     if (b->flush && passive)
         DO(Win_flush, b->target, f->win);
     unlock_one(f, epoch, b->target);
     if (b->strided)
-        DO(Type_free, &there);
+        DO(Type_free, &target_type);
 }
 
 static bool commutes(const struct basic *b, int op)
@@ -181,7 +180,7 @@ static void fill_elements(struct rng *r, const struct fight *f, char *to, int n)
         fill(r, f->basic, ANY_ORDER, f->op, to + (long)i * f->basic->extent);
 }
 
-/* Every element of a rank as it must be in the end. */
+/* The expected final value of every element of a rank. */
 static void work_out(const struct fight *f, int target, char *image)
 {
     char *operands = keep((size_t)(ELEMENTS_MAX * f->basic->extent));
@@ -237,7 +236,7 @@ static void combine_all(struct fight *f)
         for (int i = 0; i < b.count; i++) {
             long e = (b.first + i * (b.strided ? 2 : 1)) * extent;
             if (!is_between(f->basic, f->op, start + e, result + i * extent, images[b.target] + e))
-                fail("stress: %s %s fetched from rank %d what cannot have been there",
+                fail("stress: %s %s fetched from rank %d a value that no order explains",
                      f->basic->name, op_names[f->op], b.target);
         }
     }
@@ -261,11 +260,11 @@ static uint64_t as_number(const struct basic *b, const void *at)
 
 enum way { FETCH, FETCH_ONE, FETCH_MANY, SWAP, WAYS };
 
-/* Draw from a rank's counter. */
+/* Fetch and increment a rank's counter. */
 static uint64_t draw(struct fight *f, enum way way, int target)
 {
     const struct basic *b = f->basic;
-    static char one[8 * ELEMENTS_MAX] = {1}; /* to the elements behind the counter 0 is added */
+    static char one[8 * ELEMENTS_MAX] = {1}; /* to the elements after counter 0 is added */
     static char got[8 * ELEMENTS_MAX];
     uint64_t next;
     if (way == FETCH) {

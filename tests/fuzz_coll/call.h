@@ -1,10 +1,10 @@
-/* A collective call as data: what one rank of a communicator hands to MPI, and what it must find
- * afterwards.
+/* A collective call as data: the arguments of one rank of a communicator, and the data that it must
+ * receive.
  *
  * All ranks of the communicator draw what they must agree on from the same random numbers: the
- * collective, root, operation, what type of elements, how many from whom to whom. Layouts, places
- * and kinds of memory are each rank's own affair. What a rank sends to another is a stream of
- * random numbers of its own, so every rank can compute what it has to receive.
+ * collective, root, operation, element types, amounts between each pair of ranks. Layouts,
+ * addresses and kinds of memory are drawn by each rank alone. The data from one rank to another is
+ * a random stream of its own, so every rank can compute the data that it has to receive.
  */
 #ifndef FUZZ_CALL_H
 #define FUZZ_CALL_H
@@ -34,25 +34,24 @@ enum collective {
     COLLECTIVES
 };
 
-/* What a rank gives on one side: nothing, one message, or one for each rank: with a count and a
- * type for all, a count and a displacement for each, a type for each too, or one behind the other.
- */
+/* The shape of one side's arguments: none, one message, or one per rank: with a common count and
+ * type, with a count and displacement each, with a type each too, or contiguous. */
 enum shape { NOTHING, ONE, ALIKE, COUNTED, TYPED, JOINED };
 
-/* How many units go from one rank to another depends on … */
+/* The parameters that the number of units from one rank to another depends on. */
 enum spread { NEITHER, SENDER, RECEIVER, BOTH };
 
-/* Who may say MPI_IN_PLACE. */
-enum in_place { NOBODY, THE_ROOT, EVERYBODY };
+/* Which ranks may pass MPI_IN_PLACE. */
+enum in_place { NO_RANK, ROOT_ONLY, ALL_RANKS };
 
-/* Whose messages meet in one that is received. */
+/* Which ranks' messages are combined in a received one. */
 enum meeting { FROM_ONE, FROM_ROOT, FROM_ALL, UP_TO_ME, BEFORE_ME };
 
 struct call;
 struct args;
 struct form {
     const char *name;
-    enum shape send[2], receive[2]; /* at the root (or everywhere), elsewhere */
+    enum shape send[2], receive[2]; /* at the root (or on all ranks), elsewhere */
     bool rooted, reduces;
     enum spread spread;
     enum in_place in_place;
@@ -66,18 +65,18 @@ extern const struct form forms[COLLECTIVES];
 struct block {
     const struct layout *layout;
     long count;
-    long place, at; /* as MPI is told, in extents or bytes; in bytes */
+    long displ, at; /* as passed to MPI, in extents or bytes; in bytes */
     struct pieces pieces;
 };
 
 struct side {
-    enum shape shape; /* NOTHING: what MPI is given here must not matter to it */
+    enum shape shape; /* NOTHING: MPI must ignore the arguments here */
     int blocks;
     struct block block[RANKS_MAX];
-    long low, high; /* of all bytes, from the address */
+    long low, high; /* of all bytes, relative to the address */
     long align;
-    /* Set by whoever plays. */
-    char *memory, *image; /* the bytes around it, and what they must be */
+    /* Set by play.c. */
+    char *memory, *image; /* the bytes around it, and their expected values */
     long bytes;
     char *at;
     bool from_mpi, own;
@@ -87,30 +86,31 @@ struct user_op;
 struct call {
     uint64_t seed;
     int id, root;
-    int rank;           /* ours; between two groups ranks count through both */
-    int first, size;    /* the ranks that we exchange with: between groups the other one */
-    int own_first, own; /* our group */
+    int rank; /* of this group; on intercommunicators, ranks are numbered through both groups */
+    int first, size;    /* the ranks that this rank exchanges data with: on intercommunicators the
+                           remote group */
+    int own_first, own; /* the local group */
     bool inter;
     enum collective collective;
     const struct form *form;
-    bool asks_in_place, in_place; /* whoever may, does; it is done here */
-    bool large;                   /* by the call with large counts, where there is one */
+    bool asks_in_place, in_place; /* passed by each rank that may; by this rank */
+    bool large;                   /* with the _c call, if there is one */
     struct unit unit;
-    int basic, op; /* reductions; op OP_COUNT: by `user` */
+    int basic, op; /* reductions; op OP_COUNT: `user` */
     const struct user_op *user;
     const struct layout *layout; /* of a reduction's elements */
     long units, step;            /* of a message; counts are multiples of step */
-    long most_derived;           /* bytes of a message that is not laid out plainly */
+    long most_derived;           /* bytes of a message that is not contiguous */
     struct side send, receive;
 };
 
-/* What kind of programs this seed brings: features are left out at random, so that the others show
- * what they do alone. */
+/* The kind of programs of this seed: features are left out at random, so that bugs of the remaining
+ * ones are not hidden. */
 struct profile {
     bool tame;    /* only what the hosts are known to do right */
-    bool warm;    /* a few barriers on a new communicator: who sets things up late has them then;
-                   * else programs are tame, as the first calls may be the host's */
-    bool aligned; /* elements lie where their type wants them, also when they are only moved */
+    bool warm;    /* barriers on a new communicator, for set-up during the first calls; without them
+                     programs are tame, as the first calls may be deferred */
+    bool aligned; /* elements have their natural alignment, also if only copied */
     int derived;  /* per cent of the types */
     int depth;    /* of these */
     int in_place; /* per cent of the calls, where it is allowed */
@@ -121,20 +121,20 @@ struct profile {
     long most;    /* bytes of a buffer */
 };
 
-/* Known bugs of the host that this was built for: host.c. */
+/* Known bugs of the host of this build: host.c. */
 bool host_is_wrong(const struct call *c);
-/* … in a way that ends the program. */
+/* … that end the program. */
 bool host_corrupts(const struct call *c);
-/* … and how many bytes it moves rightly when their types are derived. */
+/* … and the number of bytes that it moves correctly with derived types. */
 long host_most_derived(const struct call *c);
 
 void call_invent(struct call *c, const struct profile *p);
 void call_print(const struct call *c, char *text, size_t room);
 
-/* The root as MPI wants it named. */
+/* The root argument of this rank. */
 int root_argument(const struct call *c);
 
-/* The rank that block i of a side is from, or for. */
+/* The rank that block i of a side comes from, or goes to. */
 static inline int rank_of_block(const struct call *c, enum shape shape, int i)
 {
     return i + (shape == JOINED ? c->own_first : c->first);
@@ -143,28 +143,28 @@ static inline int rank_of_block(const struct call *c, enum shape shape, int i)
 /* Units that rank `from` sends to rank `to`. */
 long units(const struct call *c, int from, int to);
 
-/* Bytes of so many units as the model holds them: element by element, with the extents of each. */
+/* Bytes of so many units in the model: element by element, with the extents of each. */
 long packed_bytes(const struct call *c, long n);
 
 /* ---- what it moves: model.c ---- */
 
 /* Write this rank's messages into the images of its sides. */
 void model_input(struct call *c);
-/* Write what it must receive into the image of the side. */
+/* Write the messages that it must receive into the image of the side. */
 void model_result(struct call *c);
 /* Compare sides with their images. */
 void judge(struct call *c, struct side *side, const char *name);
 
 /* ---- doing it: execute.c ---- */
 
-/* A side as MPI takes it. */
+/* The arguments of one side for MPI. */
 struct args {
     void *at;
     long count;
     MPI_Datatype type;
-    int *counts, *places;
+    int *counts, *displs;
     MPI_Count *large_counts;
-    MPI_Aint *large_places;
+    MPI_Aint *large_displs;
     MPI_Datatype *types;
 };
 
@@ -186,7 +186,7 @@ extern struct user_op user_ops[];
 extern const int user_op_count;
 void user_ops_open(void);
 void user_ops_close(void);
-/* The call that comes next uses one. */
+/* Set the user-defined operation of the next call. */
 void user_op_expect(const struct call *c, MPI_Datatype type);
 
 #endif

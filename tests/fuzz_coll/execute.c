@@ -1,4 +1,4 @@
-/* Handing a call to MPI. */
+/* Passes a call to MPI. */
 #include "call.h"
 
 static struct args args_of(const struct side *side)
@@ -6,14 +6,14 @@ static struct args args_of(const struct side *side)
     struct args a = {.at = side->at, .type = MPI_DATATYPE_NULL};
     int n = side->blocks;
     a.counts = keep((size_t)(n + 1) * sizeof *a.counts);
-    a.places = keep((size_t)(n + 1) * sizeof *a.places);
+    a.displs = keep((size_t)(n + 1) * sizeof *a.displs);
     a.large_counts = keep((size_t)(n + 1) * sizeof *a.large_counts);
-    a.large_places = keep((size_t)(n + 1) * sizeof *a.large_places);
+    a.large_displs = keep((size_t)(n + 1) * sizeof *a.large_displs);
     a.types = keep((size_t)(n + 1) * sizeof(MPI_Datatype));
     for (int i = 0; i < n; i++) {
         const struct block *b = &side->block[i];
         a.large_counts[i] = a.counts[i] = (int)b->count;
-        a.large_places[i] = a.places[i] = (int)b->place;
+        a.large_displs[i] = a.displs[i] = (int)b->displ;
         bool another = i == 0 || side->shape == TYPED;
         a.types[i] = another ? layout_type(b->layout) : a.types[0];
     }
@@ -24,7 +24,7 @@ static struct args args_of(const struct side *side)
     return a;
 }
 
-/* Where an argument must not matter. */
+/* For arguments that MPI must ignore. */
 static struct args rubbish_args(struct call *c, void *rubbish)
 {
     struct rng r = rng_for(c->seed, (uint64_t)(c->rank + 5000));
@@ -48,7 +48,7 @@ void args_open(struct call *c, struct args *send, struct args *receive, void *ru
         return;
     if (no_receive)
         receive->at = MPI_IN_PLACE;
-    if (no_send && c->form->reduces) /* its count and type are for both */
+    if (no_send && c->form->reduces) /* count and type are those of both sides */
         *send = *receive;
     if (no_send)
         send->at = MPI_IN_PLACE;

@@ -1,4 +1,4 @@
-/* The table of collectives, and the call of each. */
+/* The table of collectives, and the MPI call of each. */
 #include "call.h"
 
 static MPI_Op op_of(const struct call *c)
@@ -6,16 +6,16 @@ static MPI_Op op_of(const struct call *c)
     return c->user ? c->user->handle : op_handle(c->op);
 }
 
-/* One text for the call and, where MPI has it, its twin with large counts: the arguments have the
- * same names, in the width that is wanted. */
-#define NAMES(count_type, place_type, counts, places)               \
+/* One text for the call and, if MPI has it, its _c version: the arguments have the same names, in
+ * the width that is needed. */
+#define NAMES(count_type, place_type, counts, displs)               \
     const count_type *sent = s->counts, *received = r->counts;      \
-    const place_type *send_at = s->places, *receive_at = r->places; \
+    const place_type *send_at = s->displs, *receive_at = r->displs; \
     (void)sent, (void)received, (void)send_at, (void)receive_at, (void)c, (void)s, (void)r
 #if MPI_VERSION >= 4
 #define LARGE(Name, ...)                                        \
     if (c->large) {                                             \
-        NAMES(MPI_Count, MPI_Aint, large_counts, large_places); \
+        NAMES(MPI_Count, MPI_Aint, large_counts, large_displs); \
         return MPI_##Name##_c(__VA_ARGS__);                     \
     }
 #else
@@ -25,7 +25,7 @@ static MPI_Op op_of(const struct call *c)
     static int execute_##Name(const struct call *c, struct args *s, struct args *r, MPI_Comm comm) \
     {                                                                                              \
         LARGE(Name, __VA_ARGS__)                                                                   \
-        NAMES(int, int, counts, places);                                                           \
+        NAMES(int, int, counts, displs);                                                           \
         return MPI_##Name(__VA_ARGS__);                                                            \
     }
 #define SEND      s->at, s->count, s->type
@@ -76,7 +76,7 @@ EXECUTE(Reduce_scatter_block, REDUCED, comm)
 EXECUTE(Scan, REDUCED, comm)
 EXECUTE(Exscan, REDUCED, comm)
 
-/* At the root or everywhere, then elsewhere. */
+/* At the root or on all ranks, then elsewhere. */
 #define SENDS(...)    .send = {__VA_ARGS__}
 #define RECEIVES(...) .receive = {__VA_ARGS__}
 #define CALLED(Name)  .name = #Name, .execute = execute_##Name
@@ -86,31 +86,31 @@ const struct form forms[COLLECTIVES] = {
     [BCAST] = {CALLED(Bcast), SENDS(ONE, NOTHING), RECEIVES(NOTHING, ONE), .rooted = true,
                .meeting = FROM_ROOT},
     [GATHER] = {CALLED(Gather), SENDS(ONE, ONE), RECEIVES(ALIKE, NOTHING), .rooted = true,
-                .in_place = THE_ROOT},
+                .in_place = ROOT_ONLY},
     [GATHERV] = {CALLED(Gatherv), SENDS(ONE, ONE), RECEIVES(COUNTED, NOTHING), .rooted = true,
-                 .spread = SENDER, .in_place = THE_ROOT},
+                 .spread = SENDER, .in_place = ROOT_ONLY},
     [SCATTER] = {CALLED(Scatter), SENDS(ALIKE, NOTHING), RECEIVES(ONE, ONE), .rooted = true,
-                 .in_place = THE_ROOT, .meeting = FROM_ROOT},
+                 .in_place = ROOT_ONLY, .meeting = FROM_ROOT},
     [SCATTERV] = {CALLED(Scatterv), SENDS(COUNTED, NOTHING), RECEIVES(ONE, ONE), .rooted = true,
-                  .spread = RECEIVER, .in_place = THE_ROOT, .meeting = FROM_ROOT},
-    [ALLGATHER] = {CALLED(Allgather), SENDS(ONE), RECEIVES(ALIKE), .in_place = EVERYBODY},
+                  .spread = RECEIVER, .in_place = ROOT_ONLY, .meeting = FROM_ROOT},
+    [ALLGATHER] = {CALLED(Allgather), SENDS(ONE), RECEIVES(ALIKE), .in_place = ALL_RANKS},
     [ALLGATHERV] = {CALLED(Allgatherv), SENDS(ONE), RECEIVES(COUNTED), .spread = SENDER,
-                    .in_place = EVERYBODY},
-    [ALLTOALL] = {CALLED(Alltoall), SENDS(ALIKE), RECEIVES(ALIKE), .in_place = EVERYBODY},
+                    .in_place = ALL_RANKS},
+    [ALLTOALL] = {CALLED(Alltoall), SENDS(ALIKE), RECEIVES(ALIKE), .in_place = ALL_RANKS},
     [ALLTOALLV] = {CALLED(Alltoallv), SENDS(COUNTED), RECEIVES(COUNTED), .spread = BOTH,
-                   .in_place = EVERYBODY},
+                   .in_place = ALL_RANKS},
     [ALLTOALLW] = {CALLED(Alltoallw), SENDS(TYPED), RECEIVES(TYPED), .spread = BOTH,
-                   .in_place = EVERYBODY},
+                   .in_place = ALL_RANKS},
     [REDUCE] = {CALLED(Reduce), SENDS(ONE, ONE), RECEIVES(ONE, NOTHING), .rooted = true,
-                .reduces = true, .in_place = THE_ROOT, .meeting = FROM_ALL},
+                .reduces = true, .in_place = ROOT_ONLY, .meeting = FROM_ALL},
     [ALLREDUCE] = {CALLED(Allreduce), SENDS(ONE), RECEIVES(ONE), .reduces = true,
-                   .in_place = EVERYBODY, .meeting = FROM_ALL},
+                   .in_place = ALL_RANKS, .meeting = FROM_ALL},
     [REDUCE_SCATTER] = {CALLED(Reduce_scatter), SENDS(JOINED), RECEIVES(ONE), .reduces = true,
-                        .spread = RECEIVER, .in_place = EVERYBODY, .meeting = FROM_ALL},
+                        .spread = RECEIVER, .in_place = ALL_RANKS, .meeting = FROM_ALL},
     [REDUCE_SCATTER_BLOCK] = {CALLED(Reduce_scatter_block), SENDS(JOINED), RECEIVES(ONE),
-                              .reduces = true, .in_place = EVERYBODY, .meeting = FROM_ALL},
-    [SCAN] = {CALLED(Scan), SENDS(ONE), RECEIVES(ONE), .reduces = true, .in_place = EVERYBODY,
+                              .reduces = true, .in_place = ALL_RANKS, .meeting = FROM_ALL},
+    [SCAN] = {CALLED(Scan), SENDS(ONE), RECEIVES(ONE), .reduces = true, .in_place = ALL_RANKS,
               .meeting = UP_TO_ME},
-    [EXSCAN] = {CALLED(Exscan), SENDS(ONE), RECEIVES(ONE), .reduces = true, .in_place = EVERYBODY,
+    [EXSCAN] = {CALLED(Exscan), SENDS(ONE), RECEIVES(ONE), .reduces = true, .in_place = ALL_RANKS,
                 .meeting = BEFORE_ME},
 };

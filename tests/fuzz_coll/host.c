@@ -1,5 +1,5 @@
-/* What the hosts do wrong by themselves, so that programs for them alone leave it out. The standard
- * is right, not the host: with the plugin all of this is asked for. */
+/* Known errors of the hosts, which programs for the hosts alone leave out. With the library all of
+ * this is tested: the standard decides, not the host. */
 #include "call.h"
 
 #ifdef OPEN_MPI /* 4.1.4 */
@@ -8,27 +8,27 @@ bool host_is_wrong(const struct call *c)
 {
     const struct basic *b = &basics[c->basic];
     bool integer = b->kind == SIGNED || b->kind == UNSIGNED;
-    /* One rank: ignores displacements and counts, and in place writes where nobody asked. */
+    /* One rank: ignores displacements and counts, and writes as if in place. */
     if (c->collective == ALLTOALLW && c->size == 1)
         return true;
-    /* What a rank sends to itself as MPI_PACKED it puts into one piece, whatever the layout. */
+    /* Data that a rank sends to itself as MPI_PACKED are contiguous, whatever the layout. */
     if (b->packed)
         return true;
     if (!c->form->reduces || c->user)
         return false;
-    /* Sums of less than 32 bits stop at the largest number. */
+    /* Sums of less than 32 bits saturate. */
     if (integer && c->op == OP_SUM && b->extent <= 2)
         return true;
-    /* Numbers of 64 bits are compared by halves or as signed ones. */
+    /* Numbers of 64 bits are compared by halves or as signed. */
     if (integer && (c->op == OP_MAX || c->op == OP_MIN) && b->extent == 8)
         return true;
-    return b->value.used == 16; /* quadruple precision is taken for a long double */
+    return b->value.used == 16; /* quadruple precision is treated as a long double */
 }
 
 long host_most_derived(const struct call *c)
 {
-    /* Chooses by the size of the type that is sent and the counts of what is received: ranks whose
-     * types differ wait for each other for ever. */
+    /* Chooses the algorithm by the size of the send type and the receive counts: ranks with
+     * different types deadlock. */
     return c->collective == ALLGATHERV ? 0 : 2000;
 }
 
@@ -48,13 +48,13 @@ static bool scatters_derived(const struct call *c)
     return scatters && c->user && c->user->parts > 1;
 }
 
-/* Takes MPI_IN_PLACE for an address. */
+/* Uses MPI_IN_PLACE as an address. */
 static bool reduces_in_place(const struct call *c)
 {
     return c->collective == REDUCE && c->asks_in_place && c->root;
 }
 
-/* Moves a share to the front with memcpy(), and ends the job if the two overlap. */
+/* Moves a part to the front with memcpy(), and aborts if the two overlap. */
 static bool scatters_in_place(const struct call *c)
 {
     return c->collective == REDUCE_SCATTER && c->asks_in_place;
@@ -69,7 +69,7 @@ bool host_corrupts(const struct call *c)
 long host_most_derived(const struct call *c)
 {
     (void)c;
-    return 2000; /* truncates longer ones */
+    return 2000; /* truncates longer messages */
 }
 
 bool host_is_wrong(const struct call *c)
@@ -78,17 +78,17 @@ bool host_is_wrong(const struct call *c)
     /* One rank: ignores the displacement. */
     if (c->collective == ALLGATHERV && c->size == 1)
         return true;
-    /* Truncates long messages of pairs with holes. */
+    /* Truncates long messages of pairs with padding. */
     if (b->kind == PAIR && b->value.size + b->index.size < b->extent)
         return true;
     if (scatters_derived(c) || scatters_in_place(c) || reduces_in_place(c))
         return true;
     if (!c->form->reduces || c->user)
         return false;
-    /* Compares unsigned numbers as signed ones. */
+    /* Compares unsigned numbers as signed. */
     if (b->kind == UNSIGNED && (c->op == OP_MAX || c->op == OP_MIN))
         return true;
-    return b->value.used == 16; /* quadruple precision is taken for a long double */
+    return b->value.used == 16; /* quadruple precision is treated as a long double */
 }
 
 #endif

@@ -1,12 +1,13 @@
-/* Inventing a call: first what all ranks agree on, then this rank's two sides. */
+/* Draws a random call: first what all ranks agree on, then this rank's two sides. */
 #include "call.h"
 
-/* Streams of random numbers of a call. */
+/* The random streams of a call. */
 enum { SHARED, OWN = 1000, AMOUNT = 2000 };
 
 /* ---- what all agree on ---- */
 
-/* Bytes of a message. Most are small; many lie where an implementation may change its ways. */
+/* Bytes of a message. Most are small; many are around sizes at which an implementation may change
+ * its algorithm. */
 static long message_size(struct rng *r, long element, long most)
 {
     static const long edges[] = {112, 120,  128,  136,   240,   248,
@@ -25,12 +26,13 @@ static long message_size(struct rng *r, long element, long most)
     return size < most ? size : between(r, 0, most);
 }
 
-/* Between groups the parts that the ranks of one get are as long together as those of the other. */
+/* On intercommunicators the parts that one group's ranks receive have the same total as those of
+ * the other. */
 static long joined_units(const struct call *c, int to)
 {
-    bool ours = to >= c->own_first && to < c->own_first + c->own;
-    int first = ours ? c->own_first : c->first, mine = ours ? c->own : c->size;
-    int others = ours ? c->size : c->own;
+    bool local = to >= c->own_first && to < c->own_first + c->own;
+    int first = local ? c->own_first : c->first, mine = local ? c->own : c->size;
+    int others = local ? c->size : c->own;
     if (c->form->spread == NEITHER)
         return c->units * others;
     long left = c->units * (mine > others ? mine : others);
@@ -74,26 +76,26 @@ static int basic_named(const char *name)
 
 static int pick_present(struct rng *r)
 {
-    int i = (int)below(r, chance(r, 30) ? 4 : basic_count); /* the common ones are the first */
+    int i = (int)below(r, chance(r, 30) ? 4 : basic_count); /* the common datatypes come first */
     while (!basics[i].present)
         i = (i + 1) % basic_count;
     return i;
 }
 
-/* Open MPI 4.1 alone misplaces elements of types that lie in another order than the type names
- * them, or closer than they are long. */
+/* Open MPI 4.1 alone misplaces elements of types whose displacements are not ascending, or that
+ * overlap. */
 static bool is_odd(const struct layout *l)
 {
     bool odd = l->stride < 0 || l->true_low < 0 || layout_extent(l) < l->true_high - l->true_low;
     bool placed = l->constructor >= INDEXED && l->constructor <= STRUCT;
     for (long i = 1; placed && i < l->count; i++)
-        odd |= l->places[i] < l->places[i - 1];
+        odd |= l->displs[i] < l->displs[i - 1];
     for (long i = 0; l->children && i < l->count; i++)
         odd |= is_odd(l->children[i]);
     return odd || (l->child && is_odd(l->child));
 }
 
-/* Copies one behind the other are apart, however many. */
+/* Consecutive copies do not overlap, however many. */
 static bool can_repeat(const struct layout *l)
 {
     long extent = layout_extent(l);
@@ -109,7 +111,7 @@ static void pick_user_op(struct call *c, struct rng *r, const struct profile *p)
     c->op = OP_COUNT;
     c->basic = basic_named("MPI_UNSIGNED");
     while (!c->user->parts && basics[c->basic = pick_present(r)].kind == PAIR)
-        ; /* their holes need not be kept */
+        ; /* their padding need not be kept */
     c->unit = (struct unit){1, {c->basic}};
     c->layout = layout_basic(c->basic);
     if (c->user->parts <= 1)
@@ -163,12 +165,12 @@ static void agree(struct call *c, const struct profile *p)
     if (c->unit.parts > 1 && !c->user)
         most = c->most_derived < most ? c->most_derived : most;
     long size = message_size(&r, element, most);
-    if (many && chance(&r, 50)) /* the size of all together */
+    if (many && chance(&r, 50)) /* the total size */
         size /= ranks;
     c->step = form->spread == NEITHER ? 1 : between(&r, 1, 4);
     c->units = round_up_to(size / element, c->step);
-    c->asks_in_place = form->in_place != NOBODY && chance(&r, p->in_place) && !c->inter;
-    c->in_place = c->asks_in_place && (form->in_place == EVERYBODY || c->rank == c->root);
+    c->asks_in_place = form->in_place != NO_RANK && chance(&r, p->in_place) && !c->inter;
+    c->in_place = c->asks_in_place && (form->in_place == ALL_RANKS || c->rank == c->root);
 }
 
 /* ---- one side ---- */
@@ -220,8 +222,8 @@ static void set_block(const struct call *c, struct block *b, const struct layout
     b->pieces = layout_pieces(l, b->count);
 }
 
-/* Put blocks anywhere behind each other, at multiples of their types' extents or of `grain` bytes.
- */
+/* Place blocks after each other with random gaps, at multiples of their types' extents or of
+ * `grain` bytes. */
 static void scatter_blocks(struct side *side, struct rng *r, long grain)
 {
     int order[RANKS_MAX];
@@ -236,26 +238,26 @@ static void scatter_blocks(struct side *side, struct rng *r, long grain)
         struct block *b = &side->block[order[i]];
         long step = grain ? grain : layout_extent(b->layout);
         if (!b->pieces.count || step <= 0) {
-            b->place = between(r, -5, 99); /* nobody goes there */
+            b->displ = between(r, -5, 99); /* no data */
         } else {
-            b->place = round_up_to(end - b->pieces.low, step) / step;
-            b->place += gaps && chance(r, 50) ? between(r, 1, 3) : 0;
-            end = b->place * step + b->pieces.high;
+            b->displ = round_up_to(end - b->pieces.low, step) / step;
+            b->displ += gaps && chance(r, 50) ? between(r, 1, 3) : 0;
+            end = b->displ * step + b->pieces.high;
         }
-        b->at = b->place * step;
+        b->at = b->displ * step;
         if (grain)
-            b->place = b->at;
+            b->displ = b->at;
     }
 }
 
 static void line_up_blocks(struct side *side)
 {
-    long place = 0;
+    long displ = 0;
     for (int i = 0; i < side->blocks; i++) {
         struct block *b = &side->block[i];
-        b->place = place;
-        b->at = place * layout_extent(b->layout);
-        place += b->count;
+        b->displ = displ;
+        b->at = displ * layout_extent(b->layout);
+        displ += b->count;
     }
 }
 
@@ -315,7 +317,7 @@ static void make_side(struct call *c, const struct profile *p, struct rng *r, st
     side->blocks = shape == NOTHING ? 0 : shape == ONE ? 1 : shape == JOINED ? c->own : c->size;
     for (int tries = 0; side->blocks && !try_side(c, p, r, side, sends, tries); tries++)
         if (tries == 100)
-            give_up("no place for the blocks");
+            give_up("no room for the blocks");
     if (!c->form->reduces && !p->aligned)
         side->align = 1;
 }
@@ -363,7 +365,7 @@ static void print_side(const struct side *side, const char *name, char *text, si
         if (i == 0 || side->shape == TYPED)
             layout_print(b->layout, type, sizeof type);
         used = strlen(text);
-        snprintf(text + used, room - used, " %ld@%ld %s", b->count, b->place, type);
+        snprintf(text + used, room - used, " %ld@%ld %s", b->count, b->displ, type);
     }
 }
 

@@ -1,52 +1,28 @@
-/* coll_fuzz: random programs of collectives, each determined by a seed, that check themselves.
+/* coll_fuzz: random programs of collectives, each determined by a seed, that check themselves
+ * against a model.
  *
  *   coll_fuzz [--seed S] [--seeds N]       N programs from seed S on
  *
  *   --only LIST   only these calls: 3,7-9
- *   --print       what each rank does
+ *   --print       print the calls of each rank
  *   --tame        only what every host is known to do right
- *   --progress F  keep in this file where each rank is
+ *   --progress F  write each rank's position to this file
  *
- * Prints a line `FAIL seed …` for whatever is wrong, and at the end how many programs ran. The exit
- * status is 1 when a program has failed. */
+ *  Prints a line `FAIL seed …` for each error, and at the end the number of programs. The exit
+ *   status is 1 if a program has failed.
+ */
 #include "program.h"
-
-struct run {
-    struct options options;
-    uint64_t seed;
-    long seeds;
-    const char *progress;
-};
-
-static struct run parse(int argc, char **argv)
-{
-    struct run run = {.seed = 1, .seeds = 1};
-    for (int i = 1; i < argc; i++) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
-        if (!strcmp(name, "--print"))
-            run.options.print = true;
-        else if (!strcmp(name, "--tame"))
-            run.options.tame = true;
-        else if (++i && !strcmp(name, "--seed"))
-            run.seed = strtoull(value, NULL, 10);
-        else if (!strcmp(name, "--seeds"))
-            run.seeds = atol(value);
-        else if (!strcmp(name, "--only"))
-            run.options.only = value;
-        else if (!strcmp(name, "--progress"))
-            run.progress = value;
-        else
-            give_up("%s is not known", name);
-    }
-    return run;
-}
 
 int main(int argc, char **argv)
 {
     long failed = 0, most = 0;
     MPI_Init(&argc, &argv);
     open_world();
-    struct run run = parse(argc, argv);
+    struct run run = {.seed = 1, .seeds = 1};
+    for (int i = 1; i < argc; i++)
+        if (!read_common_option(&run, argv, &i))
+            give_up("%s is not known", argv[i]);
+    const struct options options = {.only = run.only, .print = run.print, .tame = run.tame};
     if (run.progress)
         open_progress(run.progress);
     basics_open();
@@ -54,7 +30,7 @@ int main(int argc, char **argv)
     for (uint64_t seed = run.seed; seed < run.seed + (uint64_t)run.seeds; seed++) {
         failures = 0;
         *progress = (struct progress){.seed = (int64_t)seed, .op = -1};
-        play(seed, &run.options);
+        play(seed, &options);
         failed += failures != 0;
     }
     user_ops_close();

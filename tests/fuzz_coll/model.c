@@ -1,4 +1,4 @@
-/* What a call moves and makes, computed from the seed alone. */
+/* The data that a call moves and combines, computed from the seed alone. */
 #include "call.h"
 
 enum { CONTENT = 3000 };
@@ -21,7 +21,7 @@ static void raw(struct rng *r, char *to, long n)
     }
 }
 
-/* What rank `from` sends to rank `to`, packed. */
+/* The data from rank `from` to rank `to`, packed. */
 static void write_message(const struct call *c, int from, int to, long n, char *packed)
 {
     bool same = c->form->send[0] == ONE; /* to all */
@@ -36,8 +36,8 @@ static void write_message(const struct call *c, int from, int to, long n, char *
              packed + at);
 }
 
-/* Between groups a joined vector is cut in one way where it comes from and in another way where it
- * goes. */
+/* On intercommunicators a joined vector is divided differently in the sending and in the receiving
+ * group. */
 static void message(const struct call *c, int from, int to, long n, char *packed)
 {
     if (!c->inter || c->form->send[0] != JOINED) {
@@ -70,7 +70,7 @@ static void merge(const struct call *c, char *right, const char *left, long n)
     }
 }
 
-/* The ranks whose messages make a block that this rank receives. */
+/* The ranks whose messages make up a block that this rank receives. */
 static void senders(const struct call *c, int block, int *first, int *end)
 {
     *first = c->first;
@@ -89,22 +89,22 @@ static void senders(const struct call *c, int block, int *first, int *end)
 
 /* ---- blocks ---- */
 
-/* Call `visit` for each element of a block: its place in the side's image, and packed. */
-typedef void visit_fn(const struct basic *b, char *there, char *packed, const char *seen);
+/* Call `visit` for each element of a block: its offset in the side's image, and packed. */
+typedef void visit_fn(const struct basic *b, char *element, char *packed, const char *seen);
 
-static void put(const struct basic *b, char *there, char *packed, const char *seen)
+static void put(const struct basic *b, char *element, char *packed, const char *seen)
 {
     struct part parts[2];
     (void)seen;
     for (int p = basic_parts(b, parts); p-- > 0;)
-        memcpy(there + parts[p].at, packed + parts[p].at, (size_t)parts[p].size);
+        memcpy(element + parts[p].at, packed + parts[p].at, (size_t)parts[p].size);
 }
 
-/* The call may have left anything here. */
-static void forget(const struct basic *b, char *there, char *packed, const char *seen)
+/* The contents are undefined after the call. */
+static void forget(const struct basic *b, char *element, char *packed, const char *seen)
 {
     (void)packed;
-    memcpy(there, seen, (size_t)b->extent);
+    memcpy(element, seen, (size_t)b->extent);
 }
 
 static void visit(struct side *side, const struct block *b, char *packed, visit_fn *visitor)
@@ -159,13 +159,13 @@ void model_input(struct call *c)
         write_messages(c, side);
         return;
     }
-    long n = units(c, c->rank, 0); /* gathered in place: one is there already */
+    long n = units(c, c->rank, 0); /* gathered in place: one block is already there */
     char *packed = scratch(0, packed_bytes(c, n));
     message(c, c->rank, 0, n, packed);
     visit(side, &side->block[c->rank], packed, put);
 }
 
-/* Where a received block goes. In place, the part of a joined vector goes to its beginning. */
+/* The address of a received block. In place, the part of a joined vector goes to its beginning. */
 static struct block result_block(const struct call *c, int i)
 {
     struct block b = c->receive.block[i];
@@ -184,7 +184,7 @@ static int result_blocks(const struct call *c)
 
 void model_result(struct call *c)
 {
-    /* In place, what becomes of the other parts of a joined vector is not said. */
+    /* In place, the other parts of a joined vector are undefined. */
     for (int i = 0; c->receive.shape == JOINED && i < c->receive.blocks; i++)
         visit(&c->receive, &c->receive.block[i], scratch(0, packed_bytes(c, units(c, 0, i))),
               forget);
@@ -215,7 +215,7 @@ static bool is_zero(const char *at, int n)
     return zero;
 }
 
-/* The unused bytes of a long double may be anything: the image adopts what was seen. */
+/* The padding of a long double is undefined: the image adopts the received bytes. */
 static void adopt_unused(const struct basic *b, char *image, char *packed, const char *seen)
 {
     int unused = b->value.size - b->value.used;
@@ -225,7 +225,7 @@ static void adopt_unused(const struct basic *b, char *image, char *packed, const
                seen + half * b->value.size + b->value.used, (size_t)unused);
 }
 
-/* After arithmetic that is so of the holes of pairs and of the sign of zero too. */
+/* After arithmetic, so are the padding of pairs and the sign of zero. */
 static void adopt(const struct basic *b, char *image, char *packed, const char *seen)
 {
     char wanted[64];
@@ -242,7 +242,7 @@ static void adopt(const struct basic *b, char *image, char *packed, const char *
     }
 }
 
-/* What lies at an offset from the address: "element 3 of block 1". */
+/* Describes an offset from the address: "element 3 of block 1". */
 static void locate(const struct side *side, long offset, char *text, size_t room)
 {
     for (int i = 0; i < side->blocks; i++) {

@@ -1,4 +1,4 @@
-/* Doing what a program says, and judging it. */
+/* Executes a program and checks the results. */
 #include "program.h"
 
 #include <sched.h>
@@ -7,30 +7,30 @@
 
 enum { ARENA = 1 << 18, GUARD = 64, WARM_UP = 4 };
 
-/* Memory that is there for the whole program; the buffers of a round are cut from it, or have their
- * own. */
+/* Memory of the whole program. The buffers of a round are parts of it, or are allocated separately.
+ */
 struct arena {
     char *memory;
     long used;
 };
 
-/* This rank in the middle of a program. */
+/* A rank that executes a program. */
 struct player {
     struct program program;
     const struct options *options;
-    MPI_Comm comms[TEAMS];  /* MPI_COMM_NULL: not in it */
+    MPI_Comm comms[TEAMS];  /* MPI_COMM_NULL: not a member */
     struct arena arenas[2]; /* malloc, MPI_Alloc_mem */
-    struct rng rng;         /* of this rank's own affairs */
+    struct rng rng;         /* of decisions of this rank alone */
 };
 
-/* What is done at a step, and beside it until the end of the round. */
+/* The actions of a step, and communication in progress until the end of the round. */
 struct deed {
     const struct step *step;
-    MPI_Comm comm; /* MPI_COMM_NULL: nothing */
+    MPI_Comm comm; /* MPI_COMM_NULL: no action */
     int rank, size;
     struct call call;
     struct args send, receive;
-    int late; /* microseconds; -1: gives the processor up once */
+    int late; /* microseconds; -1: yields the processor once */
     MPI_Request requests[2];
     int numbers[2][64], count;
 };
@@ -71,7 +71,7 @@ static void give_memory(struct player *pl, struct side *side)
     struct rng *r = &pl->rng;
     long data = side->high - side->low, space = data + 2 * GUARD + 2 * 64;
     if (side->shape == NOTHING || (!data && chance(r, 30)))
-        return; /* MPI is given NULL */
+        return; /* NULL is passed to MPI */
     side->from_mpi = chance(r, pl->program.profile.from_mpi);
     struct arena *arena = &pl->arenas[side->from_mpi];
     side->own = chance(r, 20) || arena->used + space > ARENA;
@@ -96,7 +96,7 @@ static void take_memory(struct side *side)
 
 /* ---- communicators ---- */
 
-/* The world rank of the first rank of a group. */
+/* The world rank of a group's first rank. */
 static int leader_of(const struct team *t, int color)
 {
     int leader = -1;
@@ -146,7 +146,7 @@ static void free_comm(struct player *pl, int i)
 
 /* ---- steps ---- */
 
-/* Ranks count through both groups. Not all collectives are for them. */
+/* Ranks are numbered through both groups. Not all collectives exist on intercommunicators. */
 static void between_groups(struct call *c, MPI_Comm comm, bool second)
 {
     c->inter = true;
@@ -209,7 +209,7 @@ static void dawdle(int late)
            (now.tv_sec - from.tv_sec) * 1000000 + (now.tv_nsec - from.tv_nsec) / 1000 < late);
 }
 
-/* A message to the next rank from the one before. */
+/* A message to the next rank, from the previous one. */
 static void start_message(struct deed *d)
 {
     int next = (d->rank + 1) % d->size, before = (d->rank + d->size - 1) % d->size;

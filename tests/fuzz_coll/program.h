@@ -1,4 +1,4 @@
-/* A random program of collectives: communicators, and rounds of calls on them. A seed and the
+/* A random program of collectives: communicators, and rounds of calls on them. The seed and the
  * number of ranks determine it. */
 #ifndef FUZZ_COLL_PROGRAM_H
 #define FUZZ_COLL_PROGRAM_H
@@ -14,8 +14,8 @@ struct team {
 
 enum act {
     COLLECT,    /* a collective */
-    MESSAGE,    /* point to point, to the next rank, beside the others of the round */
-    BACKGROUND, /* a nonblocking collective beside the others */
+    MESSAGE,    /* point to point, to the next rank, while the round's collectives run */
+    BACKGROUND, /* a nonblocking collective while the others run */
 };
 
 struct step {
@@ -26,11 +26,11 @@ struct step {
 
 enum { TEAMS = 4, STEPS_MAX = 8, ROUNDS_MAX = 24 };
 
-/* Its calls are prepared all together, follow each other at once, and are then judged. */
+/* Its calls are prepared together, executed without pause, and then checked. */
 struct round {
-    int renewed; /* this communicator is made anew before, as `team` says; -1: none */
+    int renewed; /* this communicator is created again first, with the groups in `team`; -1: none */
     struct team team;
-    bool new_ops; /* the operations of the user are */
+    bool new_ops; /* the user-defined operations are commutative */
     int steps;
     struct step step[STEPS_MAX];
 };

@@ -1,4 +1,4 @@
-/* Operations of the user: associative, some of them not commutative. */
+/* User-defined operations: associative, some of them noncommutative. */
 #include "call.h"
 
 #define NUMBERS(parts)                            \
@@ -106,7 +106,7 @@ enum {
 #undef X
 };
 
-/* One for each, so that a call of another's is seen. */
+/* One function for each operation, so that a call of the wrong one is detected. */
 #define X(name, parts, commutes)                                                  \
     static void name##_for_mpi(void *in, void *inout, int *n, MPI_Datatype *type) \
     {                                                                             \

@@ -10,7 +10,7 @@
     {                                  \
         kind, sizeof(type), USED(type) \
     }
-/* Of the C type that has the size and the alignment. */
+/* With the size and the alignment of the C type. */
 #define PLAIN(kind_, type_) \
     .kind = kind_, .value = SCALAR(kind_, type_), .extent = sizeof(type_), .align = _Alignof(type_)
 #define CPLX(type_)                                                             \
@@ -34,7 +34,7 @@
         index_type i;                                       \
     })
 
-/* X(name, what it is). The order is part of what a seed means. */
+/* X(name, description). Seeds depend on the order. */
 #define BASICS(X)                                                  \
     X(MPI_INT, PLAIN(SIGNED, int))                                 \
     X(MPI_DOUBLE, PLAIN(REAL, double))                             \
@@ -103,7 +103,7 @@ struct basic basics[] = {
 #define X(name_, ...) {.name = #name_, __VA_ARGS__},
     BASICS(X)
 #undef X
-    /* MPI_Type_create_f90_…: predefined too, though they have no name. */
+    /* MPI_Type_create_f90_…: predefined too, but unnamed. */
     {.name = "f90_real(6,30)", PLAIN(REAL, float)},
     {.name = "f90_real(15,300)", PLAIN(REAL, double)},
     {.name = "f90_complex(6,30)", CPLX(float)},
@@ -174,7 +174,7 @@ bool op_defined(const struct basic *b, int op)
     bool location = op == OP_MAXLOC || op == OP_MINLOC;
     bool logical = op == OP_LAND || op == OP_LOR || op == OP_LXOR;
     bool bitwise = op == OP_BAND || op == OP_BOR || op == OP_BXOR;
-    /* Not Fortran's integers, nor those of both languages. */
+    /* Neither Fortran nor multi-language integers. */
     bool c_integer = strncmp(b->name, "MPI_INTEGER", 11) && strncmp(b->name, "f90", 3) &&
                      b->type != MPI_AINT && b->type != MPI_OFFSET && b->type != MPI_COUNT;
     switch (b->kind) {
@@ -235,7 +235,7 @@ static uint64_t integer_op(int op, bool is_signed, uint64_t a, uint64_t b)
     }
 }
 
-/* Little-endian machines only, as are all that the hosts run on here. */
+/* Little-endian machines only, like the hosts' platforms here. */
 static uint64_t load_integer(const struct scalar *s, const void *at)
 {
     uint64_t bits = 0;
@@ -259,38 +259,38 @@ static void combine_integer(const struct scalar *s, int op, void *inout, const v
 }
 
 /* The same text for each format of real numbers. */
-#define REAL_OPS(name, type)                                                      \
-    static void real_##name(int op, void *inout, const void *in)                  \
-    {                                                                             \
-        type a, b;                                                                \
-        memcpy(&a, inout, sizeof a);                                              \
-        memcpy(&b, in, sizeof b);                                                 \
-        a = op == OP_MAX   ? (b > a ? b : a)                                      \
-            : op == OP_MIN ? (b < a ? b : a)                                      \
-            : op == OP_SUM ? a + b                                                \
-                           : a * b;                                               \
-        memcpy(inout, &a, sizeof a);                                              \
-    }                                                                             \
-    static void complex_##name(int op, void *inout, const void *in)               \
-    {                                                                             \
-        type a[2], b[2];                                                          \
-        memcpy(a, inout, sizeof a);                                               \
-        memcpy(b, in, sizeof b);                                                  \
-        type sum[2] = {a[0] + b[0], a[1] + b[1]};                                 \
-        type product[2] = {a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]}; \
-        memcpy(inout, op == OP_SUM ? sum : product, sizeof a);                    \
-    }                                                                             \
-    static int compare_##name(const void *x, const void *y)                       \
-    {                                                                             \
-        type a, b;                                                                \
-        memcpy(&a, x, sizeof a);                                                  \
-        memcpy(&b, y, sizeof b);                                                  \
-        return (a > b) - (a < b);                                                 \
-    }                                                                             \
-    static void set_##name(void *at, double value)                                \
-    {                                                                             \
-        type a = (type)value;                                                     \
-        memcpy(at, &a, (size_t)USED(type)); /* the rest of `a` is anything */     \
+#define REAL_OPS(name, type)                                                           \
+    static void real_##name(int op, void *inout, const void *in)                       \
+    {                                                                                  \
+        type a, b;                                                                     \
+        memcpy(&a, inout, sizeof a);                                                   \
+        memcpy(&b, in, sizeof b);                                                      \
+        a = op == OP_MAX   ? (b > a ? b : a)                                           \
+            : op == OP_MIN ? (b < a ? b : a)                                           \
+            : op == OP_SUM ? a + b                                                     \
+                           : a * b;                                                    \
+        memcpy(inout, &a, sizeof a);                                                   \
+    }                                                                                  \
+    static void complex_##name(int op, void *inout, const void *in)                    \
+    {                                                                                  \
+        type a[2], b[2];                                                               \
+        memcpy(a, inout, sizeof a);                                                    \
+        memcpy(b, in, sizeof b);                                                       \
+        type sum[2] = {a[0] + b[0], a[1] + b[1]};                                      \
+        type product[2] = {a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]};      \
+        memcpy(inout, op == OP_SUM ? sum : product, sizeof a);                         \
+    }                                                                                  \
+    static int compare_##name(const void *x, const void *y)                            \
+    {                                                                                  \
+        type a, b;                                                                     \
+        memcpy(&a, x, sizeof a);                                                       \
+        memcpy(&b, y, sizeof b);                                                       \
+        return (a > b) - (a < b);                                                      \
+    }                                                                                  \
+    static void set_##name(void *at, double value)                                     \
+    {                                                                                  \
+        type a = (type)value;                                                          \
+        memcpy(at, &a, (size_t)USED(type)); /* the other bytes of `a` are undefined */ \
     }
 REAL_OPS(float, float)
 REAL_OPS(double, double)

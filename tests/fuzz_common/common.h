@@ -1,5 +1,5 @@
-/* What all fuzzers use: random numbers that are the same on every rank, memory that lives as long
- * as a program, and complaints. */
+/* Common code of the fuzzers: random numbers that are the same on every rank, memory that lives as
+ * long as a program, and error reports. */
 #ifndef FUZZ_COMMON_H
 #define FUZZ_COMMON_H
 
@@ -25,7 +25,7 @@ static inline uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* A stream of its own for each thing that has a number. */
+/* An independent stream for each number. */
 static inline struct rng rng_for(uint64_t seed, uint64_t number)
 {
     return (struct rng){mix(seed * 0x9e3779b97f4a7c15u + mix(number + 1))};
@@ -78,25 +78,38 @@ void release(void);
 extern int world_rank, world_size;
 void open_world(void);
 
-/* Where this rank is, for whoever finds it hanging or dead: in a file that the driver reads. */
+/* This rank's position, in a file that the driver reads if the rank hangs or dies. */
 struct progress {
     int64_t seed, round, phase, op;
 };
 extern struct progress *progress;
 void open_progress(const char *name);
 
-/* Print one line about what is wrong in this seed, and remember that it failed. */
+/* Print one line about an error in this seed, and count it. */
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern int failures; /* lines of this kind, of this seed */
 
-/* fail() if a call of MPI does. */
+/* fail() if an MPI call returns an error. */
 void must_succeed(const char *call, int error);
 #define DO(name, ...) must_succeed(#name, MPI_##name(__VA_ARGS__))
 
-/* fail() and end the job: something that is not a matter of right and wrong results. */
+/* fail() and abort the job, for errors other than wrong results. */
 void give_up(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* Is the number in a list like "3,7-9"? */
+/* The options that all fuzzers have. */
+struct run {
+    uint64_t seed;
+    long seeds;
+    const char *progress; /* name of a file for open_progress(); NULL: none */
+    const char *only;     /* a list for listed(); NULL: all */
+    bool print, tame;
+};
+
+/* Read the option argv[*i]; advances *i past its value, if it has one. False: it is another option.
+ */
+bool read_common_option(struct run *run, char **argv, int *i);
+
+/* Whether the number is in a list like "3,7-9". */
 bool listed(const char *list, int number);
 
 #endif

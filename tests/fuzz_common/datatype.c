@@ -1,4 +1,4 @@
-/* What is made of a layout: its elements, its MPI datatype, a text. */
+/* Conversions of a layout: to a list of elements, to an MPI datatype, to text. */
 #include "layout.h"
 
 #include <stdarg.h>
@@ -51,7 +51,7 @@ static int construct_large(const struct layout *l, MPI_Datatype child, MPI_Datat
                            MPI_Datatype *type)
 {
     MPI_Count n = l->count, *lengths = counts(l->lengths, l->count),
-              *places = counts(l->places, l->count);
+              *displs = counts(l->displs, l->count);
     switch (l->constructor) {
     case CONTIGUOUS:
         return MPI_Type_contiguous_c(n, child, type);
@@ -60,15 +60,15 @@ static int construct_large(const struct layout *l, MPI_Datatype child, MPI_Datat
     case HVECTOR:
         return MPI_Type_create_hvector_c(n, l->block, l->stride, child, type);
     case INDEXED:
-        return MPI_Type_indexed_c(n, lengths, places, child, type);
+        return MPI_Type_indexed_c(n, lengths, displs, child, type);
     case HINDEXED:
-        return MPI_Type_create_hindexed_c(n, lengths, places, child, type);
+        return MPI_Type_create_hindexed_c(n, lengths, displs, child, type);
     case INDEXED_BLOCK:
-        return MPI_Type_create_indexed_block_c(n, l->block, places, child, type);
+        return MPI_Type_create_indexed_block_c(n, l->block, displs, child, type);
     case HINDEXED_BLOCK:
-        return MPI_Type_create_hindexed_block_c(n, l->block, places, child, type);
+        return MPI_Type_create_hindexed_block_c(n, l->block, displs, child, type);
     case STRUCT:
-        return MPI_Type_create_struct_c(n, lengths, places, children, type);
+        return MPI_Type_create_struct_c(n, lengths, displs, children, type);
     case SUBARRAY:
         return MPI_Type_create_subarray_c(l->dims, wide(l->sizes, l->dims),
                                           wide(l->subsizes, l->dims), wide(l->starts, l->dims),
@@ -77,7 +77,7 @@ static int construct_large(const struct layout *l, MPI_Datatype child, MPI_Datat
         return MPI_Type_create_darray_c(l->processes, l->process, l->dims, wide(l->sizes, l->dims),
                                         l->kinds, l->arguments, l->grid, l->order, child, type);
     default:
-        return MPI_Type_create_resized_c(child, l->places[0], l->places[1], type);
+        return MPI_Type_create_resized_c(child, l->displs[0], l->displs[1], type);
     }
 }
 #endif
@@ -85,8 +85,8 @@ static int construct_large(const struct layout *l, MPI_Datatype child, MPI_Datat
 static int construct(const struct layout *l, MPI_Datatype child, MPI_Datatype *children,
                      MPI_Datatype *type)
 {
-    int n = (int)l->count, *lengths = ints(l->lengths, n), *places = ints(l->places, n);
-    MPI_Aint *bytes = addresses(l->places, n);
+    int n = (int)l->count, *lengths = ints(l->lengths, n), *displs = ints(l->displs, n);
+    MPI_Aint *bytes = addresses(l->displs, n);
 #if MPI_VERSION >= 4
     if (l->large && l->constructor != DUP)
         return construct_large(l, child, children, type);
@@ -99,11 +99,11 @@ static int construct(const struct layout *l, MPI_Datatype child, MPI_Datatype *c
     case HVECTOR:
         return MPI_Type_create_hvector(n, (int)l->block, l->stride, child, type);
     case INDEXED:
-        return MPI_Type_indexed(n, lengths, places, child, type);
+        return MPI_Type_indexed(n, lengths, displs, child, type);
     case HINDEXED:
         return MPI_Type_create_hindexed(n, lengths, bytes, child, type);
     case INDEXED_BLOCK:
-        return MPI_Type_create_indexed_block(n, (int)l->block, places, child, type);
+        return MPI_Type_create_indexed_block(n, (int)l->block, displs, child, type);
     case HINDEXED_BLOCK:
         return MPI_Type_create_hindexed_block(n, (int)l->block, bytes, child, type);
     case STRUCT:
@@ -117,7 +117,7 @@ static int construct(const struct layout *l, MPI_Datatype child, MPI_Datatype *c
     case DUP:
         return MPI_Type_dup(child, type);
     default:
-        return MPI_Type_create_resized(child, l->places[0], l->places[1], type);
+        return MPI_Type_create_resized(child, l->displs[0], l->displs[1], type);
     }
 }
 
@@ -281,12 +281,12 @@ static void print(struct text *t, const struct layout *l)
     case HINDEXED:
     case STRUCT:
         say_longs(t, "lengths", l->lengths, l->count);
-        say_longs(t, "at", l->places, l->count);
+        say_longs(t, "at", l->displs, l->count);
         break;
     case INDEXED_BLOCK:
     case HINDEXED_BLOCK:
         log_message(t, "length=%ld", l->block);
-        say_longs(t, "at", l->places, l->count);
+        say_longs(t, "at", l->displs, l->count);
         break;
     case DARRAY:
         log_message(t, "process=%d", l->process);
@@ -303,7 +303,7 @@ static void print(struct text *t, const struct layout *l)
         log_message(t, " %s", l->order == MPI_ORDER_C ? "C" : "Fortran");
         break;
     case RESIZED:
-        log_message(t, "lb=%ld extent=%ld", l->places[0], l->places[1]);
+        log_message(t, "lb=%ld extent=%ld", l->displs[0], l->displs[1]);
         break;
     default:
         break;

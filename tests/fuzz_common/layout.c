@@ -2,7 +2,7 @@
 
 /* ---- the definition of each constructor ---- */
 
-/* Whether this process has index i of a dimension of a distributed array. */
+/* Whether this process owns index i of a dimension of a distributed array. */
 static bool owns(const struct layout *l, int d, int i, int coordinate)
 {
     int size = l->sizes[d], p = l->grid[d], k = l->arguments[d];
@@ -30,16 +30,16 @@ static bool in_array(const struct layout *l, const int index[DIMS_MAX])
     return true;
 }
 
-/* All places of the whole array in its order, and of them those that belong to the type. */
+/* The offsets of all elements of the whole array in order, and those that belong to the type. */
 static void array_blocks(const struct layout *l, block_fn *block, void *context)
 {
     int index[DIMS_MAX] = {0};
     long total = 1;
     for (int d = 0; d < l->dims; d++)
         total *= l->sizes[d];
-    for (long place = 0; place < total; place++) {
+    for (long displ = 0; displ < total; displ++) {
         if (in_array(l, index))
-            block(context, l->child, place * layout_extent(l->child), 1);
+            block(context, l->child, displ * layout_extent(l->child), 1);
         bool rows = l->order == MPI_ORDER_C; /* the last index runs fastest */
         for (int i = 0; i < l->dims; i++) {
             int d = rows ? l->dims - 1 - i : i;
@@ -69,23 +69,23 @@ void layout_blocks(const struct layout *l, block_fn *block, void *context)
         break;
     case INDEXED:
         for (long i = 0; i < l->count; i++)
-            block(context, l->child, l->places[i] * extent, l->lengths[i]);
+            block(context, l->child, l->displs[i] * extent, l->lengths[i]);
         break;
     case HINDEXED:
         for (long i = 0; i < l->count; i++)
-            block(context, l->child, l->places[i], l->lengths[i]);
+            block(context, l->child, l->displs[i], l->lengths[i]);
         break;
     case INDEXED_BLOCK:
         for (long i = 0; i < l->count; i++)
-            block(context, l->child, l->places[i] * extent, l->block);
+            block(context, l->child, l->displs[i] * extent, l->block);
         break;
     case HINDEXED_BLOCK:
         for (long i = 0; i < l->count; i++)
-            block(context, l->child, l->places[i], l->block);
+            block(context, l->child, l->displs[i], l->block);
         break;
     case STRUCT:
         for (long i = 0; i < l->count; i++)
-            block(context, l->children[i], l->places[i], l->lengths[i]);
+            block(context, l->children[i], l->displs[i], l->lengths[i]);
         break;
     case SUBARRAY:
     case DARRAY:
@@ -101,8 +101,8 @@ void layout_blocks(const struct layout *l, block_fn *block, void *context)
 /* ---- bounds ---- */
 
 struct bounds {
-    bool any, any_data; /* something was placed */
-    bool marked, mixed; /* with bounds that were set, without such, or both */
+    bool any, any_data; /* an element was placed */
+    bool marked, mixed; /* with explicit bounds, without, or both */
     long low, high, true_low, true_high;
     int align;
 };
@@ -135,8 +135,8 @@ static void widen_block(void *context, const struct layout *child, long at, long
         widen(context, child, at + (copies - 1) * layout_extent(child));
 }
 
-/* Hosts round extents up by rules of their own, structs above all, and Open MPI 4.1 is wrong about
- * blocks that lie before those they follow. */
+/* Hosts round extents by rules of their own, in particular those of structs, and Open MPI 4.1 is
+ * wrong for blocks with descending displacements. */
 static bool is_regular(const struct layout *l)
 {
     bool regular = l->constructor != STRUCT && l->low >= 0 && l->low % l->align == 0 &&
@@ -145,12 +145,12 @@ static bool is_regular(const struct layout *l)
         regular &= l->stride % l->align == 0;
     if (l->constructor == HINDEXED || l->constructor == HINDEXED_BLOCK)
         for (long i = 0; i < l->count; i++)
-            regular &= l->places[i] % l->align == 0;
+            regular &= l->displs[i] % l->align == 0;
     return regular;
 }
 
-/* Find the bounds. False: the standard leaves them to the implementation, or hosts are known to
- * differ, so they have to be set. */
+/* Compute the bounds. False: the standard leaves them to the implementation, or hosts are known to
+ * differ, so they must be set explicitly. */
 static bool find_bounds(struct layout *l)
 {
     struct bounds b = {.align = 1};
@@ -169,8 +169,8 @@ static bool find_bounds(struct layout *l)
             l->high *= l->sizes[d];
     } else if (l->constructor == RESIZED) {
         l->marked = true;
-        l->low = l->places[0];
-        l->high = l->places[0] + l->places[1];
+        l->low = l->displs[0];
+        l->high = l->displs[0] + l->displs[1];
     }
     bool backwards = (l->constructor == VECTOR || l->constructor == HVECTOR) && l->stride < 0;
     return b.any && !b.mixed && l->constructor != STRUCT && !backwards &&
@@ -186,7 +186,7 @@ static struct layout *make(enum constructor constructor, const struct layout *ch
     l->child = child;
     l->count = count;
     l->lengths = keep((size_t)(count + 2) * sizeof *l->lengths);
-    l->places = keep((size_t)(count + 2) * sizeof *l->places);
+    l->displs = keep((size_t)(count + 2) * sizeof *l->displs);
     return l;
 }
 
@@ -206,16 +206,16 @@ static const struct layout *resized(struct rng *r, const struct layout *child, l
 {
     struct layout *l = make(RESIZED, child, 0);
     long width = child->true_high - child->true_low, fit = round_up_to(width, grain);
-    l->places[0] = chance(r, 50) ? child->true_low : between(r, -3, 3) * grain;
-    l->places[1] = fit + (chance(r, 50) ? below(r, 4) * grain : 0);
-    if (chance(r, 8)) /* so that copies interleave, or overlap, where that is allowed */
-        l->places[1] = below(r, 3) * grain;
+    l->displs[0] = chance(r, 50) ? child->true_low : between(r, -3, 3) * grain;
+    l->displs[1] = fit + (chance(r, 50) ? below(r, 4) * grain : 0);
+    if (chance(r, 8)) /* so that copies interleave, or overlap if permitted */
+        l->displs[1] = below(r, 3) * grain;
     l->large = chance(r, 30);
     find_bounds(l);
     return l;
 }
 
-/* Bounds that are left to the host get set; sometimes others too. */
+/* Bounds that depend on the host are set explicitly; sometimes others too. */
 static const struct layout *finish(struct rng *r, struct layout *l, long grain)
 {
     l->large = chance(r, 30);
@@ -224,7 +224,7 @@ static const struct layout *finish(struct rng *r, struct layout *l, long grain)
     return l;
 }
 
-/* Bytes of `copies` of a child; from where, relative to the place it is put. */
+/* Bytes of `copies` of a child; offset of the first, relative to the displacement. */
 static long span(const struct layout *child, long copies)
 {
     return copies ? child->true_high - child->true_low + (copies - 1) * layout_extent(child) : 0;
@@ -238,22 +238,22 @@ static long gap(struct rng *r, long grain)
 static void shuffle(struct rng *r, struct layout *l)
 {
     for (long i = l->count - 1; i > 0; i--) {
-        long j = below(r, i + 1), place = l->places[i], length = l->lengths[i];
-        l->places[i] = l->places[j];
-        l->places[j] = place;
+        long j = below(r, i + 1), displ = l->displs[i], length = l->lengths[i];
+        l->displs[i] = l->displs[j];
+        l->displs[j] = displ;
         l->lengths[i] = l->lengths[j];
         l->lengths[j] = length;
     }
 }
 
-/* Put the blocks one behind the other with gaps, at multiples of `step` bytes. */
+/* Place the blocks after each other with gaps, at multiples of `step` bytes. */
 static void place_blocks(struct rng *r, struct layout *l, long step, long grain)
 {
     long at = chance(r, 20) ? -below(r, 8) * grain : gap(r, grain);
     for (long i = 0; i < l->count; i++) {
         const struct layout *child = l->children ? l->children[i] : l->child;
-        l->places[i] = round_up_to(at - child->true_low, step);
-        at = l->places[i] + child->true_low + span(child, l->lengths[i]) + gap(r, grain);
+        l->displs[i] = round_up_to(at - child->true_low, step);
+        at = l->displs[i] + child->true_low + span(child, l->lengths[i]) + gap(r, grain);
     }
 }
 
@@ -283,7 +283,7 @@ static const struct layout *vector(struct rng *r, enum constructor c, long n,
     return finish(r, l, grain);
 }
 
-/* Cut n into the lengths of at most 6 blocks, some of them empty. */
+/* Divide n into the lengths of at most 6 blocks, some of them empty. */
 static long cut(struct rng *r, long n, long lengths[8])
 {
     long blocks = 0;
@@ -319,7 +319,7 @@ static const struct layout *indexed(struct rng *r, enum constructor c, long n,
     bool in_children = c == INDEXED || c == INDEXED_BLOCK;
     place_blocks(r, l, in_children ? extent : grain, grain);
     for (long i = 0; in_children && i < blocks; i++)
-        l->places[i] /= extent;
+        l->displs[i] /= extent;
     if (chance(r, 30))
         shuffle(r, l);
     return finish(r, l, grain);
@@ -348,7 +348,7 @@ static void count_blocks(void *context, const struct layout *child, long at, lon
     *(long *)context += copies;
 }
 
-/* What one process of a grid has of an array. NULL: none was found that has exactly n elements. */
+/* One process's part of a distributed array. NULL: none was found with exactly n elements. */
 static const struct layout *distributed(struct rng *r, long n, const struct layout *child,
                                         long grain)
 {
@@ -385,7 +385,7 @@ static const struct layout *leaf(struct rng *r, const struct unit *unit, long gr
         return layout_basic(unit->basic[0]);
     struct layout *l = make(STRUCT, NULL, unit->parts);
     l->children = keep((size_t)unit->parts * sizeof *l->children);
-    long places[UNIT_MAX], at = 0;
+    long displs[UNIT_MAX], at = 0;
     int order[UNIT_MAX];
     for (int i = 0; i < unit->parts; i++) {
         int j = (int)below(r, i + 1);
@@ -394,13 +394,13 @@ static const struct layout *leaf(struct rng *r, const struct unit *unit, long gr
     }
     for (int i = 0; i < unit->parts; i++) {
         const struct basic *b = &basics[unit->basic[order[i]]];
-        places[order[i]] = round_up_to(at, grain > 1 || chance(r, 50) ? b->align : 1);
-        at = places[order[i]] + b->extent + gap(r, 1);
+        displs[order[i]] = round_up_to(at, grain > 1 || chance(r, 50) ? b->align : 1);
+        at = displs[order[i]] + b->extent + gap(r, 1);
     }
     for (int i = 0; i < unit->parts; i++) {
         l->children[i] = layout_basic(unit->basic[i]);
         l->lengths[i] = 1;
-        l->places[i] = places[i];
+        l->displs[i] = displs[i];
     }
     return finish(r, l, grain);
 }
@@ -429,7 +429,7 @@ static const struct layout *nothing(struct rng *r, const struct unit *unit, long
     return finish(r, l, grain);
 }
 
-/* Of others than these, hosts misplace the elements of arrays. */
+/* For all other types, hosts misplace the elements of arrays. */
 static bool is_usual(const struct layout *child)
 {
     return child->low == 0 && child->high > 0;

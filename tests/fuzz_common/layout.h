@@ -1,6 +1,6 @@
-/* Datatypes as the fuzzer describes them to itself: a tree of constructors. From it come the
- * datatype that MPI gets, a text for people, and the list of elements that the standard says it
- * has, found by walking the definition of each constructor (MPI-4.0, 5.1). */
+/* Datatypes in the fuzzers' own representation: a tree of constructors. It is converted to an MPI
+ * datatype, to text, and to the list of elements that the standard defines for it, by walking the
+ * definition of each constructor (MPI-4.0, 5.1). */
 #ifndef FUZZ_LAYOUT_H
 #define FUZZ_LAYOUT_H
 
@@ -30,13 +30,13 @@ struct layout {
     const struct layout *child; /* all but STRUCT; of HVECTOR with stride 0 too */
     const struct layout **children;
     long count, block, stride;
-    long *lengths, *places; /* places: displacements, in children or bytes */
+    long *lengths, *displs; /* displacements, in children or bytes */
     /* SUBARRAY, DARRAY */
     int dims, order;
     int sizes[DIMS_MAX], subsizes[DIMS_MAX], starts[DIMS_MAX];
     int processes, process, kinds[DIMS_MAX], arguments[DIMS_MAX], grid[DIMS_MAX];
-    bool large; /* made by the constructor with large counts, where there is one */
-    /* What follows from the above. */
+    bool large; /* created by the _c constructor, if there is one */
+    /* Derived from the fields above. */
     long low, high;           /* bounds: MPI's lb and ub */
     long true_low, true_high; /* of the data */
     bool marked;              /* its bounds were set by a resized, subarray or darray in it */
@@ -52,8 +52,8 @@ static inline long layout_extent(const struct layout *l)
 typedef void block_fn(void *context, const struct layout *child, long at, long copies);
 void layout_blocks(const struct layout *l, block_fn *block, void *context);
 
-/* What an operation moves: `n` units of a few predefined datatypes each. Both sides have the same,
- * so their signatures are equal however they are laid out. */
+/* The unit of an operation's data: a few predefined datatypes. Both sides have `n` units, so their
+ * signatures are equal whatever their layouts. */
 enum { UNIT_MAX = 4 };
 struct unit {
     int parts;
@@ -61,12 +61,12 @@ struct unit {
 };
 
 /* A datatype of `n` units. All displacements are multiples of `grain` bytes; if that is the extent
- * of the only basic in the unit, elements lie on a grid. */
+ * of the only basic datatype in the unit, elements lie on a grid. */
 const struct layout *layout_random(struct rng *r, long n, const struct unit *unit, int depth,
                                    long grain);
 const struct layout *layout_basic(int basic);
 
-/* `count` elements of a predefined datatype, one behind the other. */
+/* `count` contiguous elements of a predefined datatype. */
 struct piece {
     long at; /* bytes from the address of the buffer */
     long count;
@@ -81,15 +81,15 @@ struct pieces {
 /* The elements of `count` copies, in the order of the type map. */
 struct pieces layout_pieces(const struct layout *l, long count);
 
-/* No byte is in two elements. */
+/* Whether no byte belongs to two elements. */
 bool pieces_disjoint(const struct pieces *p);
 
-/* The MPI datatype, committed, and its release. Gives up if the host's idea of its size or bounds
- * differs from ours. */
+/* The MPI datatype, committed, and its release. Aborts if the host's size or bounds differ from the
+ * computed ones. */
 MPI_Datatype layout_type(const struct layout *l);
 void layout_type_free(const struct layout *l, MPI_Datatype *type);
 
-/* Where there is no room any more the text is cut. */
+/* The text is truncated to the buffer. */
 void layout_print(const struct layout *l, char *text, size_t room);
 
 #endif

@@ -116,3 +116,28 @@ void release(void)
         kept = next;
     }
 }
+
+bool read_common_option(struct run *run, char **argv, int *i)
+{
+    const char *name = argv[*i], *value = argv[*i + 1] ? argv[*i + 1] : "";
+    if (!strcmp(name, "--print")) {
+        run->print = true;
+        return true;
+    }
+    if (!strcmp(name, "--tame")) {
+        run->tame = true;
+        return true;
+    }
+    if (!strcmp(name, "--seed"))
+        run->seed = strtoull(value, NULL, 10);
+    else if (!strcmp(name, "--seeds"))
+        run->seeds = atol(value);
+    else if (!strcmp(name, "--only"))
+        run->only = value;
+    else if (!strcmp(name, "--progress"))
+        run->progress = value;
+    else
+        return false;
+    ++*i;
+    return true;
+}

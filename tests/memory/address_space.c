@@ -1,5 +1,5 @@
-/* Under a limit on the address space most of what is left before MPI_Init is the program's own
- * after it, as under the host alone. */
+/* Under a limit on the address space, the program still has most of the remaining space after
+ * MPI_Init, as with the host alone. */
 #include "test.h"
 
 #include <sys/resource.h>

@@ -1,9 +1,10 @@
-/* Sizes and addresses that are wrong give the class that the standard names, through one error
- * handler, and harm nothing. It is that of MPI_COMM_WORLD, since MPI-4 that of MPI_COMM_SELF; hosts
- * do not agree.
+/* Invalid sizes and addresses return the standard's error class, through one call of an error
+ * handler, and change nothing. The handler is that of MPI_COMM_WORLD, or since MPI-4 that of
+ * MPI_COMM_SELF; hosts differ.
  *
- *   alloc_errors          of MPI_Alloc_mem: any host's answers
- *   alloc_errors free     of MPI_Free_mem: what hosts alone leave undefined
+ *   alloc_errors          MPI_Alloc_mem: any host's results
+ *   alloc_errors free     MPI_Free_mem: results that are undefined with hosts alone (H27: wrong
+ *                         frees)
  */
 #include "test.h"
 
@@ -16,7 +17,7 @@ static void note(MPI_Comm *comm, int *error, ...)
     MPI_Error_class(*error, &last_class);
 }
 
-/* The call fails, in one call of the handler. */
+/* The call fails, with one call of the handler. */
 #define CHECK_ERROR(call, expected)                                                            \
     do {                                                                                       \
         calls = 0;                                                                             \
@@ -65,7 +66,7 @@ static void of_addresses(void)
     CHECK_CLASS(MPI_Free_mem(live), MPI_SUCCESS);
 }
 
-/* What was freed twice is not given out twice. */
+/* A block that was freed twice is not allocated twice. */
 static void allocator_is_well(void)
 {
     enum { PIECES = 300 };

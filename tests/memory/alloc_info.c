@@ -1,6 +1,6 @@
-/* The info of MPI_Alloc_mem and MPI_Win_allocate: mpi_minimum_memory_alignment is honoured up to
- * what memory there is, by pieces of every size; values that mean nothing, and other keys, are
- * ignored (MPI-4.0, 9.2 and 12.2.2). */
+/* The info of MPI_Alloc_mem and MPI_Win_allocate: mpi_minimum_memory_alignment is honoured as far
+ * as memory suffices, for blocks of every size; invalid values and other keys are ignored (MPI-4.0,
+ * 9.2 and 12.2.2; H29: unusual allocations). */
 #include "test.h"
 
 static MPI_Info info_of(const char *key, const char *value)

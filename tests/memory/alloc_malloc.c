@@ -1,5 +1,6 @@
-/* MPI_Free_mem of a large block tells malloc() that such blocks come and go, as free() does under
- * the hosts: from then on temporary buffers of that size keep their pages between two calls. */
+/* MPI_Free_mem of a large block raises malloc()'s mmap threshold, as free() does under the hosts:
+ * from then on temporary buffers of that size keep their pages between two calls. Fails if each use
+ * of such a buffer causes page faults. */
 #include "test.h"
 
 #include <sys/resource.h>

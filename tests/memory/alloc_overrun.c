@@ -1,6 +1,5 @@
-/* H22: a rank that writes past the ends of its allocations, or where it has freed them, or
- * before them, breaks its
- * own data at most: the allocator works on, in it and in the others, and windows go on working. */
+/* A rank that writes beyond its allocations, before them, or into freed ones damages its own data
+ * at most: the allocator keeps working on all ranks, and so do windows (H22: overruns). */
 #include "test.h"
 
 enum { PIECES = 200, PAST = 4096 };
@@ -25,8 +24,7 @@ static void free_all(void)
         CHECK_CLASS(MPI_Free_mem(piece[i]), MPI_SUCCESS);
 }
 
-/* What lies after and between the allocations, and before the first: memory of this rank, all of
- * it. */
+/* The memory after, between and before the allocations: all of it belongs to this rank. */
 static void scribble(void)
 {
     enum { BEFORE = 4 << 20 };

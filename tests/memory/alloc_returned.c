@@ -1,13 +1,14 @@
-/* Memory that was freed goes back to the system: half a gibibyte in one piece, and less in many and
- * small ones freed in any order, by one thread and by another than allocated it. What
- * is in memory of this process tells. */
+/* Freed memory is returned to the operating system: half a gibibyte in one block, and many smaller
+ * blocks freed in any order, by the allocating thread and by another (H28: returning memory).
+ * Measured as resident memory of this process. */
 #include "test.h"
 
 #include <pthread.h>
 
 enum { MIB = 1 << 20 };
 
-/* KiB of shared memory present in this process; what others have touched is not here. */
+/* KiB of shared memory that are resident in this process; pages touched only by others do not
+ * count. */
 static long present_kib(void)
 {
     static const char *const keys[] = {"RssShmem:", "RssAnon:"};
@@ -36,7 +37,7 @@ static void *allocate(void *unused)
 
 static void *release(void *unused)
 {
-    /* A stride that visits all: the numbers of pieces are powers of two. */
+    /* A stride that visits all: the numbers of blocks are powers of two. */
     for (size_t i = 0; i < pieces; i++)
         MPI_Free_mem(piece[i * 7 % pieces]);
     return unused;
@@ -67,7 +68,7 @@ static void goes_back(size_t size, size_t total, bool threads)
     else
         release(NULL);
     long kept = present_kib() - before;
-    /* What may stay ready, and what jemalloc keeps besides. */
+    /* What the library may cache, plus jemalloc's own memory. */
     CHECK(kept < 40 * 1024, "pieces of %zu: %ld of %ld KiB still there", size, kept, all);
     free(piece);
 }

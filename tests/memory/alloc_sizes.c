@@ -1,6 +1,6 @@
-/* MPI_Alloc_mem gives memory of every size, from nothing to several GiB, before any collective call
- * was made. Allocations that live together do not overlap, hold what was written, and can be had
- * again after they were freed. Of the large ones only a few pages are touched. */
+/* MPI_Alloc_mem returns memory of every size, from zero to several GiB, before any collective call
+ * (H29: unusual allocations). Live allocations do not overlap, keep their contents, and can be
+ * allocated again after they were freed. Of the large ones only a few pages are touched. */
 #include "test.h"
 
 enum { SIZES = 512 };
@@ -11,22 +11,22 @@ static struct piece {
 } pieces[SIZES];
 static int count;
 
-/* The byte at a place depends on the piece and on the place. */
-static unsigned char pattern(int piece, size_t place)
+/* The byte at an offset depends on the block and on the offset. */
+static unsigned char pattern(int piece, size_t offset)
 {
-    return (unsigned char)(1 + piece + 31 * place + (place >> 12));
+    return (unsigned char)(1 + piece + 31 * offset + (offset >> 12));
 }
 
-/* All of a small piece; the ends and some of the middle of a large one. */
-static size_t next_place(size_t place, size_t size)
+/* All of a small block; the ends and part of the middle of a large one. */
+static size_t next_offset(size_t offset, size_t size)
 {
-    bool near_an_end = place < 4096 || size - place <= 4096;
-    return place + (near_an_end || size < 1 << 16 ? 1 : size / 7);
+    bool near_an_end = offset < 4096 || size - offset <= 4096;
+    return offset + (near_an_end || size < 1 << 16 ? 1 : size / 7);
 }
 
 static void fill(int i)
 {
-    for (size_t p = 0; p < pieces[i].size; p = next_place(p, pieces[i].size))
+    for (size_t p = 0; p < pieces[i].size; p = next_offset(p, pieces[i].size))
         pieces[i].at[p] = pattern(i, p);
     if (pieces[i].size)
         pieces[i].at[pieces[i].size - 1] = pattern(i, pieces[i].size - 1);
@@ -35,7 +35,7 @@ static void fill(int i)
 static void verify(int i)
 {
     size_t size = pieces[i].size;
-    for (size_t p = 0; p < size; p = next_place(p, size))
+    for (size_t p = 0; p < size; p = next_offset(p, size))
         if (pieces[i].at[p] != pattern(i, p)) {
             CHECK(false, "size %zu: byte %zu changed", size, p);
             return;
@@ -83,7 +83,7 @@ static void take_all(void)
         take(power + power / 3);
     }
     take((size_t)1 << 30);
-    take(((size_t)2 << 30) + 1); /* beyond an int */
+    take(((size_t)2 << 30) + 1); /* more than an int */
     take(((size_t)4 << 30) + 4097);
 }
 

@@ -1,5 +1,6 @@
-/* Four threads allocate, resize by copying, and free pieces of random sizes, some of which another
- * thread frees. What a thread wrote into a piece is there until it is freed. */
+/* Four threads allocate blocks of random sizes, resize them by copying, and free them; some are
+ * freed by another thread. A block keeps its contents until it is freed (H29: unusual allocations).
+ */
 #include "test.h"
 
 #include <pthread.h>
@@ -14,7 +15,7 @@ struct piece {
     uint64_t number;
 };
 
-/* Pieces on their way from one thread to another. */
+/* Blocks that one thread passes to another. */
 static struct piece handed[SHARED];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -32,7 +33,7 @@ static uint64_t draw(struct worker *w)
     return w->random;
 }
 
-/* Mostly small, seldom some MiB. */
+/* Mostly small, rarely some MiB. */
 static size_t draw_words(struct worker *w)
 {
     static const unsigned bits[] = {3, 5, 7, 9, 9, 11, 13, 18};

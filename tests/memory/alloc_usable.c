@@ -1,5 +1,5 @@
-/* The memory is as good as any other to the system: read and write, pipes, scattered reads,
- * sockets, futexes, mprotect of a page of it, and mappings beside it. */
+/* System calls work on the memory as on any other: read and write, pipes, scattered reads, sockets,
+ * futexes, mprotect of one of its pages, and mappings next to it. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -64,7 +64,7 @@ static void through(int in, int out, const char *what)
     close(out);
 }
 
-/* The pages go into the pipe themselves, not a copy. */
+/* The pages themselves go into the pipe, not a copy. */
 static void spliced(void)
 {
     int ends[2];
@@ -84,7 +84,7 @@ static void spliced(void)
     close(ends[1]);
 }
 
-/* A mutex shared among processes may lie there, and MPI may send from there and receive. */
+/* A process-shared mutex may lie in this memory, and MPI may send from it and receive into it. */
 static void by_mpi_and_mutex(void)
 {
     MPI_Request request;
@@ -103,7 +103,7 @@ static void by_mpi_and_mutex(void)
     pthread_mutex_destroy(mutex);
 }
 
-/* Protecting a page of it, and mappings that come and go, leave the rest alone. */
+/* Protecting one page, and mappings that come and go, do not affect the other pages. */
 static void neighbours(void)
 {
     long page = sysconf(_SC_PAGESIZE);

@@ -1,33 +1,15 @@
-/* Ways to die, for the scripts of this folder. Writes its process id into the file DIE_PIDS, then
- * rank 1 (or the one there is) does what the argument says, while the others wait for it.
+/* Ways to end a job during one-sided communication, for the scripts of this folder. Every rank
+ * writes its process id into the file DIE_PIDS; then rank 1 (or rank 0 if alone) ends as the
+ * argument says, while the other ranks wait for it.
  *
- *   die abort             of abort(), with memory touched
- *   die mpi_abort         calls MPI_Abort
- *   die epoch             of SIGKILL between two fences; the others wait in the second
- *   die lock              of SIGKILL holding the lock that the others want
- *   die start             of SIGKILL before it posts; the others wait in MPI_Win_start or complete
- *   die leave STATUS      exits without MPI_Finalize; the others wait in a fence
+ *   die abort             abort(), after touching memory
+ *   die mpi_abort         MPI_Abort
+ *   die epoch             SIGKILL between two fences; the others wait in the second
+ *   die lock              SIGKILL while holding the lock that the others request
+ *   die start             SIGKILL before it posts; the others wait in MPI_Win_start or complete
+ *   die leave STATUS      exit() without MPI_Finalize; the others wait in a fence
  */
-#include "test.h"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <unistd.h>
-
-static void note_pid(void)
-{
-    const char *path = getenv("DIE_PIDS");
-    int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT, 0600) : -1;
-    if (fd >= 0) {
-        dprintf(fd, "%d\n", getpid());
-        close(fd);
-    }
-}
-
-static void die(void)
-{
-    kill(getpid(), SIGKILL);
-}
+#include "die.h"
 
 int main(int argc, char **argv)
 {

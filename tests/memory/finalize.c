@@ -1,10 +1,12 @@
-/* H31: MPI_Finalize comes while things are still alive, or without any of them having been used.
+/* MPI_Finalize is called while objects are still alive, or without any of them having been used
+ * (H31: life cycle).
  *
  *   finalize nothing   no call between Init and Finalize
  *   finalize memory    memory that is never freed
- *   finalize windows   windows over it, made in both ways, that are never freed
- *   finalize request   a request of an operation, complete but never waited for
- *   finalize thread N  MPI_Init_thread with level N (0 to 3), one-sided calls, in order
+ *   finalize windows   windows of MPI_Win_create and MPI_Win_allocate that are never freed
+ *   finalize request   a request that is complete but never waited for
+ *   finalize thread N  MPI_Init_thread with level N (0 to 3), then one-sided calls and an orderly
+ *                      end
  */
 #include "test.h"
 

@@ -1,7 +1,7 @@
-/* H6: what a forked child writes into memory of MPI_Alloc_mem its parent never sees, nor do the
- * parent's peers; the parent's windows go on working while the child lives. Children may use
- * malloc, ask whether MPI is there, run other programs, and exit or crash, also when they were
- * forked while another thread was allocating. */
+/* After a fork, what the child writes into memory of MPI_Alloc_mem is invisible to the parent and
+ * its peers, and the parent's windows keep working while the child lives (H6: fork). Children may
+ * use malloc, ask whether MPI is initialised, run other programs, and exit or crash, also if they
+ * were forked while another thread was allocating. */
 #include "test.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ static void check_status(pid_t child, int expected)
 }
 
 /* One byte through a pipe. */
-static void tell(int ends[2])
+static void signal_end(int ends[2])
 {
     CHECK(write(ends[1], "", 1) == 1);
 }
@@ -41,11 +41,11 @@ static int child_writes(long *memory, long *peers, int copied[2], int parent_don
         memory[i] = -1;
     wrong += peers[0] != 0;
     peers[0] = -1;
-    tell(copied);
+    signal_end(copied);
     await(parent_done);
     for (int i = 0; i < WORDS; i++)
         wrong += memory[i] != -1;
-    wrong += peers[0] != -1; /* the peer's put went to the parent */
+    wrong += peers[0] != -1; /* the peer's put arrived at the parent */
     MPI_Finalized(&finalized);
     return wrong || finalized;
 }
@@ -63,14 +63,14 @@ static void apart_from_parent(void)
     if (!child)
         _exit(child_writes(memory, shared, copied, done));
     /* A page that the child has not written yet shows what the parent writes: a private mapping of
-     * a file knows no better. */
+     * a file cannot prevent it. */
     await(copied);
     MPI_Barrier(MPI_COMM_WORLD);
     long value = 5 + test_rank;
     MPI_Win_fence(0, win);
     MPI_Put(&value, 1, MPI_LONG, test_next(), 0, 1, MPI_LONG, win);
     MPI_Win_fence(0, win);
-    tell(done);
+    signal_end(done);
     check_status(child, 0);
     for (int i = 0; i < 2; i++)
         close(done[i]), close(copied[i]);
@@ -85,13 +85,13 @@ static void apart_from_parent(void)
     MPI_Free_mem(memory);
 }
 
-/* Ways to end that are none of the parent's business. */
+/* Ways to end that must not affect the parent. */
 static void child_ends(void)
 {
     fflush(NULL);
     pid_t child = fork();
     if (!child)
-        exit(3); /* with all that libraries do at exit */
+        exit(3); /* runs all atexit handlers */
     check_status(child, 3 << 8);
     child = fork();
     if (!child) {
@@ -145,7 +145,7 @@ static void while_another_allocates(void)
     for (int i = 0; i < 30; i++) {
         pid_t child = fork();
         if (!child) {
-            alarm(20); /* if a lock was forked too */
+            alarm(20); /* fails if a locked lock was inherited */
             for (size_t size = 1; size < 1 << 20; size *= 3)
                 free(malloc(size));
             exit(0);

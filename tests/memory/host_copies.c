@@ -1,6 +1,6 @@
-/* Messages out of and into memory of MPI_Alloc_mem, of all lengths, which the host copies from
- * process to process: they arrive whole, nothing beside them changes, and the functions by which it
- * copies answer to others as the kernel does. */
+/* Messages of all lengths from and to memory of MPI_Alloc_mem, which the host copies between
+ * processes: they arrive complete, no adjacent byte changes, and the intercepted functions
+ * (process_vm_readv and process_vm_writev) return the results of the OS to all other callers. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -33,7 +33,7 @@ static bool is_full(const unsigned char *at, int bytes, int seed, int rank)
     return true;
 }
 
-/* Around the ring; the receiver's edges stay as they are. */
+/* Around the ring; the bytes around the receiver's buffer are unchanged. */
 static void pass_on(unsigned char *from, unsigned char *to, int bytes, int seed)
 {
     MPI_Request request;
@@ -89,37 +89,37 @@ static void with_holes(void)
     MPI_Type_free(&type);
 }
 
-/* What others in this process would hear from the kernel. */
-static void answer_as_the_kernel(pid_t pid)
+/* The results that other callers in this process get from the OS. */
+static void compare_with_os(pid_t pid)
 {
     char a[] = "........", b[] = "........";
     struct iovec pieces[2] = {{a, 3}, {a + 4, 2}}, plain = {a, 5}, more = {b, 8};
-    struct iovec there[2] = {{shared, 3}, {shared + 9, 2}}, all = {shared, 5}, none = {NULL, 5};
+    struct iovec remote[2] = {{shared, 3}, {shared + 9, 2}}, all = {shared, 5}, none = {NULL, 5};
     const struct {
         pid_t pid;
-        struct iovec *here;
-        unsigned long pieces_here;
-        struct iovec *there;
-        unsigned long pieces_there, flags;
+        struct iovec *local;
+        unsigned long local_pieces;
+        struct iovec *remote;
+        unsigned long remote_pieces, flags;
     } tries[] = {
         {pid, &plain, 1, &all, 1, 0},        {pid, pieces, 2, &all, 1, 0},
-        {pid, &plain, 1, there, 2, 0},       {pid, &plain, 1, &all, 1, 1},
+        {pid, &plain, 1, remote, 2, 0},      {pid, &plain, 1, &all, 1, 1},
         {pid, &plain, 1, &none, 1, 0},       {pid, &more, 1, &all, 1, 0},
         {pid, &plain, 0, &all, 1, 0},        {pid, &plain, 1, &all, 0, 0},
         {0x7ffffff0, &plain, 1, &all, 1, 0}, {pid, &plain, 1, &plain, 1, 0},
     };
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
         errno = 0;
-        ssize_t said = process_vm_readv(tries[i].pid, tries[i].here, tries[i].pieces_here,
-                                        tries[i].there, tries[i].pieces_there, tries[i].flags);
+        ssize_t result = process_vm_readv(tries[i].pid, tries[i].local, tries[i].local_pieces,
+                                          tries[i].remote, tries[i].remote_pieces, tries[i].flags);
         int error = errno;
         memcpy(b, a, sizeof b);
         errno = 0;
-        long kernel =
-            syscall(SYS_process_vm_readv, tries[i].pid, tries[i].here, tries[i].pieces_here,
-                    tries[i].there, tries[i].pieces_there, tries[i].flags);
-        CHECK(said == kernel && error == errno, "try %zu: %zd and %d, not %ld and %d", i, said,
-              error, kernel, errno);
+        long by_os =
+            syscall(SYS_process_vm_readv, tries[i].pid, tries[i].local, tries[i].local_pieces,
+                    tries[i].remote, tries[i].remote_pieces, tries[i].flags);
+        CHECK(result == by_os && error == errno, "try %zu: %zd and %d, not %ld and %d", i, result,
+              error, by_os, errno);
     }
 }
 
@@ -128,8 +128,8 @@ static void in_a_child(void)
     pid_t child = fork();
     if (!child) {
         test_failures = 0;
-        answer_as_the_kernel(getppid());
-        answer_as_the_kernel(getpid());
+        compare_with_os(getppid());
+        compare_with_os(getpid());
         _exit(test_failures);
     }
     int status;
@@ -140,13 +140,13 @@ int main(int argc, char **argv)
 {
     static unsigned char early[64];
     shared = early;
-    answer_as_the_kernel(getpid()); /* before there is an MPI */
+    compare_with_os(getpid()); /* before MPI_Init */
     test_begin(&argc, &argv);
     shared = window_memory(MOST);
     own = calloc(MOST, 1);
     all_lengths();
     with_holes();
-    answer_as_the_kernel(getpid());
+    compare_with_os(getpid());
     in_a_child();
     all_lengths();
     MPI_Free_mem(shared);

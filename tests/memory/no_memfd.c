@@ -1,4 +1,4 @@
-/* A kernel, or a container's filter, that does not know memfd_create(). To be preloaded. */
+/* To be preloaded: a Linux, or a container's seccomp filter, without memfd_create(). */
 #include <errno.h>
 
 int memfd_create(const char *name, unsigned flags);

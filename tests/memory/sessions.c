@@ -1,7 +1,7 @@
-/* Sessions (MPI-4): opened and closed, twice, memory and messages used in each, in a program that
- * never calls MPI_Init; with the argument `mixed`, around MPI_Init, and then windows on the
- * communicators of a session too. An outer one stays open: MPICH 4.0.2 alone does not survive a
- * second start, nor windows without the world. */
+/* Sessions (MPI-4; H31: life cycle): opened and closed twice, with memory and messages used in
+ * each, in a program that never calls MPI_Init; with the argument `mixed`, around MPI_Init, and
+ * then with windows on a session's communicators. An outer session stays open: MPICH 4.0.2 alone
+ * fails at a second initialisation, and at windows without the world model. */
 #include "test.h"
 
 #if MPI_VERSION >= 4

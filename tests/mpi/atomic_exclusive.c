@@ -1,6 +1,7 @@
-/* Exclusive locks, shared locks and lock_all by turns, with accumulates of many types and lengths
- * to the same memory: no update is lost, although a rank that holds an exclusive lock needs no
- * atomics (H18). Bytes are combined with MPI_BXOR: Open MPI's sums of bytes saturate. */
+/* Ranks alternate between exclusive locks, shared locks and lock_all, and accumulate many types and
+ * lengths into the same memory. The library skips atomic instructions for a rank that holds an
+ * exclusive lock; an update is lost if another rank is in the window at that time (H18: atomicity
+ * of accumulates). Bytes are combined with MPI_BXOR because Open MPI's sums of bytes saturate. */
 #include "test.h"
 
 enum { ROOM = 4096, ROUNDS = 1000 };
@@ -9,7 +10,8 @@ static unsigned char values[ROOM], back[ROOM], expected[2][ROOM];
 static long ones[ROOM / 8];
 static MPI_Win win;
 
-/* What rank `by` does in round `i`; only computes the outcome where `performs` is false. */
+/* The operation of rank `by` in round `i`. If `performs` is false, only computes the expected
+ * result. */
 static void combine(int i, int by, bool performs)
 {
     unsigned chance = (unsigned)(i * 2654435761u) ^ (unsigned)by * 40503u;

@@ -1,6 +1,7 @@
-/* While all ranks combine a few elements at a time, one of them begins with many; towards target
- * after target, window after window, since only the first such operation is special: no update is
- * lost (H18). */
+/* While all ranks accumulate a few elements at a time, one rank starts to accumulate many. Only the
+ * first such operation on a target switches the target from element mode to bulk mode, so the test
+ * repeats this for many targets and windows. An update is lost if the switch is not ordered with
+ * the native atomics (H18: atomicity of accumulates). */
 #include "test.h"
 
 enum { COUNT = 32, FEW = 8, WINDOWS = 20, ROUNDS = 400 };
@@ -8,7 +9,7 @@ enum { COUNT = 32, FEW = 8, WINDOWS = 20, ROUNDS = 400 };
 static int ones[COUNT];
 static MPI_Win win;
 
-/* Everybody starts at once, so that they are in each other's way. */
+/* All ranks start at once, so that their operations overlap. */
 static void meet(int times)
 {
     int one = 1, here = 0, before;
@@ -19,7 +20,7 @@ static void meet(int times)
     }
 }
 
-/* Returns how often this rank has combined many. */
+/* Returns how many bulk operations this rank has performed. */
 static int combine(int target, bool begins, int when)
 {
     int bulk = 0, before;

@@ -1,5 +1,6 @@
-/* All ranks combine into the same elements, by every call of the accumulate family, one element or
- * many at a time: no update is lost, whatever path an operation takes (H18). */
+/* All ranks accumulate into the same elements with every call of the accumulate family, one element
+ * or many at a time. An update is lost if two calls use different means of mutual exclusion (H18:
+ * one atomicity for every access path). */
 #include "test.h"
 
 enum { COUNT = 64, ROUNDS = 400 };
@@ -7,7 +8,7 @@ enum { COUNT = 64, ROUNDS = 400 };
 static int64_t *memory, ones[COUNT], many[COUNT];
 static MPI_Win win;
 
-/* One more on element 0 by exchanging what is there. */
+/* Add one to element 0 with compare-and-swap. */
 static void add_by_swapping(int target)
 {
     int64_t seen = 0, next, before = -1;
@@ -40,7 +41,7 @@ static void round_of(int i, int target)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* What a rank adds to element `e` in all. */
+/* The total that a rank adds to element `e`. */
 static int64_t share(int rank, int e)
 {
     int64_t sum = 0;

@@ -1,5 +1,6 @@
-/* Operations of one origin on one element happen in the order in which it called them, without a
- * flush in between, whatever their size (H19). */
+/* Operations of one origin on one element take effect in the order of the calls, without a flush in
+ * between and whatever their sizes (H19: ordering). Fails if small and large operations take paths
+ * that are not ordered with each other. */
 #include "test.h"
 
 enum { COUNT = 40, ROUNDS = 800 };
@@ -15,7 +16,7 @@ int main(int argc, char **argv)
         for (int e = 0; e < COUNT; e++)
             values[e] = i;
         one = i;
-        /* replace, add, read: small and large ones in both orders */
+        /* Replace, add, read, in small and large operations, in both orders. */
         MPI_Accumulate(values, COUNT, MPI_INT, target, 0, COUNT, MPI_INT, MPI_REPLACE, win);
         MPI_Fetch_and_op(&ten, &before, MPI_INT, target, 7, MPI_SUM, win);
         MPI_Get_accumulate(NULL, 0, MPI_INT, back, COUNT, MPI_INT, target, 0, COUNT, MPI_INT,
@@ -23,7 +24,7 @@ int main(int argc, char **argv)
         MPI_Win_flush_local(target, win);
         CHECK(before == i && back[7] == i + 10 && back[8] == i, "round %d: %d, %d, %d", i, before,
               back[7], back[8]);
-        /* single elements: on memory that sees no other kind */
+        /* Single elements, in memory that only sees single elements. */
         MPI_Accumulate(&one, 1, MPI_INT, target, COUNT, 1, MPI_INT, MPI_REPLACE, win);
         MPI_Accumulate(&ten, 1, MPI_INT, target, COUNT, 1, MPI_INT, MPI_SUM, win);
         MPI_Fetch_and_op(&one, &before, MPI_INT, target, COUNT, MPI_REPLACE, win);

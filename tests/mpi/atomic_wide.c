@@ -1,5 +1,6 @@
-/* Elements wider than the processor's atomics, unaligned ones, and small neighbours in one word:
- * every element is combined atomically, and none disturbs the one beside it (H18). */
+/* Elements wider than the processor's atomics, unaligned elements, and small neighbours in one word
+ * are each combined atomically, without changing the adjacent elements (H18: atomicity of
+ * accumulates). */
 #include "test.h"
 
 enum { ROUNDS = 1500 };
@@ -28,7 +29,7 @@ int main(int argc, char **argv)
     }
     MPI_Win_unlock_all(win);
     MPI_Barrier(MPI_COMM_WORLD);
-    int each = ROUNDS / test_size; /* times that a rank had this one as its target */
+    int each = ROUNDS / test_size; /* how many times a rank was this rank's target */
     memcpy(&wide, memory, sizeof wide);
     memcpy(pair, memory + 16, sizeof pair);
     memcpy(&unaligned, memory + 33, sizeof unaligned);

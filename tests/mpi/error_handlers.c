@@ -1,6 +1,6 @@
-/* Errors of fast calls go through the window's own error handler: one that returns, or a function
- * of the program, which is called once, with the window and the class; it can be changed, and that
- * of the communicator is not asked. Errors of creating a window are the communicator's. */
+/* Errors of accelerated calls invoke the window's own error handler, exactly once, with the window
+ * and the error class: MPI_ERRORS_RETURN, a function of the program, and a handler that was
+ * replaced. The communicator's handler is not called, except for errors of window creation. */
 #include "test.h"
 
 static MPI_Win win, called_with;
@@ -86,7 +86,8 @@ int main(int argc, char **argv)
     MPI_Win_get_errhandler(win, &before);
     CHECK(before == MPI_ERRORS_ARE_FATAL);
     if (fatal) {
-        /* The status of the job tells whether this ends it: nothing else here is wrong. */
+        /* Only the job's exit status shows whether this call aborts; nothing else in this case is
+         * wrong. */
         if (test_rank == 0)
             MPI_Put(&memory_value, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
         MPI_Win_free(&win);
@@ -102,7 +103,7 @@ int main(int argc, char **argv)
     CHECK_CLASS(MPI_Win_unlock(0, win), MPI_ERR_RMA_SYNC);
     CHECK(!called, "the handler was called after it had been replaced");
     MPI_Win_set_errhandler(win, handler);
-    MPI_Errhandler_free(&handler); /* lives on in the window */
+    MPI_Errhandler_free(&handler); /* the window keeps it alive */
     through_function();
     if (argc > 1 && !strcmp(argv[1], "creation"))
         of_creation();

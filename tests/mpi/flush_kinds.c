@@ -1,6 +1,7 @@
-/* After any kind of flush the origin's buffer is its own again and the result of a get is there;
- * after MPI_Win_flush and flush_all the target's memory holds what was put, also for a third rank;
- * MPI_Win_sync shows a rank what others have put into its memory, and others what it stored. */
+/* After any kind of flush the origin's buffer may be reused and the result of a get is available.
+ * After MPI_Win_flush and flush_all the target's memory holds the data, as seen by a third rank
+ * too. MPI_Win_sync makes remote puts visible to the owner, and the owner's stores visible to
+ * others. */
 #include "test.h"
 
 enum { ROUNDS = 60, COUNT = 2000 };
@@ -14,7 +15,7 @@ static void fill(int value)
         values[i] = value + i;
 }
 
-/* What was put must be what was there before the buffer changed. */
+/* The target holds the value from before the buffer changed. */
 static void through(int kind, int target, int value)
 {
     fill(value);
@@ -61,7 +62,7 @@ int main(int argc, char **argv)
             if (last == 1) {
                 MPI_Win_sync(win);
                 CHECK(memory[7] == 1000 * round + 7, "at home: %d", memory[7]);
-                memory[7] = round; /* and back */
+                memory[7] = round; /* and the other direction */
                 MPI_Win_sync(win);
             }
             MPI_Send(&round, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
@@ -74,7 +75,7 @@ int main(int argc, char **argv)
     }
     MPI_Win_unlock_all(win);
 
-    /* Each flush with a lock on one target; and towards nobody. */
+    /* Each flush with a lock on one target, and with MPI_PROC_NULL as target. */
     MPI_Barrier(MPI_COMM_WORLD);
     for (int kind = 0; kind < 4; kind++) {
         int target = test_next();

@@ -1,5 +1,6 @@
-/* Collective and shared-pointer file I/O between one-sided epochs: the host's I/O library calls the
- * MPI from inside, and its calls land in the plugin too. */
+/* Collective and shared-pointer file I/O between one-sided epochs. The host's I/O library calls MPI
+ * internally, and these calls enter the library too (H4: the host calls itself). Fails with wrong
+ * data or a hang if such a call is treated as one of the program. */
 #include "test.h"
 
 #include <unistd.h>
@@ -11,7 +12,8 @@ static int value(int rank, int block, int i)
     return (rank * BLOCKS + block) * BLOCK + i;
 }
 
-/* Each rank has every size-th block of the file: both phases of collective buffering. */
+/* Each rank has every size-th block of the file, so both phases of collective buffering are used.
+ */
 static void interleaved(MPI_File file)
 {
     static int mine[BLOCKS][BLOCK], back[BLOCKS][BLOCK];
@@ -30,7 +32,7 @@ static void interleaved(MPI_File file)
     MPI_File_read_at_all(file, 0, back, BLOCKS * BLOCK, MPI_INT, &status);
     CHECK(!memcmp(mine, back, sizeof mine), "blocks came back different");
 
-    /* the next rank's, as it wrote them */
+    /* written by the next rank */
     int next = (test_rank + 1) % test_size;
     start = (MPI_Offset)next * BLOCK * (MPI_Offset)sizeof(int);
     MPI_File_set_view(file, start, MPI_INT, view, "native", MPI_INFO_NULL);
@@ -39,7 +41,7 @@ static void interleaved(MPI_File file)
     MPI_Type_free(&view);
 }
 
-/* By the shared pointer, which hosts keep in windows, files or shared memory. */
+/* With the shared file pointer, which hosts keep in windows, files or shared memory. */
 static void ordered(MPI_File file)
 {
     int mine = 100 + test_rank, back = -1;

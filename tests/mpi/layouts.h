@@ -1,5 +1,6 @@
-/* Datatypes of every constructor, each of the same elements in another arrangement. A buffer begins
- * LAYOUT_AT bytes into LAYOUT_ROOM bytes, since data may also lie before its address. */
+/* Datatypes of every constructor, all with the same elements in different arrangements. A buffer
+ * has LAYOUT_ROOM bytes, and its address is LAYOUT_AT bytes into it, because a datatype's data may
+ * lie before the address. */
 #ifndef LAYOUTS_H
 #define LAYOUTS_H
 
@@ -10,7 +11,7 @@ enum { ELEMENTS = 24, LAYOUT_ROOM = 16384, LAYOUT_AT = 6400, LAYOUTS_MAX = 64 };
 struct layout {
     const char *name;
     MPI_Datatype type;
-    int count; /* of the type: ELEMENTS elements */
+    int count; /* ELEMENTS elements of this type */
 };
 
 struct layouts {
@@ -18,7 +19,7 @@ struct layouts {
     int count;
 };
 
-/* Takes over the type. */
+/* Takes ownership of the type. */
 static inline void layout_add(struct layouts *all, const char *name, MPI_Datatype type, int count)
 {
     MPI_Type_commit(&type);
@@ -70,11 +71,11 @@ static inline void add_vectors(struct layouts *all, MPI_Datatype element, MPI_Ai
 static inline void add_indexed(struct layouts *all, MPI_Datatype element, MPI_Aint extent)
 {
     MPI_Datatype t;
-    int lengths[] = {5, 0, 1, 10, 8}, places[] = {40, 7, 3, 20, -9};
+    int lengths[] = {5, 0, 1, 10, 8}, displs[] = {40, 7, 3, 20, -9};
     MPI_Aint bytes[5];
     for (int i = 0; i < 5; i++)
-        bytes[i] = places[i] * extent + i;
-    MPI_Type_indexed(5, lengths, places, element, &t);
+        bytes[i] = displs[i] * extent + i;
+    MPI_Type_indexed(5, lengths, displs, element, &t);
     layout_add(all, "indexed", t, 1);
     MPI_Type_create_hindexed(5, lengths, bytes, element, &t);
     layout_add(all, "hindexed", t, 1);
@@ -97,8 +98,8 @@ static inline void add_structs(struct layouts *all, MPI_Datatype element, MPI_Ai
     MPI_Type_contiguous(5, element, &u);
     pieces[0] = element, pieces[1] = row, pieces[2] = u;
     int lengths[] = {7, 2, 1};
-    MPI_Aint places[] = {30 * extent, 0, -7 * extent - 1};
-    MPI_Type_create_struct(3, lengths, places, pieces, &t);
+    MPI_Aint displs[] = {30 * extent, 0, -7 * extent - 1};
+    MPI_Type_create_struct(3, lengths, displs, pieces, &t);
     layout_add(all, "struct", t, 1);
     int two[] = {0, 3};
     MPI_Type_create_indexed_block(2, 1, two, row, &t);
@@ -113,7 +114,7 @@ static inline void add_structs(struct layouts *all, MPI_Datatype element, MPI_Ai
     layout_add(all, "resized: holes around", with_extent(t, -extent, 5 * extent), 12);
     MPI_Type_dup(element, &t);
     layout_add(all, "resized: one of two", with_extent(t, 0, 2 * extent), ELEMENTS);
-    MPI_Type_vector(4, 1, 6, element, &t); /* columns of a matrix, one beside the other */
+    MPI_Type_vector(4, 1, 6, element, &t); /* columns of a matrix, side by side */
     layout_add(all, "resized: columns", with_extent(t, 0, extent), 6);
 }
 
@@ -131,7 +132,8 @@ static inline void add_arrays(struct layouts *all, MPI_Datatype element)
     int all_of_it[] = {0, 0};
     MPI_Type_create_subarray(2, flat_parts, flat_parts, all_of_it, MPI_ORDER_FORTRAN, element, &t);
     layout_add(all, "subarray that is all", t, 4);
-    /* Of 12 x 8 elements, process 1 of a grid of 2 x 2 has every other row of 2, and half a row. */
+    /* Of 12 x 8 elements, process 1 of a 2 x 2 grid has every second pair of rows, and half of each
+     * row. */
     int whole[] = {12, 8}, grid[] = {2, 2}, kinds[] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK},
         arguments[] = {2, MPI_DISTRIBUTE_DFLT_DARG};
     MPI_Type_create_darray(4, 1, 2, whole, kinds, arguments, grid, MPI_ORDER_C, element, &t);
@@ -162,10 +164,10 @@ static inline void add_large_counts(struct layouts *all, MPI_Datatype element, M
     layout_add(all, "vector_c", t, 1);
     MPI_Type_create_hvector_c(6, 4, 4 * extent + 2, element, &t);
     layout_add(all, "hvector_c", t, 1);
-    MPI_Count lengths[] = {5, 0, 1, 10, 8}, places[] = {40, 7, 3, 20, -9}, bytes[5];
+    MPI_Count lengths[] = {5, 0, 1, 10, 8}, displs[] = {40, 7, 3, 20, -9}, bytes[5];
     for (int i = 0; i < 5; i++)
-        bytes[i] = places[i] * extent + i;
-    MPI_Type_indexed_c(5, lengths, places, element, &t);
+        bytes[i] = displs[i] * extent + i;
+    MPI_Type_indexed_c(5, lengths, displs, element, &t);
     layout_add(all, "indexed_c", t, 1);
     MPI_Type_create_hindexed_c(5, lengths, bytes, element, &t);
     layout_add(all, "hindexed_c", t, 1);

@@ -1,5 +1,6 @@
-/* Two ranks each put a flag to the other, flush, and then look for the other's: a flush completes
- * the put before anything that follows, so at least one of them sees the flag (H19). */
+/* Store buffering: two ranks each put a flag to the other, flush, and then read their own flag. The
+ * flush completes the put before anything that follows, so at least one of them reads the other's
+ * flag. Fails if the flush is not a full fence (H19: ordering). */
 #include "test.h"
 
 enum { ROUNDS = 10000, APART = 16 };
@@ -17,7 +18,7 @@ int main(int argc, char **argv)
     MPI_Win_lock_all(0, turns);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int64_t i = 0; i < ROUNDS; i++) {
-        /* Begin at the same moment. */
+        /* Start both ranks at the same moment. */
         count = i + 1;
         MPI_Put(&count, 1, MPI_INT64_T, other, 0, 1, MPI_INT64_T, turns);
         MPI_Win_flush(other, turns);

@@ -1,6 +1,7 @@
-/* Message passing through window memory: data is put, flushed, and then a flag is put; who sees the
- * flag, by polling it with Get or in its own memory with MPI_Win_sync, sees the data. For sizes
- * from one element to those that are copied around the caches (H19). */
+/* Message passing through window memory: a rank puts data, flushes, and puts a flag; a rank that
+ * reads the flag, with MPI_Get or in its own memory with MPI_Win_sync, also reads the data. The
+ * sizes reach from one element to those that are copied with non-temporal stores. Fails if the
+ * flush does not order them (H19: ordering). */
 #include "test.h"
 
 static const size_t sizes[] = {1, 100, 4096, 300000, 1100000};
@@ -9,15 +10,15 @@ enum { LARGEST = 1100000, ROUNDS = 12 };
 static int64_t *memory; /* flag, acknowledgement, then data */
 static MPI_Win win;
 
-static void await(int place, int64_t value, bool by_sync)
+static void await(int offset, int64_t value, bool by_sync)
 {
     int64_t seen = 0;
     for (;;) {
         if (by_sync) {
             MPI_Win_sync(win);
-            seen = *(volatile int64_t *)&memory[place];
+            seen = *(volatile int64_t *)&memory[offset];
         } else {
-            MPI_Get(&seen, 1, MPI_INT64_T, test_rank, place, 1, MPI_INT64_T, win);
+            MPI_Get(&seen, 1, MPI_INT64_T, test_rank, offset, 1, MPI_INT64_T, win);
             MPI_Win_flush(test_rank, win);
         }
         if (seen >= value)
@@ -26,9 +27,9 @@ static void await(int place, int64_t value, bool by_sync)
     MPI_Win_sync(win);
 }
 
-static void put_flag(int rank, int place, int64_t value)
+static void put_flag(int rank, int offset, int64_t value)
 {
-    MPI_Put(&value, 1, MPI_INT64_T, rank, place, 1, MPI_INT64_T, win);
+    MPI_Put(&value, 1, MPI_INT64_T, rank, offset, 1, MPI_INT64_T, win);
     MPI_Win_flush(rank, win);
 }
 

@@ -1,6 +1,6 @@
-/* While one rank holds a lock, another that wants one of the other kind waits until it is let go;
- * and one that may share it does not wait. Every pair of exclusive, shared and lock_all, the second
- * asking while the first is asleep with its lock. */
+/* While one rank holds a lock and sleeps, a conflicting lock of another rank waits until the first
+ * is released, and a compatible one does not wait. Covers every pair of exclusive, shared and
+ * lock_all. */
 #include "test.h"
 
 #include <unistd.h>

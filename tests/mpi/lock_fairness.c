@@ -1,6 +1,6 @@
-/* Nobody starves: rank 0 gets its lock again and again, in short time, while all others take theirs
- * without a pause: exclusive among shared ones or lock_all, and shared or lock_all among exclusive
- * ones; and exclusive ones among themselves share roughly. */
+/* No rank starves. Rank 0 acquires its lock several times within a bounded time, while all other
+ * ranks acquire theirs without pause: exclusive against shared and lock_all, and the reverse, and
+ * exclusive locks only. Every other rank gets its lock at least once. */
 #include "test.h"
 
 #include <unistd.h>
@@ -19,7 +19,7 @@ static void take(enum kind kind, bool hold)
         MPI_Win_lock(kind == SHARED ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, 0, 0, win);
     int seen;
     MPI_Get(&seen, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
-    if (hold) /* much longer than the others' pauses, so that they nearly always overlap */
+    if (hold) /* longer than the other ranks' pauses, so that epochs overlap */
         usleep(500);
     if (kind == ALL)
         MPI_Win_unlock_all(win);

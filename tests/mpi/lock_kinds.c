@@ -1,6 +1,6 @@
-/* An exclusive lock excludes all others, shared ones and lock_all share, from whatever origin: two
- * numbers that only exclusive holders change, with plain gets and puts, are equal to everybody
- * else, and no change is lost. */
+/* An exclusive lock excludes all others; shared locks and lock_all share, from any origin.
+ * Exclusive holders change two numbers with plain gets and puts: other ranks always read equal
+ * numbers, and no change is lost. */
 #include "test.h"
 
 enum { ROUNDS = 300 };
@@ -43,8 +43,7 @@ static void look(int target, bool all)
     CHECK(first == second, "%s: %d, %d", all ? "lock_all" : "shared", first, second);
 }
 
-/* Several targets at once, in the order of their ranks. Not beside lock_all, which promises no
- * order. */
+/* Several targets at once, in rank order. Not together with lock_all, which guarantees no order. */
 static void add_to_all(void)
 {
     int values[64];

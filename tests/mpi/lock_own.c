@@ -1,5 +1,6 @@
-/* A lock on one's own memory has been acquired when the call returns, whatever kind it is of, since
- * it protects loads and stores too, which no call of MPI's sees (MPI-4.0, 12.5.3). */
+/* A lock on the rank's own memory is held when the call returns, for every lock type, because it
+ * also protects loads and stores, which MPI cannot intercept (MPI-4.0, 12.5.3). Fails if the lock
+ * is acquired lazily at the first operation. */
 #include "test.h"
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* Epochs on two windows are each other's no business: locks on both at once, a fence or an exposure
- * on one while the other is locked, the same memory in both. */
+/* Epochs on two windows are independent: locks on both at once, a fence or an exposure epoch on one
+ * while the other is locked, both windows over the same memory. */
 #include "test.h"
 
 int main(int argc, char **argv)
@@ -13,7 +13,7 @@ int main(int argc, char **argv)
     MPI_Group_incl(world, 1, &test_rank, &self);
     for (int round = 1; round <= 50; round++) {
         value = 10 * round + test_rank;
-        /* Nested, and let go in the other order. */
+        /* Nested, and released in the other order. */
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other, 0, a);
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other, 0, b);
         MPI_Put(&value, 1, MPI_INT, other, 0, 1, MPI_INT, a);
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
               "nested locks: %d, %d, %d", memory[0], memory[2], memory[3]);
         MPI_Barrier(MPI_COMM_WORLD);
 
-        /* A fence on one while the other is locked by all. */
+        /* A fence on one window while all ranks lock the other. */
         MPI_Win_lock_all(0, a);
         CHECK(MPI_Win_fence(0, b) == MPI_SUCCESS);
         MPI_Put(&value, 1, MPI_INT, other, 1, 1, MPI_INT, b); /* memory[2] */
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
         CHECK(MPI_Win_flush_all(a) == MPI_SUCCESS);
         CHECK(seen == round, "lock_all: %d", seen);
 
-        /* An exposure of one while the other is locked. */
+        /* An exposure epoch on one window while the other is locked. */
         MPI_Win_post(self, 0, b);
         MPI_Win_start(self, 0, b);
         MPI_Accumulate(&value, 1, MPI_INT, test_rank, 0, 1, MPI_INT, MPI_REPLACE, b);
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
         MPI_Win_unlock_all(a);
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    /* One is freed while the other is locked. */
+    /* One window is freed while the other is locked. */
     MPI_Win_lock_all(0, a);
     MPI_Win_free(&b);
     MPI_Put(&other, 1, MPI_INT, other, 0, 1, MPI_INT, a);

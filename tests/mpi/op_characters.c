@@ -1,5 +1,5 @@
-/* MPI_CHAR, for which MPI defines no arithmetic: accumulates and reductions give what the host's
- * MPI_Reduce_local gives, for each operation. */
+/* MPI_CHAR, for which MPI defines no arithmetic: accumulates and reductions give the same result as
+ * the host's MPI_Reduce_local, for each operation. */
 #include "test.h"
 
 enum { COUNT = 100 };

@@ -1,5 +1,5 @@
-/* MPI_Compare_and_swap on every datatype it is defined for: swaps what is equal, leaves what is
- * not, gives back what was there, and touches nothing beside it. */
+/* MPI_Compare_and_swap on every datatype that it is defined for: it swaps equal values only,
+ * returns the old value, and changes no adjacent byte. */
 #include "predefined.h"
 
 enum { ROOM = 64, AT = 16 };

@@ -1,4 +1,4 @@
-/* Accumulates with a datatype that has no data: they do nothing, whatever the operation. */
+/* Accumulates with a datatype without data do nothing, whatever the operation. */
 #include "test.h"
 
 int main(int argc, char **argv)

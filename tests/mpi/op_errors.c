@@ -1,5 +1,5 @@
-/* Each wrong argument of an operation is reported with the class that MPI names, before anything
- * is written, and the epoch goes on (H20, H21). */
+/* Each wrong argument of an operation is reported with the error class that MPI names, before
+ * anything is written, and the epoch stays open (H20: unusual windows; H21: errors). */
 #include "test.h"
 
 enum { COUNT = 16 };
@@ -14,7 +14,7 @@ static void add(void *in, void *inout, int *count, MPI_Datatype *type)
     (void)in, (void)inout, (void)count, (void)type;
 }
 
-/* The calls with all of their arguments right but for what is named. */
+/* The calls, with all arguments valid except the one that is passed. */
 struct use {
     int count, rank;
     MPI_Aint disp;
@@ -105,7 +105,7 @@ static void bad_operations(void)
         CHECK_CLASS(MPI_Fetch_and_op(here, result, MPI_INT, target, 0, u.op, win), MPI_ERR_OP);
     }
     u.type = u.there = MPI_FLOAT;
-    u.op = MPI_BAND; /* not defined for floats */
+    u.op = MPI_BAND; /* not defined for floating-point types */
     CHECK_CLASS(accumulate(u), MPI_ERR_OP);
     CHECK_CLASS(get_accumulate(u), MPI_ERR_OP);
     CHECK_CLASS(MPI_Fetch_and_op(here, result, MPI_FLOAT, target, 0, MPI_BAND, win), MPI_ERR_OP);
@@ -139,7 +139,8 @@ static void bad_single_elements(void)
     CHECK_CLASS(swap_at(MPI_DOUBLE_INT, target, 0), MPI_ERR_TYPE);
 }
 
-/* Of two kinds of element, or not the origin's: which class this is MPI leaves open. */
+/* Mixed element types, or types that differ from the origin's: MPI does not define the error class.
+ */
 static void mixed_elements(void)
 {
     CHECK(MPI_Accumulate(here, 1, MPI_INT, target, 0, 1, MPI_FLOAT, MPI_SUM, win));

@@ -1,5 +1,5 @@
-/* A window of 6 GiB, of which next to nothing is ever touched: bytes far beyond what an int can
- * count, by displacements, by units and by a datatype's holes (H32). */
+/* A window of 6 GiB, of which very little is touched. Accesses bytes at offsets that do not fit in
+ * an int, by displacements, displacement units and holes of a datatype (H32: large counts). */
 #include "test.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* The calls whose counts are MPI_Count: the same as the others, and counts beyond int are counts.
- * Only where MPI is 4.0. */
+/* The `_c` calls behave as their int versions, and accept counts that do not fit in an int. Only
+ * built for MPI-4. */
 #include "test.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* Operations that move nothing: towards MPI_PROC_NULL, and of count 0, also at a window's end and
- * in a window without memory. Requests of them complete. */
+/* Operations without data: with MPI_PROC_NULL as target, or of count 0, also at a window's end and
+ * in a window without memory. They succeed, and their requests complete. */
 #include "test.h"
 
 static void all_calls(int count, int rank, MPI_Aint disp, MPI_Win win, bool passive)

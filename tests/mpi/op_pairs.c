@@ -1,12 +1,12 @@
 /* MPI_MAXLOC and MPI_MINLOC on every pair datatype: of equal values the lower index wins, and the
- * holes between value and index are nobody's (MPI-4.0, 6.9.4). */
+ * padding between value and index is not written (MPI-4.0, 6.9.4). */
 #include "test.h"
 
 #include <stddef.h>
 
 enum { COUNT = 20, PAIR_MAX = 32 };
 
-/* All of them as a pair of long double and long, and where their parts lie. */
+/* All pairs as long double and long, and the offsets of their parts. */
 struct pair {
     long double value;
     long index;

@@ -1,5 +1,5 @@
-/* The target's side may have room for more than is sent, and the origin's for more than is got;
- * what is beyond the data stays as it was. Sides may be counted in different datatypes. */
+/* The target's datatype may have room for more data than is put, and the origin's for more than is
+ * fetched; bytes beyond the data are unchanged. Origin and target may use different datatypes. */
 #include "test.h"
 
 enum { ROOM = 32 };

@@ -1,4 +1,4 @@
-/* A rank is its own target: in every kind of epoch. */
+/* A rank is its own target, in every kind of epoch. */
 #include "test.h"
 
 static void all_calls(int base, MPI_Win win)

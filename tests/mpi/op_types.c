@@ -1,5 +1,6 @@
-/* Every predefined datatype with every operation that MPI defines for it, through all calls of the
- * accumulate family; one element, a few, many. */
+/* Every predefined datatype with every operation that MPI defines for it, in all calls of the
+ * accumulate family, with one element, a few and many. Fails with a wrong value where a reduction
+ * function is missing or wrong. */
 #include "predefined.h"
 
 enum { FEW = 3, MANY = 40, BYTES_MAX = MANY * 32 };
@@ -51,7 +52,7 @@ static void one(const struct type *t, const struct operation *op, enum call call
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
-    /* A window that has seen only small operations may treat them differently from another. */
+    /* A window in element mode, which has seen small operations only, uses other code. */
     char *few = window_memory(BYTES_MAX), *many = window_memory(BYTES_MAX);
     MPI_Win few_win = window_over(few, BYTES_MAX, 1), many_win = window_over(many, BYTES_MAX, 1);
     MPI_Win_lock_all(0, few_win);

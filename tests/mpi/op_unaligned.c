@@ -1,4 +1,4 @@
-/* Data of any datatype may lie at any address, here and there. */
+/* Data of any datatype may have any alignment, at the origin and at the target. */
 #include "predefined.h"
 
 enum { ROOM = 2048, COUNT = 9 };

@@ -1,4 +1,5 @@
-/* More ranks than processors (H12), and what a rank takes of them. To be included before others. */
+/* Helpers to run more ranks than processors (H12: more ranks than processors) and to measure
+ * processor time. Include before other headers. */
 #ifndef CROWD_H
 #define CROWD_H
 
@@ -10,19 +11,19 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-/* Of the first two of the processors that we have. */
+/* The first two of the processors in this process's affinity mask. */
 static inline void share_processors(void)
 {
-    cpu_set_t ours, two;
-    sched_getaffinity(0, sizeof ours, &ours);
+    cpu_set_t available, two;
+    sched_getaffinity(0, sizeof available, &available);
     CPU_ZERO(&two);
     for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) < 2; cpu++)
-        if (CPU_ISSET(cpu, &ours))
+        if (CPU_ISSET(cpu, &available))
             CPU_SET(cpu, &two);
     sched_setaffinity(0, sizeof two, &two);
 }
 
-/* Of all threads. */
+/* Processor time of all threads. */
 static inline double processor_seconds(void)
 {
     struct rusage use;
@@ -31,7 +32,7 @@ static inline double processor_seconds(void)
            (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
 }
 
-/* Of this thread: giving way to others is none. */
+/* Voluntary context switches of this thread; sched_yield() does not count. */
 static inline long sleeps(void)
 {
     struct rusage use;

@@ -1,5 +1,6 @@
-/* Four ranks on two processors (H12): whoever waits for a rank that is away sleeps, and leaves the
- * processors to others; and nothing takes the milliseconds that busy waiting takes. */
+/* Four ranks on two processors (H12: more ranks than processors). A rank that waits for an absent
+ * rank sleeps and leaves the processor to others, and no call takes the milliseconds of a time
+ * slice, as it would with busy waiting. */
 #include "oversubscribe.h"
 
 #include <unistd.h>
@@ -66,7 +67,7 @@ int main(int argc, char **argv)
             cases[i].wait();
             double used = processor_seconds() - before;
             long slept = sleeps() - slept_before;
-            /* On a busy machine who does not sleep gets little time as well. */
+            /* On a busy machine, a rank that does not sleep gets little processor time as well. */
             CHECK(used < AWAY_MS / 5e3, "waiting in %s used %.3f s", cases[i].name, used);
             CHECK(slept > 10, "waiting in %s slept %ld times", cases[i].name, slept);
         }

@@ -1,5 +1,6 @@
-/* Passive target communication needs nothing of the target: an origin's epochs of every kind are
- * over in a small part of the time for which the target sleeps, computes, or is stopped (H11). */
+/* Passive-target communication needs no action of the target (H11: passive target): while the
+ * target sleeps, computes or is stopped, an origin completes epochs of every kind in a small
+ * fraction of that time. */
 #include "test.h"
 
 #include <signal.h>
@@ -21,7 +22,7 @@ static void puts_and_gets(int kind, int target)
     MPI_Win_unlock(target, win);
 }
 
-/* One element, many at a time (which changes how the target is accessed), and one again. */
+/* One element, many elements (which switches the target to bulk mode), and one again. */
 static void combinations(int target, int addend)
 {
     MPI_Request request;
@@ -86,7 +87,7 @@ int main(int argc, char **argv)
             MPI_Recv(&begun, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             if (scene == STOPPED)
                 kill(pid, SIGSTOP);
-            usleep(50 * 1000); /* it is away now */
+            usleep(50 * 1000); /* the target is away now */
             double took = work(scene);
             if (scene == STOPPED)
                 kill(pid, SIGCONT);

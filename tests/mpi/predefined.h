@@ -1,5 +1,5 @@
-/* The predefined datatypes, what kind of value each holds, and arithmetic on them that owes nothing
- * to any MPI. */
+/* The predefined datatypes, the kind of value each holds, and arithmetic on them that does not use
+ * MPI. */
 #ifndef PREDEFINED_H
 #define PREDEFINED_H
 
@@ -8,16 +8,16 @@
 #include <complex.h>
 
 enum kind {
-    SIGNED,       /* C integers: all operations on numbers, logicals and bits */
+    SIGNED,       /* C integers: all operations on numbers, logical and bitwise */
     UNSIGNED,     /* the same */
-    INTEGER,      /* Fortran's and multi-language ones: not the logical operations */
-    REAL,         /* of 16 bytes: IEEE quadruple */
+    INTEGER,      /* Fortran and multi-language integers: no logical operations */
+    REAL,         /* 16 bytes: IEEE quadruple */
     LONG_REAL,    /* long double */
     COMPLEX,      /* of REAL */
     LONG_COMPLEX, /* of long double */
     LOGICAL,
-    BYTES, /* bit operations */
-    OPAQUE /* only moved */
+    BYTES, /* bitwise operations only */
+    OPAQUE /* no operations */
 };
 
 struct type {
@@ -87,7 +87,7 @@ struct operation {
     X(MPI_CHARACTER, OPAQUE)                     \
     X(MPI_PACKED, OPAQUE)
 
-/* Those that this host has; ended by one without a name. */
+/* The predefined datatypes that this host has; the last entry has no name. */
 static inline const struct type *predefined_types(void)
 {
     static struct type types[] = {
@@ -108,7 +108,7 @@ static inline const struct type *predefined_types(void)
     return types;
 }
 
-/* Those that MPI defines for a kind (MPI-4.0, 6.9.2); ended by one without a name. */
+/* The operations that MPI defines for a kind (MPI-4.0, 6.9.2); the last entry has no name. */
 static inline const struct operation *operations_for(enum kind kind)
 {
 #define NUMBERS              \
@@ -166,7 +166,7 @@ static inline const struct operation *operations_for(enum kind kind)
 typedef __float128 quad;
 typedef _Complex float quad_complex __attribute__((mode(TC)));
 
-/* The number n, as a value of the type. */
+/* The number n as a value of the type. */
 static inline void value_of(const struct type *t, int n, void *to)
 {
     int64_t integer = n;
@@ -185,7 +185,7 @@ static inline void value_of(const struct type *t, int n, void *to)
         AS(quad)
     case LONG_REAL:
         AS(long double)
-    case COMPLEX: /* also a different imaginary part */
+    case COMPLEX: /* with a different imaginary part */
 #define AS_COMPLEX(type)                                   \
     {                                                      \
         type value = (type)n + _Complex_I * (type)(2 - n); \

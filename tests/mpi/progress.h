@@ -1,6 +1,6 @@
-/* One rank is inside the plugin's fast calls while another waits for it inside the host (H9, H10):
- * a message that the host cannot deliver without its sender, or a collective operation of the
- * host's that the first rank has only begun. */
+/* One rank waits in accelerated calls while another needs it inside the host (H9: host progress
+ * while waiting; H10: host progress while polling): for a message that the host cannot deliver
+ * without its sender, or for a host collective that the first rank has only started. */
 #ifndef PROGRESS_H
 #define PROGRESS_H
 
@@ -8,22 +8,23 @@
 
 #include <unistd.h>
 
-enum { LARGE = 6 << 20 }; /* bytes: more than any host sends eagerly */
+enum { LARGE = 6 << 20 }; /* bytes; more than any host sends eagerly */
 
 static char *large;
 
-/* Begin, at the rank that then goes into fast calls, what the other needs to complete. */
+/* At the rank that then enters accelerated calls: start what the other rank has to complete. */
 static inline void progress_begin(int to, MPI_Request requests[2])
 {
     MPI_Isend(large, LARGE, MPI_BYTE, to, 1, MPI_COMM_WORLD, &requests[0]);
     MPI_Ibarrier(MPI_COMM_WORLD, &requests[1]);
 }
 
-/* Complete it in the host, at the other ranks. Only then may they do what the first waits for. */
+/* At the other ranks: complete it in the host. Only then may they do what the first rank waits for.
+ */
 static inline void progress_complete(int from, int to)
 {
     MPI_Request request;
-    usleep(20000); /* the first rank is in its fast calls, and has heard of nobody yet */
+    usleep(20000); /* the first rank is in its accelerated calls by now */
     if (test_rank == to) {
         memset(large, 0, LARGE);
         MPI_Recv(large, LARGE, MPI_BYTE, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -1,5 +1,6 @@
-/* A rank polls by each fast call that never waits, until all others have told it to stop, which not
- * all can do before the host has made progress here. */
+/* A rank polls with each accelerated call that never waits, until all other ranks have told it to
+ * stop, which requires host progress at the polling rank. Hangs if such a call never gives the host
+ * progress (H10: host progress while polling). */
 #include "progress.h"
 
 static MPI_Win win;
@@ -77,7 +78,7 @@ int main(int argc, char **argv)
         if (test_rank == 0) {
             progress_begin(1, requests);
             double end = MPI_Wtime() + 5;
-            /* The flag is at home: looking at it needs no call. */
+            /* The flag is in local memory, so reading it needs no MPI call. */
             while (*(volatile int *)memory < (i + 1) * (test_size - 1) && MPI_Wtime() < end)
                 cases[i].poll();
             CHECK(MPI_Wtime() < end, "%s: no progress", cases[i].name);

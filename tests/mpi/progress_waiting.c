@@ -1,4 +1,5 @@
-/* A rank waits in each of our calls that wait, while all others need it inside the host. */
+/* A rank waits in each accelerated call that waits, while all other ranks need it inside the host.
+ * Hangs if a wait gives the host no progress (H9: host progress while waiting). */
 #include "progress.h"
 
 static MPI_Win win, other;
@@ -10,7 +11,7 @@ static void fence(void)
     MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
 }
 
-/* Rank 1 holds the lock that rank 0 wants. */
+/* Rank 1 holds the lock that rank 0 requests. */
 static void hold(void)
 {
     if (test_rank == 1)
@@ -113,7 +114,8 @@ static void nothing(void)
 
 int main(int argc, char **argv)
 {
-    /* Before; what rank 0 waits in; what the others do when the host is done with them. */
+    /* Set-up; the call in which rank 0 waits; what the other ranks do after the host has completed.
+     */
     static const struct {
         void (*before)(void), (*wait)(void), (*after)(void);
         const char *name;

@@ -1,4 +1,4 @@
-/* Put and get of every small size and some large ones, at odd places, to every rank. */
+/* Put and get of every small size and some large ones, at unaligned offsets, to every rank. */
 #include "test.h"
 
 enum { ROOM = 3 << 20 };
@@ -26,7 +26,7 @@ static void one(MPI_Win win, unsigned char *window, unsigned char *here, unsigne
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
-    /* every rank has its own stretch of every window */
+    /* every rank has its own part of every window */
     size_t stretch = ROOM;
     unsigned char *window = window_memory(stretch * (size_t)test_size);
     unsigned char *here = malloc(ROOM), *back = malloc(ROOM + 1);

@@ -1,5 +1,5 @@
-/* Request-based operations outside passive epochs: MPI has them only there (MPI-4.0, 12.3.5), but
- * both hosts do them in every epoch, and so there are programs that use them so. */
+/* Request-based operations outside passive-target epochs. MPI defines them only there (MPI-4.0,
+ * 12.3.5), but both hosts accept them in every epoch, so programs use them that way. */
 #include "test.h"
 
 static int *memory, fetched;

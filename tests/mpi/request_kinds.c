@@ -1,5 +1,6 @@
-/* The requests of Rput and its like are the host's: they go into Wait, Test and their plurals
- * beside those of messages, give a status, and may be freed (H23). */
+/* The requests of MPI_Rput and its siblings are requests of the host (H23: requests): they work in
+ * Wait, Test and their variants together with requests of messages, return a status, and may be
+ * freed. */
 #include "test.h"
 
 enum { KINDS = 4 };
@@ -8,7 +9,7 @@ static int *memory;
 static MPI_Win win;
 static int data[2][KINDS], fetched[KINDS], incoming[2];
 
-/* Four of one-sided operations, then those of a message each way. */
+/* Four requests of one-sided operations, then those of a message each way. */
 static void begin(MPI_Request r[KINDS + 2], int round)
 {
     int target = test_next();
@@ -27,7 +28,7 @@ static void begin(MPI_Request r[KINDS + 2], int round)
     MPI_Isend(&d[0], 1, MPI_INT, target, 5, MPI_COMM_WORLD, &r[5]);
 }
 
-/* After all requests of the round have completed. */
+/* All requests of the round have completed. */
 static void end(int round, const char *how)
 {
     int last = fetched[2] == (round ? 100 * (round - 1) + 2 : 0);

@@ -1,6 +1,6 @@
-/* What a program hangs on MPI_COMM_SELF is its own: copied when the program duplicates, deleted
- * once, at MPI_Finalize (MPI-4.0, 11.2.4), however many communicators the plugin makes for itself.
- */
+/* Attributes that a program attaches to MPI_COMM_SELF are copied when the program duplicates the
+ * communicator, and deleted once, in MPI_Finalize (MPI-4.0, 11.2.4). Fails if the library's own
+ * duplicates of MPI_COMM_SELF copy or delete them. */
 #include "test.h"
 
 static int copied, deleted;
@@ -22,7 +22,7 @@ static int delete (MPI_Comm comm, int key, void *value, void *state)
     return MPI_SUCCESS;
 }
 
-/* Epochs, requests and waits: whatever makes the plugin need a communicator. */
+/* Epochs, requests and waits: all that makes the library create a communicator. */
 static void work(void)
 {
     int one = 1, *memory = window_memory(sizeof *memory);

@@ -1,6 +1,6 @@
-/* An origin may run ahead: it has completed towards one target and is in its next epoch towards
- * another while the first is still waiting for a slow origin; and a rank may be origin and target
- * of overlapping epochs (MPI-4.0, 12.5.2). */
+/* An origin may run ahead: it has completed its epoch at one target and starts the next at another
+ * target, while the first target still waits for a slow origin. A rank may be origin and target of
+ * overlapping epochs (MPI-4.0, 12.5.2). */
 #include "test.h"
 
 #include <unistd.h>
@@ -11,8 +11,8 @@ static MPI_Group world, single[64];
 static MPI_Win win;
 static int *memory;
 
-/* Ranks pass a number around the ring, each exposed to the one before while it accesses the one
- * after; the first comes late to each epoch. */
+/* Ranks pass a number around the ring. Each rank is exposed to the previous rank while it accesses
+ * the next one; rank 0 enters each epoch late. */
 static void ring(void)
 {
     for (int e = 1; e <= EPOCHS; e++) {
@@ -28,7 +28,7 @@ static void ring(void)
     }
 }
 
-/* Rank 1 visits 0 and then 2 without waiting for anybody; 0 also needs the slow 2. */
+/* Rank 1 accesses ranks 0 and 2 without waiting; rank 0 also waits for the slow rank 2. */
 static void visits(void)
 {
     MPI_Group both;
@@ -45,7 +45,7 @@ static void visits(void)
                 MPI_Win_complete(win);
             }
         } else if (test_rank == 2) {
-            /* Only after 1 has been here does 2 go to 0. */
+            /* Rank 2 accesses rank 0 only after rank 1 was here. */
             MPI_Win_post(single[1], 0, win);
             MPI_Win_wait(win);
             CHECK(memory[1] == e, "epoch %d: %d", e, memory[1]);

@@ -1,6 +1,6 @@
-/* Synchronisation out of place is MPI_ERR_RMA_SYNC, and changes nothing: the epoch that was open is
- * open still, and the next correct call succeeds (H21). Every rank makes the same mistakes, so that
- * nobody waits for somebody whose call has failed. */
+/* A misplaced synchronisation call returns MPI_ERR_RMA_SYNC and changes nothing: the open epoch
+ * stays open, and the next correct call succeeds (H21: errors). Every rank makes the same mistakes,
+ * so no rank waits for a rank whose call has failed. */
 #include "test.h"
 
 static MPI_Win win;
@@ -105,7 +105,7 @@ static void within_fence(void)
     SYNC(MPI_Win_lock_all(0, win));
     SYNC(MPI_Win_start(self, 0, win));
     FINE(MPI_Win_fence(0, win));
-    /* A fence's epoch that was not used ends when another begins. */
+    /* A fence epoch without operations ends when another epoch begins. */
     FINE(MPI_Win_lock(MPI_LOCK_SHARED, test_next(), 0, win));
     FINE(MPI_Win_unlock(test_next(), win));
     SYNC(put(test_rank));

@@ -1,15 +1,15 @@
-/* Fences with every combination of their assertions, one after the other, with ranks that come late
- * in turn: what was put before a fence is there after it, and nothing of later is. */
+/* Fences with every combination of assertions, with each rank late in turn. After a fence, the data
+ * put before it are visible, and no data of a later epoch. */
 #include "test.h"
 
 #include <unistd.h>
 
 enum { ROUNDS = 16 };
 
-static int *memory; /* one element for each rank, and one that its owner writes */
+static int *memory; /* one element per rank, and one that the owner writes */
 static MPI_Win win;
 
-/* Put `value` to all, at our place. */
+/* Put `value` into this rank's element at all ranks. */
 static void put_to_all(int value)
 {
     static int values[2];
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     memory = window_memory((size_t)(test_size + 1) * sizeof *memory);
     win = window_over(memory, (size_t)(test_size + 1) * sizeof *memory, sizeof *memory);
     for (int round = 0; round < ROUNDS; round++) {
-        /* Each bit of the round is one assertion, given where it is true. */
+        /* Each bit of the round is one assertion, passed only where it is valid. */
         int store = round & 1 ? MPI_MODE_NOSTORE : 0, put = round & 2 ? MPI_MODE_NOPUT : 0;
         int precede = round & 4 ? MPI_MODE_NOPRECEDE : 0,
             succeed = round & 8 ? MPI_MODE_NOSUCCEED : 0;
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
         come_late(round + 1);
         CHECK(MPI_Win_fence(store, win) == MPI_SUCCESS);
         all_are(10 * round + 1, "after the first fence");
-        /* Others must not put before we have looked. */
+        /* The other ranks must not put before this rank has checked. */
         CHECK(MPI_Win_fence(store | put | MPI_MODE_NOPRECEDE, win) == MPI_SUCCESS);
         put_to_all(10 * round + 2);
         CHECK(MPI_Win_fence(put | store | succeed, win) == MPI_SUCCESS);
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
             CHECK(MPI_Win_lock(MPI_LOCK_SHARED, test_rank, 0, win) == MPI_SUCCESS);
             CHECK(MPI_Win_unlock(test_rank, win) == MPI_SUCCESS);
         }
-        /* What its owner stores is what others get. */
+        /* The other ranks get what the owner stored. */
         CHECK(MPI_Win_fence(0, win) == MPI_SUCCESS);
         memory[test_size] = 1000 * round + test_rank;
         CHECK(MPI_Win_fence(put, win) == MPI_SUCCESS);

@@ -1,5 +1,5 @@
-/* Post, start, complete and wait (or test) between uneven groups that change from epoch to epoch:
- * empty ones, oneself, all; nothing else synchronises the ranks, so that some run ahead. */
+/* Post, start, complete and wait (or test) between uneven groups that change with each epoch: empty
+ * groups, the rank itself, all ranks. Nothing else synchronises the ranks, so some run ahead. */
 #include "test.h"
 
 #include <unistd.h>
@@ -15,7 +15,7 @@ static unsigned hash(unsigned x)
     return x ^ x >> 16;
 }
 
-/* Does this origin access this target in this epoch? Some epochs have nobody, some all. */
+/* Whether this origin accesses this target in this epoch. Some epochs have no access, some all. */
 static bool accesses(int epoch, int origin, int target)
 {
     if (epoch % 10 == 3)
@@ -27,7 +27,7 @@ static bool accesses(int epoch, int origin, int target)
     return hash((unsigned)(epoch * 4096 + origin * 64 + target)) % 3 == 0;
 }
 
-/* The origins of this rank, or its targets, in an order of the epoch's own. */
+/* The origins of this rank, or its targets, in an order that depends on the epoch. */
 static MPI_Group group_of(int epoch, bool targets)
 {
     int ranks[RANKS_MAX], count = 0;
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
             MPI_Barrier(MPI_COMM_WORLD);
         CHECK(MPI_Win_start(targets, no_check ? MPI_MODE_NOCHECK : 0, win) == MPI_SUCCESS);
         for (int target = 0; target < test_size; target++)
-            /* In some epochs a target of the group is not accessed. */
+            /* In some epochs, one target of the group is not accessed. */
             if (accesses(epoch, test_rank, target) && (epoch + target) % 4)
                 MPI_Put(&epoch, 1, MPI_INT, target, test_rank, 1, MPI_INT, win);
         CHECK(MPI_Win_complete(win) == MPI_SUCCESS);

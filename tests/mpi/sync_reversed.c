@@ -1,5 +1,6 @@
-/* Groups name processes, not ranks: epochs towards groups made from other communicators, on a
- * window whose ranks are in another order, or only some of the processes. */
+/* Groups name processes, not ranks: epochs with groups made from other communicators, on a window
+ * that has its ranks in another order, or only some of the processes. Fails if a rank of one
+ * communicator is used as a rank of the window. */
 #include "test.h"
 
 static void exchange(MPI_Comm comm, MPI_Group origins, MPI_Group targets, int target, int origin)
@@ -35,7 +36,7 @@ int main(int argc, char **argv)
     MPI_Group_free(&origins);
     MPI_Group_free(&targets);
 
-    /* The odd ones and the even ones, each among themselves. */
+    /* The odd and the even ranks, each among themselves. */
     MPI_Comm_split(MPI_COMM_WORLD, test_rank % 2, 0, &half);
     int size, rank;
     MPI_Comm_size(half, &size);
@@ -44,14 +45,15 @@ int main(int argc, char **argv)
     previous = (test_rank + test_size - 2) % test_size;
     MPI_Group_incl(world, 1, &previous, &origins);
     MPI_Group_incl(world, 1, &next, &targets);
-    /* In turn: Open MPI 4.1.4 makes one file for the windows of both halves, and fails. */
+    /* One half after the other: Open MPI 4.1.4 creates one file for the windows of both halves, and
+     * fails. */
     for (int turn = 0; turn < 2; turn++) {
         if (test_rank % 2 == turn)
             exchange(half, origins, targets, (rank + 1) % size, previous);
         MPI_Barrier(MPI_COMM_WORLD);
     }
 
-    /* Who is not in the window cannot be in its groups. */
+    /* A rank that is not in the window cannot be in its groups. */
     int *memory = window_memory(sizeof *memory);
     MPI_Win win;
     for (int turn = 0; turn < 2; turn++) {

@@ -1,5 +1,5 @@
-/* What the MPI tests share. A test is one program: it exits with 0 when all its CHECKs hold on all
- * ranks. It knows nothing of the plugin; what went fast is checked by tests/run. */
+/* Helpers of the MPI tests. A test is one program that exits with 0 if all its CHECKs hold on all
+ * ranks. It does not depend on the library; tests/run checks which calls were accelerated. */
 #ifndef TEST_H
 #define TEST_H
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MPI_STATUSES_IGNORE is no array of statuses, but a parameter says it is. */
+/* MPI_STATUSES_IGNORE is not an array of statuses, although the parameter is declared as one. */
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 
 static int test_rank, test_size, test_failures;
@@ -24,7 +24,7 @@ static int test_rank, test_size, test_failures;
         }                                                                                      \
     } while (0)
 
-/* The class of the error that a call returned. */
+/* The error class of a returned error code. */
 static inline int class_of(int error)
 {
     int class = MPI_SUCCESS;
@@ -51,7 +51,7 @@ static inline int test_end(void)
     return test_failures ? 1 : 0;
 }
 
-/* Memory of MPI_Alloc_mem for a window, zeroed. */
+/* Zeroed window memory from MPI_Alloc_mem. */
 static inline void *window_memory(size_t bytes)
 {
     void *memory;
@@ -60,7 +60,7 @@ static inline void *window_memory(size_t bytes)
     return memory;
 }
 
-/* A window of all ranks over it; its errors return. */
+/* A window of all ranks over this memory, with MPI_ERRORS_RETURN. */
 static inline MPI_Win window_over(void *memory, size_t bytes, int unit)
 {
     MPI_Win win;
@@ -69,13 +69,13 @@ static inline MPI_Win window_over(void *memory, size_t bytes, int unit)
     return win;
 }
 
-/* The rank after this one, in a ring. */
+/* The next rank, in a ring. */
 static inline int test_next(void)
 {
     return (test_rank + 1) % test_size;
 }
 
-/* The rank before. */
+/* The previous rank. */
 static inline int test_previous(void)
 {
     return (test_rank + test_size - 1) % test_size;

@@ -1,4 +1,4 @@
-/* Tests with MPI_THREAD_MULTIPLE. */
+/* Helpers for tests with MPI_THREAD_MULTIPLE. */
 #ifndef THREADS_H
 #define THREADS_H
 
@@ -6,10 +6,10 @@
 
 #include <pthread.h>
 
-/* Status of a test that could not run here. */
+/* Exit status of a test that cannot run on this host. */
 enum { TEST_SKIPPED = 77 };
 
-/* False: the host does not grant it, and MPI is finalised already. */
+/* Returns false, with MPI already finalised, if the host does not grant the level. */
 static inline bool threads_begin(int *argc, char ***argv)
 {
     int level;
@@ -23,7 +23,7 @@ static inline bool threads_begin(int *argc, char ***argv)
     return false;
 }
 
-/* Run `body(number)` in `count` threads at once, and wait for them. */
+/* Run `body(number)` in `count` threads concurrently, and join them. */
 static inline void threads_run(int count, void *(*body)(void *))
 {
     pthread_t threads[64];
@@ -31,6 +31,17 @@ static inline void threads_run(int count, void *(*body)(void *))
         pthread_create(&threads[i], NULL, body, (void *)i);
     for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
+}
+
+/* Run `body(number)` in `count` threads concurrently, with a duplicate of MPI_COMM_WORLD in
+ * comms[number] for each thread. */
+static inline void threads_run_on_comms(int count, void *(*body)(void *), MPI_Comm comms[])
+{
+    for (int t = 0; t < count; t++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[t]);
+    threads_run(count, body);
+    for (int t = 0; t < count; t++)
+        MPI_Comm_free(&comms[t]);
 }
 
 #endif

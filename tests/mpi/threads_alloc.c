@@ -1,12 +1,12 @@
-/* Threads allocate and free window memory of many sizes, each freeing also what another has
- * allocated: no two have the same bytes (H25, H29). */
+/* Threads allocate and free window memory of many sizes, and free what other threads have
+ * allocated. Fails if two live allocations overlap (H25: threads; H29: unusual allocations). */
 #include "threads.h"
 
 #include <stdatomic.h>
 
 enum { THREADS = 4, ROUNDS = 400, SLOTS = 16 };
 
-static _Atomic(unsigned char *) shelf[SLOTS]; /* of a whole: its size, then bytes all the same */
+static _Atomic(unsigned char *) shelf[SLOTS]; /* a block: its size, then equal bytes */
 static _Atomic int wrong;
 
 static void put_down(unsigned char *memory)

@@ -1,5 +1,5 @@
-/* Threads of a rank each lock another target of one window, again and again: their epochs are
- * independent (H25). */
+/* The threads of a rank each lock another target of one window, repeatedly: their epochs are
+ * independent (H25: threads). */
 #include "threads.h"
 
 enum { ROUNDS = 300 };
@@ -7,7 +7,7 @@ enum { ROUNDS = 300 };
 static int64_t *memory;
 static MPI_Win win;
 
-/* Two numbers that are equal whenever nobody holds the lock. */
+/* Two numbers that are equal whenever no lock is held. */
 static void *work(void *number)
 {
     int target = (int)(intptr_t)number, wrong = 0;

@@ -1,19 +1,19 @@
-/* Many threads of each rank in one epoch of one window, more of them than have lines for atomic
- * operations, some in their own bulk operations: no update is lost, and each gets its own results
- * (H18, H25). */
+/* Many threads of each rank in one epoch of one window, more threads than the window has lines for
+ * atomic operations, some of them in bulk operations. No update is lost, and each thread gets its
+ * own results (H18: atomicity of accumulates; H25: threads). */
 #include "threads.h"
 
 #include <stdatomic.h>
 
 enum { THREADS = 20, ROUNDS = 120, COUNT = 24 };
 
-static int64_t *memory; /* a counter, COUNT to combine into, a place for each thread */
+static int64_t *memory; /* a counter, COUNT elements to accumulate into, one slot per thread */
 static MPI_Win win;
 static _Atomic int wrong;
 
 static void *work(void *number)
 {
-    int own = (int)(intptr_t)number, place = 1 + COUNT + test_rank * THREADS + own;
+    int own = (int)(intptr_t)number, offset = 1 + COUNT + test_rank * THREADS + own;
     int64_t one = 1, before, value, seen, ones[COUNT], fetched[COUNT];
     MPI_Request request;
     for (int i = 0; i < COUNT; i++)
@@ -22,10 +22,10 @@ static void *work(void *number)
         int target = (i + own) % test_size;
         MPI_Fetch_and_op(&one, &before, MPI_INT64_T, target, 0, MPI_SUM, win);
         value = 1000 * own + i;
-        MPI_Put(&value, 1, MPI_INT64_T, target, place, 1, MPI_INT64_T, win);
+        MPI_Put(&value, 1, MPI_INT64_T, target, offset, 1, MPI_INT64_T, win);
         MPI_Win_flush(target, win);
         seen = -1;
-        MPI_Get(&seen, 1, MPI_INT64_T, target, place, 1, MPI_INT64_T, win);
+        MPI_Get(&seen, 1, MPI_INT64_T, target, offset, 1, MPI_INT64_T, win);
         MPI_Win_flush_local(target, win);
         wrong += seen != value;
         if (i % 8 == own % 8)

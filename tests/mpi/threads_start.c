@@ -1,5 +1,6 @@
-/* Threads of an origin begin to access the same target in one epoch of MPI_Win_start, while its
- * post is still to come (H25). */
+/* Threads of an origin access the same target for the first time in one epoch of MPI_Win_start,
+ * before the target has posted. Fails if a thread's data is not there when the target's epoch ends
+ * (H25: threads). */
 #include "threads.h"
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* Each thread has a communicator and makes, uses and frees windows on it, with memory that it
- * allocates and frees, and datatypes, while the others do the same (H25). */
+/* Each thread creates, uses and frees windows on a communicator of its own, with memory and
+ * datatypes that it allocates and frees, while the other threads do the same (H25: threads). */
 #include "threads.h"
 
 enum { THREADS = 3, ROUNDS = 4 };

@@ -1,5 +1,5 @@
-/* Absolute addresses: MPI_BOTTOM and a datatype made of MPI_Get_address, on the origin's side and
- * for what is fetched. */
+/* Absolute addresses: MPI_BOTTOM and a datatype built from MPI_Get_address, as origin buffer and as
+ * result buffer. */
 #include "test.h"
 
 static int first[3] = {1, 2, 3}, second[2] = {4, 5};
@@ -12,17 +12,17 @@ int main(int argc, char **argv)
     MPI_Win win = window_over(memory, 6 * sizeof *memory, sizeof *memory);
     MPI_Datatype from, to, one;
     int lengths[] = {3, 2, 1}, to_lengths[] = {1, 3, 2}, length = 1;
-    MPI_Aint places[3], to_places[3], place;
-    MPI_Get_address(first, &places[0]);
-    MPI_Get_address(second, &places[1]);
-    MPI_Get_address(&third, &places[2]);
-    MPI_Get_address(&single, &to_places[0]);
-    MPI_Get_address(heap, &to_places[1]);
-    MPI_Get_address(parts, &to_places[2]);
-    MPI_Get_address(&third, &place);
-    MPI_Type_create_hindexed(3, lengths, places, MPI_INT, &from);
-    MPI_Type_create_hindexed(3, to_lengths, to_places, MPI_INT, &to);
-    MPI_Type_create_hindexed(1, &length, &place, MPI_INT, &one);
+    MPI_Aint addresses[3], to_addresses[3], address;
+    MPI_Get_address(first, &addresses[0]);
+    MPI_Get_address(second, &addresses[1]);
+    MPI_Get_address(&third, &addresses[2]);
+    MPI_Get_address(&single, &to_addresses[0]);
+    MPI_Get_address(heap, &to_addresses[1]);
+    MPI_Get_address(parts, &to_addresses[2]);
+    MPI_Get_address(&third, &address);
+    MPI_Type_create_hindexed(3, lengths, addresses, MPI_INT, &from);
+    MPI_Type_create_hindexed(3, to_lengths, to_addresses, MPI_INT, &to);
+    MPI_Type_create_hindexed(1, &length, &address, MPI_INT, &one);
     MPI_Type_commit(&from);
     MPI_Type_commit(&to);
     MPI_Type_commit(&one);

@@ -1,5 +1,5 @@
-/* More than 2 GiB in one operation, by an int count of a large datatype; displacements beyond it
- * too (H32). Without that much memory there is nothing to see here. */
+/* More than 2 GiB in one operation, by an int count of a large datatype, and displacements beyond 2
+ * GiB (H32: large counts). Skipped if the machine has too little memory. */
 #include "test.h"
 
 enum { MIB = 1 << 20, BLOCKS = 2060 };
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     MPI_Datatype mib, repeated;
     MPI_Type_contiguous(MIB, MPI_BYTE, &mib);
     MPI_Type_commit(&mib);
-    MPI_Type_create_resized(mib, 0, 1, &repeated); /* the next one begins a byte later */
+    MPI_Type_create_resized(mib, 0, 1, &repeated); /* the next element begins one byte later */
     MPI_Type_commit(&repeated);
     char *source = malloc(MIB + BLOCKS);
     for (int i = 0; i < MIB + BLOCKS; i++)

@@ -1,5 +1,5 @@
-/* Datatypes of MPI_Type_create_f90_real and its like, which are predefined ones without a name:
- * combined as what they are, and as elements of derived ones, again and again. */
+/* Datatypes of MPI_Type_create_f90_real and its siblings, which are unnamed predefined datatypes:
+ * combined as the type that they stand for, and as elements of derived datatypes, repeatedly. */
 #include "test.h"
 
 int main(int argc, char **argv)

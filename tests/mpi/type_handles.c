@@ -1,5 +1,5 @@
-/* A host gives the handle of a freed datatype to the next one: nothing of the old layout is left.
- * And what the datatypes cost is given back. */
+/* A host reuses the handle of a freed datatype. Fails if the library uses the layout of the freed
+ * datatype for the new one, or does not free the memory of its typemaps. */
 #include "test.h"
 
 #include <unistd.h>
@@ -18,7 +18,7 @@ static long resident_kib(void)
     return pages * sysconf(_SC_PAGESIZE) / 1024;
 }
 
-/* Put 4 integers, every `stride`-th, and look that they and no others came. */
+/* Put 4 integers, every `stride`-th, and check that exactly these have arrived. */
 static void use(MPI_Datatype type, int stride, const char *what)
 {
     memset(memory, 0, ROOM * sizeof *memory);
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
         use(type, stride, "new");
         MPI_Type_free(&type);
     }
-    /* A copy outlives what it is a copy of. */
+    /* A duplicate outlives the original. */
     type = make(3);
     use(type, 3, "original");
     MPI_Type_dup(type, &dup);

@@ -1,6 +1,6 @@
-/* Data described by one datatype here and by another there, with equal signatures: it arrives as
- * MPI_Pack and MPI_Unpack would bring it, and what lies in the holes stays. Every constructor on
- * either side; put, get, accumulate and get_accumulate. */
+/* Origin and target describe the data with different datatypes of equal signature: the data arrive
+ * as with MPI_Pack and MPI_Unpack, and bytes in holes are unchanged. Every constructor on either
+ * side; put, get, accumulate and get_accumulate. */
 #include "layouts.h"
 
 static char here[LAYOUT_ROOM], back[LAYOUT_ROOM], there[LAYOUT_ROOM], expected[LAYOUT_ROOM];
@@ -13,7 +13,7 @@ static void fill(char *buffer, int salt)
         buffer[i] = (char)(i * 5 + i / 256 + salt);
 }
 
-/* Data of a layout in `buffer`, in order, without holes; returns its size. */
+/* The data of a layout in `buffer`, packed; returns their size. */
 static int pack(const struct layout *l, const char *buffer, char *to)
 {
     int at = 0;
@@ -73,7 +73,7 @@ static void get(const char *element, const struct layout *o, const struct layout
     compare(here, "get", element, o, t);
 }
 
-/* The result is laid out like `r`. Of bytes: exclusive or shows every one of them. */
+/* The result has the layout of `r`. On bytes: MPI_BXOR shows each of them. */
 static void accumulate(const char *element, const struct layout *o, const struct layout *r,
                        const struct layout *t, bool fetch)
 {
@@ -103,7 +103,7 @@ static void accumulate(const char *element, const struct layout *o, const struct
     compare(there, fetch ? "get_accumulate" : "accumulate", element, o, t);
 }
 
-/* All pairs of layouts of an element. */
+/* All pairs of layouts of an element type. */
 static void all_pairs(const char *name, MPI_Datatype element, bool has_bits)
 {
     static struct layouts all;
@@ -122,13 +122,13 @@ static void all_pairs(const char *name, MPI_Datatype element, bool has_bits)
     layouts_free(&all);
 }
 
-/* An element of several kinds of data, with holes between and behind them. */
+/* An element of several types, with padding between and after them. */
 static MPI_Datatype mixed(void)
 {
     MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE, MPI_CHAR, MPI_SHORT_INT}, type;
     int lengths[] = {1, 1, 3, 1};
-    MPI_Aint places[] = {24, 8, 0, 28};
-    MPI_Type_create_struct(4, lengths, places, types, &type);
+    MPI_Aint displs[] = {24, 8, 0, 28};
+    MPI_Type_create_struct(4, lengths, displs, types, &type);
     return with_extent(type, 0, 40);
 }
 

@@ -1,4 +1,4 @@
-/* What a process holds of memory, descriptors and files. */
+/* Memory, descriptors and files that a process uses, and a check that they do not grow. */
 #ifndef USE_H
 #define USE_H
 
@@ -29,6 +29,26 @@ static inline struct use measure(void)
     }
     closedir(dir);
     return use;
+}
+
+/* Call `cycle` a few times, to fill caches, then `cycles` times with increasing numbers. Fails if
+ * that leaves a descriptor open, or more than `allowed` KiB of memory or file blocks allocated. */
+static inline void check_cycles(void (*cycle)(int i), int warm, int cycles, long allowed)
+{
+    for (int i = 0; i < warm; i++)
+        cycle(i);
+    struct use before = measure();
+    for (int i = 0; i < cycles; i++)
+        cycle(i);
+    struct use after = measure();
+    CHECK(after.resident - before.resident < allowed, "resident: %ld KiB, then %ld",
+          before.resident, after.resident);
+    CHECK(after.address_space - before.address_space < 8192 + allowed,
+          "address space: %ld KiB, then %ld", before.address_space, after.address_space);
+    CHECK(after.file_kib - before.file_kib < allowed, "files: %ld KiB, then %ld", before.file_kib,
+          after.file_kib);
+    CHECK(after.descriptors == before.descriptors, "descriptors: %ld, then %ld", before.descriptors,
+          after.descriptors);
 }
 
 #endif

@@ -1,6 +1,7 @@
-/* Windows on communicators that have made many collective calls, so that the ranks agree through
- * shared memory: all agree although only some have memory that can be shared, all pass invalid
- * arguments, and a window is freed while slower ranks still use it (H13, H24). */
+/* Windows on communicators that already have a team, so that the ranks agree through shared memory:
+ * all ranks agree although only some bring memory that can be shared, all pass invalid arguments,
+ * and a window is freed while slower ranks still use it (H13: the same decision on all ranks; H24:
+ * stale handles and mappings). */
 #include "test.h"
 
 #include <unistd.h>
@@ -15,7 +16,7 @@ static void warm_up(MPI_Comm comm)
     }
 }
 
-/* Each rank puts its number to all, one of them late; nobody waits before MPI_Win_free. */
+/* Each rank puts its number to all ranks, one rank late; no rank waits before MPI_Win_free. */
 static void use(MPI_Comm comm, MPI_Win win, const int *memory, int late)
 {
     int rank, size;
@@ -48,7 +49,7 @@ static void try_on(MPI_Comm comm)
         MPI_Win win;
         memset(memory, 0, COUNT * sizeof *memory);
         MPI_Win_create(memory, COUNT * sizeof *memory, sizeof *memory, MPI_INFO_NULL, comm, &win);
-        MPI_Bcast(&size, 1, MPI_INT, 0, comm); /* of the same team, in between */
+        MPI_Bcast(&size, 1, MPI_INT, 0, comm); /* a collective of the same team in between */
         use(comm, win, memory, i % (size + 1));
         if (i % 3 == 2) { /* invalid arguments on all ranks */
             MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);

@@ -1,5 +1,5 @@
-/* MPI_Win_allocate of any size: none, odd ones, another one a rank. Every byte of it is this
- * window's, and a target's bytes are where the target has them. */
+/* MPI_Win_allocate of any size: zero, odd sizes, a different size per rank. Every byte belongs to
+ * this window only, and a put arrives at the target's address. */
 #include "test.h"
 
 static MPI_Aint size_of(int rank, int round)

@@ -1,5 +1,5 @@
-/* What a window says of itself: base, size, unit, how it was made and its memory model (MPI-4.0,
- * 12.2.6). */
+/* The predefined attributes of a window: base, size, displacement unit, flavor and memory model
+ * (MPI-4.0, 12.2.6). */
 #include "test.h"
 
 static void *attribute(MPI_Win win, int keyval)

@@ -1,5 +1,5 @@
-/* Attributes that the program attaches to a window, and the functions called when it goes, which
- * may call MPI themselves. */
+/* Attributes that the program attaches to a window, and their delete functions, which may call MPI
+ * themselves. */
 #include "test.h"
 
 static int deleted, handle_was_right, value = 42;

@@ -1,5 +1,5 @@
-/* Windows on communicators other than MPI_COMM_WORLD: duplicated, in reverse order, parts. A target
- * is a rank in the window's group. */
+/* Windows on communicators other than MPI_COMM_WORLD: duplicates, reversed order, subsets. Fails if
+ * a target rank is not taken as a rank in the window's group. */
 #include "test.h"
 
 static void ring(MPI_Comm comm, int mark)
@@ -36,8 +36,8 @@ int main(int argc, char **argv)
     MPI_Comm_dup(half, &dup_of_half);
     ring(dup, 1);
     ring(reversed, 2);
-    /* In turn: Open MPI 4.1 gives two windows that are made at the same time on disjoint
-     * communicators one file, by their common context id, and crashes. */
+    /* One half after the other: Open MPI 4.1 uses the same file for two windows that are created at
+     * the same time on disjoint communicators, by their common context id, and crashes. */
     for (int turn = 0; turn < 2; turn++) {
         if (turn == (test_rank < test_size / 2)) {
             ring(half, 3);

@@ -1,5 +1,6 @@
-/* One rank brings memory that no other process can reach: the window works all the same, for all
- * its ranks, whoever accesses whom. Whatever may be fast about it, its atomics never mix. */
+/* One rank brings memory that no other process can access. The window works for all its ranks, for
+ * every pair of origin and target, and accumulates stay atomic: accelerated and deferred operations
+ * never mix on it. */
 #include "test.h"
 
 int main(int argc, char **argv)
@@ -21,7 +22,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < COUNT; i++)
         CHECK(memory[i] == 1000 * test_previous() + i, "element %d is %ld", i, memory[i]);
     CHECK(memory[COUNT] == test_size, "%ld of %d counted", memory[COUNT], test_size);
-    MPI_Win_fence(0, win); /* nobody combines while others look */
+    MPI_Win_fence(0, win); /* no rank accumulates while others read */
     MPI_Win_lock_all(0, win);
     MPI_Fetch_and_op(&one, &before, MPI_LONG, test_next(), COUNT, MPI_SUM, win);
     MPI_Win_flush_all(win);

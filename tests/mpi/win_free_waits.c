@@ -1,5 +1,5 @@
-/* MPI_Win_free waits for all, and afterwards everything that any rank did to the window's memory is
- * there. Its memory may go, and come back for another window, at once. */
+/* MPI_Win_free waits for all ranks; afterwards the results of all operations are in the window's
+ * memory. The memory may be freed, and reused for another window, at once. */
 #include "test.h"
 
 #include <unistd.h>
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
         CHECK(memory[i] == i, "element %d is %d", i, memory[i]);
     CHECK(win == MPI_WIN_NULL);
     MPI_Free_mem(memory);
-    for (int i = 0; i < 50; i++) { /* nobody is still using what rank 0 frees */
+    for (int i = 0; i < 50; i++) { /* no rank still uses what rank 0 frees */
         MPI_Win_allocate(8, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
         MPI_Win_lock_all(0, win);
         MPI_Put(&i, 1, MPI_INT, test_next(), 0, 1, MPI_INT, win);

@@ -1,10 +1,11 @@
-/* A host gives the handle of a freed window to the next one, which may lie elsewhere, have another
- * unit, or be of another kind: nothing of the old one is left (H24). */
+/* A host reuses the handle of a freed window for one with other memory, another displacement unit
+ * or another flavor. Fails if state of the freed window is used (H24: stale handles and mappings).
+ */
 #include "test.h"
 
 enum { COUNT = 64 };
 
-static int *ours[2], *foreign;
+static int *shared[2], *foreign;
 
 static void use(int *memory, int unit, int round)
 {
@@ -22,20 +23,20 @@ static void use(int *memory, int unit, int round)
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
-    ours[0] = window_memory(COUNT * sizeof(int));
-    ours[1] = window_memory(COUNT * sizeof(int));
+    shared[0] = window_memory(COUNT * sizeof(int));
+    shared[1] = window_memory(COUNT * sizeof(int));
     foreign = calloc(COUNT, sizeof(int));
     for (int round = 1; round < 60; round++) {
-        use(ours[round % 2], 1 << round % 4, round);
+        use(shared[round % 2], 1 << round % 4, round);
         if (round % 3 == 0)
             use(foreign, 4, round);
-        if (round % 5 == 0) { /* the address comes back for something else */
-            MPI_Free_mem(ours[0]);
-            ours[0] = window_memory(COUNT * sizeof(int));
+        if (round % 5 == 0) { /* the address is reused for something else */
+            MPI_Free_mem(shared[0]);
+            shared[0] = window_memory(COUNT * sizeof(int));
         }
     }
-    MPI_Free_mem(ours[0]);
-    MPI_Free_mem(ours[1]);
+    MPI_Free_mem(shared[0]);
+    MPI_Free_mem(shared[1]);
     free(foreign);
     return test_end();
 }

@@ -1,4 +1,4 @@
-/* A window's group, name, info and error handler are its own, as the host gives them. */
+/* A window's group, name, info and error handler are those that the host returns. */
 #include "test.h"
 
 static int called;
@@ -40,7 +40,8 @@ int main(int argc, char **argv)
     CHECK(MPI_Win_set_info(win, info) == MPI_SUCCESS);
     MPI_Info_free(&info);
 
-    /* Not the communicator's: a window's is fatal until the program says otherwise. */
+    /* Not the communicator's: a window's handler is MPI_ERRORS_ARE_FATAL until the program changes
+     * it. */
     MPI_Errhandler own, is;
     MPI_Comm_set_errhandler(reversed, MPI_ERRORS_RETURN);
     MPI_Win_get_errhandler(win, &is);

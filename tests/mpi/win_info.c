@@ -1,5 +1,5 @@
-/* Info keys of windows: those of MPI, with every value, change no result, unknown ones are ignored,
- * and a window answers with the info that it was given or with the host's. */
+/* Info keys of windows: MPI's keys, with every value, change no result; unknown keys are ignored; a
+ * window returns the info that it was given or the host's. */
 #include "test.h"
 
 enum { COUNT = 32 };
@@ -26,7 +26,8 @@ static void use(MPI_Win win, int *memory, bool locks)
     for (int i = 0; i < COUNT; i++)
         CHECK(memory[i] == i + test_previous(), "put: %d", memory[i]);
     MPI_Win_fence(0, win);
-    /* Ordered, unless the program has said that it need not be: then each is atomic still. */
+    /* Ordered, unless the program has set accumulate_ordering=none: then each operation is still
+     * atomic. */
     MPI_Accumulate(values, COUNT, MPI_INT, target, 0, COUNT, MPI_INT, MPI_SUM, win);
     MPI_Accumulate(&one, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, win);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
@@ -74,7 +75,7 @@ int main(int argc, char **argv)
         MPI_Info_set(info, pairs[i][0], pairs[i][1]);
         CHECK(MPI_Win_create(memory, COUNT * sizeof *memory, sizeof *memory, info, MPI_COMM_WORLD,
                              &win) == MPI_SUCCESS);
-        MPI_Info_set(info, pairs[i][0], "nonsense"); /* it was copied */
+        MPI_Info_set(info, pairs[i][0], "nonsense"); /* the info was copied */
         use(win, memory, locks);
         keep(win);
         MPI_Win_free(&win);

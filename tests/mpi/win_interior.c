@@ -1,5 +1,6 @@
-/* Windows over any part of an allocation: an odd address in the middle, two that overlap, one that
- * ends exactly where the allocation ends, one of its last byte (H20). */
+/* Windows over any part of an allocation: an odd address in the middle, two overlapping windows,
+ * one that ends exactly at the allocation's end, one of the last byte only (H20: unusual windows).
+ */
 #include "test.h"
 
 enum { SIZE = 10000, FIRST = 333, OVERLAP = 5001 };

@@ -1,4 +1,5 @@
-/* Many windows at once, freed in another order than they were made; each is its own. */
+/* Many windows at once, freed in another order than they were created. Fails if two windows share
+ * any state. */
 #include "test.h"
 
 enum { WINDOWS = 150 };
@@ -21,7 +22,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < WINDOWS; i++)
         MPI_Win_unlock(test_next(), win[i]);
     for (int i = 0; i < WINDOWS; i++) {
-        int w = i * 7 % WINDOWS; /* WINDOWS is no multiple of 7 */
+        int w = i * 7 % WINDOWS; /* WINDOWS is not a multiple of 7 */
         MPI_Win_free(&win[w]);
         CHECK(*memory[w] == 1000 * test_previous() + w, "window %d: %d", w, *memory[w]);
         if (w % 2 == 0)

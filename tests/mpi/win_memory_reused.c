@@ -1,6 +1,7 @@
-/* Memory of one window becomes that of the next: other sizes, other owners, other parts, freed and
- * allocated again between and, where it is a window's own, while peers still look at the old one
- * (H24). What a peer reaches is always what is there now, and never more. */
+/* Memory of one window is reused for the next: other sizes, other owners, other parts, freed and
+ * allocated again in between, and for MPI_Win_allocate while peers are still leaving the old window
+ * (H24: stale handles and mappings). A peer always accesses the current memory, and never beyond
+ * it. */
 #include "test.h"
 
 enum { ROUNDS = 40, SMALL = 16, LARGE = 40000 };
@@ -31,12 +32,12 @@ int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
     for (int round = 1; round <= ROUNDS; round++) {
-        /* One rank's memory is large in each round, and it is another's in the next. */
+        /* In each round another rank has the large memory. */
         int count = round % test_size == test_rank ? LARGE : SMALL;
         int *memory = window_memory((size_t)count * sizeof *memory);
         check_window(memory, count, round);
         check_window(memory + 3, count - 7, round);
-        MPI_Free_mem(memory); /* while peers may still be leaving MPI_Win_free */
+        MPI_Free_mem(memory); /* peers may still be leaving MPI_Win_free */
         MPI_Win win;
         MPI_Win_allocate(count * (int)sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD,
                          &memory, &win);

@@ -1,4 +1,5 @@
-/* Dynamic and shared windows work, beside a created one over the same memory. */
+/* Dynamic and shared windows work, also together with a window of MPI_Win_create over the same
+ * memory. */
 #include "test.h"
 
 static void dynamic(int *memory)

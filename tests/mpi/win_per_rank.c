@@ -1,5 +1,5 @@
-/* Every rank brings another size, displacement unit and info to a window; some bring nothing, with
- * a base or without (H20). */
+/* Every rank passes a different size, displacement unit and info; some ranks pass size 0, with and
+ * without a base (H20: unusual windows). */
 #include "test.h"
 
 static size_t size_of(int rank)
@@ -17,8 +17,8 @@ static int unit_of(int rank)
 static void put_to(int rank, MPI_Win win)
 {
     int64_t value = 1000 * rank + test_rank;
-    size_t places = (size_of(rank) - sizeof value) / (size_t)unit_of(rank);
-    MPI_Aint last = (MPI_Aint)places - test_rank * 8;
+    size_t displs = (size_of(rank) - sizeof value) / (size_t)unit_of(rank);
+    MPI_Aint last = (MPI_Aint)displs - test_rank * 8;
     if (last >= 0)
         MPI_Put(&value, 1, MPI_INT64_T, rank, last, 1, MPI_INT64_T, win);
 }
@@ -26,8 +26,8 @@ static void put_to(int rank, MPI_Win win)
 static void check_from(int rank, const char *memory)
 {
     int64_t value;
-    size_t places = (size_of(test_rank) - sizeof value) / (size_t)unit_of(test_rank);
-    MPI_Aint last = (MPI_Aint)places - rank * 8;
+    size_t displs = (size_of(test_rank) - sizeof value) / (size_t)unit_of(test_rank);
+    MPI_Aint last = (MPI_Aint)displs - rank * 8;
     if (last < 0)
         return;
     memcpy(&value, memory + last * unit_of(test_rank), sizeof value);
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     for (int rank = 0; rank < test_size; rank++) {
         if (size_of(rank))
             put_to(rank, win);
-        else /* nothing goes there, and that is no error */
+        else /* an empty put there succeeds */
             MPI_Put(&rank, 0, MPI_INT, rank, 0, 0, MPI_INT, win);
     }
     MPI_Win_fence(0, win);

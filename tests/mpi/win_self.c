@@ -1,4 +1,4 @@
-/* A window of one process may lie over any memory: static, on the stack, of malloc. */
+/* A window of a single process may use any memory: static, stack, malloc. */
 #include "test.h"
 
 static int fixed[100];

@@ -1,5 +1,5 @@
-/* Ranks on two nodes (here the world's halves, by env in the list): a window of all of them works,
- * and so does one of the ranks of a node. */
+/* Ranks on two nodes (MPIACCEL_NODE_SIZE in the testlist splits the world): a window of all ranks
+ * works through the host, and a window of one node's ranks is accelerated. */
 #include "test.h"
 
 static void use(MPI_Comm comm, int rank, int size)

@@ -1,10 +1,10 @@
-/* A program that finds the plugin by itself: it loads the library named as its argument late and
- * locally, and calls MPI through it. */
+/* A program that loads the library itself: with dlopen() of the file named as its argument, late
+ * and with RTLD_LOCAL (H2: the host is loaded late, or locally), and calls MPI through it. */
 #include "test.h"
 
 #include <dlfcn.h>
 
-/* Declares and finds MPI_X in the library. */
+/* Declares MPI_X and looks it up in the library. */
 #define LATE(name) \
     __typeof__(&MPI_##name) late_##name = (__typeof__(&MPI_##name))dlsym(library, "MPI_" #name)
 

@@ -1,5 +1,5 @@
-# Sourced by the scripts of this folder, which tests/run starts; it says in the environment which
-# host is to be used: TEST_ABI, TEST_LIB, TEST_MPIRUN, TEST_MPICC, TEST_PROGRAMS, TEST_TMP.
+# Sourced by the test scripts. tests/run starts them, with the host to use in the environment:
+# TEST_ABI, TEST_LIB, TEST_MPIRUN, TEST_MPICC, TEST_PROGRAMS, TEST_TMP.
 # shellcheck shell=sh
 set -u
 
@@ -15,7 +15,7 @@ skip()
     exit 77
 }
 
-# All ranks of -np N program … [: -np N program …]
+# Prints the total number of ranks of -np N program … [: -np N program …].
 ranks_of()
 {
     ranks=0
@@ -26,14 +26,15 @@ ranks_of()
     echo $ranks
 }
 
-# Whether the launcher starts several programs as one job: PRRTE 3.0.8, Open MPI 5.0.7's, ends with a
-# fault.
+# Whether the launcher can start several programs as one job: PRRTE 3.0.8, the launcher of Open MPI
+# 5.0.7, crashes.
 starts_several()
 {
     "$TEST_MPIRUN" --oversubscribe -np 1 true : -np 1 true >/dev/null 2>&1
 }
 
-# The same, by one program; a lone colon would be the launcher's.
+# Starts several programs as one job, through a script that selects one by its rank. `::` stands for
+# `:`, which the launcher would interpret.
 by_rank()
 {
     ranks=$(ranks_of "$@") left=$#
@@ -46,7 +47,7 @@ by_rank()
     mpirun -np "$ranks" "$(dirname "$0")/../preload/by_rank" "$@"
 }
 
-# The launcher, with arguments that both know: -np N program … [: -np N program …]
+# The launcher, with arguments that both hosts accept: -np N program … [: -np N program …]
 mpirun()
 {
     case "$TEST_ABI $*" in
@@ -63,13 +64,14 @@ mpirun()
     esac
 }
 
-# plugin [NAME=VALUE ...] PROGRAM [ARGUMENT ...]: runs it with the plugin. Put between the launcher
-# and the program, it leaves the launcher alone.
+# $plugin [NAME=VALUE ...] PROGRAM [ARGUMENT ...] runs a program with the library preloaded. Placed
+# between the launcher and the program, it does not affect the launcher.
 # shellcheck disable=SC2034
 plugin="env LD_PRELOAD=$TEST_LIB"
 
-# statistics FILE EXPRESSION: whether a Python expression is true of the statistics in the file,
-# with `stats`, and fast(CALL), deferred(CALL), why(CALL) for its counts and the set of its reasons.
+# statistics FILE EXPRESSION: fails unless a Python expression is true for the statistics in the file.
+# It may use `stats`, and fast(CALL), deferred(CALL) and why(CALL): a call's counts and its set of
+# reasons.
 statistics()
 {
     python3 - "$1" "$2" <<'PYTHON' || fail "statistics"
@@ -86,7 +88,7 @@ if not eval(f"({sys.argv[2]})"):
 PYTHON
 }
 
-# Every one-sided call of `onesided` was fast, and nothing but first collective calls was deferred.
+# Every one-sided call of `onesided` was accelerated, and only first collective calls were deferred.
 everything_fast()
 {
     statistics "$1" 'all(fast("MPI_" + c) for c in """Alloc_mem Win_fence Win_post Win_start
@@ -98,10 +100,50 @@ everything_fast()
         and fast("windows") and not deferred("windows")'
 }
 
-# Nothing was fast; all of it was deferred for the reason $2.
+# No call was accelerated; all were deferred for the reason $2.
 everything_deferred()
 {
     statistics "$1" "not any(c['fast'] for c in stats['calls'].values()) and not fast('windows')
         and all(why(c) == {'$2'} for c in ('MPI_Alloc_mem', 'MPI_Put', 'MPI_Get', 'MPI_Win_fence',
         'MPI_Win_lock', 'MPI_Fetch_and_op', 'MPI_Rput', 'windows'))"
+}
+
+# Sets `python` to a Python interpreter whose mpi4py uses this host, or skips the test.
+find_mpi4py()
+{
+    for python in python3 /usr/bin/python3; do
+        case $TEST_ABI-$($python -c 'import numpy; from mpi4py import MPI
+print(MPI.Get_library_version())' 2>&1) in
+        ompi-*Open\ MPI* | mpich-*MPICH*) return ;;
+        esac
+    done
+    skip "no mpi4py of this MPI"
+}
+
+# spawn_family PROGRAM PARENTS-LIBRARY CHILDREN-LIBRARY: two parents that spawn two children, each with
+# this library preloaded, or none. Sets `parents` and `children` to the files with their statistics.
+spawn_family()
+{
+    parents=$TEST_TMP/parents children=$TEST_TMP/children
+    rm -f "$parents" "$children"
+    mpirun -np 2 env "LD_PRELOAD=$2" "MPIACCEL_STATS=$parents" "$1" \
+        env "LD_PRELOAD=$3" "MPIACCEL_STATS=$children" "$1" >"$TEST_TMP/out" 2>&1 || {
+        cat "$TEST_TMP/out"
+        return 1
+    }
+}
+
+# check_families PROGRAM CHECK: every combination of parents and children with and without the library;
+# runs `CHECK FILE` on the statistics of each job that has it.
+check_families()
+{
+    spawn_family "$1" "" "" || skip "this host cannot do it alone"
+    [ ! -e "$parents" ] || fail "statistics without the library"
+    spawn_family "$1" "$TEST_LIB" "" || fail "status $?"
+    "$2" "$parents"
+    spawn_family "$1" "" "$TEST_LIB" || fail "status $?"
+    "$2" "$children"
+    spawn_family "$1" "$TEST_LIB" "$TEST_LIB" || fail "status $?"
+    "$2" "$parents"
+    "$2" "$children"
 }

@@ -1,7 +1,6 @@
-/* A tool of the other kind (Darshan is one): it defines MPI_X and PMPI_X, as it cannot know which
- * of them a language's binding calls, and goes on to whatever PMPI_X comes next. Rank 0 prints its
- * counts when it finalises. Of calls that the plugin does itself one that stands behind the plugin
- * sees nothing, so it counts another. */
+/* A profiling tool as Darshan is one: it defines both MPI_X and PMPI_X, because a language binding
+ * may call either, and continues with the next PMPI_X. Rank 0 prints its counts in MPI_Finalize. A
+ * tool below the library does not see accelerated calls, so this one counts another call. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

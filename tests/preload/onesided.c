@@ -1,5 +1,5 @@
-/* A little of every one-sided call, with every kind of epoch, from each rank to the next one. What
- * the scripts of this folder run in odd surroundings.
+/* One of every one-sided call, with every kind of epoch, from each rank to the next. The scripts of
+ * this folder run it in unusual environments.
  *
  *   onesided             windows on the world
  *   onesided halves      on communicators of two consecutive ranks
@@ -11,7 +11,7 @@ enum { N = 64 };
 
 struct window {
     MPI_Win win;
-    long *memory; /* N of mine, then N for the sums */
+    long *memory; /* N elements of this rank, then N for the sums */
     int me, next, previous, size;
 };
 
@@ -51,7 +51,7 @@ static void get_by_post_and_start(struct window *w)
     MPI_Group_free(&target);
 }
 
-/* Everybody adds to everybody, under either kind of lock. */
+/* All ranks add at all ranks, under either kind of lock. */
 static void add_under_locks(struct window *w)
 {
     long one = 1, before, sum, zero = 0;
@@ -109,7 +109,7 @@ static void by_requests(struct window *w)
     MPI_Win_unlock_all(w->win);
 }
 
-/* Open MPI 4.1 crashes when it compares and swaps in windows of MPI_Win_allocate. */
+/* Open MPI 4.1 crashes in MPI_Compare_and_swap on windows of MPI_Win_allocate. */
 static void all_of_it(MPI_Win win, long *memory, MPI_Comm comm, int swaps)
 {
     struct window w = {.win = win, .memory = memory};
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
     int color = !strcmp(which, "halves") ? test_rank / 2 : !strcmp(which, "alone") ? test_rank : 0;
     MPI_Comm comm;
     MPI_Comm_split(MPI_COMM_WORLD, color, test_rank, &comm);
-    /* One after the other: Open MPI 4.1 mixes up windows that two communicators make at once. */
+    /* One after the other: Open MPI 4.1 mixes up windows that two communicators create at once. */
     for (int turn = 0; turn < test_size; turn++) {
         if (turn == color)
             on_windows_of(comm);

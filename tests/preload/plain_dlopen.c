@@ -1,4 +1,5 @@
-/* Loads the library named as its argument late and locally, in a thread that is not the first. */
+/* Loads the library named as its argument late and with RTLD_LOCAL, in a thread other than the
+ * first (H2: the host is loaded late, or locally). */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
-/* What this process has that it did not ask for: threads, descriptors, and mapped memory outside
- * the library whose file is named as its argument. One line each, without addresses. */
+/* Prints the threads and descriptors of this process, and its mapped memory except that of the
+ * library whose file is named as its argument; one line each, without addresses. In a process
+ * without MPI the output must not depend on the library (H1: processes that are not MPI programs).
+ */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <link.h>
@@ -40,7 +42,7 @@ static void list(const char *folder)
     closedir(dir);
 }
 
-/* The kernel merges neighbours, so the library's pages are taken out of the anonymous ones. */
+/* Linux merges adjacent mappings, so the library's pages are subtracted from the anonymous ones. */
 static void list_mappings(void)
 {
     unsigned long start, end;

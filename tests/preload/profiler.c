@@ -1,6 +1,6 @@
-/* A tool as those of others: it stands between a program and its MPI by defining MPI_X, counts each
- * call, and goes on to PMPI_X. Built as a library to preload, and linked into programs. Rank 0
- * prints its counts when it finalises, one line each. */
+/* A profiling tool as most are: it defines MPI_X, counts each call, and continues with PMPI_X.
+ * Built as a library to preload, and linked into programs. Rank 0 prints its counts in
+ * MPI_Finalize, one line each. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
-/* Libraries clean up after themselves when MPI_Finalize deletes an attribute of MPI_COMM_SELF
- * (MPI-4.0, 11.2.4): MPI still works then, and so must windows, in epochs, requests and waits. */
+/* Libraries free their objects when MPI_Finalize deletes an attribute of MPI_COMM_SELF (MPI-4.0,
+ * 11.2.4): MPI still works then, and so must windows, in epochs, requests and waits (H31: life
+ * cycle). */
 #include "test.h"
 
 struct library {

@@ -1,4 +1,4 @@
-/* Parents and the two children that they spawn use windows each among themselves and all together.
+/* Parents and two spawned children use windows, within each job and on the merged communicator.
  *
  *   spawn COMMAND [ARGUMENT ...]   how to start a child, which runs this program too
  */

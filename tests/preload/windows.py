@@ -1,5 +1,5 @@
-"""One-sided communication as Python programs write it: mpi4py and numpy, every epoch and operation,
-each rank towards the next one. With arguments, the plugin is loaded by hand: the first one names it."""
+"""One-sided communication in Python: mpi4py and numpy, every kind of epoch and operation, from each
+rank to the next one. With an argument, the program loads that library itself."""
 import ctypes
 import sys
 
@@ -13,7 +13,7 @@ world = MPI.COMM_WORLD
 rank, size = world.rank, world.size
 after, before = (rank + 1) % size, (rank - 1) % size
 N = 1000
-TAIL = N * 8  # the place of a counter behind the array
+TAIL = N * 8  # offset of a counter after the array
 
 
 def value(rank):

@@ -1,5 +1,5 @@
-"""Collectives as Python programs use them: mpi4py, numpy arrays of many types and lengths, in place
-and not, pickled objects, parts of the world. Every rank knows what must come out."""
+"""Collectives in Python: mpi4py, numpy arrays of many types and lengths, in place and not, pickled
+objects, subsets of the world. Every rank computes the expected results."""
 import sys
 import traceback
 
@@ -16,7 +16,7 @@ def check(got, expected, what):
 
 
 def part(rank, n, kind, to=0):
-    """What a rank has, or has for another one: small whole numbers, so that sums are exact."""
+    """Data of a rank, or from one rank to another: small integers, so that sums are exact."""
     return ((np.arange(n) * 3 + rank * 5 + to * 7) % 11).astype(kind)
 
 
@@ -69,7 +69,7 @@ class Tests:
         check(got, expected, "Alltoall in place")
 
     def unequal(self):
-        """Rank r has r/size of n elements: the first has none."""
+        """Rank r has r/size of n elements; rank 0 has none."""
         comm, root = self.comm, self.root
         counts = [self.n * r // self.size for r in self.ranks]
         parts = [part(r, counts[r], self.kind) for r in self.ranks]
@@ -153,11 +153,11 @@ def objects(comm):
     assert comm.allgather("x" * comm.rank) == ["x" * r for r in ranks]
     assert comm.alltoall([(comm.rank, to) for to in ranks]) == [(r, comm.rank) for r in ranks]
     assert comm.scatter([[r] * 1000 for r in ranks] if comm.rank == 0 else None) == [comm.rank] * 1000
-    assert comm.allreduce([comm.rank]) == list(ranks)  # lists do not commute
+    assert comm.allreduce([comm.rank]) == list(ranks)  # concatenation is not commutative
 
 
 def own_operation(comm):
-    """The right-hand one of two, if it is not zero: it does not commute."""
+    """The right operand unless it is zero: not commutative."""
     def last(a, b, _):
         a, b = np.frombuffer(a, "i8"), np.frombuffer(b, "i8")
         b[b == 0] = a[b == 0]
@@ -169,13 +169,13 @@ def own_operation(comm):
     got = np.zeros(100, "i8")
     for _ in range(10):
         comm.Allreduce(mine, got, op)
-        check(got, expected, "Allreduce with an operation of ours")
+        check(got, expected, "Allreduce with a user-defined operation")
     op.Free()
 
 
 def main():
     world = MPI.COMM_WORLD
-    mirror = world.Split(0, -world.rank)  # the same ranks the other way round
+    mirror = world.Split(0, -world.rank)  # the same ranks in reverse order
     half = world.Split(world.rank % 2)
     for comm in world, mirror, half, MPI.COMM_SELF:
         for n in LENGTHS:
@@ -198,7 +198,7 @@ def main():
 
 try:
     main()
-except Exception:  # the other ranks would wait for this one
+except Exception:  # otherwise the other ranks would hang
     traceback.print_exc()
     sys.stderr.flush()
     MPI.COMM_WORLD.Abort(1)

@@ -1,5 +1,6 @@
-/* Calls that cannot be done: NULL and malloc_error on every PE, the heap as it was, never a hang.
- * Arguments that differ between PEs are an error of the program; it must be told, not punished. */
+/* Symmetric-heap calls that cannot succeed: NULL and malloc_error on every PE, an unchanged heap,
+ * and no hang. Arguments that differ between PEs are an error of the program, and reported as one.
+ */
 #include "shmem_test.h"
 
 enum { MIB = 1 << 20 };
@@ -104,7 +105,7 @@ static void too_much(void)
     CHECK(malloc_error == 0);
 }
 
-/* Until it is full, and all of it again afterwards. */
+/* Allocate until the heap is full; all of it is available again afterwards. */
 static void full(void)
 {
     for (int round = 0; round < 3; round++) {

@@ -1,5 +1,5 @@
-/* What a child of fork writes to the symmetric heap is its own (H6), and it is no PE: an access to
- * others ends it, and not the job. */
+/* What a forked child writes to the symmetric heap is private to it (H6: fork). The child is not a
+ * PE: an access to another PE ends the child, and not the job. */
 #include "shmem_test.h"
 
 #include <signal.h>
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     int status;
     waitpid(child, &status, 0);
     CHECK(status == 0, "the child ended with %x", status);
-    char said[400] = "";
+    char line[400] = "";
     int lines[2];
     if (pipe(lines))
         return 1;
@@ -44,9 +44,9 @@ int main(int argc, char **argv)
     close(lines[1]);
     waitpid(child, &status, 0);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "the child ended with %x", status);
-    CHECK(read(lines[0], said, sizeof said - 1) > 0 &&
-              strstr(said, "shmem_int_p: there is no symmetric heap: a forked child is not a PE"),
-          "%s", said);
+    CHECK(read(lines[0], line, sizeof line - 1) > 0 &&
+              strstr(line, "shmem_int_p: there is no symmetric heap: a forked child is not a PE"),
+          "%s", line);
     shmem_barrier_all();
     for (int i = 0; i < 100; i++)
         CHECK(block[i] == i + test_rank && shmem_int_g(&block[i], next) == i + next, "%d", i);

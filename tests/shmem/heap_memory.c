@@ -1,5 +1,5 @@
-/* The memory management page of OpenSHMEM 1.5, point by point. With an argument, some PEs have
- * taken the addresses that the heap might have lain at: then only offsets are equal. */
+/* The memory management routines of OpenSHMEM 1.5, rule by rule. With an argument, some PEs have
+ * mapped the addresses that the heap might use: then only offsets are equal, not addresses. */
 #include "shmem_test.h"
 
 #include <sys/mman.h>
@@ -9,7 +9,8 @@ enum { MIB = 1 << 20 };
 
 static char *origin;
 
-/* The block is usable here and at the next PE, has the same offset everywhere, and is aligned. */
+/* The block is usable on this PE and on the next, has the same offset everywhere, and is aligned.
+ */
 static void check_block(void *block, size_t bytes, size_t align)
 {
     int next = (test_rank + 1) % test_size, last = (test_rank + test_size - 1) % test_size;
@@ -79,7 +80,7 @@ static void zeroes(void)
         shmem_free(dirty);
         unsigned char *clean = shmem_calloc(bytes / 8, 8);
         size_t i = 0;
-        /* Of the neighbour: it must have been cleared before anybody returns. */
+        /* Of the next PE: it must have been cleared before any PE returns. */
         unsigned char *there = shmem_ptr(clean, (test_rank + 1) % test_size);
         while (i < bytes && !there[i])
             i++;
@@ -101,7 +102,7 @@ static void hints(void)
 
 static void resizes(void)
 {
-    /* Of nothing it allocates; to nothing it frees. */
+    /* NULL allocates; size 0 frees. */
     unsigned char *block = shmem_realloc(NULL, 1000);
     check_block(block, 1000, 16);
     fill(block, 1000, (unsigned)test_rank + 50);
@@ -121,7 +122,7 @@ static void resizes(void)
     CHECK(malloc_error != 0, "realloc to 0 has freed it");
 }
 
-/* Nobody returns before all have called: one PE after the other comes late, and the others find its
+/* No PE returns before all have called: one PE after the other is late, and the others read its
  * mark when they return. */
 static void calls_end_in_a_barrier(void)
 {
@@ -138,10 +139,10 @@ static void calls_end_in_a_barrier(void)
             case 0:
                 block = shmem_malloc(100);
                 break;
-            case 1: /* it stays where it is */
+            case 1: /* resized in place */
                 CHECK(shmem_realloc(block, 101) == block);
                 break;
-            case 2: /* it moves */
+            case 2: /* moved */
                 block = shmem_realloc(block, 100000);
                 break;
             case 3:
@@ -167,7 +168,7 @@ static void calls_end_in_a_barrier(void)
     shmem_free(calls);
 }
 
-/* A resize moves what peers have put before it began. */
+/* A resize keeps the data that peers have put before it began. */
 static void resize_waits_for_puts(void)
 {
     for (int round = 0; round < 20; round++) {
@@ -198,7 +199,7 @@ static void old_names(void)
     shfree(block);
 }
 
-/* Of the shared pages that this process has touched, in KiB. */
+/* KiB of the shared pages that this process has touched. */
 static long resident(void)
 {
     char line[256];
@@ -210,8 +211,8 @@ static long resident(void)
     return shared;
 }
 
-/* What is freed can be had again, however often, and large pieces go back to the system on all
- * PEs. */
+/* Freed memory can be allocated again, any number of times, and large blocks are returned to the
+ * operating system on all PEs. */
 static void memory_comes_back(void)
 {
     unsigned char *large = shmem_malloc(100 * MIB);
@@ -249,7 +250,7 @@ static void questions(void)
     shmem_free(block);
 }
 
-/* Wherever the heap may lie, by steps of 2^36, up to where systems put programs. */
+/* Wherever the heap may lie, in steps of 2^36, up to the addresses where systems place programs. */
 static void take_addresses(void)
 {
     for (uint64_t at = UINT64_C(1) << 36; at < UINT64_C(5) << 44; at += UINT64_C(1) << 36)
@@ -267,7 +268,7 @@ int main(int argc, char **argv)
     if (!taken)
         CHECK(same_everywhere((uint64_t)(uintptr_t)origin), "%p", (void *)origin);
     else if (test_size > 1)
-        CHECK(!same_everywhere((uint64_t)(uintptr_t)origin), "the test has missed the place");
+        CHECK(!same_everywhere((uint64_t)(uintptr_t)origin), "the test has missed the address");
     sizes();
     blocks_do_not_overlap();
     nothing();

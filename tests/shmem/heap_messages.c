@@ -1,5 +1,5 @@
-/* At MPIACCEL_VERBOSE=1 PE 0 says what was wrong, and nobody else. Argument: the size that the
- * environment sets, or `many`, which is none. */
+/* With MPIACCEL_VERBOSE=1, PE 0 and no other PE logs what was wrong. Argument: the size that the
+ * environment sets, or `many`, which is not a size. */
 #include "shmem_test.h"
 
 #include <unistd.h>
@@ -17,7 +17,7 @@ static void listen(void)
     dup2(fileno(caught), STDERR_FILENO);
 }
 
-/* On PE 0 one line that holds both words was said, elsewhere nothing. */
+/* PE 0 has logged one line that contains both words; other PEs have logged nothing. */
 static void heard(const char *one, const char *other)
 {
     char text[4096] = "";

@@ -1,5 +1,5 @@
-/* Random calls in step: the offsets are equal on all PEs throughout, blocks never overlap, and what
- * they hold stays. Argument: how many rounds. */
+/* Random calls, the same on all PEs: offsets stay equal on all PEs, blocks never overlap and keep
+ * their contents. Argument: the number of rounds. */
 #include "shmem_test.h"
 
 enum { BLOCKS = 200 };
@@ -38,7 +38,7 @@ static void mark(int i, unsigned seed)
 static bool marked(int i, size_t size)
 {
     size_t edge = block[i].size < 64 ? block[i].size : 64;
-    /* With a short block the second mark lies over the first. */
+    /* In a short block the second mark overlaps the first. */
     if (block[i].size < 128)
         return size < block[i].size ||
                holds(block[i].at + block[i].size - edge, edge, block[i].seed + (unsigned)test_rank);

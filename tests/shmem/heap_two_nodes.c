@@ -1,5 +1,5 @@
-/* Where the ranks are on several nodes, which the runner pretends, or one has no plugin, there is
- * no symmetric heap: NULL and malloc_error on all, and MPI works on. */
+/* With ranks on several nodes (MPIACCEL_NODE_SIZE), or a rank without the library, there is no
+ * symmetric heap: NULL and malloc_error on all PEs, and MPI keeps working. */
 #include "shmem_test.h"
 
 int main(int argc, char **argv)
@@ -17,7 +17,7 @@ int main(int argc, char **argv)
         CHECK(malloc_error == MPIACCEL_MALLOC_NOT_HERE);
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    bool off = argc > 1; /* then we do not even know the MPI */
+    bool off = argc > 1; /* then the library has not even found the host */
     CHECK(off || (shmem_my_pe() == test_rank && shmem_n_pes() == test_size));
     CHECK(!shmem_ptr(&argc, test_rank) && !shmem_addr_accessible(&argc, 0));
     return test_end();

@@ -1,5 +1,5 @@
-/* Windows over blocks of the symmetric heap are fast, whichever address the heap lies at, and see
- * the same memory as OpenSHMEM's calls. So do collectives. */
+/* Windows over blocks of the symmetric heap are accelerated, at whichever address the heap lies,
+ * and access the same memory as the OpenSHMEM calls. So do collectives. */
 #include "shmem_test.h"
 
 enum { COUNT = 1000 };
@@ -10,7 +10,7 @@ int main(int argc, char **argv)
     int next = (test_rank + 1) % test_size, last = (test_rank + test_size - 1) % test_size;
     long *block = shmem_calloc(COUNT, sizeof *block);
     MPI_Win win = window_over(block, COUNT * sizeof *block, sizeof *block);
-    /* one in the middle of a block, by another unit */
+    /* one in the middle of a block, with another displacement unit */
     MPI_Win inner = window_over(block + 10, 100 * sizeof *block, 1);
 
     long value = test_rank + 1, found = 0;
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     MPI_Win_free(&inner);
     MPI_Win_free(&win);
 
-    enum { LONG = 200000 }; /* so long that nobody copies it first */
+    enum { LONG = 200000 }; /* too long to be copied through a buffer */
     int *from = shmem_malloc(LONG * sizeof *from), *to = shmem_malloc(LONG * sizeof *to);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < LONG; i++)

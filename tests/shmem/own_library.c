@@ -1,4 +1,4 @@
-/* A library with functions whose names are OpenSHMEM's and whose arguments and results are not. */
+/* A library whose functions have OpenSHMEM's names, but other arguments and results. */
 #include <stdarg.h>
 
 double shmem_init(int a, double b, int c, double d, long e, long f, long g, long h, long i,

@@ -1,5 +1,5 @@
-/* A program with an OpenSHMEM of its own, Open MPI's: it must not notice us. It says so before it
- * ends, because shmem_finalize of Open MPI 4.1.4 crashes. */
+/* A program with another OpenSHMEM, that of Open MPI: the library must not interfere. It prints its
+ * result before the end, because shmem_finalize of Open MPI 4.1.4 crashes. */
 #include <shmem.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* It uses own_library.c, without MPI. */
+/* A program without MPI that uses own_library.c. */
 #include <stdio.h>
 
 double shmem_init(int a, double b, int c, double d, long e, long f, long g, long h, long i,

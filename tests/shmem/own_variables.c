@@ -1,5 +1,5 @@
-/* Two marked variables; with -DOTHER in the other order. Same sizes, so the same pages. Argument:
- * whether those of the next PE are ours, which the caller knows. */
+/* Two marked variables, with -DOTHER in the other order, so that two programs have them on the same
+ * pages at different addresses. Argument: whether the next PE runs the same program. */
 #include <mpi.h>
 #include <mpiaccel/mpiaccel.h>
 #include <mpiaccel/shmem.h>

@@ -5,129 +5,129 @@ enum { COUNT = 23 };
 
 static int next_pe, last_pe;
 
-/* What PE `pe` has in element i, of any type. */
+/* The value of element i of PE `pe`, of any type. */
 #define VALUE(type, pe, i) ((type)((pe)*29 + (i)*3 + 1))
 
 #define EACH(name, type)                                                                           \
     static void check_##name(void)                                                                 \
     {                                                                                              \
-        type *there = shmem_malloc((COUNT + 2) * sizeof *there), here[COUNT + 2], mine[COUNT];     \
+        type *remote = shmem_malloc((COUNT + 2) * sizeof *remote), local[COUNT + 2], mine[COUNT];  \
         for (int form = 0; form < 3; form++) {                                                     \
             for (int i = 0; i < COUNT; i++)                                                        \
                 mine[i] = VALUE(type, test_rank, i);                                               \
             for (int i = 0; i < COUNT + 2; i++)                                                    \
-                there[i] = here[i] = (type)77;                                                     \
+                remote[i] = local[i] = (type)77;                                                   \
             shmem_barrier_all();                                                                   \
             if (form == 0)                                                                         \
-                shmem_##name##_put(there + 1, mine, COUNT, next_pe);                               \
+                shmem_##name##_put(remote + 1, mine, COUNT, next_pe);                              \
             else if (form == 1)                                                                    \
-                shmem_##name##_put_nbi(there + 1, mine, COUNT, next_pe);                           \
+                shmem_##name##_put_nbi(remote + 1, mine, COUNT, next_pe);                          \
             else                                                                                   \
                 for (int i = 0; i < COUNT; i++)                                                    \
-                    shmem_##name##_p(there + 1 + i, mine[i], next_pe);                             \
+                    shmem_##name##_p(remote + 1 + i, mine[i], next_pe);                            \
             shmem_barrier_all();                                                                   \
             for (int i = 0; i < COUNT; i++)                                                        \
-                CHECK(there[i + 1] == VALUE(type, last_pe, i), #name " %d, form %d", i, form);     \
-            CHECK(there[0] == (type)77 && there[COUNT + 1] == (type)77, #name);                    \
+                CHECK(remote[i + 1] == VALUE(type, last_pe, i), #name " %d, form %d", i, form);    \
+            CHECK(remote[0] == (type)77 && remote[COUNT + 1] == (type)77, #name);                  \
             if (form == 0)                                                                         \
-                shmem_##name##_get(here + 1, there + 1, COUNT, next_pe);                           \
+                shmem_##name##_get(local + 1, remote + 1, COUNT, next_pe);                         \
             else if (form == 1)                                                                    \
-                shmem_##name##_get_nbi(here + 1, there + 1, COUNT, next_pe);                       \
+                shmem_##name##_get_nbi(local + 1, remote + 1, COUNT, next_pe);                     \
             else                                                                                   \
                 for (int i = 0; i < COUNT; i++)                                                    \
-                    here[i + 1] = shmem_##name##_g(there + 1 + i, next_pe);                        \
+                    local[i + 1] = shmem_##name##_g(remote + 1 + i, next_pe);                      \
             shmem_quiet();                                                                         \
-            CHECK(!memcmp(here + 1, mine, sizeof mine) || sizeof *mine == 16, #name);              \
+            CHECK(!memcmp(local + 1, mine, sizeof mine) || sizeof *mine == 16, #name);             \
             for (int i = 0; i < COUNT; i++)                                                        \
-                CHECK(here[i + 1] == mine[i], #name " %d, form %d", i, form);                      \
-            CHECK(here[0] == (type)77 && here[COUNT + 1] == (type)77, #name);                      \
+                CHECK(local[i + 1] == mine[i], #name " %d, form %d", i, form);                     \
+            CHECK(local[0] == (type)77 && local[COUNT + 1] == (type)77, #name);                    \
             shmem_barrier_all();                                                                   \
         }                                                                                          \
         for (int i = 0; i < COUNT + 2; i++)                                                        \
-            there[i] = here[i] = (type)77;                                                         \
+            remote[i] = local[i] = (type)77;                                                       \
         shmem_barrier_all();                                                                       \
-        shmem_##name##_iput(there + 1, mine, 3, 2, 7, next_pe);                                    \
+        shmem_##name##_iput(remote + 1, mine, 3, 2, 7, next_pe);                                   \
         shmem_barrier_all();                                                                       \
         for (int i = -1; i < COUNT + 1; i++)                                                       \
             CHECK(                                                                                 \
-                there[i + 1] ==                                                                    \
+                remote[i + 1] ==                                                                   \
                     (i >= 0 && i < 21 && i % 3 == 0 ? VALUE(type, last_pe, i / 3 * 2) : (type)77), \
                 #name " iput %d", i);                                                              \
-        shmem_##name##_iget(here + 1, there + 1, 2, 3, 7, next_pe);                                \
+        shmem_##name##_iget(local + 1, remote + 1, 2, 3, 7, next_pe);                              \
         for (int i = -1; i < COUNT + 1; i++)                                                       \
-            CHECK(here[i + 1] ==                                                                   \
+            CHECK(local[i + 1] ==                                                                  \
                       (i >= 0 && i < 14 && i % 2 == 0 ? VALUE(type, test_rank, i) : (type)77),     \
                   #name " iget %d", i);                                                            \
-        shmem_free(there);                                                                         \
+        shmem_free(remote);                                                                        \
     }
 MPIACCEL_SHMEM_RMA_TYPES(EACH)
 #undef EACH
 
-#define EACH(bits)                                                               \
-    static void check_##bits(void)                                               \
-    {                                                                            \
-        enum { BYTES = bits / 8 };                                               \
-        unsigned char *there = shmem_malloc(COUNT * BYTES), here[COUNT * BYTES], \
-                      mine[COUNT * BYTES];                                       \
-        for (int form = 0; form < 3; form++) {                                   \
-            fill(mine, sizeof mine, (unsigned)(test_rank + form));               \
-            memset(there, 0, sizeof mine);                                       \
-            memset(here, 0, sizeof here);                                        \
-            shmem_barrier_all();                                                 \
-            if (form == 0)                                                       \
-                shmem_put##bits(there, mine, COUNT, next_pe);                    \
-            else if (form == 1)                                                  \
-                shmem_put##bits##_nbi(there, mine, COUNT, next_pe);              \
-            else                                                                 \
-                shmem_iput##bits(there, mine, 1, 1, COUNT, next_pe);             \
-            shmem_barrier_all();                                                 \
-            CHECK(holds(there, sizeof mine, (unsigned)(last_pe + form)), #bits); \
-            if (form == 0)                                                       \
-                shmem_get##bits(here, there, COUNT, next_pe);                    \
-            else if (form == 1)                                                  \
-                shmem_get##bits##_nbi(here, there, COUNT, next_pe);              \
-            else                                                                 \
-                shmem_iget##bits(here, there, 1, 1, COUNT, next_pe);             \
-            shmem_quiet();                                                       \
-            CHECK(!memcmp(here, mine, sizeof mine), #bits);                      \
-            shmem_barrier_all();                                                 \
-        }                                                                        \
-        shmem_free(there);                                                       \
+#define EACH(bits)                                                                 \
+    static void check_##bits(void)                                                 \
+    {                                                                              \
+        enum { BYTES = bits / 8 };                                                 \
+        unsigned char *remote = shmem_malloc(COUNT * BYTES), local[COUNT * BYTES], \
+                      mine[COUNT * BYTES];                                         \
+        for (int form = 0; form < 3; form++) {                                     \
+            fill(mine, sizeof mine, (unsigned)(test_rank + form));                 \
+            memset(remote, 0, sizeof mine);                                        \
+            memset(local, 0, sizeof local);                                        \
+            shmem_barrier_all();                                                   \
+            if (form == 0)                                                         \
+                shmem_put##bits(remote, mine, COUNT, next_pe);                     \
+            else if (form == 1)                                                    \
+                shmem_put##bits##_nbi(remote, mine, COUNT, next_pe);               \
+            else                                                                   \
+                shmem_iput##bits(remote, mine, 1, 1, COUNT, next_pe);              \
+            shmem_barrier_all();                                                   \
+            CHECK(holds(remote, sizeof mine, (unsigned)(last_pe + form)), #bits);  \
+            if (form == 0)                                                         \
+                shmem_get##bits(local, remote, COUNT, next_pe);                    \
+            else if (form == 1)                                                    \
+                shmem_get##bits##_nbi(local, remote, COUNT, next_pe);              \
+            else                                                                   \
+                shmem_iget##bits(local, remote, 1, 1, COUNT, next_pe);             \
+            shmem_quiet();                                                         \
+            CHECK(!memcmp(local, mine, sizeof mine), #bits);                       \
+            shmem_barrier_all();                                                   \
+        }                                                                          \
+        shmem_free(remote);                                                        \
     }
 MPIACCEL_SHMEM_SIZES(EACH)
 #undef EACH
 
-/* Up to sizes that go around the caches, and nothing at all. */
+/* No data, and sizes up to those that use non-temporal stores. */
 static void check_bytes(void)
 {
     enum { MOST = 20 << 20 };
-    unsigned char *there = shmem_malloc(MOST), *mine = malloc(MOST);
+    unsigned char *remote = shmem_malloc(MOST), *mine = malloc(MOST);
     for (size_t bytes = 1; bytes < MOST; bytes = bytes * 7 + 3) {
         fill(mine, bytes, (unsigned)test_rank);
         shmem_barrier_all();
         if (bytes % 2)
-            shmem_putmem(there, mine, bytes, next_pe);
+            shmem_putmem(remote, mine, bytes, next_pe);
         else
-            shmem_putmem_nbi(there, mine, bytes, next_pe);
+            shmem_putmem_nbi(remote, mine, bytes, next_pe);
         shmem_barrier_all();
-        CHECK(holds(there, bytes, (unsigned)last_pe), "%zu bytes", bytes);
+        CHECK(holds(remote, bytes, (unsigned)last_pe), "%zu bytes", bytes);
         memset(mine, 0, bytes);
         if (bytes % 2)
-            shmem_getmem(mine, there, bytes, next_pe);
+            shmem_getmem(mine, remote, bytes, next_pe);
         else
-            shmem_getmem_nbi(mine, there, bytes, next_pe);
+            shmem_getmem_nbi(mine, remote, bytes, next_pe);
         shmem_quiet();
         CHECK(holds(mine, bytes, (unsigned)test_rank), "%zu bytes", bytes);
     }
-    shmem_putmem(there, mine, 0, next_pe);
-    shmem_getmem(mine, there, 0, next_pe);
-    shmem_int_iput((int *)there, (int *)mine, 1, 1, 0, next_pe);
+    shmem_putmem(remote, mine, 0, next_pe);
+    shmem_getmem(mine, remote, 0, next_pe);
+    shmem_int_iput((int *)remote, (int *)mine, 1, 1, 0, next_pe);
     shmem_barrier_all();
-    shmem_free(there);
+    shmem_free(remote);
     free(mine);
 }
 
-/* A put, a fence and a flag: who sees the flag sees the data. */
+/* A put, a fence and a flag: a PE that reads the flag reads the data. */
 static void check_fence(void)
 {
     enum { ROUNDS = 2000 };

@@ -1,5 +1,6 @@
-/* A program that knows OpenSHMEM only: shmem_init begins MPI and shmem_finalize ends it. With an
- * argument, MPI has begun already and goes on afterwards. It declares what it uses itself. */
+/* A program that uses OpenSHMEM only: shmem_init initialises MPI and shmem_finalize finalises it.
+ * With an argument, MPI is initialised before and still usable afterwards. The program declares the
+ * functions itself, without the header. */
 #include <mpi.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ int main(int argc, char **argv)
 {
     int begun = 0, ended = 0, bad = 0;
     void *early = shmem_malloc(100);
-    bad += early || !malloc_error; /* nothing is there before */
+    bad += early || !malloc_error; /* fails before shmem_init */
     bad += shmem_my_pe() != -1;
     if (argc > 1)
         MPI_Init(&argc, &argv);

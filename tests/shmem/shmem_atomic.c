@@ -1,22 +1,22 @@
-/* Atomics of every type: what they return, what they leave, and that none is lost when all PEs
- * work on one place. */
+/* Atomics of every type: their results, the values they leave, and that no update is lost when all
+ * PEs use one variable. */
 #include "shmem_test.h"
 
 enum { ROUNDS = 500 };
 
-/* On PE `next`, by PE 0. */
-#define FETCHING(name, type, fetch, set, swap)                                    \
-    {                                                                             \
-        type *there = shmem_calloc(1, sizeof *there);                             \
-        if (test_rank == 0) {                                                     \
-            shmem_##name##_##set(there, (type)5, next);                           \
-            CHECK(shmem_##name##_##fetch(there, next) == (type)5, #name);         \
-            CHECK(shmem_##name##_##swap(there, (type)9, next) == (type)5, #name); \
-        }                                                                         \
-        shmem_barrier_all();                                                      \
-        CHECK(shmem_##name##_##fetch(there, next) == (type)9, #name);             \
-        CHECK(test_rank != next || *there == (type)9, #name);                     \
-        shmem_free(there);                                                        \
+/* By PE 0, on PE `next`. */
+#define FETCHING(name, type, fetch, set, swap)                                     \
+    {                                                                              \
+        type *remote = shmem_calloc(1, sizeof *remote);                            \
+        if (test_rank == 0) {                                                      \
+            shmem_##name##_##set(remote, (type)5, next);                           \
+            CHECK(shmem_##name##_##fetch(remote, next) == (type)5, #name);         \
+            CHECK(shmem_##name##_##swap(remote, (type)9, next) == (type)5, #name); \
+        }                                                                          \
+        shmem_barrier_all();                                                       \
+        CHECK(shmem_##name##_##fetch(remote, next) == (type)9, #name);             \
+        CHECK(test_rank != next || *remote == (type)9, #name);                     \
+        shmem_free(remote);                                                        \
     }
 
 #define COUNTING(name, type, finc, inc, fadd, add, cswap)                             \
@@ -66,7 +66,7 @@ enum { ROUNDS = 500 };
         shmem_free(bits);                                                           \
     }
 
-/* Each comparison holds and does not where it should; a wait ends by another PE's put. */
+/* Each comparison, true and false; a wait ends after another PE's put. */
 #define WAITING(name, type)                                                         \
     {                                                                               \
         type *word = shmem_malloc(sizeof *word);                                    \
@@ -92,7 +92,7 @@ enum { ROUNDS = 500 };
         shmem_free(word);                                                           \
     }
 
-/* So long that PEs run at the same time somewhere on the way, on a busy machine too. */
+/* Enough iterations for the PEs to run concurrently at some time, on a busy machine too. */
 static void nothing_is_lost_in_the_long_run(void)
 {
     long *count = shmem_calloc(1, sizeof *count), mine = 0, all;

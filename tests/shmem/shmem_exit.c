@@ -1,5 +1,5 @@
-/* Who the library is, which threads it lets call, and an end that one PE decides for all. Argument:
- * the status of that end. */
+/* The library's name and version, the thread levels, and shmem_global_exit, which one PE calls for
+ * all. Argument: the status that it passes. */
 #include "shmem_test.h"
 
 #include <unistd.h>
@@ -24,7 +24,7 @@ int main(int argc, char **argv)
         shmem_global_exit(atoi(argv[1]));
     shmem_barrier_all();
     while (early && !test_failures)
-        sleep(1); /* until it is ended */
+        sleep(1); /* until the job is ended */
     shmem_finalize();
     return test_failures ? 1 : 0;
 }

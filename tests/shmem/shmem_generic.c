@@ -1,11 +1,11 @@
-/* One name for all types (C11): each leads to the function of the type that it is used on. What two
- * types of one size have in common, a result's type or a compiler's warning tells apart. */
+/* The type-generic names (C11): each calls the function of its argument's type. Types of equal size
+ * are distinguished by the type of a result or by a compiler warning. */
 #pragma GCC diagnostic error "-Wincompatible-pointer-types"
 #pragma GCC diagnostic error "-Wpointer-sign"
 #include "shmem_test.h"
 
-/* The lists of the header cannot be used: inside one of them no other can be expanded, and the
- * names for all types are made of them. So there must be as many here as there. */
+/* The header's lists cannot be used: a list cannot be expanded inside another, and the generic
+ * names are made from them. So this file must have as many calls as the header. */
 #define BITWISE(X)                   \
     X(uint, unsigned int)            \
     X(ulong, unsigned long)          \
@@ -97,7 +97,7 @@ static int next_pe, last_pe;
         shmem_free(word);                                                                         \
     }
 
-/* All add to the same word, by all calls. */
+/* All PEs add to the same word, with all calls. */
 #define COUNT(name, type)                                                                          \
     {                                                                                              \
         type *word = shmem_calloc(2, sizeof *word), top = (type)((type)1 << (sizeof top * 8 - 9)); \

@@ -1,4 +1,4 @@
-/* Accesses to memory that is not symmetric, or of nobody, by both PEs. Argument: which. */
+/* Both PEs access memory that is not symmetric, or not mapped. Argument: which. */
 #include "shmem_test.h"
 
 int main(int argc, char **argv)
@@ -14,11 +14,11 @@ int main(int argc, char **argv)
         shmem_putmem(block, block, (size_t)1 << 46, test_next());
     else if (!strcmp(what, "nobody"))
         shmem_long_atomic_inc(block, test_size);
-    else if (!strcmp(what, "overflow")) /* 8 bytes, if nobody noticed */
+    else if (!strcmp(what, "overflow")) /* 8 bytes, if undetected */
         shmem_long_put(block, block, SIZE_MAX / 8 + 2, test_next());
-    else if (!strcmp(what, "stride")) /* and here */
+    else if (!strcmp(what, "stride")) /* and on this PE */
         shmem_long_iput(block, block, (ptrdiff_t)1 << 60, 1, 3, test_next());
-    else if (!strcmp(what, "nothing")) /* of no bytes: no harm */
+    else if (!strcmp(what, "nothing")) /* of zero bytes: permitted */
         shmem_putmem(&local, &local, 0, test_next());
     else if (!strcmp(what, "late")) {
         shmem_finalize();

@@ -1,12 +1,12 @@
-/* Waiting for, and testing, several variables (OpenSHMEM 1.5, 9.10.2 to 9.10.13): which count, what
- * comes back, and that each that holds is found in the end. */
+/* Waiting for and testing several variables (OpenSHMEM 1.5, 9.10.2 to 9.10.13): which elements
+ * count, the results, and that each true element is returned eventually. */
 #include "shmem_test.h"
 
 enum { COUNT = 5 };
 
 static const int none[COUNT] = {1, 1, 1, 1, 1};
 
-/* 10, 11, 12, 13, 14; 11 and 13 are left out where a status says so. */
+/* 10, 11, 12, 13, 14; 11 and 13 are excluded where a status array is passed. */
 static const int odd_out[COUNT] = {0, 1, 0, 1, 0};
 
 static bool is_set(const size_t *index, size_t found, unsigned expected)
@@ -73,7 +73,7 @@ static bool is_set(const size_t *index, size_t found, unsigned expected)
         CHECK(shmem_##name##_wait_until_any(word, COUNT, odd_out, SHMEM_CMP_GE, 14) == 4);       \
         found = shmem_##name##_wait_until_some(word, COUNT, index, odd_out, SHMEM_CMP_LE, 13);   \
         CHECK(found == 2 && is_set(index, found, 1 | 4));                                        \
-        /* none is passed over for good */                                                       \
+        /* none is skipped for ever */                                                           \
         unsigned seen = 0;                                                                       \
         for (int i = 0; i < 10000 && seen != (1 | 4 | 16); i++)                                  \
             seen |= 1u << shmem_##name##_test_any(word, COUNT, odd_out, SHMEM_CMP_GE, 10);       \
@@ -85,7 +85,7 @@ static bool is_set(const size_t *index, size_t found, unsigned expected)
         CHECK(seen == (1 | 8), #name ": %x", seen);                                              \
     }
 
-/* PE after PE stores here; each is noticed, and what it had put before is there. */
+/* PE after PE stores here; each store is found, with the data put before it. */
 #define THERE(name, type)                                                                          \
     {                                                                                              \
         type *word = shmem_calloc(4, sizeof *word);                                                \

@@ -1,4 +1,4 @@
-/* Variables that lie in shared memory are symmetric too, those on the stack are not. */
+/* Static variables in shared memory are symmetric; variables on the stack are not. */
 #include "shmem_test.h"
 
 #include <mpiaccel/mpiaccel.h>

@@ -1,4 +1,4 @@
-/* What the tests of the symmetric heap share, on top of tests/mpi/test.h. */
+/* Helpers of the OpenSHMEM tests, in addition to tests/mpi/test.h. */
 #ifndef SHMEM_TEST_H
 #define SHMEM_TEST_H
 
@@ -14,7 +14,8 @@ static inline bool same_everywhere(uint64_t value)
     return least[0] == ~least[1];
 }
 
-/* Offset of a block from one that all have; so it is the same with different addresses too. */
+/* Offset of a block from one that all PEs have, so that it is equal with different addresses too.
+ */
 static inline bool same_offset(const void *origin, const void *block)
 {
     return same_everywhere((uint64_t)((const char *)block - (const char *)origin));

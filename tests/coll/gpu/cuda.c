@@ -1,2 +1,2 @@
-/* Stands for a GPU's runtime by its name. */
+/* Stands for the runtime of a GPU: only its name matters. */
 int cuda_is_here = 1;

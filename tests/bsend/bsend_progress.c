@@ -1,5 +1,6 @@
-/* Beside fast collectives and windows: a message on its way is delivered while its sender waits in
- * one of them (H9), and a sender that only sends gets rid of its messages. */
+/* Buffered messages make progress in accelerated calls: a message is delivered while its sender
+ * waits in a collective or a window (H9: host progress while waiting), and the messages of a rank
+ * that only sends are delivered too. Hangs otherwise. */
 #include "bsend.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,7 @@
-/* Beside collectives on a communicator the program makes of it files, windows and other
- * communicators: hosts call collectives inside these, of their own, on the same or on others. */
+/* The program creates files, windows and communicators from a communicator while it makes
+ * collective calls on it. Hosts make collective calls of their own inside these, on the same or on
+ * other communicators (H4: the host calls itself). Hangs or fails if such a call is accelerated on
+ * some ranks only. */
 #include "kinds.h"
 
 #include <unistd.h>
@@ -15,7 +17,7 @@ static void file(int mark)
     int mine[N], back[N];
     MPI_File file;
     if (test_rank == 0)
-        snprintf(name, sizeof name, "%s/coll_beside.%d", folder, (int)getpid());
+        snprintf(name, sizeof name, "%s/coll_host_calls.%d", folder, (int)getpid());
     MPI_Bcast(name, sizeof name, MPI_CHAR, 0, comm);
     for (int i = 0; i < N; i++)
         mine[i] = mark + test_rank * N + i, back[i] = -1;
