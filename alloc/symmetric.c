@@ -401,7 +401,7 @@ static char *place_alone(uint64_t position)
     if (at == MAP_FAILED)
         return NULL;
     char *start = (char *)round_up((uintptr_t)at, LONE_ALIGNMENT), *end = start + symmetric.size;
-    if (!node_add_alias(start, symmetric.size, position, false, true)) {
+    if (!node_map_alias(start, symmetric.size, position, true)) {
         munmap(at, room);
         return NULL;
     }
@@ -427,13 +427,13 @@ static void place(void)
     char *mine = part_of((int)symmetric.me);
     uint64_t position = (uint64_t)(mine - node.base);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        bool mapped = node_add_alias(places[i], symmetric.size, position, false, false);
+        bool mapped = node_map_alias(places[i], symmetric.size, position, false);
         if (all_say(mapped)) {
             place_at(places[i], COMMON_ALIGNMENT);
             return;
         }
         if (mapped)
-            node_drop_alias(places[i]);
+            node_unmap_alias(places[i]);
     }
     if (!symmetric.me)
         log_message(
@@ -444,7 +444,7 @@ static void place(void)
         return;
     }
     if (alone)
-        node_drop_alias(alone);
+        node_unmap_alias(alone);
     place_at(mine, (size_t)sysconf(_SC_PAGESIZE));
 }
 

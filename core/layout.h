@@ -4,15 +4,16 @@
  *     slice 0: control part | heap part | gap | symmetric part | gap | statics | gap
  *     slice 1: …                                  one a member, slice_size each
  *
- * Who writes: the header, its leader, before anybody else maps the file; but `verdict` once, when
- * all have answered, and `calibration` and `copy_policy`, which two members write
- * (alloc/calibrate.h). A member's record, that member, before the verdict (identity) or at any time
- * (inflight, send_buffer, statistics). The control part of a slice holds what windows share; it is
- * handed out by the slice's owner and written as the structures in it say. The heap part is the
- * program's memory. The symmetric part is the block of the same offsets on every PE
- * (alloc/symmetric.h); the last part holds variables that were moved here (alloc/statics.h). What
- * an allocator knows of either is private to the owner, out of every writer's reach (H22); the gap
- * at the end of a slice catches who runs over the end of the last allocation.
+ * Who writes: the header, its leader, before anybody else maps the file; but `statics_shared` and
+ * then `verdict` once, when all have answered, and `calibration` and `copy_policy`, which two
+ * members write (alloc/calibrate.h). A member's record, that member, before the verdict (identity)
+ * or at any time (inflight, send_buffer, statistics). The control part of a slice holds what
+ * windows share; it is handed out by the slice's owner and written as the structures in it say. The
+ * heap part is the program's memory. The symmetric part is the block of the same offsets on every
+ * PE (alloc/symmetric.h); over the last part every member maps the file with the owner's static
+ * variables (alloc/statics.h). What an allocator knows of either is private to the owner, out of
+ * every writer's reach (H22); the gap at the end of a slice catches who runs over the end of the
+ * last allocation.
  *
  * The file is sparse: a page costs memory when it is first touched, near who touches it.
  */
@@ -23,7 +24,7 @@
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 10, /* of everything that ranks share; ranks of two versions do not mix */
+    LAYOUT_VERSION = 11, /* of everything that ranks share; ranks of two versions do not mix */
     LAYOUT_CPUS = 8192,
 };
 #define LAYOUT_MAGIC UINT64_C(0x6c6363616970616d)
@@ -38,7 +39,7 @@ struct layout_member {
     int32_t pid;
     uint64_t base;                   /* where it has mapped this file */
     uint64_t probe, probe_address;   /* see alloc/peer_memory.h */
-    uint64_t statics;                /* what was moved, as one number; 0: nothing */
+    uint64_t statics;                /* a hash of which variables are shared; 0: none */
     uint64_t cpus[LAYOUT_CPUS / 64]; /* it may run on */
     /* Written by the member's threads, read by whoever must know that none is at work. */
     struct inflight inflight[INFLIGHT_SLOTS];
@@ -60,6 +61,7 @@ struct layout_header {
     uint64_t magic;
     uint32_t version, members;
     uint64_t slice_size, control_size, symmetric_size, statics_size;
+    uint32_t statics_shared; /* whether every member has mapped all static variables */
     _Alignas(LINE) struct sync_word verdict;     /* enum layout_verdict */
     _Alignas(LINE) struct sync_word symmetric;   /* see alloc/symmetric.h */
     _Alignas(LINE) _Atomic uint32_t copy_policy; /* see core/copy_policy.h */

@@ -38,7 +38,7 @@ static void find_all(unsigned rank)
     unsigned before = open_files();
     enter();
     meet(job_size);
-    node_settle((int)rank + 10, (int)job_size + 20);
+    rendezvous_settle((int)rank + 10, (int)job_size + 20);
     EXPECT(node.header && node.size == job_size && node.me < job_size);
     EXPECT(open_files() == before + 1, "%u files open, not %u", open_files(), before + 1);
     EXPECT(node_member_of((int)rank + 10) == (int)node.me);
@@ -76,7 +76,7 @@ static void miss_some(unsigned rank)
     unsigned before = open_files();
     enter();
     meet(present);
-    node_settle((int)rank, (int)job_size);
+    rendezvous_settle((int)rank, (int)job_size);
     expect_nothing(REASON_NO_PLUGIN);
     EXPECT(open_files() == before, "%u files open, not %u", open_files(), before);
 }
@@ -98,7 +98,7 @@ static void come_late(unsigned rank)
     enter();
     if (rank < 2)
         meet(2);
-    node_settle((int)rank, (int)job_size);
+    rendezvous_settle((int)rank, (int)job_size);
     atomic_fetch_add(&desk->step, 1);
     expect_nothing(REASON_NO_PLUGIN);
 }
@@ -113,7 +113,7 @@ END_TEST
 static void expect_unknown(unsigned rank)
 {
     enter();
-    node_settle((int)rank, 2);
+    rendezvous_settle((int)rank, 2);
     expect_nothing(REASON_UNKNOWN_NODE);
 }
 
@@ -128,9 +128,9 @@ static void find_only_own_job(unsigned rank)
 {
     struct job job = {.local_size = 2};
     snprintf(job.key, sizeof job.key, "%s %u", desk->key, rank % 2);
-    node_enter(&job);
+    rendezvous_enter(&job);
     meet(4);
-    node_settle((int)rank / 2, 2);
+    rendezvous_settle((int)rank / 2, 2);
     EXPECT(node.header && node.size == 2);
     uint64_t *word = (uint64_t *)node_slice(0);
     if (node.me == 0)
@@ -152,7 +152,7 @@ static void be_on_two_nodes(unsigned rank)
     config.node_size = 2;
     enter();
     meet(4);
-    node_settle((int)rank, 4);
+    rendezvous_settle((int)rank, 4);
     EXPECT(node.header != NULL);
     for (unsigned r = 0; r < 4; r++)
         EXPECT((node_member_of((int)r) >= 0) == (r / 2 == rank / 2));
@@ -170,7 +170,7 @@ static void be_of_another_mind(unsigned rank)
     config.node_size = rank == 1;
     enter_in_order(rank);
     meet(3);
-    node_settle((int)rank, 3);
+    rendezvous_settle((int)rank, 3);
     expect_nothing(REASON_SETTINGS);
 }
 
@@ -197,7 +197,7 @@ static void listen_late_or_join(unsigned rank)
     } else
         enter_in_order(rank);
     meet(2);
-    node_settle((int)rank, 2);
+    rendezvous_settle((int)rank, 2);
     EXPECT(node.header && node.size == 2);
 }
 
@@ -216,7 +216,7 @@ static void hear_the_end_first(unsigned rank)
     meet(job_size);
     if (rank)
         sleep_us(20 * 1000);
-    node_settle((int)rank, (int)job_size);
+    rendezvous_settle((int)rank, (int)job_size);
     EXPECT(node.header && node.size == job_size);
 }
 
@@ -238,7 +238,7 @@ static void die_before_settling(unsigned rank)
     if (rank == victim)
         _exit(0);
     sleep_us(3000);
-    node_settle((int)rank, (int)job_size);
+    rendezvous_settle((int)rank, (int)job_size);
     EXPECT(!node.header);
 }
 
@@ -260,7 +260,7 @@ static void lead_without_sending(unsigned rank)
     sends_refused = rank == 0 ? unreached : 0;
     enter_in_order(rank);
     meet(job_size);
-    node_settle((int)rank, (int)job_size);
+    rendezvous_settle((int)rank, (int)job_size);
     EXPECT(!node.header);
 }
 
@@ -285,7 +285,7 @@ static void live_in_little_room(unsigned rank)
     }
     enter_in_order(rank);
     meet(2);
-    node_settle((int)rank, 2);
+    rendezvous_settle((int)rank, 2);
     EXPECT((node.header != NULL) == (room > (size_t)100 << 20), "%zu MiB: %s", room >> 20,
            node.header ? "shared" : stats_reasons[node.why_not]);
     EXPECT(!node.header || (size_t)(node.end - node.base) <= room / 8, "most of it is ours");
@@ -312,7 +312,7 @@ static void have_a_child(unsigned rank)
 {
     enter();
     meet(2);
-    node_settle((int)rank, 2);
+    rendezvous_settle((int)rank, 2);
     uint64_t *mine = (uint64_t *)node_slice(node.me), *kept = mine;
     char *peer = node_slice(1 - node.me);
     *mine = 1;
@@ -347,7 +347,7 @@ static void have_a_child_without_a_descriptor(unsigned rank)
 {
     enter();
     meet(2);
-    node_settle((int)rank, 2);
+    rendezvous_settle((int)rank, 2);
     uint64_t *mine = (uint64_t *)node_slice(node.me);
     *mine = 1;
     int other = memfd_create("other", 0);

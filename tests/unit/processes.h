@@ -3,11 +3,13 @@
 #ifndef UNIT_PROCESSES_H
 #define UNIT_PROCESSES_H
 
-#include "alloc/node.c"
+#include "alloc/fd_message.c"
+#include "alloc/rendezvous.c"
 
 #include "tests/unit/unit.h"
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 /* What the processes of a case share apart from what is tested. */
@@ -75,7 +77,7 @@ static inline void enter(void)
 {
     struct job job = {.local_size = job_size};
     snprintf(job.key, sizeof job.key, "%s", desk->key);
-    node_enter(&job);
+    rendezvous_enter(&job);
     atomic_fetch_add(&desk->entered, 1);
 }
 

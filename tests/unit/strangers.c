@@ -60,7 +60,7 @@ static void be_rank_or_stranger(unsigned rank)
     await_count(&desk->entered, rank);
     enter();
     meet(job_size);
-    node_settle((int)place, (int)job_size);
+    rendezvous_settle((int)place, (int)job_size);
     EXPECT(node.header && node.size == job_size);
     for (unsigned r = 0; r < job_size; r++)
         EXPECT(node_member_of((int)r) >= 0);
@@ -96,7 +96,7 @@ static void crowd_the_door(unsigned rank)
     await_count(&desk->entered, rank);
     enter();
     meet(2);
-    node_settle(rank != 0, 2);
+    rendezvous_settle(rank != 0, 2);
     expect_nothing(REASON_NO_PLUGIN);
     atomic_fetch_add(&desk->step, 1);
 }
@@ -126,7 +126,7 @@ static void find_an_impostor(unsigned rank)
     await_count(&desk->entered, 1);
     enter();
     meet(2);
-    node_settle((int)rank - 1, 2);
+    rendezvous_settle((int)rank - 1, 2);
     expect_nothing(REASON_NO_PLUGIN);
 }
 
@@ -153,7 +153,7 @@ static void lead_wrongly(void)
     while ((peer = accept(rendezvous.listener, NULL, NULL)) < 0)
         sleep_us(100);
     EXPECT(recv(peer, &greeting, sizeof greeting, 0) == sizeof greeting);
-    EXPECT(create_shared(2, &greeting));
+    EXPECT(create_file(2, 2, &greeting));
     struct offer offer = {
         .magic = LAYOUT_MAGIC, .me = 1, .size = 2, .file_size = (size_t)(node.end - node.base)};
     switch (wrong_in) {
@@ -175,7 +175,7 @@ static void lead_wrongly(void)
     default:
         offer.file_size += LAYOUT_PAGE;
     }
-    EXPECT(transmit(peer, &offer, sizeof offer, rendezvous.file));
+    EXPECT(fd_message_send(peer, &offer, sizeof offer, &rendezvous.file, 1));
     EXPECT(recv(peer, &good, 1, 0) <= 0 || !good, "a bad offer was accepted");
 }
 
@@ -186,7 +186,7 @@ static void be_led_wrongly(unsigned rank)
         return;
     }
     enter_in_order(rank);
-    node_settle(1, 2);
+    rendezvous_settle(1, 2);
     EXPECT(!node.header);
 }
 

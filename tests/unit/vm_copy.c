@@ -27,7 +27,8 @@ static void begin(unsigned rank)
     enter_in_order(rank);
     meet(RANKS);
     EXPECT(!vm_copy_read(getpid(), told, (uintptr_t)told, 1), "before anything is shared");
-    node_settle((int)rank, RANKS);
+    rendezvous_settle((int)rank, RANKS);
+    vm_copy_open();
     told[rank] = (struct told){getpid(), (uintptr_t)node.base, (uintptr_t)memory_of(rank),
                                (size_t)(node.end - node.base)};
     for (int i = 0; i < TEXT; i++)
