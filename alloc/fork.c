@@ -20,7 +20,7 @@ static struct mapping {
     ino_t inode;
     char *copy; /* of variables, during a fork */
 } mappings[64];
-static unsigned count;
+static unsigned mapping_count;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* two threads may fork at once */
 
 static bool file_is_open(const struct mapping *m)
@@ -56,14 +56,14 @@ static void copy_variables(struct mapping *m)
 static void before_fork(void)
 {
     pthread_mutex_lock(&mutex);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < mapping_count; i++)
         if (mappings[i].kind == FORK_VARIABLES)
             copy_variables(&mappings[i]);
 }
 
 static void in_parent(void)
 {
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < mapping_count; i++)
         if (mappings[i].copy) {
             munmap(mappings[i].copy, mappings[i].size);
             mappings[i].copy = NULL;
@@ -92,7 +92,7 @@ static bool make_private(const struct mapping *m)
 static void in_child(void)
 {
     bool all = true;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < mapping_count; i++) {
         const struct mapping *m = &mappings[i];
         if (m->kind == FORK_VARIABLES)
             take_copy(m);
@@ -104,7 +104,7 @@ static void in_child(void)
             1,
             "a child of fork shares the memory of MPI_Alloc_mem with its parent: %m; set a smaller "
             "MPIACCEL_HEAP_SIZE");
-    count = 0; /* a child of the child has nothing shared to begin with */
+    mapping_count = 0; /* a child of the child has nothing shared to begin with */
     pthread_mutex_init(&mutex, NULL);
 }
 
@@ -112,13 +112,13 @@ bool fork_add(enum fork_kind kind, char *address, size_t size, int file, uint64_
 {
     static bool registered;
     struct stat status;
-    if (count == sizeof mappings / sizeof *mappings || fstat(file, &status))
+    if (mapping_count == sizeof mappings / sizeof *mappings || fstat(file, &status))
         return false;
     if (!registered)
         pthread_atfork(before_fork, in_parent, in_child);
     registered = true;
     pthread_mutex_lock(&mutex);
-    mappings[count++] =
+    mappings[mapping_count++] =
         (struct mapping){kind, address, size, file, position, status.st_dev, status.st_ino, NULL};
     pthread_mutex_unlock(&mutex);
     return true;
@@ -127,9 +127,9 @@ bool fork_add(enum fork_kind kind, char *address, size_t size, int file, uint64_
 void fork_remove(const char *address)
 {
     pthread_mutex_lock(&mutex);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < mapping_count; i++)
         if (mappings[i].address == address) {
-            mappings[i] = mappings[--count];
+            mappings[i] = mappings[--mapping_count];
             break;
         }
     pthread_mutex_unlock(&mutex);

@@ -5,23 +5,45 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-/* What the kernel may do, at a moment of our choice. */
-static bool end_before_data;
-static unsigned sends_refused;
+#define FD_MESSAGE_MAX 2 /* so that statics come in several messages */
 
-/* Nothing is there; then the peer sends and closes; then the kernel looks for the end. */
-static ssize_t receive_the_end_first(int fd, struct msghdr *message, int flags)
+/* What the OS may do, at a moment that the test chooses. */
+static bool end_before_data;
+static unsigned sends_refused; /* the next ones */
+static unsigned files_refused; /* the next ones that carry more than the node's file */
+static int refusal = ENOBUFS;
+
+/* No data is there; then the peer sends and closes; then the OS looks for the end. */
+static ssize_t receive_end_first(int fd, struct msghdr *message, int flags)
 {
-    ssize_t got = recvmsg(fd, message, flags);
+    ssize_t received = recvmsg(fd, message, flags);
     struct pollfd peer = {.fd = fd};
-    bool race = end_before_data && got < 0 && errno == EAGAIN;
-    return race && poll(&peer, 1, 5000) > 0 ? 0 : got;
+    bool race = end_before_data && received < 0 && errno == EAGAIN;
+    return race && poll(&peer, 1, 5000) > 0 ? 0 : received;
 }
 
-#define recvmsg receive_the_end_first
-#define sendmsg(fd, what, how) \
-    (sends_refused && sends_refused-- ? (errno = ENOBUFS, -1) : sendmsg(fd, what, how))
+static bool carries_statics(const struct msghdr *message);
+
+static ssize_t send_or_refuse(int fd, const struct msghdr *message, int flags)
+{
+    if ((sends_refused && sends_refused--) ||
+        (files_refused && carries_statics(message) && files_refused--)) {
+        errno = refusal;
+        return -1;
+    }
+    return sendmsg(fd, message, flags);
+}
+
+#define recvmsg receive_end_first
+#define sendmsg send_or_refuse
 #include "tests/unit/processes.h"
+
+static bool carries_statics(const struct msghdr *message)
+{
+    size_t size = message->msg_iov->iov_len;
+    return message->msg_controllen &&
+           (size == sizeof(struct statics_message) || size == sizeof(struct greeting));
+}
 
 static unsigned open_files(void)
 {
@@ -251,6 +273,144 @@ START_TEST(a_rank_that_dies_on_the_way_leaves_the_others_alone_and_alive)
 }
 END_TEST
 
+/* ---- static variables ---- */
+
+static bool without_statics(unsigned rank)
+{
+    return rank == 1 && job_size > 2;
+}
+
+static size_t statics_size(unsigned rank)
+{
+    return (rank + 1) * (size_t)LAYOUT_PAGE / 2;
+}
+
+/* A file as alloc/statics.c makes it; its first and last words are the rank's. */
+static uint64_t *want_statics(unsigned rank)
+{
+    if (without_statics(rank))
+        return NULL;
+    int file = memfd_create_sealed(statics_size(rank));
+    uint64_t *statics = mmap(NULL, statics_size(rank), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    EXPECT(statics != MAP_FAILED);
+    statics[0] = statics[statics_size(rank) / 8 - 1] = 1000 + rank;
+    rendezvous_want(0, file);
+    return statics;
+}
+
+static uint64_t *statics_of(unsigned rank)
+{
+    char *slice = node_slice((uint32_t)node_member_of((int)rank));
+    return (uint64_t *)(slice + layout_statics_at(node.header));
+}
+
+static void share_statics(unsigned rank)
+{
+    uint64_t *own = want_statics(rank);
+    unsigned before = open_files();
+    enter();
+    meet(job_size);
+    rendezvous_settle((int)rank, (int)job_size);
+    EXPECT(node.header && node.header->statics_shared);
+    EXPECT(open_files() == before + 1, "%u files open, not %u", open_files(), before + 1);
+    meet(job_size);
+    for (unsigned r = 0; r < job_size; r++) {
+        uint64_t *statics = statics_of(r), value = without_statics(r) ? 0 : 1000 + r;
+        EXPECT(statics[0] == value && statics[statics_size(r) / 8 - 1] == value, "rank %u", r);
+        statics[1 + rank] = 2000 + rank;
+    }
+    meet(job_size);
+    for (unsigned r = 0; own && r < job_size; r++)
+        EXPECT(own[1 + r] == 2000 + r, "what rank %u wrote", r);
+    meet(job_size);
+}
+
+START_TEST(static_variables_of_all_members_are_shared)
+{
+    for (unsigned size = 1; size <= 9; size += size > 3 ? 5 : 1) {
+        open_desk(size);
+        run(share_statics, 0, size - 1);
+    }
+}
+END_TEST
+
+/* Rank 0 leads. One rank cannot send descriptors, for a while or at all, or cannot receive them. */
+static enum { TOO_MANY_FOR_A_WHILE, TOO_MANY, REFUSED, NO_ROOM, NOT_SEALED, OBSTACLES } obstacle;
+static unsigned disabled;
+
+static void allow_descriptors(unsigned more)
+{
+    int next = open("/dev/null", O_RDONLY);
+    struct rlimit limit = {(rlim_t)next + more, (rlim_t)next + more};
+    close(next);
+    EXPECT(!setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+static void be_disabled(void)
+{
+    switch (obstacle) {
+    case TOO_MANY_FOR_A_WHILE:
+        files_refused = 20;
+        refusal = ETOOMANYREFS;
+        break;
+    case TOO_MANY:
+        files_refused = UINT32_MAX;
+        refusal = ETOOMANYREFS;
+        break;
+    case REFUSED:
+        files_refused = UINT32_MAX;
+        break;
+    default:
+        break;
+    }
+}
+
+static void share_with_obstacles(unsigned rank)
+{
+    if (want_statics(rank) && rank == disabled && obstacle == NOT_SEALED) {
+        int file = memfd_create("not sealed", 0);
+        EXPECT(!ftruncate(file, (off_t)statics_size(rank)));
+        rendezvous_want(0, file);
+    }
+    if (rank == disabled)
+        be_disabled();
+    enter_in_order(rank);
+    /* The leader has room for its connections only, a member for the node's file only. */
+    if (rank == disabled && obstacle == NO_ROOM)
+        allow_descriptors(rank ? 1 : job_size - 1);
+    meet(job_size);
+    rendezvous_settle((int)rank, (int)job_size);
+    bool shared = obstacle == TOO_MANY_FOR_A_WHILE && disabled == 0;
+    EXPECT(node.header && node.size == job_size);
+    EXPECT(node.header && node.header->statics_shared == shared, "obstacle %u of rank %u", obstacle,
+           disabled);
+}
+
+START_TEST(static_variables_are_shared_by_all_members_or_none)
+{
+    for (obstacle = 0; obstacle < OBSTACLES; obstacle++)
+        for (disabled = 0; disabled < 4; disabled += 3) {
+            open_desk(4);
+            run(share_with_obstacles, 0, 3);
+        }
+}
+END_TEST
+
+static void die_with_statics(unsigned rank)
+{
+    want_statics(rank);
+    die_before_settling(rank);
+}
+
+START_TEST(a_rank_that_dies_takes_only_its_own_static_variables)
+{
+    for (victim = 0; victim < 3; victim++) {
+        open_desk(3);
+        run(die_with_statics, 0, 2);
+    }
+}
+END_TEST
+
 /* ---- limits ---- */
 
 static unsigned unreached;
@@ -375,5 +535,8 @@ UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_
           an_answer_is_heard_though_the_kernel_says_the_end_first,
           a_rank_that_dies_on_the_way_leaves_the_others_alone_and_alive,
           a_leader_that_cannot_send_the_file_waits_for_no_answer,
+          static_variables_of_all_members_are_shared,
+          static_variables_are_shared_by_all_members_or_none,
+          a_rank_that_dies_takes_only_its_own_static_variables,
           ranks_whose_settings_differ_share_nothing, a_child_has_a_copy_of_its_own,
           a_child_takes_no_other_file_for_ours LIMITS)
