@@ -251,7 +251,7 @@ static bool drop_statics(struct connection *members, uint32_t count, struct gree
 
 /* Accept the connections of all members that have sent a good greeting. Returns how many members
  * there are, with the leader. If there are too few descriptors for connections and statics, the
- * statics are dropped. */
+ * statics are dropped; for the node's file there is the one of the listener. */
 static uint32_t accept_all(struct connection *members, uint32_t expected, struct greeting *all)
 {
     const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
@@ -273,8 +273,6 @@ static uint32_t accept_all(struct connection *members, uint32_t expected, struct
             fd_close(&c.statics);
         }
     }
-    if (all->statics == STATICS_MISSING)
-        drop_statics(members, count, all);
     return count;
 }
 
