@@ -347,7 +347,7 @@ void statics_open(void)
         add_aliases();
     else
         log_message(found.all_of_executable ? 0 : 1,
-                    "variables stay in private memory, and windows over them are left to the host: "
-                    "%s",
+                    "static variables are not shared with other ranks, and windows over them are "
+                    "left to the host: %s",
                     why_not);
 }

@@ -11,10 +11,10 @@
  * there is no room or the pages are not private, readable and writable, variables stay where they
  * are, windows over them are left to the host, and a message says why.
  *
- * The node's file does not exist yet at that time, since nobody knows yet which ranks have this
- * library. When the ranks have met, every member maps the files of all members over the statics
- * parts of their slices (alloc/rendezvous.h). From then on the variables have a position in the
- * node's file (alloc/node.h).
+ * The node's file does not exist yet at that time, since it is not certain yet which ranks have
+ * this library. When the ranks have met, every member maps the files of all members over the
+ * statics parts of their slices (alloc/rendezvous.h). From then on the variables have a position in
+ * the node's file (alloc/node.h).
  *
  * A child of fork gets the variables as they were at the fork, whether or not they are shared with
  * other ranks (alloc/fork.h).
