@@ -22,7 +22,7 @@ int main(int argc, char **argv)
         pid_t child = fork();
         if (!child) {
             char byte;
-            /* By then the parent has written. */
+            /* The parent has written when the byte arrives. */
             if (read(go[0], &byte, 1) != 1)
                 _exit(2);
             bool good = numbers[100] == round && zeroes[COUNT / 2] == 5 && global_word == 4711;

@@ -1,5 +1,6 @@
-/* Threads that write static variables before MPI_Init and all the while: their pages cannot be moved
- * without losing a write, so they stay private, and windows over them are left to the host. */
+/* Threads that write static variables before MPI_Init and all the while: their pages cannot be
+ * moved without losing a write, so they stay private, and windows over them are left to the host.
+ */
 #include "statics.h"
 
 #include <pthread.h>
@@ -14,7 +15,8 @@ static struct {
 static char bulk[1 << 20];               /* and this later */
 static _Atomic bool stop;
 
-/* State of the copy that must not begin. Not in a variable that would be copied. */
+/* The copy that must not begin. This is allocated, since a static variable would be copied itself.
+ */
 static struct {
     _Atomic bool begun;
     _Atomic int noticed;
@@ -34,9 +36,9 @@ static void *count(void *number)
     return (void *)n;
 }
 
-/* Replaces the C library's, by which pages are compared before they are copied. A library that moves
- * them gets here, at the first page after the counters, which it has copied by then. It waits until
- * each thread has written its mark, so the mark is lost. */
+/* Replaces the function of the C library, with which libmpiaccel compares pages before it copies
+ * them. If it moved them, this function would wait at the first page after the counters, which are
+ * copied by then, until each thread has written its mark, and the mark would be lost. */
 int memcmp(const void *a, const void *b, size_t bytes)
 {
     const volatile unsigned char *x = a, *y = b;

@@ -1,5 +1,5 @@
 /* How the ranks of a job find each other: all of them, or some of them, or while some die. Whatever
- * happens, nobody hangs and all ranks of a job come to one answer. */
+ * happens, no rank hangs and all ranks of a job come to the same result. */
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -53,7 +53,7 @@ static unsigned open_files(void)
     return count;
 }
 
-/* ---- all of them ---- */
+/* ---- all ranks ---- */
 
 static void find_all(unsigned rank)
 {
@@ -89,7 +89,7 @@ START_TEST(all_ranks_of_a_job_share_memory)
 }
 END_TEST
 
-/* ---- not all of them ---- */
+/* ---- some ranks ---- */
 
 static unsigned present;
 
@@ -125,7 +125,7 @@ static void come_late(unsigned rank)
     expect_nothing(REASON_NO_PLUGIN);
 }
 
-START_TEST(a_rank_that_comes_late_finds_nobody)
+START_TEST(a_rank_that_comes_late_finds_no_leader)
 {
     open_desk(3);
     run(come_late, 0, 2);
@@ -187,7 +187,7 @@ START_TEST(a_node_may_be_treated_as_several)
 }
 END_TEST
 
-static void be_of_another_mind(unsigned rank)
+static void have_other_settings(unsigned rank)
 {
     config.node_size = rank == 1;
     enter_in_order(rank);
@@ -199,11 +199,11 @@ static void be_of_another_mind(unsigned rank)
 START_TEST(ranks_whose_settings_differ_share_nothing)
 {
     open_desk(3);
-    run(be_of_another_mind, 0, 2);
+    run(have_other_settings, 0, 2);
 }
 END_TEST
 
-/* ---- who is slow ---- */
+/* ---- slow ranks ---- */
 
 static void listen_late_or_join(unsigned rank)
 {
@@ -230,8 +230,9 @@ START_TEST(a_leader_that_is_slow_to_listen_still_leads)
 }
 END_TEST
 
-/* Rank 0, which leads, awaits an answer before there is one, and hears the end first. */
-static void hear_the_end_first(unsigned rank)
+/* Rank 0, which leads, waits for an answer before there is one, and the OS reports the end first.
+ */
+static void report_end_first(unsigned rank)
 {
     end_before_data = rank == 0;
     enter_in_order(rank);
@@ -242,14 +243,14 @@ static void hear_the_end_first(unsigned rank)
     EXPECT(node.header && node.size == job_size);
 }
 
-START_TEST(an_answer_is_heard_though_the_kernel_says_the_end_first)
+START_TEST(an_answer_is_received_even_if_the_os_reports_the_end_first)
 {
     open_desk(3);
-    run(hear_the_end_first, 0, 2);
+    run(report_end_first, 0, 2);
 }
 END_TEST
 
-/* ---- who dies ---- */
+/* ---- ranks that die ---- */
 
 static unsigned victim;
 
@@ -264,7 +265,7 @@ static void die_before_settling(unsigned rank)
     EXPECT(!node.header);
 }
 
-START_TEST(a_rank_that_dies_on_the_way_leaves_the_others_alone_and_alive)
+START_TEST(a_rank_that_dies_leaves_the_others_alive)
 {
     for (victim = 0; victim < 3; victim++) { /* rank 0 leads */
         open_desk(3);
@@ -285,7 +286,7 @@ static size_t statics_size(unsigned rank)
     return (rank + 1) * (size_t)LAYOUT_PAGE / 2;
 }
 
-/* A file as alloc/statics.c makes it; its first and last words are the rank's. */
+/* A file as alloc/statics.c creates it; its first and last words identify the rank. */
 static uint64_t *want_statics(unsigned rank)
 {
     if (without_statics(rank))
@@ -402,7 +403,7 @@ static void die_with_statics(unsigned rank)
     die_before_settling(rank);
 }
 
-START_TEST(a_rank_that_dies_takes_only_its_own_static_variables)
+START_TEST(a_rank_that_dies_with_static_variables_leaves_the_others_alive)
 {
     for (victim = 0; victim < 3; victim++) {
         open_desk(3);
@@ -433,7 +434,7 @@ START_TEST(a_leader_that_cannot_send_the_file_waits_for_no_answer)
 }
 END_TEST
 
-#if !defined(__SANITIZE_ADDRESS__) /* its shadow needs more address space than any limit */
+#if !defined(__SANITIZE_ADDRESS__) /* needs more address space than any limit for its shadow */
 static size_t room;
 static unsigned confined;
 
@@ -452,7 +453,7 @@ static void live_in_little_room(unsigned rank)
     EXPECT(node.slice_size % LAYOUT_PAGE == 0);
 }
 
-START_TEST(little_address_space_of_one_is_a_small_share_for_all_or_none)
+START_TEST(little_address_space_of_one_rank_makes_a_small_file_or_none)
 {
     for (confined = 0; confined < 2; confined++)
         for (room = (size_t)16 << 20; room <= (size_t)1 << 30; room *= 64) {
@@ -461,7 +462,7 @@ START_TEST(little_address_space_of_one_is_a_small_share_for_all_or_none)
         }
 }
 END_TEST
-#define LIMITS , little_address_space_of_one_is_a_small_share_for_all_or_none
+#define LIMITS , little_address_space_of_one_rank_makes_a_small_file_or_none
 #else
 #define LIMITS
 #endif
@@ -502,7 +503,7 @@ START_TEST(a_child_has_a_copy_of_its_own)
 }
 END_TEST
 
-/* The program has closed the descriptor, and its number is another file's. */
+/* The program has closed the descriptor, and its number belongs to another file. */
 static void have_a_child_without_a_descriptor(unsigned rank)
 {
     enter();
@@ -521,7 +522,7 @@ static void have_a_child_without_a_descriptor(unsigned rank)
     meet(2);
 }
 
-START_TEST(a_child_takes_no_other_file_for_ours)
+START_TEST(a_child_does_not_map_another_file)
 {
     open_desk(2);
     run(have_a_child_without_a_descriptor, 0, 1);
@@ -529,14 +530,14 @@ START_TEST(a_child_takes_no_other_file_for_ours)
 END_TEST
 
 UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_is_shared,
-          a_rank_that_comes_late_finds_nobody,
+          a_rank_that_comes_late_finds_no_leader,
           where_the_number_of_ranks_is_unknown_nothing_is_shared, two_jobs_do_not_meet,
           a_node_may_be_treated_as_several, a_leader_that_is_slow_to_listen_still_leads,
-          an_answer_is_heard_though_the_kernel_says_the_end_first,
-          a_rank_that_dies_on_the_way_leaves_the_others_alone_and_alive,
+          an_answer_is_received_even_if_the_os_reports_the_end_first,
+          a_rank_that_dies_leaves_the_others_alive,
           a_leader_that_cannot_send_the_file_waits_for_no_answer,
           static_variables_of_all_members_are_shared,
           static_variables_are_shared_by_all_members_or_none,
-          a_rank_that_dies_takes_only_its_own_static_variables,
+          a_rank_that_dies_with_static_variables_leaves_the_others_alive,
           ranks_whose_settings_differ_share_nothing, a_child_has_a_copy_of_its_own,
-          a_child_takes_no_other_file_for_ours LIMITS)
+          a_child_does_not_map_another_file LIMITS)
