@@ -12,47 +12,48 @@
 
 #define je(name) mpiaccel_je_##name
 
-/* narenas: its own default arena serves book-keeping only. lg_tcache_max: up to 8 MiB come from the
- * thread's cache. tcache_gc_incr_bytes: the cache is looked through after a gibibyte, not after
- * every 64 KiB; what it holds is bounded by ARENA_KEEP. muzzy: what is purged is gone at once.
- * retain: addresses come back to us, where neighbours are joined; jemalloc would never join what it
- * was given at different times. */
+/* narenas: the default arena is used for metadata only. lg_tcache_max: allocations up to 8 MiB come
+ * from the thread's cache. tcache_gc_incr_bytes: the cache is scanned after a gibibyte instead of
+ * 64 KiB; ARENA_KEEP limits its content. muzzy_decay_ms: purged memory is returned at once. retain:
+ * address ranges come back to `unused`, where neighbours are joined; jemalloc never joins extents
+ * that it has got at different times. */
 const char *je(malloc_conf) = "narenas:1,lg_tcache_max:23,tcache_gc_incr_bytes:1073741824,"
                               "muzzy_decay_ms:0,dirty_decay_ms:10000,retain:false";
 
-/* As "experimental.arenas_create_ext" of jemalloc 5.3 takes it; its headers do not declare it. */
+/* The argument of "experimental.arenas_create_ext" in jemalloc 5.3, whose headers do not declare
+ * it. */
 struct arena_config {
     extent_hooks_t *extent_hooks;
     bool metadata_use_hooks;
 };
 
-/* A part of the slice that one arena takes from: what came back, or else from `next` on. Under its
- * own mutex: jemalloc may call the hooks from several threads. */
+/* A part of the slice that belongs to one arena. Extents come from `unused` or, if none fits, from
+ * `next`. It has its own mutex, since jemalloc may call the hooks from several threads. */
 struct region {
     extent_hooks_t hooks;
     pthread_mutex_t mutex;
     struct ranges unused; /* below next; holes of the file */
     char *start, *next, *end;
-    char *dumped; /* before it, a core file holds what there is */
+    char *dumped; /* core files contain the pages before it */
     bool (*drop)(char *at, size_t size);
     unsigned arena;
     pthread_mutex_t purge_mutex;
 };
 
 static struct region heap, control, symmetric;
-static uint8_t *live_at; /* a byte a grain of the heap: 0, or class_of() the allocation there */
+static uint8_t *live_at; /* per grain of the heap: class_of() the allocation there, or 0 */
 static _Atomic uint64_t live, peak, allocations, idle;
 enum { MALLOC_THRESHOLD_MIN = 128 << 10, MALLOC_THRESHOLD_MAX = 32 << 20 }; /* glibc's limits */
 static _Atomic uint64_t malloc_threshold = MALLOC_THRESHOLD_MIN; /* see raise_malloc_threshold() */
-static bool in_child;              /* of fork: holes in the file would be the parent's too (H6) */
-static _Atomic uint64_t low_water; /* below so much alive, look again what can be given back */
+static bool in_child; /* of fork: must not punch holes into the parent's file (H6: fork) */
+static _Atomic uint64_t low_water; /* give_back() again when fewer bytes than this are live */
 
-/* ---- jemalloc's hooks: return values are its own, true is failure ---- */
+/* ---- jemalloc's hooks; by its convention they return true on failure ---- */
 
-/* Of addresses that were never handed out. Core files hold them from now on. */
+/* Take addresses that were never used. From now on core files contain them. */
 static char *take_new(struct region *r, size_t size, size_t alignment)
 {
-    const size_t step = (size_t)1 << 20; /* one call for many small pieces */
+    const size_t step = (size_t)1 << 20; /* one madvise() for many small pieces */
     char *start = (char *)round_up((uintptr_t)r->next, alignment);
     if (start > r->end || size > (size_t)(r->end - start))
         return NULL;
@@ -73,7 +74,7 @@ static void *grow(extent_hooks_t *hooks, void *at, size_t size, size_t alignment
 {
     (void)arena;
     struct region *r = (struct region *)hooks;
-    if (at) /* growing in place by choice of address: not here */
+    if (at) /* growing an extent in place is not supported */
         return NULL;
     pthread_mutex_lock(&r->mutex);
     char *start = ranges_take(&r->unused, size, alignment);
@@ -90,8 +91,8 @@ static bool punch(char *at, size_t size)
     return madvise(at, size, MADV_REMOVE) == 0;
 }
 
-/* MADV_DONTNEED would drop our mapping of the pages and leave the pages; this frees them. Also the
- * way to know that they read as zeroes again. */
+/* MADV_REMOVE frees the pages, so they read as zeroes again. MADV_DONTNEED would only drop this
+ * process's mapping of them. */
 static bool purge(extent_hooks_t *hooks, void *at, size_t size, size_t offset, size_t length,
                   unsigned arena)
 {
@@ -100,7 +101,7 @@ static bool purge(extent_hooks_t *hooks, void *at, size_t size, size_t offset, s
     return in_child || !r->drop((char *)at + offset, length);
 }
 
-/* Pages go back to the system, addresses to us. */
+/* Return the pages to the OS and keep the addresses in `unused`. */
 static bool give(extent_hooks_t *hooks, void *at, size_t size, bool committed, unsigned arena)
 {
     (void)committed;
@@ -141,7 +142,7 @@ static bool set_arena(const char *what, unsigned arena, size_t value)
     return je(mallctlbymib)(mib, depth, NULL, NULL, &value, sizeof value) == 0;
 }
 
-/* Another thread may have been in the midst of a change: what it left is let be. */
+/* Another thread may have been modifying these lists at fork, so the child abandons them. */
 static void forked(void)
 {
     in_child = true;
@@ -191,8 +192,8 @@ bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
     return true;
 }
 
-/* What lies ready goes back to the system, and its addresses to us. One thread at a time: jemalloc
- * lets a second one pass while the first still has it all in its hands. */
+/* Return all unused pages to the OS and their addresses to `unused`. One thread at a time: in
+ * jemalloc a second thread would return while the first is still purging, and find nothing. */
 static void purge_all(struct region *r)
 {
     size_t mib[3], depth = 3;
@@ -206,7 +207,7 @@ static void purge_all(struct region *r)
 
 /* ---- the heap ---- */
 
-/* From now on this thread's jemalloc cache belongs to the heap. */
+/* Use the heap's arena for allocations of this thread. */
 static COLD bool bind_thread(struct thread *thread)
 {
     if (je(mallctl)("thread.arena", NULL, NULL, &heap.arena, sizeof heap.arena))
@@ -225,8 +226,8 @@ static void count_alloc(size_t size)
         counter_add(&idle, -(uint64_t)size);
 }
 
-/* What is freed in any order empties few pages at first and very many at last, more than it counts
- * for. So after a purge there is another whenever no more than half is still alive. */
+/* Memory that is freed in random order empties few pages at first and most of them at the end. So a
+ * purge is repeated whenever the live memory has halved. */
 static COLD void give_back(void)
 {
     const uint64_t little = 64 << 10;
@@ -237,8 +238,8 @@ static COLD void give_back(void)
     purge_all(&heap);
 }
 
-/* jemalloc's size classes, four to a doubling, are (4 + m) << e. Knowing them saves asking it.
- * Every class that a multiple of the grain falls into is a multiple of the grain too. */
+/* jemalloc's size classes, four per doubling, are (4 + m) << e. Computing them saves a call. The
+ * class of a multiple of the grain is itself a multiple of the grain. */
 static inline size_t class_size(size_t size)
 {
     size_t step = (size_t)1 << (61 - __builtin_clzl(size - 1));
@@ -270,7 +271,7 @@ static inline char *take(size_t size, size_t align, size_t *usable)
                                         : alloc_aligned(*usable, align, usable);
 }
 
-/* What lies ready of other sizes may be in the way. */
+/* Unused memory of other size classes may occupy the room. */
 static COLD char *take_after_all(size_t size, size_t align, size_t *usable)
 {
     give_back();

@@ -1,16 +1,18 @@
 /* The memory of MPI_Alloc_mem: jemalloc arenas in this process's slice of the node's file.
  *
- * jemalloc is a private copy (its names begin with mpiaccel_je_): the program's malloc, and any
- * other jemalloc in the process, never meet it. All that it knows of an allocation lies in private
- * memory; the file holds nothing but what was asked for (H22). There are two arenas: the program's
- * heap, and the control part, from which windows take what they share.
+ * jemalloc is a private copy (its names begin with mpiaccel_je_), separate from the program's
+ * malloc and from any other jemalloc in the process. All its metadata are in private memory; the
+ * file holds the allocations only (H22: a writer that overruns its window must not reach the
+ * metadata of another process). There are two arenas: the program's heap, and the control part,
+ * from which windows and teams allocate what they share.
  *
- * Addresses handed out are multiples of ARENA_GRAIN, and one byte for each such place says whether
- * an allocation starts there. So a pointer that is ours but not live (freed twice, or into the
- * middle of an allocation) is recognised and refused (H27).
+ * Addresses of allocations are multiples of ARENA_GRAIN, and a byte map records for each such
+ * address whether an allocation starts there. So a pointer into the heap that is not the start of a
+ * live allocation (freed twice, or interior) is detected and refused (H27: it must corrupt
+ * nothing).
  *
- * Memory given back: up to ARENA_KEEP bytes of what was freed stay ready for the next allocation;
- * beyond that the pages go back to the system, by a hole in the file (H28).
+ * Up to ARENA_KEEP bytes of freed memory stay ready for the next allocations. Beyond that the pages
+ * are returned to the OS by holes in the file (H28: memory that is freed must really be returned).
  */
 #ifndef MPIACCEL_ARENA_H
 #define MPIACCEL_ARENA_H
@@ -20,27 +22,29 @@
 enum { ARENA_GRAIN = 64 };
 #define ARENA_KEEP ((size_t)32 << 20)
 
-/* Take over a slice whose first `control` bytes are the control part; the program may have up to
- * `limit` bytes. False: no memory for the book-keeping; then every allocation fails. */
+/* Manage a slice whose first `control` bytes are the control part; the program may allocate up to
+ * `limit` bytes. False: no memory for the metadata; then every allocation fails. */
 bool arena_open(char *slice, size_t size, size_t control, size_t limit);
 
-/* `align` is a power of two. NULL: no room. Size 0 gives a pointer that can be freed. */
+/* `align` is a power of two. NULL: no room. Size 0 returns a pointer that can be freed. */
 void *arena_alloc(size_t size, size_t align);
 
 enum arena_answer {
     ARENA_FREED,
-    ARENA_FOREIGN, /* never ours */
-    ARENA_BAD,     /* ours, but not the start of a live allocation; nothing was done */
+    ARENA_FOREIGN, /* not in the heap */
+    ARENA_BAD,     /* in the heap, but not the start of a live allocation; nothing was done */
 };
 enum arena_answer arena_free(void *at);
 
-/* From the control part: line-aligned; zeroed, or holding anything. NULL: no room. */
+/* Allocate from the control part, aligned to cache lines; zeroed, or with any content (raw). NULL:
+ * no room. */
 void *arena_control_alloc(size_t size);
 void *arena_control_alloc_raw(size_t size);
 void arena_control_free(void *at);
 
-/* The symmetric heap, of the PE that decides for all. Nothing is read or written in [start, start +
- * size): it only stands for offsets. `drop` frees the pages behind a part of it, everywhere. */
+/* The symmetric heap, on the PE that decides for all. Addresses in [start, start + size) only
+ * represent offsets; nothing is read or written there. `drop` frees the pages of a part on all PEs.
+ */
 bool arena_symmetric_open(char *start, size_t size, bool (*drop)(char *at, size_t size));
 void *arena_symmetric_alloc(size_t size, size_t align);
 bool arena_symmetric_resize(void *at, size_t size); /* without moving it */

@@ -10,11 +10,12 @@
 
 #include <stdlib.h>
 
-static uint64_t patience_ns = 1000000; /* a test has more */
+static uint64_t patience_ns = 1000000; /* a test sets a longer time */
 
 enum { ABSENT, PRESENT, RUNNING, OVER };
 
-/* A message of SAMPLE bytes goes through CELLS cells of PIECE bytes, or is one piece for the OS. */
+/* A message of SAMPLE bytes goes through CELLS cells of PIECE bytes, or is one piece if copied by
+ * the OS. */
 enum { SAMPLE = 64 << 10, PIECE = 8 << 10, CELLS = 16, PIECES = SAMPLE / PIECE };
 
 /* A round is one message of fresh data and a stream of unchanged ones. The first round touches new
@@ -25,7 +26,7 @@ struct side {
     struct layout_calibration *shared;
     const struct layout_member *writer;
     char *cells;   /* shared */
-    char *memory;  /* private: what the writer sends, where the reader copies to */
+    char *memory;  /* private: the source of the writer, the destination of the reader */
     uint32_t done; /* pieces */
 };
 
@@ -47,7 +48,7 @@ static void give(struct side *s, enum copy_way way)
             copy_nontemporal(cell_of(s), s->memory + i * (size_t)PIECE, PIECE);
         sync_publish(&s->shared->given, ++s->done);
     }
-    if (way == COPY_BY_OS) /* it is read where it is */
+    if (way == COPY_BY_OS) /* the reader copies from the source itself */
         sync_wait_until(&s->shared->taken, s->done);
 }
 
@@ -80,7 +81,7 @@ static uint64_t messages(struct side *s, enum copy_way way, unsigned count)
     return (sync_now_ns() - start) / count;
 }
 
-/* The best of the rounds: either of us may lose its processor meanwhile. */
+/* The minimum over the rounds, since either rank may lose its processor in some of them. */
 static uint64_t cost_of(struct side *s, enum copy_way way)
 {
     uint64_t fresh = UINT64_MAX, unchanged = UINT64_MAX;
@@ -127,14 +128,14 @@ static void read_samples(struct side *s)
 
 static bool change(struct layout_calibration *c, uint32_t from, uint32_t to)
 {
-    /* Release: what we wrote before is seen by whoever sees the state. */
+    /* Release: a rank that reads the new state also sees everything written before it. */
     bool changed = atomic_compare_exchange_strong_explicit(
         &c->state.value, &from, to, memory_order_acq_rel, memory_order_acquire);
     sync_wake(&c->state);
     return changed;
 }
 
-/* Until the state is no longer `from`, or it has taken too long. */
+/* Wait until the state is no longer `from`, but not longer than patience_ns. Returns the state. */
 static uint32_t await_change(struct layout_calibration *c, uint32_t from)
 {
     struct sync_wait wait = SYNC_WAIT;
@@ -180,19 +181,19 @@ void calibrate(void)
 {
     if (!node.header || node.size < 2 || sync_oversubscribed)
         return;
-    const struct layout_member *mine = node_member(node.me), *first = mine, *last = mine;
+    const struct layout_member *me = node_member(node.me), *first = me, *last = me;
     for (uint32_t i = 0; i < node.size; i++) {
         const struct layout_member *other = node_member(i);
         first = other->world_rank < first->world_rank ? other : first;
         last = other->world_rank > last->world_rank ? other : last;
     }
-    if (mine != first && mine != last)
+    if (me != first && me != last)
         return;
     struct side side = {
         .shared = &node.header->calibration, .writer = first, .memory = malloc(SAMPLE)};
     if (!side.memory)
-        return; /* the other one gives up by itself */
-    if (mine == first)
+        return; /* the other rank gives up after patience_ns */
+    if (me == first)
         write_all(&side);
     else
         read_all(&side);

@@ -42,8 +42,8 @@ static uint32_t local_size(void)
     return tasks ? job_slurm_tasks(tasks, number("SLURM_NODEID")) : 0;
 }
 
-/* The daemon that serves all ranks of the job on this node. Two jobs may share a namespace's name
- * (it is derived from a process id), not their daemon's address. */
+/* The address of the daemon that serves all ranks of the job on this node. Two jobs may have the
+ * same namespace name, which is derived from a process id, but not the same daemon. */
 static const char *pmix_server(void)
 {
     static const char *const names[] = {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3",
@@ -54,7 +54,7 @@ static const char *pmix_server(void)
     return "";
 }
 
-/* When process `pid` was started, in clock ticks since boot: tells a reused id apart. */
+/* The start time of a process in clock ticks since boot. It differs if a process id is reused. */
 static unsigned long long start_time(int pid)
 {
     char path[64], line[1024];
@@ -65,20 +65,21 @@ static unsigned long long start_time(int pid)
     size_t length = fread(line, 1, sizeof line - 1, file);
     fclose(file);
     line[length] = 0;
-    const char *field = strrchr(line, ')'); /* ends the second field, which may hold anything */
+    const char *field = strrchr(line, ')'); /* the end of field 2, which may contain anything */
     for (int i = 2; field && i < 22; i++)
         field = strchr(field + 1, ' ');
     return field ? strtoull(field, NULL, 10) : 0;
 }
 
-/* Containers that start together may have the same ids at the same time, each in its own space. */
-static unsigned long long pid_space(void)
+/* Containers that start together may use the same process ids, each in its own namespace. */
+static unsigned long long pid_namespace(void)
 {
-    struct stat space;
-    return stat("/proc/self/ns/pid", &space) ? 0 : space.st_ino;
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) ? 0 : status.st_ino;
 }
 
-/* Under Hydra the other end of PMI_FD is the node's proxy, one process for all our ranks. */
+/* Under Hydra the other end of PMI_FD is the proxy, one process for all ranks of the job on this
+ * node. */
 static bool pmi_key(struct job *job)
 {
     struct ucred proxy;
@@ -87,16 +88,16 @@ static bool pmi_key(struct job *job)
         getsockopt((int)number("PMI_FD"), SOL_SOCKET, SO_PEERCRED, &proxy, &length) || !proxy.pid)
         return false;
     snprintf(job->key, sizeof job->key, "pmi %d %llu %llu", proxy.pid, start_time(proxy.pid),
-             pid_space());
+             pid_namespace());
     return true;
 }
 
 static bool pmix_key(struct job *job)
 {
-    const char *space = getenv("PMIX_NAMESPACE");
-    if (!space || !getenv("PMIX_RANK"))
+    const char *name = getenv("PMIX_NAMESPACE");
+    if (!name || !getenv("PMIX_RANK"))
         return false;
-    snprintf(job->key, sizeof job->key, "pmix %s %s", space, pmix_server());
+    snprintf(job->key, sizeof job->key, "pmix %s %s", name, pmix_server());
     return true;
 }
 

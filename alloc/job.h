@@ -1,4 +1,4 @@
-/* What the launcher says about the job, before the host is initialised. */
+/* The job as the launcher describes it in the environment, before the host is initialised. */
 #ifndef MPIACCEL_JOB_H
 #define MPIACCEL_JOB_H
 
@@ -6,14 +6,15 @@
 
 struct job {
     char key[160];       /* equal on the ranks of this job on this node, and on no other process */
-    uint32_t local_size; /* ranks of the job on this node; 0: not known */
+    uint32_t local_size; /* ranks of the job on this node; 0: unknown */
 };
 
-/* From the environment of Open MPI's mpirun and other PMIx servers, Hydra, and Slurm. A process
- * that no launcher started is a job of one. */
+/* Reads the environment of Open MPI's mpirun and other PMIx servers, of Hydra, and of Slurm. A
+ * process that no launcher has started is a job of one rank. */
 void job_read(struct job *job);
 
-/* Tasks on node `node` by Slurm's notation, "4(x2),3": 4 on nodes 0 and 1, 3 on node 2. 0: none. */
+/* The number of tasks on node `node` in Slurm's notation, where "4(x2),3" is 4 on nodes 0 and 1 and
+ * 3 on node 2. 0: the text does not contain the node. */
 uint32_t job_slurm_tasks(const char *tasks_per_node, unsigned long node);
 
 #endif

@@ -16,7 +16,7 @@ struct cpus {
 
 static const char *root = "/sys/devices/system";
 
-/* "0-3,8" */
+/* Parse a list such as "0-3,8". */
 static void read_list(FILE *file, struct cpus *cpus)
 {
     unsigned first, last;
@@ -38,14 +38,16 @@ static unsigned first_of(const struct cpus *cpus)
     return CPU_NONE;
 }
 
-/* The first processor of those that the last matching file of the first of ours names, if they are
- * all of ours and more. */
-static unsigned first_near(const struct cpus *ours, const char *file_name)
+/* `file_name` lists the processors that share a cache, node or package with one processor; if the
+ * pattern matches several files, the last one counts. Returns the first processor of the list of
+ * the first allowed processor, which identifies the unit, or CPU_NONE if not all allowed processors
+ * are in it. */
+static unsigned first_sharing(const struct cpus *allowed, const char *file_name)
 {
     char pattern[256];
     struct cpus near = {{0}};
     glob_t found;
-    snprintf(pattern, sizeof pattern, "%s/cpu/cpu%u/%s", root, first_of(ours), file_name);
+    snprintf(pattern, sizeof pattern, "%s/cpu/cpu%u/%s", root, first_of(allowed), file_name);
     if (glob(pattern, 0, NULL, &found))
         return CPU_NONE;
     FILE *file = fopen(found.gl_pathv[found.gl_pathc - 1], "re");
@@ -55,33 +57,34 @@ static unsigned first_near(const struct cpus *ours, const char *file_name)
     read_list(file, &near);
     fclose(file);
     for (unsigned word = 0; word < LAYOUT_CPUS / 64; word++)
-        if (ours->bits[word] & ~near.bits[word])
+        if (allowed->bits[word] & ~near.bits[word])
             return CPU_NONE;
     return first_of(&near);
 }
 
-static uint64_t locality_of(const struct cpus *ours)
+static uint64_t locality_of(const struct cpus *allowed)
 {
-    return (uint64_t)first_near(ours, "topology/core_siblings_list") << 32 |
-           (uint64_t)first_near(ours, "node*/cpulist") << 16 |
-           first_near(ours, "cache/index*/shared_cpu_list");
+    return (uint64_t)first_sharing(allowed, "topology/core_siblings_list") << 32 |
+           (uint64_t)first_sharing(allowed, "node*/cpulist") << 16 |
+           first_sharing(allowed, "cache/index*/shared_cpu_list");
 }
 
-/* Many communicators may be made, and all ranks ask at once. */
+/* The last result is kept: a program may create many communicators, and all ranks then ask at once.
+ */
 uint64_t locality_here(void)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static struct cpus known;
     static uint64_t answer = LOCALITY_UNKNOWN;
-    struct cpus ours = {{0}};
-    if (sched_getaffinity(0, sizeof ours, (cpu_set_t *)&ours))
+    struct cpus allowed = {{0}};
+    if (sched_getaffinity(0, sizeof allowed, (cpu_set_t *)&allowed))
         return LOCALITY_UNKNOWN;
     pthread_mutex_lock(&mutex);
-    if (memcmp(&known, &ours, sizeof known) != 0) {
-        known = ours;
-        answer = locality_of(&ours);
+    if (memcmp(&known, &allowed, sizeof known) != 0) {
+        known = allowed;
+        answer = locality_of(&allowed);
     }
-    uint64_t here = answer;
+    uint64_t result = answer;
     pthread_mutex_unlock(&mutex);
-    return here;
+    return result;
 }

@@ -1,20 +1,22 @@
-/* Which caches and memory the calling thread is near to: what hwloc would say of the processors
- * that it may run on, from the files that hwloc reads too (tests/unit/locality.c compares the two).
+/* The package, NUMA node and last-level cache of the processors that the calling thread may run on.
+ * The result is the same as hwloc's, and comes from the same files in sysfs (tests/unit/locality.c
+ * compares the two).
  *
- * Why not hwloc itself. To answer for one processor it looks at all of them, and on x86 it moves
- * the calling thread to each in turn, where it waits behind ranks that poll. With Debian's plugins
- * it maps 21 libraries into the program meanwhile, OpenCL's and X11's among them; one of another
- * kind of GPU would make us leave all collectives to the host (H7). Three files are enough here,
- * every rank reads its own, and nobody waits for anybody.
+ * hwloc itself is not used. To answer for one processor it examines all of them, and on x86 it
+ * moves the calling thread to each in turn, where the thread waits behind ranks that poll. With
+ * Debian's plugins it also maps 21 libraries into the program, among them those of OpenCL and X11;
+ * a GPU library would make this library leave all collectives to the host (H7: buffers may be on a
+ * GPU). Here every rank reads three files, and no rank waits for another.
  */
 #ifndef MPIACCEL_LOCALITY_H
 #define MPIACCEL_LOCALITY_H
 
 #include "core/base.h"
 
-/* A number: the same for threads that are bound to processors of one package, NUMA node and last
- * cache; the nearer, the less numbers are apart. Who is bound less closely has the number of what
- * holds all its processors. The largest: nothing does, or it cannot be known. */
+/* A number that is equal for threads bound to processors of one package, NUMA node and last-level
+ * cache. The nearer two threads are, the smaller is the difference of their numbers. A thread that
+ * may run in several caches or NUMA nodes has the number of the smallest unit with all its
+ * processors. LOCALITY_UNKNOWN: there is no such unit, or the OS does not reveal it. */
 uint64_t locality_here(void);
 #define LOCALITY_UNKNOWN UINT64_C(0xffffffffffff)
 

@@ -16,18 +16,19 @@ uint64_t peer_memory_probe(uint64_t *address)
     return own_probe;
 }
 
-/* SYS_process_vm_readv or the other: by the name of the C library's function we would ask
- * ourselves (alloc/vm_copy.h). The kernel may do less than it was asked for: at most 2 GiB, and up
- * to a page that is not there. */
-static bool transfer(long move, int pid, char *here, uint64_t there, size_t bytes)
+/* By a bare system call: this library itself intercepts the C library's functions
+ * (alloc/vm_copy.h). A call may copy less than requested: at most 2 GiB, and only up to a page that
+ * does not exist. */
+static bool transfer(long call, int pid, char *local, uint64_t remote, size_t bytes)
 {
     while (bytes) {
-        struct iovec ours = {here, bytes}, theirs = {(void *)(uintptr_t)there, bytes};
-        long done = syscall(move, pid, &ours, 1, &theirs, 1, 0);
+        struct iovec local_part = {local, bytes};
+        struct iovec remote_part = {(void *)(uintptr_t)remote, bytes};
+        long done = syscall(call, pid, &local_part, 1, &remote_part, 1, 0);
         if (done <= 0)
             return false;
-        here += done;
-        there += (size_t)done;
+        local += done;
+        remote += (size_t)done;
         bytes -= (size_t)done;
     }
     return true;
@@ -43,8 +44,8 @@ bool peer_memory_write(int pid, uint64_t to, const void *from, size_t bytes)
     return transfer(SYS_process_vm_writev, pid, (char *)from, to, bytes);
 }
 
-/* The last of those that share a place, as their probes: a program may make a team for each of its
- * steps, and the kernel's answer takes 2 us, all else 1. */
+/* A direct-mapped cache of the probes that were read successfully: a program may create a team in
+ * each of its steps. Trying costs 2 us, the rest of the function 1 us. */
 enum { REACHED = 64 };
 static _Atomic uint64_t reached[REACHED];
 

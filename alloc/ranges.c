@@ -27,13 +27,13 @@ static void drop(struct ranges *r, size_t i)
     memmove(r->list + i, r->list + i + 1, (--r->count - i) * sizeof *r->list);
 }
 
-/* How many lie before an address. */
-static size_t before(const struct ranges *r, const char *at)
+/* The number of ranges before an address. */
+static size_t count_before(const struct ranges *r, const char *address)
 {
     size_t low = 0, high = r->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (r->list[middle].at < at)
+        if (r->list[middle].start < address)
             low = middle + 1;
         else
             high = middle;
@@ -41,14 +41,14 @@ static size_t before(const struct ranges *r, const char *at)
     return low;
 }
 
-bool ranges_give(struct ranges *r, char *at, size_t size)
+bool ranges_give(struct ranges *r, char *start, size_t size)
 {
     if (!make_room(r))
         return false;
-    size_t i = before(r, at);
+    size_t i = count_before(r, start);
     struct range *last = i ? &r->list[i - 1] : NULL;
-    bool joins_last = last && last->at + last->size == at;
-    bool joins_next = i < r->count && at + size == r->list[i].at;
+    bool joins_last = last && last->start + last->size == start;
+    bool joins_next = i < r->count && start + size == r->list[i].start;
     if (joins_last) {
         last->size += size;
         if (joins_next) {
@@ -56,21 +56,21 @@ bool ranges_give(struct ranges *r, char *at, size_t size)
             drop(r, i);
         }
     } else if (joins_next) {
-        r->list[i].at = at;
+        r->list[i].start = start;
         r->list[i].size += size;
     } else
-        insert(r, i, (struct range){at, size});
+        insert(r, i, (struct range){start, size});
     return true;
 }
 
 char *ranges_take(struct ranges *r, size_t size, size_t align)
 {
-    if (!make_room(r)) /* the rest may be in two pieces */
+    if (!make_room(r)) /* what is left of a range may be two ranges */
         return NULL;
     for (size_t i = 0; i < r->count; i++) {
         struct range *range = &r->list[i];
-        char *start = (char *)round_up((uintptr_t)range->at, align);
-        size_t head = (size_t)(start - range->at);
+        char *start = (char *)round_up((uintptr_t)range->start, align);
+        size_t head = (size_t)(start - range->start);
         if (head > range->size || range->size - head < size)
             continue;
         size_t tail = range->size - head - size;

@@ -34,22 +34,23 @@ void send_buffer_count(uint64_t word, uint64_t position, size_t bytes)
     if (page >= b.count)
         return;
     uint32_t first = atomic_load_explicit(&b.first_page[page], memory_order_relaxed);
-    /* Release: the owner overwrites what has been read. */
+    /* Release: this receiver's reads come before the owner's next writes to the block. */
     if (first < b.count)
         atomic_fetch_add_explicit(&b.bytes_read[first], bytes, memory_order_release);
 }
 
-/* ---- the owner's ---- */
+/* ---- the owner ---- */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct send_buffer mine; /* no pages: it has no memory */
+static struct send_buffer own; /* no pages: no memory is allocated */
 static struct ranges unused;
 static char *memory;
 static size_t length, wanted;
 
-/* What has been read last is used again last. Its lines are in the reader's nearest cache, from
- * which taking them back costs most: 16 to 64 KiB take 1.2 to 1.4 times as long if one block is
- * used again and again (HACKING.md). REST_BYTES is more than such a cache holds. */
+/* While there is room, a block is not reused before REST_BYTES of other blocks have been given
+ * back. The lines of the block that was read last are in the reader's nearest cache, and writing
+ * them again costs most: messages of 16 to 64 KiB take 1.2 to 1.4 times as long if one block is
+ * reused every time (docs/measurements.md). REST_BYTES is more than such a cache holds. */
 enum { REST_BYTES = 256 << 10, REST_BLOCKS = REST_BYTES / PAGE };
 static struct resting {
     struct send_block blocks[REST_BLOCKS];
@@ -75,7 +76,7 @@ static void announce(uint64_t word)
 static bool is_idle(void)
 {
     end_rest(0);
-    return !memory || (unused.count == 1 && unused.list->size == mine.count * PAGE);
+    return !memory || (unused.count == 1 && unused.list->size == own.count * PAGE);
 }
 
 static void release(void)
@@ -87,7 +88,7 @@ static void release(void)
     free(unused.list);
     unused = (struct ranges){0};
     resting = (struct resting){0};
-    mine = (struct send_buffer){0};
+    own = (struct send_buffer){0};
     memory = NULL;
     length = 0;
 }
@@ -102,8 +103,8 @@ static COLD void allocate(void)
     }
     length = wanted;
     if (node_position(memory, length, &position) && position % PAGE == 0) {
-        mine = send_buffer_at(position + length / SEND_BUFFER_UNIT);
-        if (ranges_give(&unused, mine.pages, mine.count * PAGE)) {
+        own = send_buffer_at(position + length / SEND_BUFFER_UNIT);
+        if (ranges_give(&unused, own.pages, own.count * PAGE)) {
             announce(position + length / SEND_BUFFER_UNIT);
             return;
         }
@@ -116,7 +117,7 @@ void send_buffer_open(size_t bytes)
 {
     size_t most = (size_t)UNITS_MAX * SEND_BUFFER_UNIT;
     pthread_mutex_lock(&mutex);
-    /* twice: each message begins at a page, and free pages are not always together */
+    /* Twice: each message begins on a page of its own, and free pages may be scattered. */
     wanted = bytes < most / 4 ? round_up(2 * bytes + REST_BYTES, SEND_BUFFER_UNIT) : most;
     pthread_mutex_unlock(&mutex);
 }
@@ -150,11 +151,12 @@ struct send_block send_buffer_take(size_t bytes)
     char *at = bytes < SIZE_MAX / 2 ? take_pages(size) : NULL;
     if (!at)
         return (struct send_block){0};
-    uint32_t first = (uint32_t)((size_t)(at - mine.pages) / PAGE);
-    for (size_t i = 0; i < size / PAGE; i++) /* a line that is not written stays with its readers */
-        if (atomic_load_explicit(&mine.first_page[first + i], memory_order_relaxed) != first)
-            atomic_store_explicit(&mine.first_page[first + i], first, memory_order_relaxed);
-    const _Atomic uint64_t *bytes_read = &mine.bytes_read[first];
+    uint32_t first = (uint32_t)((size_t)(at - own.pages) / PAGE);
+    /* A line that is not written stays in the readers' caches. */
+    for (size_t i = 0; i < size / PAGE; i++)
+        if (atomic_load_explicit(&own.first_page[first + i], memory_order_relaxed) != first)
+            atomic_store_explicit(&own.first_page[first + i], first, memory_order_relaxed);
+    const _Atomic uint64_t *bytes_read = &own.bytes_read[first];
     return (struct send_block){at, size, bytes_read,
                                atomic_load_explicit(bytes_read, memory_order_relaxed)};
 }

@@ -1,53 +1,61 @@
 #include "alloc/statics.h"
 
-#include "alloc/halt.h"
+#include "alloc/fork.h"
+#include "alloc/memfd.h"
 #include "alloc/node.h"
 #include "core/log.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-/* Whole pages, and where they lie in their executable or library. */
+/* Whole pages. */
 struct area {
-    char *at;
+    char *start;
     size_t size;
-    uintptr_t inside;
+    uintptr_t offset; /* in their executable or library */
 };
 
 static struct {
     struct area area[NODE_ALIASES_MAX / 2];
-    size_t count;
-    uint64_t programs; /* which executables and libraries they are of */
+    size_t count, bytes;
+    uint64_t programs; /* a hash of the executables and libraries that they are part of */
     bool too_many, all_of_executable;
 } found;
 
-static size_t page(void)
+static int file = -1; /* the areas one after the other; -1: they have not moved */
+static const char *why_not;
+
+static size_t page_size(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* ---- finding ---- */
 
-static void note(uintptr_t start, uintptr_t end, uintptr_t base)
+static void add_area(uintptr_t start, uintptr_t end, uintptr_t base)
 {
-    start = round_down(start, page());
-    end = round_up(end, page());
+    start = round_down(start, page_size());
+    end = round_up(end, page_size());
     if (end <= start)
         return;
     for (size_t i = 0; i < found.count; i++) {
         struct area *a = &found.area[i];
-        uintptr_t first = (uintptr_t)a->at, last = first + a->size;
+        uintptr_t first = (uintptr_t)a->start, last = first + a->size;
         if (start >= last || end <= first)
             continue;
-        /* Pages in common: both are one. */
+        /* They have pages in common: make one of both, which may in turn overlap a third. */
         start = start < first ? start : first;
         end = end > last ? end : last;
         *a = found.area[--found.count];
-        note(start, end, base);
+        add_area(start, end, base);
         return;
     }
     if (found.count == sizeof found.area / sizeof *found.area)
@@ -56,43 +64,44 @@ static void note(uintptr_t start, uintptr_t end, uintptr_t base)
         found.area[found.count++] = (struct area){(char *)start, end - start, start - base};
 }
 
-/* The note of <mpiaccel/mpiaccel.h>: two words, relative to their own places. */
+/* The note of <mpiaccel/mpiaccel.h>: two words, each the distance from itself to one end of the
+ * section. */
 enum { NOTE_TYPE = 1, SECTION_EMPTY = 16 };
 
-static void read_note(const char *at, uintptr_t base)
+static void read_note(const char *note, uintptr_t base)
 {
     int64_t to_start, to_end;
-    memcpy(&to_start, at, sizeof to_start);
-    memcpy(&to_end, at + sizeof to_start, sizeof to_end);
-    uintptr_t start = (uintptr_t)at + (uintptr_t)to_start;
-    uintptr_t end = (uintptr_t)at + sizeof to_start + (uintptr_t)to_end;
+    memcpy(&to_start, note, sizeof to_start);
+    memcpy(&to_end, note + sizeof to_start, sizeof to_end);
+    uintptr_t start = (uintptr_t)note + (uintptr_t)to_start;
+    uintptr_t end = (uintptr_t)note + sizeof to_start + (uintptr_t)to_end;
     if (end - start > SECTION_EMPTY)
-        note(start, end, base);
+        add_area(start, end, base);
 }
 
-static void read_notes(const char *at, size_t size, size_t align, uintptr_t base)
+static void read_notes(const char *notes, size_t size, size_t align, uintptr_t base)
 {
     size_t next = 0;
     align = align < 4 ? 4 : align;
     while (next < size && size - next > sizeof(ElfW(Nhdr))) {
-        const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)(at + next);
+        const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)(notes + next);
         const char *name = (const char *)(n + 1);
         size_t content = round_up(next + sizeof *n + n->n_namesz, align);
         next = round_up(content + n->n_descsz, align);
         if (n->n_namesz == sizeof "mpiaccel" && !memcmp(name, "mpiaccel", n->n_namesz) &&
             n->n_type == NOTE_TYPE && n->n_descsz == 2 * sizeof(int64_t))
-            read_note(at + content, base);
+            read_note(notes + content, base);
     }
 }
 
-/* The writable part, without the pages that the loader makes read-only when it has relocated. */
-static void note_segments(const struct dl_phdr_info *object)
+/* The writable part, without the pages that the loader makes read-only after relocation. */
+static void add_segments(const struct dl_phdr_info *object)
 {
     uintptr_t base = object->dlpi_addr, read_only = 0, read_only_end = 0;
     for (int i = 0; i < object->dlpi_phnum; i++)
         if (object->dlpi_phdr[i].p_type == PT_GNU_RELRO) {
             read_only = base + object->dlpi_phdr[i].p_vaddr;
-            read_only_end = round_down(read_only + object->dlpi_phdr[i].p_memsz, page());
+            read_only_end = round_down(read_only + object->dlpi_phdr[i].p_memsz, page_size());
         }
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &object->dlpi_phdr[i];
@@ -101,11 +110,11 @@ static void note_segments(const struct dl_phdr_info *object)
             continue;
         if (read_only_end > start && read_only < end)
             start = read_only_end;
-        note(start, end, base);
+        add_area(start, end, base);
     }
 }
 
-/* A note that was not loaded has an address all the same. */
+/* A note that is not part of a loaded segment has an address, too, but is not there. */
 static bool is_loaded(const struct dl_phdr_info *object, const ElfW(Phdr) * part)
 {
     for (int i = 0; i < object->dlpi_phnum; i++) {
@@ -117,26 +126,26 @@ static bool is_loaded(const struct dl_phdr_info *object, const ElfW(Phdr) * part
     return false;
 }
 
-static uint64_t mixed(uint64_t h, const void *bytes, size_t size)
+static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         h = (h ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
     return h;
 }
 
-/* By its sizes, and by its notes, among which is the linker's build id. */
-static uint64_t mixed_object(uint64_t h, const struct dl_phdr_info *object)
+/* Identify an object by its sizes and by its notes, among them the linker's build id. */
+static uint64_t hash_object(uint64_t h, const struct dl_phdr_info *object)
 {
-    h = mixed(h, object->dlpi_phdr, object->dlpi_phnum * sizeof *object->dlpi_phdr);
+    h = hash_bytes(h, object->dlpi_phdr, object->dlpi_phnum * sizeof *object->dlpi_phdr);
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &object->dlpi_phdr[i];
         if (p->p_type == PT_NOTE && is_loaded(object, p))
-            h = mixed(h, (const char *)object->dlpi_addr + p->p_vaddr, p->p_memsz);
+            h = hash_bytes(h, (const char *)object->dlpi_addr + p->p_vaddr, p->p_memsz);
     }
     return h;
 }
 
-static int look_at(struct dl_phdr_info *object, size_t size, void *first)
+static int find_in(struct dl_phdr_info *object, size_t size, void *first)
 {
     size_t before = found.count;
     (void)size;
@@ -147,124 +156,198 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *first)
                        object->dlpi_addr);
     }
     if (*(bool *)first && found.all_of_executable)
-        note_segments(object);
+        add_segments(object);
     *(bool *)first = false;
     if (found.count > before)
-        found.programs = mixed_object(found.programs, object);
+        found.programs = hash_object(found.programs, object);
     return 0;
 }
 
-size_t statics_find(bool all_of_executable)
+static void find(bool all_of_executable)
 {
-    bool first = true;
-    size_t bytes = 0;
+    bool first = true; /* the executable is the first object */
     found.all_of_executable = all_of_executable;
-    dl_iterate_phdr(look_at, &first);
+    dl_iterate_phdr(find_in, &first);
     for (size_t i = 0; i < found.count; i++)
-        bytes += found.area[i].size;
-    return bytes;
+        found.bytes += found.area[i].size;
 }
 
-/* ---- judging ---- */
+/* ---- checking ---- */
 
-/* Whether all of it is private memory to read and write. */
+/* Whether all of it is private memory that can be read and written. */
 static bool is_plain(const struct area *a)
 {
-    char line[512], rights[8];
+    char line[512], permissions[8];
     unsigned long start, end;
-    uintptr_t at = (uintptr_t)a->at;
+    uintptr_t next = (uintptr_t)a->start, last = next + a->size;
     FILE *maps = fopen("/proc/self/maps", "re");
-    while (maps && at < (uintptr_t)a->at + a->size && fgets(line, sizeof line, maps)) {
-        size_t length = strlen(line); /* of a long path the rest comes as further lines */
-        if (sscanf(line, "%lx-%lx %7s", &start, &end, rights) == 3 && start <= at && at < end) {
-            if (strcmp(rights, "rw-p") != 0)
+    while (maps && next < last && fgets(line, sizeof line, maps)) {
+        size_t length = strlen(line); /* a long path continues in further reads */
+        if (sscanf(line, "%lx-%lx %7s", &start, &end, permissions) == 3 && start <= next &&
+            next < end) {
+            if (strcmp(permissions, "rw-p") != 0)
                 break;
-            at = end;
+            next = end;
         }
         while (length && line[length - 1] != '\n' && fgets(line, sizeof line, maps))
             length = strlen(line);
     }
     if (maps)
         fclose(maps);
-    return at >= (uintptr_t)a->at + a->size;
+    return next >= last;
 }
 
-static const char *objection(void)
+static unsigned count_threads(void)
 {
-    size_t bytes = 0;
+    unsigned threads = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (const struct dirent *d; tasks && (d = readdir(tasks));)
+        threads += d->d_name[0] != '.';
+    if (tasks)
+        closedir(tasks);
+    return threads;
+}
+
+static const char *find_obstacle(void)
+{
     if (found.too_many)
         return "they lie in too many places";
-    for (size_t i = 0; i < found.count; i++) {
-        bytes += found.area[i].size;
+    for (size_t i = 0; i < found.count; i++)
         if (!is_plain(&found.area[i]))
             return "they lie on pages that are not private memory to read and write";
-    }
-    return bytes > node.header->statics_size ? "there is no room; see `ulimit -v` and `ulimit -f`"
-                                             : NULL;
+    unsigned threads = count_threads();
+    return threads == 1 ? NULL
+           : threads    ? "the process has several threads before MPI_Init"
+                        : "/proc cannot be read";
 }
 
 /* ---- moving ---- */
 
-/* Nothing but copies and system calls: other threads are stopped. */
+/* With a number that is out of the way of programs that count their descriptors. */
+static int create_file(void)
+{
+    int low = memfd_create_sealed(found.bytes);
+    int high = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, 500);
+    if (high < 0)
+        return low;
+    close(low);
+    return high;
+}
+
 static void copy_pages(char *to, const char *from, size_t size)
 {
     static const char zeroes[4096];
-    for (size_t at = 0; at < size; at += sizeof zeroes)
-        if (memcmp(from + at, zeroes, sizeof zeroes) != 0)
-            memcpy(to + at, from + at, sizeof zeroes);
+    for (size_t i = 0; i < size; i += sizeof zeroes)
+        if (memcmp(from + i, zeroes, sizeof zeroes) != 0)
+            memcpy(to + i, from + i, sizeof zeroes);
 }
 
-static bool move_all(void)
+/* The file's contents are at `to`. An area that has moved stays there even if a later one cannot,
+ * so fork handles each of them. */
+static bool move_areas(int new_file, char *to)
 {
-    char *to = node_slice(node.me) + layout_statics_at(node.header);
-    bool all = true;
+    size_t position = 0;
     for (size_t i = 0; i < found.count; i++) {
         const struct area *a = &found.area[i];
-        copy_pages(to, a->at, a->size);
-        all &= node_add_alias(a->at, a->size, (uint64_t)(to - node.base), true, true);
-        to += a->size;
+        if (!fork_add(FORK_VARIABLES, a->start, a->size, new_file, position))
+            return false;
+        copy_pages(to + position, a->start, a->size);
+        if (mmap(a->start, a->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+                 new_file, (off_t)position) == MAP_FAILED) {
+            fork_remove(a->start);
+            return false;
+        }
+        position += a->size;
     }
-    return all;
+    return true;
 }
 
-/* Equal where the same program has the same variables at the same places: another program's may lie
- * on the same pages in another order. */
-static uint64_t fingerprint(void)
+/* Signal handlers must not write between the copy and the mapping. */
+static bool move_areas_undisturbed(int new_file, char *to)
 {
-    uint64_t h = found.programs;
-    for (size_t i = 0; i < found.count; i++) {
-        h = mixed(h, &found.area[i].inside, sizeof found.area[i].inside);
-        h = mixed(h, &found.area[i].size, sizeof found.area[i].size);
-    }
-    return h | 1;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    bool moved = move_areas(new_file, to);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return moved;
 }
 
-/* Their library must stay: of an address that something else has taken we would still think that it
- * is in shared memory. */
+/* Their library must not be unloaded: an address that something else has taken afterwards would
+ * still be found to be in shared memory. */
 static void keep_libraries(void)
 {
     Dl_info info;
     for (size_t i = 0; i < found.count; i++)
-        if (dladdr(found.area[i].at, &info) && info.dli_fname)
+        if (dladdr(found.area[i].start, &info) && info.dli_fname)
             dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-void statics_move(void)
+static const char *move(void)
 {
-    const char *why = NULL;
+    int new_file = create_file();
+    char *contents = new_file < 0 ? MAP_FAILED
+                                  : mmap(NULL, found.bytes, PROT_READ | PROT_WRITE,
+                                         MAP_SHARED | MAP_NORESERVE, new_file, 0);
+    if (contents == MAP_FAILED) {
+        if (new_file >= 0)
+            close(new_file);
+        return "there is no room; see `ulimit -v`, `ulimit -f` and `ulimit -n`";
+    }
+    bool moved = move_areas_undisturbed(new_file, contents);
+    munmap(contents, found.bytes);
+    keep_libraries();
+    if (!moved)
+        return "the system refuses to map them";
+    file = new_file;
+    return NULL;
+}
+
+int statics_move(bool all_of_executable)
+{
+    find(all_of_executable);
+    if (found.count && !(why_not = find_obstacle()))
+        why_not = move();
+    return file;
+}
+
+/* ---- opening ---- */
+
+/* Equal on two ranks if the same program has the same variables at the same offsets there. Another
+ * program may have other variables on the same pages. */
+static uint64_t fingerprint(void)
+{
+    uint64_t h = found.programs;
+    for (size_t i = 0; i < found.count; i++) {
+        h = hash_bytes(h, &found.area[i].offset, sizeof found.area[i].offset);
+        h = hash_bytes(h, &found.area[i].size, sizeof found.area[i].size);
+    }
+    return h | 1; /* 0: none */
+}
+
+static void add_aliases(void)
+{
+    uint64_t position =
+        (uint64_t)(node_slice(node.me) - node.base) + layout_statics_at(node.header);
+    for (size_t i = 0; i < found.count; i++) {
+        node_add_alias(found.area[i].start, found.area[i].size, position);
+        position += found.area[i].size;
+    }
+    node_member(node.me)->statics = fingerprint();
+}
+
+void statics_open(void)
+{
     if (!found.count || !node.header)
         return;
-    if (!(why = objection()) && halt_begin(&why)) {
-        bool all = move_all();
-        halt_end();
-        keep_libraries();
-        if (all)
-            node_member(node.me)->statics = fingerprint();
-        else
-            why = "the system refuses to map them";
-    }
-    if (why)
+    if (!why_not && !node.header->statics_shared)
+        why_not = "the ranks of this node cannot exchange them; see `ulimit -v`, `ulimit -f` and "
+                  "`ulimit -n`";
+    if (!why_not)
+        add_aliases();
+    else
         log_message(found.all_of_executable ? 0 : 1,
-                    "variables stay in private memory, and windows over them are the host's: %s",
-                    why);
+                    "static variables are not shared with other ranks, and windows over them are "
+                    "left to the host: %s",
+                    why_not);
 }

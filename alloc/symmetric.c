@@ -14,33 +14,33 @@ struct symmetric symmetric;
 
 enum call { ALLOC = 1, CLEAR, FREE, RESIZE };
 enum { FAILED = UINT32_MAX };
-#define COMMON_ALIGNMENT ((size_t)1 << 36) /* of all `places` */
-#define LONE_ALIGNMENT   ((size_t)1 << 30)
+#define COMMON_ALIGNMENT ((size_t)1 << 36) /* of all common_addresses */
+#define OWN_ALIGNMENT    ((size_t)1 << 30)
 #define NO_BLOCK         UINT64_MAX
 #define BAD_BLOCK        (UINT64_MAX - 1)
 
 struct request {
     _Alignas(LINE) uint64_t call, size, align;
-    uint64_t block; /* its offset, NO_BLOCK or BAD_BLOCK */
+    uint64_t block; /* an offset, NO_BLOCK or BAD_BLOCK */
 };
 
 struct decision {
     _Alignas(LINE) uint64_t error;
-    uint64_t block; /* the offset, or NO_BLOCK */
-    uint64_t kept;  /* bytes that move with a resized block; 0: it stays where it is */
+    uint64_t block; /* an offset, or NO_BLOCK */
+    uint64_t kept;  /* bytes to copy into the resized block; 0: it has not moved */
 };
 
 struct shared {
     struct decision decision;
-    struct request request[]; /* one a PE; then as many flags of the barrier */
+    struct request request[]; /* one per PE, then as many flags of the barrier */
 };
 
 static struct shared *shared;
 static struct barrier barrier;
 static size_t limit; /* of one block */
 static size_t most_alignment;
-static uint8_t *live_at;   /* of PE 0: 1 at the grains where a live block starts */
-static size_t dump_so_far; /* before this offset core files hold what there is */
+static uint8_t *live_at; /* on PE 0: 1 for each grain where a live block starts */
+static size_t dumped;    /* core files contain the pages before this offset */
 static bool tried;
 static enum reason why_not;
 
@@ -49,8 +49,8 @@ static const char *const variables[] = {"SHMEM_SYMMETRIC_HEAP_SIZE", "SHMEM_SYMM
 
 /* ---- size ---- */
 
-/* "20m", "3.1G", rounded up; what follows the unit is ignored: OpenSHMEM 1.5, environment
- * variables. */
+/* Parse "20m" or "3.1G", rounded up. Text after the unit is ignored, as OpenSHMEM 1.5 requires in
+ * its section on environment variables. */
 static bool parse(const char *text, size_t *bytes)
 {
     static const char units[] = "kmgt";
@@ -89,7 +89,7 @@ static void warn_of_bad_sizes(void)
     }
 }
 
-/* A quarter more than is asked for: jemalloc rounds sizes up by as much at most. */
+/* A quarter more than requested, since jemalloc rounds sizes up by up to a quarter. */
 size_t symmetric_wanted(void)
 {
     size_t bytes;
@@ -154,13 +154,13 @@ static void decide_resize(struct decision *d, const struct request *r)
         d->error = SYMMETRIC_BAD_BLOCK;
         return;
     }
-    size_t had = arena_symmetric_usable(block_at(r->block));
+    size_t old_size = arena_symmetric_usable(block_at(r->block));
     if (r->size <= limit && arena_symmetric_resize(block_at(r->block), r->size)) {
         d->block = r->block;
         return;
     }
     decide_alloc(d, r->size, ARENA_GRAIN);
-    d->kept = d->error ? 0 : min_size(had, r->size);
+    d->kept = d->error ? 0 : min_size(old_size, r->size);
 }
 
 static bool all_equal(void)
@@ -190,43 +190,46 @@ static void decide(void)
     shared->decision = d;
 }
 
-/* PE 0 says it for all. */
-static void explain(const struct decision *d, const struct request *mine)
+/* PE 0 logs it for all. */
+static void explain(const struct decision *d, const struct request *r)
 {
     size_t bytes = limit;
     const char *variable = named_variable(&bytes);
     switch ((enum symmetric_error)d->error) {
     case SYMMETRIC_DIFFERENT:
-        log_message(
-            1, "the PEs made different calls of the symmetric heap, or with different arguments: "
-               "nothing was done");
+        log_message(1,
+                    "the PEs called different functions of the symmetric heap, or passed different "
+                    "arguments: nothing was done");
         break;
     case SYMMETRIC_NO_ROOM:
         log_message(1, "the symmetric heap has no room for %zu bytes: raise %s, which is %zu now",
-                    (size_t)mine->size, variable ? variable : variables[0], bytes);
+                    (size_t)r->size, variable ? variable : variables[0], bytes);
         break;
     case SYMMETRIC_BAD_BLOCK:
         log_message(1, "not the start of a live block of the symmetric heap: nothing was done");
         break;
     case SYMMETRIC_BAD_ALIGNMENT:
-        log_message(1, "%zu is no alignment: a power of two that is at least the size of a pointer",
-                    (size_t)mine->align);
+        log_message(
+            1,
+            "%zu is not a valid alignment, which is a power of two and at least the size of a "
+            "pointer",
+            (size_t)r->align);
         break;
     default:
         break;
     }
 }
 
-static struct decision agree(const struct request *mine)
+static struct decision agree(const struct request *own)
 {
-    shared->request[symmetric.me] = *mine;
+    shared->request[symmetric.me] = *own;
     symmetric_barrier();
     if (!symmetric.me)
         decide();
     barrier_wait(&barrier);
     struct decision d = shared->decision;
     if (!symmetric.me && d.error)
-        explain(&d, mine);
+        explain(&d, own);
     return d;
 }
 
@@ -244,15 +247,16 @@ static uint64_t offset_of(const void *block)
     return !block ? NO_BLOCK : offset < symmetric.size ? offset : BAD_BLOCK;
 }
 
-/* A core file holds each page that was handed out, and would be too long with all the others. */
-static void *hand_out(uint64_t block, size_t size)
+/* The address of an allocated block. Core files contain pages from the first allocation there on;
+ * with the whole heap they would be too long. */
+static void *address_of(uint64_t block, size_t size)
 {
     if (block == NO_BLOCK)
         return NULL;
-    if (UNLIKELY(block + size > dump_so_far)) {
+    if (UNLIKELY(block + size > dumped)) {
         size_t end = min_size(round_up(block + size, LAYOUT_GAP), symmetric.size);
-        madvise(symmetric.base + dump_so_far, end - dump_so_far, MADV_DODUMP);
-        dump_so_far = end;
+        madvise(symmetric.base + dumped, end - dumped, MADV_DODUMP);
+        dumped = end;
     }
     return symmetric.base + block;
 }
@@ -262,16 +266,16 @@ void *symmetric_alloc(size_t size, size_t align, enum symmetric_error *error)
     struct decision d =
         agree(&(struct request){.call = ALLOC, .size = size, .align = align, .block = NO_BLOCK});
     *error = (enum symmetric_error)d.error;
-    return hand_out(d.block, size);
+    return address_of(d.block, size);
 }
 
-/* A call of its own: its third barrier must find all PEs. */
+/* CLEAR is a call of its own, because all PEs must enter its third barrier. */
 void *symmetric_alloc_zeroed(size_t size, enum symmetric_error *error)
 {
     struct decision d = agree(
         &(struct request){.call = CLEAR, .size = size, .align = ARENA_GRAIN, .block = NO_BLOCK});
     *error = (enum symmetric_error)d.error;
-    void *block = hand_out(d.block, size);
+    void *block = address_of(d.block, size);
     if (block) {
         memset(block, 0, size);
         symmetric_barrier();
@@ -290,7 +294,7 @@ void *symmetric_resize(void *block, size_t size, enum symmetric_error *error)
     uint64_t before = offset_of(block);
     struct decision d = agree(&(struct request){.call = RESIZE, .size = size, .block = before});
     *error = (enum symmetric_error)d.error;
-    void *after = hand_out(d.block, size);
+    void *after = address_of(d.block, size);
     if (d.kept) {
         memcpy(after, block, d.kept);
         symmetric_barrier();
@@ -302,26 +306,26 @@ void *symmetric_resize(void *block, size_t size, enum symmetric_error *error)
 
 /* ---- local ---- */
 
-static bool statics_are_alike(uint32_t member)
+static bool has_same_statics(uint32_t member)
 {
-    uint64_t mine = node_member(node.me)->statics;
-    return mine && mine == node_member(member)->statics;
+    uint64_t own = node_member(node.me)->statics;
+    return own && own == node_member(member)->statics;
 }
 
-char *symmetric_find(const void *at, size_t bytes, int pe)
+char *symmetric_find(const void *address, size_t bytes, int pe)
 {
     uint64_t position;
-    char *found = symmetric_at(at, bytes, pe);
+    char *found = symmetric_at(address, bytes, pe);
     if (found || !symmetric.size || (uint32_t)pe >= symmetric.pes ||
-        !node_position(at, bytes, &position))
+        !node_position(address, bytes, &position))
         return found;
     uint64_t statics = (uint64_t)(node_slice(node.me) - node.base) + layout_statics_at(node.header);
     uint32_t member = (uint32_t)node_member_of(pe);
     if (position < statics || position - statics >= node.header->statics_size ||
-        !statics_are_alike(member))
+        !has_same_statics(member))
         return NULL;
     return (uint32_t)pe == symmetric.me
-               ? (char *)at
+               ? (char *)address
                : node_slice(member) + layout_statics_at(node.header) + (position - statics);
 }
 
@@ -332,16 +336,16 @@ static char *part_of(int pe)
     return node_slice((uint32_t)node_member_of(pe)) + layout_symmetric_at(node.header);
 }
 
-/* Of pages that no PE uses any more: PE 0 frees them for all. */
-static bool drop_everywhere(char *at, size_t size)
+/* Free pages that no PE uses any more; PE 0 does so for all. */
+static bool drop_everywhere(char *start, size_t size)
 {
     bool all = true;
     for (uint32_t pe = 0; pe < symmetric.pes; pe++)
-        all &= madvise(part_of((int)pe) + (at - symmetric.base), size, MADV_REMOVE) == 0;
+        all &= madvise(part_of((int)pe) + (start - symmetric.base), size, MADV_REMOVE) == 0;
     return all;
 }
 
-static bool all_members_here(void)
+static bool all_ranks_are_members(void)
 {
     if ((uint32_t)node_world_size() != node.size)
         return false;
@@ -351,32 +355,33 @@ static bool all_members_here(void)
     return true;
 }
 
-/* The control memory: PE 0 makes it, the others wait for it. */
+/* PE 0 allocates the control memory, and the others wait for it. */
 static bool find_shared(void)
 {
     char *owner = node_slice((uint32_t)node_member_of(0));
     if (!symmetric.me) {
         size_t size =
             sizeof *shared + symmetric.pes * (sizeof(struct request) + sizeof(struct barrier_flag));
-        char *made = arena_control_alloc(size);
+        char *allocated = arena_control_alloc(size);
         sync_publish_ordered(&node.header->symmetric,
-                             made ? (uint32_t)((size_t)(made - owner) / LINE) + 1 : FAILED);
+                             allocated ? (uint32_t)((size_t)(allocated - owner) / LINE) + 1
+                                       : FAILED);
     }
     struct sync_wait wait = SYNC_WAIT;
-    uint32_t place;
-    while (!(place = sync_load(&node.header->symmetric)))
+    uint32_t offset;
+    while (!(offset = sync_load(&node.header->symmetric)))
         sync_wait(&wait, &node.header->symmetric, 0);
-    if (place == FAILED)
+    if (offset == FAILED)
         return false;
-    shared = (struct shared *)(owner + (size_t)(place - 1) * LINE);
+    shared = (struct shared *)(owner + (size_t)(offset - 1) * LINE);
     barrier = (struct barrier){.flags = (struct barrier_flag *)&shared->request[symmetric.pes],
                                .rank = symmetric.me,
                                .size = symmetric.pes};
     return true;
 }
 
-/* Whether all PEs say so. */
-static bool all_say(bool good)
+/* Whether `good` is true on all PEs. */
+static bool all_agree(bool good)
 {
     shared->request[symmetric.me].size = good;
     barrier_wait(&barrier);
@@ -387,69 +392,71 @@ static bool all_say(bool good)
     return all;
 }
 
-/* Far from where systems put programs, stacks and libraries. The last ones are for processors with
- * fewer bits of address. */
-static char *const places[] = {(char *)(UINT64_C(2) << 44), (char *)(UINT64_C(3) << 44),
-                               (char *)(UINT64_C(1) << 44), (char *)(UINT64_C(5) << 43),
-                               (char *)(UINT64_C(1) << 38), (char *)(UINT64_C(3) << 36)};
+/* Far from where systems map programs, stacks and libraries. The last ones are for processors with
+ * fewer address bits. */
+static char *const common_addresses[] = {(char *)(UINT64_C(2) << 44), (char *)(UINT64_C(3) << 44),
+                                         (char *)(UINT64_C(1) << 44), (char *)(UINT64_C(5) << 43),
+                                         (char *)(UINT64_C(1) << 38), (char *)(UINT64_C(3) << 36)};
 
-/* At an address of this PE's own. NULL: no room. */
-static char *place_alone(uint64_t position)
+/* Map this PE's part at an address of its own. NULL: no room. */
+static char *map_at_own_address(uint64_t position)
 {
-    size_t room = symmetric.size + LONE_ALIGNMENT;
-    char *at = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED)
+    size_t room = symmetric.size + OWN_ALIGNMENT;
+    char *reserved =
+        mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (reserved == MAP_FAILED)
         return NULL;
-    char *start = (char *)round_up((uintptr_t)at, LONE_ALIGNMENT), *end = start + symmetric.size;
-    if (!node_add_alias(start, symmetric.size, position, false, true)) {
-        munmap(at, room);
+    char *start = (char *)round_up((uintptr_t)reserved, OWN_ALIGNMENT);
+    char *end = start + symmetric.size;
+    if (!node_map_alias(start, symmetric.size, position, true)) {
+        munmap(reserved, room);
         return NULL;
     }
-    if (start > at)
-        munmap(at, (size_t)(start - at));
-    if (at + room > end)
-        munmap(end, (size_t)(at + room - end));
+    if (start > reserved)
+        munmap(reserved, (size_t)(start - reserved));
+    if (reserved + room > end)
+        munmap(end, (size_t)(reserved + room - end));
     return start;
 }
 
-/* A block is aligned everywhere if it is where PE 0 is and all bases are aligned so: `alignment` is
- * what they are. */
-static void place_at(char *base, size_t alignment)
+/* `alignment` is the alignment of the bases on all PEs, and so the largest alignment of a block: a
+ * block that is aligned on PE 0 is then aligned on all PEs. */
+static void set_base(char *base, size_t alignment)
 {
     symmetric.base = base;
     most_alignment = alignment;
     madvise(base, symmetric.size, MADV_DONTDUMP);
 }
 
-/* At one address on all PEs, or each at its own. */
-static void place(void)
+/* Map the parts at one address on all PEs, or each at an address of its own. */
+static void map_parts(void)
 {
-    char *mine = part_of((int)symmetric.me);
-    uint64_t position = (uint64_t)(mine - node.base);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        bool mapped = node_add_alias(places[i], symmetric.size, position, false, false);
-        if (all_say(mapped)) {
-            place_at(places[i], COMMON_ALIGNMENT);
+    char *part = part_of((int)symmetric.me);
+    uint64_t position = (uint64_t)(part - node.base);
+    for (size_t i = 0; i < sizeof common_addresses / sizeof *common_addresses; i++) {
+        bool mapped = node_map_alias(common_addresses[i], symmetric.size, position, false);
+        if (all_agree(mapped)) {
+            set_base(common_addresses[i], COMMON_ALIGNMENT);
             return;
         }
         if (mapped)
-            node_drop_alias(places[i]);
+            node_unmap_alias(common_addresses[i]);
     }
     if (!symmetric.me)
         log_message(
             1, "the PEs have no common address for the symmetric heap: only offsets are equal");
-    char *alone = place_alone(position);
-    if (all_say(alone)) {
-        place_at(alone, LONE_ALIGNMENT);
+    char *own = map_at_own_address(position);
+    if (all_agree(own)) {
+        set_base(own, OWN_ALIGNMENT);
         return;
     }
-    if (alone)
-        node_drop_alias(alone);
-    place_at(mine, (size_t)sysconf(_SC_PAGESIZE));
+    if (own)
+        node_unmap_alias(own);
+    set_base(part, (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* What each PE has for itself. */
-static bool make_own(void)
+/* The private memory of this PE. */
+static bool allocate_private(void)
 {
     symmetric.peer = malloc(symmetric.pes * sizeof *symmetric.peer);
     for (uint32_t pe = 0; symmetric.peer && pe < symmetric.pes; pe++)
@@ -475,11 +482,11 @@ static void in_child(void)
     why_not = REASON_FORKED;
 }
 
-static enum reason open_here(void)
+static enum reason try_to_open(void)
 {
     if (!node.header)
         return node.why_not;
-    if (!all_members_here())
+    if (!all_ranks_are_members())
         return REASON_ONE_NODE_ONLY;
     if (!node.header->symmetric_size)
         return REASON_NO_SHARING;
@@ -488,8 +495,8 @@ static enum reason open_here(void)
     if (!find_shared())
         return REASON_NO_SHARING;
     symmetric.size = node.header->symmetric_size;
-    place();
-    if (!all_say(make_own()))
+    map_parts();
+    if (!all_agree(allocate_private()))
         return REASON_NO_SHARING;
     limit = symmetric.size;
     named_variable(&limit);
@@ -503,7 +510,7 @@ static enum reason open_here(void)
 enum reason symmetric_open(void)
 {
     if (!tried) {
-        why_not = open_here();
+        why_not = try_to_open();
         if (why_not != REASON_COUNT)
             shut();
         tried = why_not != REASON_NOT_INITIALISED;

@@ -1,34 +1,34 @@
-/* What the host copies from process to process (cross-memory attach): without the kernel, where the
- * other process's memory is in the file that we share.
+/* Copies that the host makes from process to process (cross-memory attach): without the OS if the
+ * other process's memory is in the node's file.
  *
- * The receiver of a long message has the kernel fetch it: process_vm_readv() finds the sender by
- * its number, pins its pages one by one, and copies. We stand before that function
- * (pmpi_wrap/process_vm_entry.c). What lies in the shared file, as memory of MPI_Alloc_mem and our
- * copies of buffered messages do, this process has in its own address space too, so it is a plain
- * copy: the same bytes, to the same place, without a system call. Of 16 KiB it takes a tenth of the
- * time if they are in both caches, two thirds if the sender has just written them (HACKING.md). All
- * else about a message, matching and order above all, is the host's as before.
+ * The receiver of a long message calls process_vm_readv(), in which the OS finds the sender by its
+ * process id, pins its pages one by one, and copies. This library intercepts that function
+ * (pmpi_wrap/process_vm_entry.c). Memory of MPI_Alloc_mem and copies of buffered messages are in
+ * the node's file, which this process has mapped, so a plain copy moves the same bytes without a
+ * system call. For 16 KiB it takes a tenth of the time if the data are in both caches, two thirds
+ * if the sender has just written them (docs/measurements.md). Everything else about a message,
+ * above all matching and order, is left to the host.
  *
- * A peer's address means a place in the file by the base of its mapping, which stands in its record
- * (core/layout.h), written before the verdict and read after it. The mapping stays until the
- * process ends. What a peer's second views show (alloc/views.c) is left to the kernel. Whether the
- * bytes are there yet, and may be overwritten, the host knows by messages that it sends before and
- * after each copy, as it must for the kernel's.
+ * A peer's address is turned into a position in the file by the base of the peer's mapping. The
+ * base is in the peer's record (core/layout.h), which is written before the verdict and read after
+ * it, and the mapping exists until the process ends. Addresses in aliases (alloc/node.h) are left
+ * to the OS. Whether the data have been written yet, and may be overwritten again, is the host's
+ * concern: it sends messages before and after each copy, as it must when the OS copies.
  *
- * A child of fork shares nothing, and asks the kernel. Should two members have one number, which
- * they can in PID namespaces of their own, neither is known here.
+ * A child of fork shares nothing and leaves all copies to the OS. If two members have the same
+ * process id, as is possible in separate PID namespaces, copies with either are left to the OS.
  */
-#ifndef MPIACCEL_CMA_H
-#define MPIACCEL_CMA_H
+#ifndef MPIACCEL_VM_COPY_H
+#define MPIACCEL_VM_COPY_H
 
 #include "core/base.h"
 
-/* When the node has settled. */
+/* Once, when the node has settled. */
 void vm_copy_open(void);
 
-/* Copy between `here` and the address `there` of process `pid`. False: nothing is done, it is for
- * the kernel. */
-bool vm_copy_read(int pid, void *here, uint64_t there, size_t bytes);
-bool vm_copy_write(int pid, uint64_t there, const void *here, size_t bytes);
+/* Copy between `local` and the address `remote` of process `pid`. False: nothing has been done, and
+ * the copy is left to the OS. */
+bool vm_copy_read(int pid, void *local, uint64_t remote, size_t bytes);
+bool vm_copy_write(int pid, uint64_t remote, const void *local, size_t bytes);
 
 #endif

@@ -12,6 +12,8 @@
  * Prints the tables of HACKING.md. No MPI.
  */
 #include "alloc/arena.h"
+#include "alloc/node.h"
+#include "alloc/rendezvous.h"
 #include "coll_inplace/coll.h"
 #include "core/config.h"
 #include "core/kernels.h"
@@ -413,8 +415,8 @@ int main(void)
     struct job job = {.local_size = 1};
     config.heap_size = (size_t)1 << 30;
     thread_concurrent = true;
-    node_enter(&job);
-    node_settle(0, 1);
+    rendezvous_enter(&job);
+    rendezvous_settle(0, 1);
     if (!node.header ||
         !arena_open(node_slice(0), node.slice_size, node.header->control_size, SIZE_MAX))
         return 1;

@@ -6,7 +6,7 @@
  *
  * Writers:
  *   header                    the leader, before any other rank maps the file, except:
- *     verdict                 the leader, once, when all members have answered
+ *     statics_shared, verdict the leader, once, in this order, when all members have answered
  *     calibration             two members (alloc/calibrate.h)
  *     copy_policy             one of them, when the calibration is complete
  *   member                    that member: its identity before the verdict, the rest at any time
@@ -15,7 +15,8 @@
  *
  * The control part holds the shared state of windows and collectives. The heap part is memory of
  * the program. The symmetric part has the same offsets on every PE (alloc/symmetric.h). The last
- * part holds static variables that were moved into the file (alloc/statics.h).
+ * part is reserved address space: every member maps there the file of the owner's static variables
+ * (alloc/statics.h).
  *
  * The metadata of the allocators are in private memory of the owner, where a program that writes
  * beyond its window cannot corrupt them. The gaps catch writes beyond the last allocation of a
@@ -31,7 +32,7 @@
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 10, /* of all shared structures; ranks with different versions do not share */
+    LAYOUT_VERSION = 11, /* of all shared structures; ranks with different versions do not share */
     LAYOUT_CPUS = 8192,
 };
 #define LAYOUT_MAGIC UINT64_C(0x6c6363616970616d)
@@ -68,6 +69,7 @@ struct layout_header {
     uint64_t magic;
     uint32_t version, members;
     uint64_t slice_size, control_size, symmetric_size, statics_size;
+    uint32_t statics_shared; /* whether every member has mapped all static variables */
     _Alignas(LINE) struct sync_word verdict;     /* enum layout_verdict */
     _Alignas(LINE) struct sync_word symmetric;   /* see alloc/symmetric.h */
     _Alignas(LINE) _Atomic uint32_t copy_policy; /* see core/copy_policy.h */

@@ -1,5 +1,5 @@
-# Programs whose windows lie over static variables. Position-independent executables, as compilers make
-# by themselves, and NAME_fixed, that are not.
+# Programs with windows over static variables: position-independent executables, as compilers build by
+# default, and NAME_fixed, which are not.
 
 define statics_test_rules
 STATICS_$(1) := $$(patsubst tests/statics/%.c,%,$$(filter-out %_library.c,$$(wildcard tests/statics/*.c))) \

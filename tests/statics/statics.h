@@ -1,5 +1,5 @@
-/* What the tests of static variables share: some of each kind, and what must be so of them. The
- * macro MARK says which are marked; a program that has none marked runs with MPIACCEL_STATICS=1. */
+/* Shared by the tests of static variables: some variables of each kind, and checks of them. The
+ * macro MARK marks them; a program without marked variables runs with MPIACCEL_STATICS=1. */
 #ifndef STATICS_H
 #define STATICS_H
 
@@ -40,7 +40,21 @@ static void check_values(void)
     CHECK(!strcmp(next_to_them, "not marked"));
 }
 
-/* One window over each: what is put into the next rank is in its variable, and only there. */
+/* Whether this process has mapped it as shared memory. */
+static inline bool is_shared(const void *at)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096];
+    unsigned long start = 0, end;
+    bool shared = false;
+    while (!shared && fgets(line, sizeof line, maps))
+        shared = sscanf(line, "%lx-%lx", &start, &end) == 2 && (uintptr_t)at >= start &&
+                 (uintptr_t)at < end && strstr(line, " rw-s ");
+    fclose(maps);
+    return shared;
+}
+
+/* One window: data put into the next rank arrive in its variable, and only there. */
 static void check_window(void *base, size_t bytes)
 {
     MPI_Win win = window_over(base, bytes, 1);
@@ -61,7 +75,7 @@ static void check_window(void *base, size_t bytes)
     MPI_Win_free(&win);
 }
 
-static void check_windows(void)
+static inline void check_windows(void)
 {
     check_window(zeroes, sizeof zeroes);
     check_window(&numbers[5], 100 * sizeof *numbers);

@@ -1,4 +1,4 @@
-/* A program that knows nothing of the library; MPIACCEL_STATICS=1 makes its windows fast. */
+/* A program that does not use the library's header; MPIACCEL_STATICS=1 makes its windows fast. */
 #include "statics.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* A library that is opened before MPI_Init and closed after: its marked variables are moved, and so
- * it stays. Without the plugin it goes, as ever. */
+/* A shared library that is opened before MPI_Init and closed afterwards stays loaded, since its
+ * marked variables have moved. Without libmpiaccel it is unloaded. */
 #include "test.h"
 
 #include <dlfcn.h>

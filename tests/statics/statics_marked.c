@@ -1,5 +1,5 @@
-/* Variables marked MPIACCEL_SHARED: values as they were, windows over them fast. With the plugin or
- * without. */
+/* Variables marked MPIACCEL_SHARED keep their values, and windows over them are fast. The program
+ * runs without libmpiaccel, too. */
 #include <mpiaccel/mpiaccel.h>
 #define MARK MPIACCEL_SHARED
 #include "statics.h"

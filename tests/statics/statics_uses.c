@@ -1,4 +1,4 @@
-/* Windows over variables of a shared library, and over its own: each has its own section. */
+/* Windows over variables of a shared library and of the program: each has a section of its own. */
 #include <mpiaccel/mpiaccel.h>
 #define MARK MPIACCEL_SHARED
 #include "statics.h"

@@ -1,5 +1,6 @@
-/* The heap: every allocation is its owner's alone, what is freed goes back to the system, and a
- * pointer that may not be freed is refused with nothing corrupted (H22, H26 to H29). */
+/* The heap: allocations do not overlap, freed memory is returned to the OS, and a pointer that must
+ * not be freed is refused without corrupting anything (H22 and H26 to H29: metadata out of reach, a
+ * full heap, bad pointers, memory that is returned, odd sizes). */
 #include "alloc/arena.c"
 
 #include "core/barrier.h"
@@ -34,7 +35,7 @@ static size_t resident(void)
     return (size_t)status.st_blocks * 512;
 }
 
-/* ---- what is allocated ---- */
+/* ---- allocating ---- */
 
 struct piece {
     unsigned char *at;
@@ -82,7 +83,7 @@ static struct piece get_piece(struct chance *c)
 
 enum { PIECES = 200 };
 
-/* Pieces change hands between threads through the table: freed by another one than allocated. */
+/* Threads exchange pieces through this table, so a piece is often freed by another thread. */
 static struct piece table[PIECES];
 static pthread_mutex_t table_mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -124,7 +125,7 @@ START_TEST(allocations_never_overlap)
 }
 END_TEST
 
-START_TEST(every_size_class_is_as_we_compute_it)
+START_TEST(size_classes_are_computed_as_jemalloc_does)
 {
     open_slice();
     struct chance c = {1};
@@ -155,7 +156,7 @@ START_TEST(any_alignment_is_honoured)
 }
 END_TEST
 
-START_TEST(nothing_asked_for_is_something_to_free)
+START_TEST(size_zero_gives_a_pointer_that_can_be_freed)
 {
     open_slice();
     void *a = arena_alloc(0, 1), *b = arena_alloc(0, 1);
@@ -166,9 +167,9 @@ START_TEST(nothing_asked_for_is_something_to_free)
 }
 END_TEST
 
-/* ---- what may not be freed ---- */
+/* ---- bad pointers ---- */
 
-START_TEST(what_is_not_live_is_refused_and_nothing_is_corrupted)
+START_TEST(a_pointer_that_is_not_live_is_refused)
 {
     static const size_t sizes[] = {0, 1, 64, 65, 4096, 100000, 3 << 20, 20 << 20};
     open_slice();
@@ -196,7 +197,7 @@ START_TEST(what_is_not_live_is_refused_and_nothing_is_corrupted)
 }
 END_TEST
 
-START_TEST(what_was_never_ours_is_foreign)
+START_TEST(a_pointer_outside_the_heap_is_foreign)
 {
     int here;
     open_slice();
@@ -215,8 +216,8 @@ END_TEST
 
 /* ---- room ---- */
 
-/* Freed pieces that lie ready, each where a large alignment wants to be. */
-START_TEST(what_lies_ready_does_not_stand_in_the_way)
+/* Each unused piece is at an address that a large alignment needs. */
+START_TEST(unused_memory_of_other_sizes_does_not_block_an_allocation)
 {
     open_slice();
     for (size_t size = 64; size < 60 * ARENA_GRAIN * 1024; size += size / 4 / 64 * 64 + 64)
@@ -228,7 +229,7 @@ START_TEST(what_lies_ready_does_not_stand_in_the_way)
 }
 END_TEST
 
-START_TEST(a_full_heap_says_so_and_recovers)
+START_TEST(a_full_heap_returns_null_and_recovers)
 {
     enum { STEP_MIB = 24 };
     void *held[LIMIT_MIB / STEP_MIB + 1];
@@ -245,7 +246,7 @@ START_TEST(a_full_heap_says_so_and_recovers)
             count++;
         ck_assert_uint_gt(count, LIMIT_MIB / STEP_MIB / 2);
         first = first ? first : count;
-        ck_assert_uint_ge(count, first); /* nothing got lost */
+        ck_assert_uint_ge(count, first); /* nothing is lost */
         for (unsigned i = 0; i < count; i++)
             ck_assert_int_eq(arena_free(held[i]), ARENA_FREED);
     }
@@ -270,7 +271,7 @@ START_TEST(the_counts_are_right)
 }
 END_TEST
 
-/* ---- giving back ---- */
+/* ---- returning memory ---- */
 
 static void settle_down(void)
 {
@@ -278,7 +279,7 @@ static void settle_down(void)
     arena_free(big);
 }
 
-START_TEST(freed_memory_goes_back_to_the_system)
+START_TEST(freed_memory_is_returned_to_the_os)
 {
     static const size_t sizes[] = {1000, 100000, MIB, 48 * MIB};
     open_slice();
@@ -302,8 +303,8 @@ START_TEST(freed_memory_goes_back_to_the_system)
 }
 END_TEST
 
-/* Some of it stays ready: what is allocated and freed in turn costs no system call each time. */
-START_TEST(a_little_stays_ready)
+/* Some memory stays ready, so allocating and freeing in turn needs no system call. */
+START_TEST(some_memory_stays_ready)
 {
     open_slice();
     settle_down();
@@ -321,8 +322,8 @@ END_TEST
 
 /* ---- the control part ---- */
 
-/* Not so if jemalloc kept what it was given in pieces: it never joins them. */
-START_TEST(addresses_freed_in_pieces_serve_a_large_one)
+/* This fails if jemalloc keeps the extents, which it never joins. */
+START_TEST(ranges_freed_in_pieces_can_be_taken_as_a_large_one)
 {
     enum { LARGE_ONES = 60 };
     void *piece[LARGE_ONES];
@@ -341,8 +342,9 @@ END_TEST
 
 enum { CONTROL_RANKS = 8 };
 
-/* Nearly all lies ready in one piece, which jemalloc does not split for one so much smaller. The
- * first case to use the control part: jemalloc keeps the last slab of each size, wherever it is. */
+/* Nearly all memory is one unused extent, which jemalloc does not split for a much smaller one.
+ * This must be the first case to use the control part: jemalloc keeps the last slab of each size
+ * class, wherever it is. */
 static void take_a_little_control_memory(unsigned me)
 {
     static struct barrier_flag flags[CONTROL_RANKS];
@@ -364,7 +366,7 @@ static void take_a_little_control_memory(unsigned me)
     }
 }
 
-START_TEST(what_one_thread_clears_away_another_need_not_do_without)
+START_TEST(a_thread_does_not_fail_while_another_one_purges)
 {
     open_slice();
     as_ranks(CONTROL_RANKS, take_a_little_control_memory);
@@ -372,7 +374,7 @@ START_TEST(what_one_thread_clears_away_another_need_not_do_without)
 }
 END_TEST
 
-START_TEST(control_memory_is_zero_whoever_had_it_before)
+START_TEST(reused_control_memory_is_zeroed)
 {
     open_slice();
     struct chance c = {1};
@@ -389,11 +391,11 @@ START_TEST(control_memory_is_zero_whoever_had_it_before)
 }
 END_TEST
 
-UNIT_MAIN(allocations_never_overlap, every_size_class_is_as_we_compute_it,
-          nothing_asked_for_is_something_to_free,
-          what_is_not_live_is_refused_and_nothing_is_corrupted, what_was_never_ours_is_foreign,
-          the_counts_are_right, freed_memory_goes_back_to_the_system, a_little_stays_ready,
-          a_full_heap_says_so_and_recovers, what_lies_ready_does_not_stand_in_the_way,
-          any_alignment_is_honoured, addresses_freed_in_pieces_serve_a_large_one,
-          what_one_thread_clears_away_another_need_not_do_without,
-          control_memory_is_zero_whoever_had_it_before)
+UNIT_MAIN(allocations_never_overlap, size_classes_are_computed_as_jemalloc_does,
+          size_zero_gives_a_pointer_that_can_be_freed, a_pointer_that_is_not_live_is_refused,
+          a_pointer_outside_the_heap_is_foreign, the_counts_are_right,
+          freed_memory_is_returned_to_the_os, some_memory_stays_ready,
+          a_full_heap_returns_null_and_recovers,
+          unused_memory_of_other_sizes_does_not_block_an_allocation, any_alignment_is_honoured,
+          ranges_freed_in_pieces_can_be_taken_as_a_large_one,
+          a_thread_does_not_fail_while_another_one_purges, reused_control_memory_is_zeroed)

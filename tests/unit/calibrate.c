@@ -1,5 +1,5 @@
-/* The two ranks that measure what copies cost: both find each other and an answer, or neither
- * waits for long. With processes as ranks. */
+/* The two ranks that measure what copies cost: they find each other and a result, or neither waits
+ * for long. The ranks are processes. */
 #include "tests/unit/processes.h"
 
 #include "alloc/calibrate.c"
@@ -9,7 +9,7 @@ enum { RANKS = 3, UNKNOWN = 99 };
 static uint64_t late_ns[RANKS];
 static bool absent[RANKS];
 
-/* The two that matter are there at the same time. */
+/* Whether the two ranks that measure are in calibrate() at the same time. */
 static bool is_complete(void)
 {
     return !late_ns[0] && !late_ns[RANKS - 1] && !absent[0] && !absent[RANKS - 1];
@@ -20,7 +20,7 @@ static void settle_and_calibrate(unsigned rank)
     config.kernel_copies = 2;
     enter_in_order(RANKS - 1 - rank); /* the last rank leads: members are not in rank order */
     meet(RANKS);
-    node_settle((int)rank, RANKS);
+    rendezvous_settle((int)rank, RANKS);
     EXPECT(node.header && arena_open(node_slice(node.me), layout_symmetric_at(node.header),
                                      node.header->control_size, SIZE_MAX));
     sync_configure(false, NULL);
@@ -66,7 +66,7 @@ START_TEST(other_ranks_are_not_waited_for)
 }
 END_TEST
 
-START_TEST(nobody_waits_long_for_one_that_is_late)
+START_TEST(no_rank_waits_long_for_a_late_one)
 {
     late_ns[0] = 300000000;
     run_all();
@@ -75,7 +75,7 @@ START_TEST(nobody_waits_long_for_one_that_is_late)
 }
 END_TEST
 
-START_TEST(nobody_waits_long_for_one_that_never_comes)
+START_TEST(no_rank_waits_long_for_a_missing_one)
 {
     absent[0] = true;
     run_all();
@@ -83,4 +83,4 @@ START_TEST(nobody_waits_long_for_one_that_never_comes)
 END_TEST
 
 UNIT_MAIN(first_and_last_rank_find_a_policy, other_ranks_are_not_waited_for,
-          nobody_waits_long_for_one_that_is_late, nobody_waits_long_for_one_that_never_comes)
+          no_rank_waits_long_for_a_late_one, no_rank_waits_long_for_a_missing_one)

@@ -1,4 +1,5 @@
-/* What the launcher says: the key that only this job's ranks of this node have, and their number.
+/* The job as launchers describe it: the key that only its ranks on this node have, and their
+ * number.
  */
 #include "alloc/job.c"
 
@@ -38,7 +39,7 @@ START_TEST(open_mpi_names_the_job_by_its_namespace_and_server)
 }
 END_TEST
 
-START_TEST(who_says_not_how_many_ranks_there_are_leaves_it_unknown)
+START_TEST(without_a_number_of_ranks_it_is_unknown)
 {
     ck_assert_uint_eq(JOB("PMIX_NAMESPACE=1", "PMIX_RANK=0").local_size, 0);
     ck_assert_uint_eq(
@@ -107,7 +108,7 @@ START_TEST(a_launcher_that_speaks_both_ways_names_the_job_by_its_namespace)
 }
 END_TEST
 
-/* The kernel knows no process at the other end of a network's socket. */
+/* The OS reports no process at the other end of a network socket. */
 START_TEST(a_proxy_on_another_node_is_none)
 {
     static char entry[32]; /* stays in the environment */
@@ -167,7 +168,7 @@ START_TEST(a_long_name_is_cut_not_overrun)
 END_TEST
 
 UNIT_MAIN(open_mpi_names_the_job_by_its_namespace_and_server,
-          who_says_not_how_many_ranks_there_are_leaves_it_unknown, slurm_counts_by_node,
+          without_a_number_of_ranks_it_is_unknown, slurm_counts_by_node,
           hydra_names_the_job_by_the_proxy_at_the_other_end,
           a_launcher_that_speaks_both_ways_names_the_job_by_its_namespace,
           a_proxy_on_another_node_is_none, two_proxies_are_two_jobs,

@@ -1,4 +1,5 @@
-/* Who runs near whom: of machines that we make up, and of this one, as hwloc says. */
+/* Which processors share a package, NUMA node and cache: on invented machines, and on this one,
+ * compared with hwloc. */
 #include "tests/unit/unit.h"
 
 #include <hwloc.h>
@@ -6,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The module itself, to be shown other machines. */
+/* The source of the module, so that it can be given the files of other machines. */
 #include "alloc/locality.c"
 
 enum { PUS_MOST = 96 };
@@ -14,7 +15,7 @@ enum { PUS_MOST = 96 };
 /* ---- machines ---- */
 
 static struct machine {
-    unsigned packages, nodes, caches, cores; /* of each of what is before */
+    unsigned packages, nodes, caches, cores; /* per unit of the level before */
     bool by_turns;                           /* packages have every other number */
     bool wide_cache;                         /* one for the package, though it has several nodes */
 } machine;
@@ -26,7 +27,7 @@ static unsigned count_of(const struct machine *m)
 
 enum level { PACKAGE, NODE, CACHE, CORE };
 
-/* Which package, node, cache or core of the machine processor `cpu` is of. */
+/* The package, node, cache or core of the machine that processor `cpu` belongs to. */
 static unsigned part_of(const struct machine *m, unsigned cpu, enum level level)
 {
     unsigned in_package = count_of(m) / m->packages;
@@ -54,7 +55,7 @@ static struct cpus set_of(const struct machine *m, unsigned cpu, enum level leve
     return set;
 }
 
-/* ---- as the kernel shows them ---- */
+/* ---- the files in sysfs ---- */
 
 static char folder[64];
 
@@ -85,7 +86,7 @@ static const char *number(unsigned n)
     return text;
 }
 
-/* What the kernel's %*pbl and %*pb make of a set. */
+/* Sets in the formats of Linux's %*pbl and %*pb. */
 static const char *list(struct cpus set)
 {
     static char text[PUS_MOST * 4];
@@ -161,7 +162,7 @@ static void show_machine(void)
     setenv("HWLOC_FSROOT", folder, 1);
 }
 
-/* ---- what hwloc says ---- */
+/* ---- hwloc ---- */
 
 static hwloc_topology_t topology;
 

@@ -1,27 +1,49 @@
 /* How the ranks of a job find each other: all of them, or some of them, or while some die. Whatever
- * happens, nobody hangs and all ranks of a job come to one answer. */
+ * happens, no rank hangs and all ranks of a job come to the same result. */
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 
-/* What the kernel may do, at a moment of our choice. */
-static bool end_before_data;
-static unsigned sends_refused;
+#define FD_MESSAGE_MAX 2 /* so that statics come in several messages */
 
-/* Nothing is there; then the peer sends and closes; then the kernel looks for the end. */
-static ssize_t receive_the_end_first(int fd, struct msghdr *message, int flags)
+/* What the OS may do, at a moment that the test chooses. */
+static bool end_before_data;
+static unsigned sends_refused; /* the next ones */
+static unsigned files_refused; /* the next ones that carry more than the node's file */
+static int refusal = ENOBUFS;
+
+/* No data is there; then the peer sends and closes; then the OS looks for the end. */
+static ssize_t receive_end_first(int fd, struct msghdr *message, int flags)
 {
-    ssize_t got = recvmsg(fd, message, flags);
+    ssize_t received = recvmsg(fd, message, flags);
     struct pollfd peer = {.fd = fd};
-    bool race = end_before_data && got < 0 && errno == EAGAIN;
-    return race && poll(&peer, 1, 5000) > 0 ? 0 : got;
+    bool race = end_before_data && received < 0 && errno == EAGAIN;
+    return race && poll(&peer, 1, 5000) > 0 ? 0 : received;
 }
 
-#define recvmsg receive_the_end_first
-#define sendmsg(fd, what, how) \
-    (sends_refused && sends_refused-- ? (errno = ENOBUFS, -1) : sendmsg(fd, what, how))
+static bool carries_statics(const struct msghdr *message);
+
+static ssize_t send_or_refuse(int fd, const struct msghdr *message, int flags)
+{
+    if ((sends_refused && sends_refused--) ||
+        (files_refused && carries_statics(message) && files_refused--)) {
+        errno = refusal;
+        return -1;
+    }
+    return sendmsg(fd, message, flags);
+}
+
+#define recvmsg receive_end_first
+#define sendmsg send_or_refuse
 #include "tests/unit/processes.h"
+
+static bool carries_statics(const struct msghdr *message)
+{
+    size_t size = message->msg_iov->iov_len;
+    return message->msg_controllen &&
+           (size == sizeof(struct statics_message) || size == sizeof(struct greeting));
+}
 
 static unsigned open_files(void)
 {
@@ -31,14 +53,14 @@ static unsigned open_files(void)
     return count;
 }
 
-/* ---- all of them ---- */
+/* ---- all ranks ---- */
 
 static void find_all(unsigned rank)
 {
     unsigned before = open_files();
     enter();
     meet(job_size);
-    node_settle((int)rank + 10, (int)job_size + 20);
+    rendezvous_settle((int)rank + 10, (int)job_size + 20);
     EXPECT(node.header && node.size == job_size && node.me < job_size);
     EXPECT(open_files() == before + 1, "%u files open, not %u", open_files(), before + 1);
     EXPECT(node_member_of((int)rank + 10) == (int)node.me);
@@ -67,7 +89,7 @@ START_TEST(all_ranks_of_a_job_share_memory)
 }
 END_TEST
 
-/* ---- not all of them ---- */
+/* ---- some ranks ---- */
 
 static unsigned present;
 
@@ -76,7 +98,7 @@ static void miss_some(unsigned rank)
     unsigned before = open_files();
     enter();
     meet(present);
-    node_settle((int)rank, (int)job_size);
+    rendezvous_settle((int)rank, (int)job_size);
     expect_nothing(REASON_NO_LIBRARY);
     EXPECT(open_files() == before, "%u files open, not %u", open_files(), before);
 }
@@ -98,12 +120,12 @@ static void come_late(unsigned rank)
     enter();
     if (rank < 2)
         meet(2);
-    node_settle((int)rank, (int)job_size);
+    rendezvous_settle((int)rank, (int)job_size);
     atomic_fetch_add(&desk->step, 1);
     expect_nothing(REASON_NO_LIBRARY);
 }
 
-START_TEST(a_rank_that_comes_late_finds_nobody)
+START_TEST(a_rank_that_comes_late_finds_no_leader)
 {
     open_desk(3);
     run(come_late, 0, 2);
@@ -113,7 +135,7 @@ END_TEST
 static void expect_unknown(unsigned rank)
 {
     enter();
-    node_settle((int)rank, 2);
+    rendezvous_settle((int)rank, 2);
     expect_nothing(REASON_UNKNOWN_NODE);
 }
 
@@ -128,9 +150,9 @@ static void find_only_own_job(unsigned rank)
 {
     struct job job = {.local_size = 2};
     snprintf(job.key, sizeof job.key, "%s %u", desk->key, rank % 2);
-    node_enter(&job);
+    rendezvous_enter(&job);
     meet(4);
-    node_settle((int)rank / 2, 2);
+    rendezvous_settle((int)rank / 2, 2);
     EXPECT(node.header && node.size == 2);
     uint64_t *word = (uint64_t *)node_slice(0);
     if (node.me == 0)
@@ -152,7 +174,7 @@ static void be_on_two_nodes(unsigned rank)
     config.node_size = 2;
     enter();
     meet(4);
-    node_settle((int)rank, 4);
+    rendezvous_settle((int)rank, 4);
     EXPECT(node.header != NULL);
     for (unsigned r = 0; r < 4; r++)
         EXPECT((node_member_of((int)r) >= 0) == (r / 2 == rank / 2));
@@ -165,23 +187,23 @@ START_TEST(a_node_may_be_treated_as_several)
 }
 END_TEST
 
-static void be_of_another_mind(unsigned rank)
+static void have_other_settings(unsigned rank)
 {
     config.node_size = rank == 1;
     enter_in_order(rank);
     meet(3);
-    node_settle((int)rank, 3);
+    rendezvous_settle((int)rank, 3);
     expect_nothing(REASON_SETTINGS);
 }
 
 START_TEST(ranks_whose_settings_differ_share_nothing)
 {
     open_desk(3);
-    run(be_of_another_mind, 0, 2);
+    run(have_other_settings, 0, 2);
 }
 END_TEST
 
-/* ---- who is slow ---- */
+/* ---- slow ranks ---- */
 
 static void listen_late_or_join(unsigned rank)
 {
@@ -197,7 +219,7 @@ static void listen_late_or_join(unsigned rank)
     } else
         enter_in_order(rank);
     meet(2);
-    node_settle((int)rank, 2);
+    rendezvous_settle((int)rank, 2);
     EXPECT(node.header && node.size == 2);
 }
 
@@ -208,26 +230,27 @@ START_TEST(a_leader_that_is_slow_to_listen_still_leads)
 }
 END_TEST
 
-/* Rank 0, which leads, awaits an answer before there is one, and hears the end first. */
-static void hear_the_end_first(unsigned rank)
+/* Rank 0, which leads, waits for an answer before there is one, and the OS reports the end first.
+ */
+static void report_end_first(unsigned rank)
 {
     end_before_data = rank == 0;
     enter_in_order(rank);
     meet(job_size);
     if (rank)
         sleep_us(20 * 1000);
-    node_settle((int)rank, (int)job_size);
+    rendezvous_settle((int)rank, (int)job_size);
     EXPECT(node.header && node.size == job_size);
 }
 
-START_TEST(an_answer_is_heard_though_the_kernel_says_the_end_first)
+START_TEST(an_answer_is_received_even_if_the_os_reports_the_end_first)
 {
     open_desk(3);
-    run(hear_the_end_first, 0, 2);
+    run(report_end_first, 0, 2);
 }
 END_TEST
 
-/* ---- who dies ---- */
+/* ---- ranks that die ---- */
 
 static unsigned victim;
 
@@ -238,15 +261,153 @@ static void die_before_settling(unsigned rank)
     if (rank == victim)
         _exit(0);
     sleep_us(3000);
-    node_settle((int)rank, (int)job_size);
+    rendezvous_settle((int)rank, (int)job_size);
     EXPECT(!node.header);
 }
 
-START_TEST(a_rank_that_dies_on_the_way_leaves_the_others_alone_and_alive)
+START_TEST(a_rank_that_dies_leaves_the_others_alive)
 {
     for (victim = 0; victim < 3; victim++) { /* rank 0 leads */
         open_desk(3);
         run(die_before_settling, 0, 2);
+    }
+}
+END_TEST
+
+/* ---- static variables ---- */
+
+static bool without_statics(unsigned rank)
+{
+    return rank == 1 && job_size > 2;
+}
+
+static size_t statics_size(unsigned rank)
+{
+    return (rank + 1) * (size_t)LAYOUT_PAGE / 2;
+}
+
+/* A file as alloc/statics.c creates it; its first and last words identify the rank. */
+static uint64_t *want_statics(unsigned rank)
+{
+    if (without_statics(rank))
+        return NULL;
+    int file = memfd_create_sealed(statics_size(rank));
+    uint64_t *statics = mmap(NULL, statics_size(rank), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    EXPECT(statics != MAP_FAILED);
+    statics[0] = statics[statics_size(rank) / 8 - 1] = 1000 + rank;
+    rendezvous_want(0, file);
+    return statics;
+}
+
+static uint64_t *statics_of(unsigned rank)
+{
+    char *slice = node_slice((uint32_t)node_member_of((int)rank));
+    return (uint64_t *)(slice + layout_statics_at(node.header));
+}
+
+static void share_statics(unsigned rank)
+{
+    uint64_t *own = want_statics(rank);
+    unsigned before = open_files();
+    enter();
+    meet(job_size);
+    rendezvous_settle((int)rank, (int)job_size);
+    EXPECT(node.header && node.header->statics_shared);
+    EXPECT(open_files() == before + 1, "%u files open, not %u", open_files(), before + 1);
+    meet(job_size);
+    for (unsigned r = 0; r < job_size; r++) {
+        uint64_t *statics = statics_of(r), value = without_statics(r) ? 0 : 1000 + r;
+        EXPECT(statics[0] == value && statics[statics_size(r) / 8 - 1] == value, "rank %u", r);
+        statics[1 + rank] = 2000 + rank;
+    }
+    meet(job_size);
+    for (unsigned r = 0; own && r < job_size; r++)
+        EXPECT(own[1 + r] == 2000 + r, "what rank %u wrote", r);
+    meet(job_size);
+}
+
+START_TEST(static_variables_of_all_members_are_shared)
+{
+    for (unsigned size = 1; size <= 9; size += size > 3 ? 5 : 1) {
+        open_desk(size);
+        run(share_statics, 0, size - 1);
+    }
+}
+END_TEST
+
+/* Rank 0 leads. One rank cannot send descriptors, for a while or at all, or cannot receive them. */
+static enum { TOO_MANY_FOR_A_WHILE, TOO_MANY, REFUSED, NO_ROOM, NOT_SEALED, OBSTACLES } obstacle;
+static unsigned disabled;
+
+static void allow_descriptors(unsigned more)
+{
+    int next = open("/dev/null", O_RDONLY);
+    struct rlimit limit = {(rlim_t)next + more, (rlim_t)next + more};
+    close(next);
+    EXPECT(!setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+static void be_disabled(void)
+{
+    switch (obstacle) {
+    case TOO_MANY_FOR_A_WHILE:
+        files_refused = 20;
+        refusal = ETOOMANYREFS;
+        break;
+    case TOO_MANY:
+        files_refused = UINT32_MAX;
+        refusal = ETOOMANYREFS;
+        break;
+    case REFUSED:
+        files_refused = UINT32_MAX;
+        break;
+    default:
+        break;
+    }
+}
+
+static void share_with_obstacles(unsigned rank)
+{
+    if (want_statics(rank) && rank == disabled && obstacle == NOT_SEALED) {
+        int file = memfd_create("not sealed", 0);
+        EXPECT(!ftruncate(file, (off_t)statics_size(rank)));
+        rendezvous_want(0, file);
+    }
+    if (rank == disabled)
+        be_disabled();
+    enter_in_order(rank);
+    /* The leader has room for its connections only, a member for the node's file only. */
+    if (rank == disabled && obstacle == NO_ROOM)
+        allow_descriptors(rank ? 1 : job_size - 1);
+    meet(job_size);
+    rendezvous_settle((int)rank, (int)job_size);
+    bool shared = obstacle == TOO_MANY_FOR_A_WHILE && disabled == 0;
+    EXPECT(node.header && node.size == job_size);
+    EXPECT(node.header && node.header->statics_shared == shared, "obstacle %u of rank %u", obstacle,
+           disabled);
+}
+
+START_TEST(static_variables_are_shared_by_all_members_or_none)
+{
+    for (obstacle = 0; obstacle < OBSTACLES; obstacle++)
+        for (disabled = 0; disabled < 4; disabled += 3) {
+            open_desk(4);
+            run(share_with_obstacles, 0, 3);
+        }
+}
+END_TEST
+
+static void die_with_statics(unsigned rank)
+{
+    want_statics(rank);
+    die_before_settling(rank);
+}
+
+START_TEST(a_rank_that_dies_with_static_variables_leaves_the_others_alive)
+{
+    for (victim = 0; victim < 3; victim++) {
+        open_desk(3);
+        run(die_with_statics, 0, 2);
     }
 }
 END_TEST
@@ -260,7 +421,7 @@ static void lead_without_sending(unsigned rank)
     sends_refused = rank == 0 ? unreached : 0;
     enter_in_order(rank);
     meet(job_size);
-    node_settle((int)rank, (int)job_size);
+    rendezvous_settle((int)rank, (int)job_size);
     EXPECT(!node.header);
 }
 
@@ -273,7 +434,7 @@ START_TEST(a_leader_that_cannot_send_the_file_waits_for_no_answer)
 }
 END_TEST
 
-#if !defined(__SANITIZE_ADDRESS__) /* its shadow needs more address space than any limit */
+#if !defined(__SANITIZE_ADDRESS__) /* needs more address space than any limit for its shadow */
 static size_t room;
 static unsigned confined;
 
@@ -285,14 +446,14 @@ static void live_in_little_room(unsigned rank)
     }
     enter_in_order(rank);
     meet(2);
-    node_settle((int)rank, 2);
+    rendezvous_settle((int)rank, 2);
     EXPECT((node.header != NULL) == (room > (size_t)100 << 20), "%zu MiB: %s", room >> 20,
            node.header ? "shared" : stats_reasons[node.why_not]);
     EXPECT(!node.header || (size_t)(node.end - node.base) <= room / 8, "most of it is ours");
     EXPECT(node.slice_size % LAYOUT_PAGE == 0);
 }
 
-START_TEST(little_address_space_of_one_is_a_small_share_for_all_or_none)
+START_TEST(little_address_space_of_one_rank_makes_a_small_file_or_none)
 {
     for (confined = 0; confined < 2; confined++)
         for (room = (size_t)16 << 20; room <= (size_t)1 << 30; room *= 64) {
@@ -301,7 +462,7 @@ START_TEST(little_address_space_of_one_is_a_small_share_for_all_or_none)
         }
 }
 END_TEST
-#define LIMITS , little_address_space_of_one_is_a_small_share_for_all_or_none
+#define LIMITS , little_address_space_of_one_rank_makes_a_small_file_or_none
 #else
 #define LIMITS
 #endif
@@ -312,7 +473,7 @@ static void have_a_child(unsigned rank)
 {
     enter();
     meet(2);
-    node_settle((int)rank, 2);
+    rendezvous_settle((int)rank, 2);
     uint64_t *mine = (uint64_t *)node_slice(node.me), *kept = mine;
     char *peer = node_slice(1 - node.me);
     *mine = 1;
@@ -342,12 +503,12 @@ START_TEST(a_child_has_a_copy_of_its_own)
 }
 END_TEST
 
-/* The program has closed the descriptor, and its number is another file's. */
+/* The program has closed the descriptor, and its number belongs to another file. */
 static void have_a_child_without_a_descriptor(unsigned rank)
 {
     enter();
     meet(2);
-    node_settle((int)rank, 2);
+    rendezvous_settle((int)rank, 2);
     uint64_t *mine = (uint64_t *)node_slice(node.me);
     *mine = 1;
     int other = memfd_create("other", 0);
@@ -361,7 +522,7 @@ static void have_a_child_without_a_descriptor(unsigned rank)
     meet(2);
 }
 
-START_TEST(a_child_takes_no_other_file_for_ours)
+START_TEST(a_child_does_not_map_another_file)
 {
     open_desk(2);
     run(have_a_child_without_a_descriptor, 0, 1);
@@ -369,11 +530,14 @@ START_TEST(a_child_takes_no_other_file_for_ours)
 END_TEST
 
 UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_is_shared,
-          a_rank_that_comes_late_finds_nobody,
+          a_rank_that_comes_late_finds_no_leader,
           where_the_number_of_ranks_is_unknown_nothing_is_shared, two_jobs_do_not_meet,
           a_node_may_be_treated_as_several, a_leader_that_is_slow_to_listen_still_leads,
-          an_answer_is_heard_though_the_kernel_says_the_end_first,
-          a_rank_that_dies_on_the_way_leaves_the_others_alone_and_alive,
+          an_answer_is_received_even_if_the_os_reports_the_end_first,
+          a_rank_that_dies_leaves_the_others_alive,
           a_leader_that_cannot_send_the_file_waits_for_no_answer,
+          static_variables_of_all_members_are_shared,
+          static_variables_are_shared_by_all_members_or_none,
+          a_rank_that_dies_with_static_variables_leaves_the_others_alive,
           ranks_whose_settings_differ_share_nothing, a_child_has_a_copy_of_its_own,
-          a_child_takes_no_other_file_for_ours LIMITS)
+          a_child_does_not_map_another_file LIMITS)

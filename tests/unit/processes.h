@@ -1,16 +1,18 @@
-/* Ranks that are forked processes and meet as those of a real job do, with the inside of the node
- * at hand. */
+/* Ranks that are forked processes and meet as those of a real job do. The sources are included, so
+ * that tests can use their static functions. */
 #ifndef UNIT_PROCESSES_H
 #define UNIT_PROCESSES_H
 
-#include "alloc/node.c"
+#include "alloc/fd_message.c"
+#include "alloc/rendezvous.c"
 
 #include "tests/unit/unit.h"
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
-/* What the processes of a case share apart from what is tested. */
+/* Memory that the processes of a case share for the test itself. */
 static struct {
     _Atomic unsigned met, entered, step;
     char key[64];
@@ -32,7 +34,7 @@ static inline pid_t start(process_fn *function, unsigned rank)
     ck_assert_int_ge(pid, 0);
     if (pid)
         return pid;
-    signal(SIGALRM, SIG_DFL); /* Check's handler would end all of us */
+    signal(SIGALRM, SIG_DFL); /* Check's handler would end all processes */
     alarm(20);                /* a rank that hangs is a failure too */
     function(rank);
     _exit(atomic_load(&unit_failures) != 0);
@@ -48,7 +50,7 @@ static inline void open_desk(unsigned size)
     config.heap_size = (size_t)64 << 20;
 }
 
-/* Processes `first` to `last`, all of the same function. */
+/* Run `function` in processes `first` to `last`. */
 static inline void run(process_fn *function, unsigned first, unsigned last)
 {
     pid_t pids[UNIT_RANKS_MAX];
@@ -64,7 +66,7 @@ static inline void await_count(_Atomic unsigned *count, unsigned goal)
         sleep_us(200);
 }
 
-/* As the host's MPI_Init does: all that live are in before anybody is out. */
+/* Like the host's MPI_Init: no rank returns before all living ranks have called it. */
 static inline void meet(unsigned count)
 {
     unsigned before = atomic_fetch_add(&desk->met, 1);
@@ -75,7 +77,7 @@ static inline void enter(void)
 {
     struct job job = {.local_size = job_size};
     snprintf(job.key, sizeof job.key, "%s", desk->key);
-    node_enter(&job);
+    rendezvous_enter(&job);
     atomic_fetch_add(&desk->entered, 1);
 }
 

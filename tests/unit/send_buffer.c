@@ -1,5 +1,5 @@
-/* The send buffer: who sends from it knows when all of a message has been read, whatever the pieces
- * and their order, and of nothing else; what is taken from it belongs to one block. */
+/* The send buffer: the sender detects when all of a message has been read, whatever the pieces and
+ * their order, and nothing but reads of the message counts. Blocks do not overlap. */
 #include "tests/unit/windows.h"
 
 #include "alloc/send_buffer.c"
@@ -17,14 +17,14 @@ static void begin(size_t bytes)
     vm_copy_open();
     release();
     send_buffer_open(bytes);
-    ck_assert_ptr_null(memory); /* who sends nothing long needs none */
+    ck_assert_ptr_null(memory); /* no memory before the first message */
     struct send_block p = send_buffer_take(1);
     ck_assert_ptr_nonnull(p.at);
     send_buffer_give(&p);
     end_rest(0);
 }
 
-/* As a receiver's host does. Returns where the bytes are then. */
+/* Copy as a receiver's host does. Returns the copy. */
 static const char *fetch(const char *from, size_t bytes)
 {
     static _Thread_local char here[LONG];
@@ -40,7 +40,7 @@ static struct send_block filled(size_t bytes, int with)
     return p;
 }
 
-START_TEST(a_message_is_taken_with_its_last_byte)
+START_TEST(a_message_is_read_with_its_last_byte)
 {
     static const size_t lengths[] = {1, 63, 4095, 4096, 4097, 8193, LONG};
     begin(MIB);
@@ -51,7 +51,7 @@ START_TEST(a_message_is_taken_with_its_last_byte)
             send_buffer_sent(&p, lengths[i]);
             ck_assert(!send_buffer_is_read(&p));
             size_t half = lengths[i] / 2;
-            if (half) { /* the end first, in a place of its own perhaps */
+            if (half) { /* the end first */
                 fetch(p.at + half, lengths[i] - half - 1);
                 fetch(p.at, half);
                 ck_assert(!send_buffer_is_read(&p));
@@ -75,7 +75,7 @@ START_TEST(nothing_else_counts)
     behind = arena_alloc(LONG, ARENA_GRAIN);
     fetch(before, LONG);
     fetch(behind, LONG);
-    fetch(memory, 100); /* its own words */
+    fetch(memory, 100); /* the counters */
     fetch(memory - 1, 1);
     fetch(memory + length, 1);
     fetch(first.at, LONG);
@@ -89,7 +89,7 @@ START_TEST(nothing_else_counts)
 }
 END_TEST
 
-START_TEST(what_was_never_fetched_does_no_harm_to_the_next)
+START_TEST(a_truncated_message_does_not_affect_the_next)
 {
     begin(MIB);
     struct send_block p = filled(LONG, 1);
@@ -107,7 +107,7 @@ START_TEST(what_was_never_fetched_does_no_harm_to_the_next)
 }
 END_TEST
 
-START_TEST(what_has_just_been_read_is_used_last)
+START_TEST(a_block_just_read_is_reused_last)
 {
     begin(MIB);
     struct send_block p = filled(LONG, 1);
@@ -151,7 +151,7 @@ START_TEST(blocks_do_not_overlap_and_come_back)
 }
 END_TEST
 
-START_TEST(it_has_the_room_that_was_wanted_and_stays)
+START_TEST(it_has_the_requested_room_and_is_kept)
 {
     begin(MIB);
     char *was = memory;
@@ -201,7 +201,7 @@ static void *receive(void *nothing)
     }
 }
 
-START_TEST(what_is_taken_may_be_written)
+START_TEST(a_block_that_is_read_may_be_overwritten)
 {
     pthread_t threads[READERS];
     begin(2 * MIB);
@@ -223,7 +223,7 @@ START_TEST(what_is_taken_may_be_written)
 }
 END_TEST
 
-UNIT_MAIN(a_message_is_taken_with_its_last_byte, nothing_else_counts,
-          what_was_never_fetched_does_no_harm_to_the_next, what_has_just_been_read_is_used_last,
-          blocks_do_not_overlap_and_come_back, it_has_the_room_that_was_wanted_and_stays,
-          what_is_taken_may_be_written)
+UNIT_MAIN(a_message_is_read_with_its_last_byte, nothing_else_counts,
+          a_truncated_message_does_not_affect_the_next, a_block_just_read_is_reused_last,
+          blocks_do_not_overlap_and_come_back, it_has_the_requested_room_and_is_kept,
+          a_block_that_is_read_may_be_overwritten)

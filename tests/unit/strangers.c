@@ -1,7 +1,8 @@
-/* Who else may stand at the door where the ranks of a job meet, and what it gets: nothing (H8). */
+/* Processes that are not ranks of the job but connect to its socket get nothing (H8: two jobs, two
+ * users, two versions on one node). */
 #include "tests/unit/processes.h"
 
-/* ---- who is no rank of the job ---- */
+/* ---- processes of no rank ---- */
 
 enum stranger {
     SILENT,
@@ -60,13 +61,13 @@ static void be_rank_or_stranger(unsigned rank)
     await_count(&desk->entered, rank);
     enter();
     meet(job_size);
-    node_settle((int)place, (int)job_size);
+    rendezvous_settle((int)place, (int)job_size);
     EXPECT(node.header && node.size == job_size);
     for (unsigned r = 0; r < job_size; r++)
         EXPECT(node_member_of((int)r) >= 0);
 }
 
-START_TEST(a_stranger_at_the_door_is_not_counted_and_gets_nothing)
+START_TEST(a_stranger_is_not_counted_and_gets_nothing)
 {
     for (kind = SILENT; kind < STRANGERS; kind++) {
         if (kind == OTHER_USER && geteuid())
@@ -77,8 +78,8 @@ START_TEST(a_stranger_at_the_door_is_not_counted_and_gets_nothing)
 }
 END_TEST
 
-/* As many as fit into the queue, who keep standing there. */
-static void crowd_the_door(unsigned rank)
+/* Rank 1 fills the queue with connections and keeps them open. */
+static void fill_the_queue(unsigned rank)
 {
     if (rank == 1) {
         await_count(&desk->entered, 1);
@@ -96,15 +97,15 @@ static void crowd_the_door(unsigned rank)
     await_count(&desk->entered, rank);
     enter();
     meet(2);
-    node_settle(rank != 0, 2);
+    rendezvous_settle(rank != 0, 2);
     expect_nothing(REASON_NO_LIBRARY);
     atomic_fetch_add(&desk->step, 1);
 }
 
-START_TEST(a_crowd_at_the_door_delays_nobody_for_ever)
+START_TEST(a_full_queue_delays_no_rank_for_ever)
 {
     open_desk(2);
-    run(crowd_the_door, 0, 2);
+    run(fill_the_queue, 0, 2);
 }
 END_TEST
 
@@ -126,11 +127,11 @@ static void find_an_impostor(unsigned rank)
     await_count(&desk->entered, 1);
     enter();
     meet(2);
-    node_settle((int)rank - 1, 2);
+    rendezvous_settle((int)rank - 1, 2);
     expect_nothing(REASON_NO_LIBRARY);
 }
 
-START_TEST(an_impostor_of_another_user_is_not_believed)
+START_TEST(a_leader_of_another_user_is_not_trusted)
 {
     if (geteuid())
         return;
@@ -139,10 +140,10 @@ START_TEST(an_impostor_of_another_user_is_not_believed)
 }
 END_TEST
 
-/* ---- who is of another version ---- */
+/* ---- another version ---- */
 
-/* Rank 0 plays a leader whose file is not as this version expects it. */
-static uint32_t wrong_in;
+/* Rank 0 acts as a leader whose offer or file is wrong in one field. */
+static uint32_t wrong_field;
 
 static void lead_wrongly(void)
 {
@@ -153,10 +154,10 @@ static void lead_wrongly(void)
     while ((peer = accept(rendezvous.listener, NULL, NULL)) < 0)
         sleep_us(100);
     EXPECT(recv(peer, &greeting, sizeof greeting, 0) == sizeof greeting);
-    EXPECT(create_shared(2, &greeting));
+    EXPECT(create_file(2, 2, &greeting));
     struct offer offer = {
         .magic = LAYOUT_MAGIC, .me = 1, .size = 2, .file_size = (size_t)(node.end - node.base)};
-    switch (wrong_in) {
+    switch (wrong_field) {
     case 0:
         node.header->version++;
         break;
@@ -175,7 +176,7 @@ static void lead_wrongly(void)
     default:
         offer.file_size += LAYOUT_PAGE;
     }
-    EXPECT(transmit(peer, &offer, sizeof offer, rendezvous.file));
+    EXPECT(fd_message_send(peer, &offer, sizeof offer, &rendezvous.file, 1));
     EXPECT(recv(peer, &good, 1, 0) <= 0 || !good, "a bad offer was accepted");
 }
 
@@ -186,19 +187,18 @@ static void be_led_wrongly(unsigned rank)
         return;
     }
     enter_in_order(rank);
-    node_settle(1, 2);
+    rendezvous_settle(1, 2);
     EXPECT(!node.header);
 }
 
 START_TEST(an_offer_of_another_version_is_declined)
 {
-    for (wrong_in = 0; wrong_in < 6; wrong_in++) {
+    for (wrong_field = 0; wrong_field < 6; wrong_field++) {
         open_desk(2);
         run(be_led_wrongly, 0, 1);
     }
 }
 END_TEST
 
-UNIT_MAIN(a_stranger_at_the_door_is_not_counted_and_gets_nothing,
-          a_crowd_at_the_door_delays_nobody_for_ever, an_impostor_of_another_user_is_not_believed,
-          an_offer_of_another_version_is_declined)
+UNIT_MAIN(a_stranger_is_not_counted_and_gets_nothing, a_full_queue_delays_no_rank_for_ever,
+          a_leader_of_another_user_is_not_trusted, an_offer_of_another_version_is_declined)

@@ -1,4 +1,4 @@
-/* What the environment says of the symmetric heap's size (OpenSHMEM 1.5, environment variables).
+/* The size of the symmetric heap as set in the environment (OpenSHMEM 1.5, environment variables).
  * The heap itself is tested with MPI (tests/shmem). */
 #include "alloc/symmetric.c"
 #include "tests/unit/unit.h"
@@ -25,14 +25,14 @@ START_TEST(sizes_are_rounded_up)
 }
 END_TEST
 
-START_TEST(what_follows_the_unit_is_ignored)
+START_TEST(text_after_the_unit_is_ignored)
 {
     ck_assert_uint_eq(size_of("20kk"), 20480);
     ck_assert_uint_eq(size_of("2MiB"), 2097152);
 }
 END_TEST
 
-START_TEST(what_is_no_size_is_refused)
+START_TEST(text_that_is_not_a_size_is_refused)
 {
     static const char *const wrong[] = {"",     "m",    "many", "-1",  "-1m", "12x",
                                         "12 m", "1e30", "nan",  "inf", "200t"};
@@ -43,7 +43,7 @@ START_TEST(what_is_no_size_is_refused)
 }
 END_TEST
 
-/* The newest name first; one that is no size is passed over. */
+/* The newest name comes first; a value that is not a size is skipped. */
 START_TEST(the_first_name_counts)
 {
     size_t bytes = 0;
@@ -67,5 +67,5 @@ START_TEST(the_first_name_counts)
 }
 END_TEST
 
-UNIT_MAIN(sizes_are_rounded_up, what_follows_the_unit_is_ignored, what_is_no_size_is_refused,
+UNIT_MAIN(sizes_are_rounded_up, text_after_the_unit_is_ignored, text_that_is_not_a_size_is_refused,
           the_first_name_counts)

@@ -1,5 +1,6 @@
-/* Copies from process to process out of and into the shared file: by plain copies if a peer's
- * number and address mean a place there, whatever its mapping's base; else nothing is touched. */
+/* Copies from and to the memory of other processes: by plain copies if the process id and the
+ * address denote memory in the node's file, whatever the base of the peer's mapping; otherwise
+ * nothing is copied. */
 #include "tests/unit/processes.h"
 
 #include "alloc/vm_copy.h"
@@ -8,32 +9,34 @@
 
 enum { RANKS = 3, TEXT = 5000, LAST = 64 };
 
-/* What a rank tells the others. */
-static struct told {
+/* What each rank publishes. */
+static struct published {
     int pid;
     uint64_t base, memory;
     size_t size;
-} * told;
+} * published;
 
 static char *memory_of(unsigned rank)
 {
     return node_slice((uint32_t)node_member_of((int)rank)) + LAYOUT_PAGE;
 }
 
-/* Somewhere else in each process, as address space randomisation has it. */
+/* Map the file at a different address in each process, as address space randomisation does. */
 static void begin(unsigned rank)
 {
     mmap(NULL, (size_t)(rank + 1) << 24, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     enter_in_order(rank);
     meet(RANKS);
-    EXPECT(!vm_copy_read(getpid(), told, (uintptr_t)told, 1), "before anything is shared");
-    node_settle((int)rank, RANKS);
-    told[rank] = (struct told){getpid(), (uintptr_t)node.base, (uintptr_t)memory_of(rank),
-                               (size_t)(node.end - node.base)};
+    EXPECT(!vm_copy_read(getpid(), published, (uintptr_t)published, 1),
+           "before anything is shared");
+    rendezvous_settle((int)rank, RANKS);
+    vm_copy_open();
+    published[rank] = (struct published){getpid(), (uintptr_t)node.base, (uintptr_t)memory_of(rank),
+                                         (size_t)(node.end - node.base)};
     for (int i = 0; i < TEXT; i++)
         memory_of(rank)[i] = (char)(i * 7 + (int)rank);
     meet(RANKS);
-    EXPECT(rank == 0 || told[rank].base != told[0].base, "bases that differ are wanted");
+    EXPECT(rank == 0 || published[rank].base != published[0].base, "bases that differ are wanted");
 }
 
 static bool is_text_of(unsigned rank, const char *text, int first, int bytes)
@@ -53,16 +56,17 @@ static void read_and_write(unsigned rank)
         for (int first = 0; first < 80; first++) {
             int bytes = first < 70 ? first : TEXT - first;
             memset(text, 0, sizeof text);
-            EXPECT(
-                vm_copy_read(told[r].pid, text, told[r].memory + (uint64_t)first, (size_t)bytes));
+            EXPECT(vm_copy_read(published[r].pid, text, published[r].memory + (uint64_t)first,
+                                (size_t)bytes));
             EXPECT(is_text_of(r, text, first, bytes), "%d of rank %u from %d", bytes, r, first);
             EXPECT(!text[bytes], "one more than wanted");
         }
     meet(RANKS);
-    /* each writes a part of everybody's */
+    /* Each rank writes a part of every rank's memory. */
     for (unsigned r = 0; r < RANKS; r++) {
         memset(text, (int)(100 + rank), 100);
-        EXPECT(vm_copy_write(told[r].pid, told[r].memory + rank * UINT64_C(100), text, 100));
+        EXPECT(
+            vm_copy_write(published[r].pid, published[r].memory + rank * UINT64_C(100), text, 100));
     }
     meet(RANKS);
     for (int i = 0; i < TEXT; i++) {
@@ -80,7 +84,7 @@ static void read_and_write(unsigned rank)
 static void forked_child(unsigned peer)
 {
     char byte = 1;
-    EXPECT(!vm_copy_read(told[peer].pid, &byte, told[peer].memory, 1) && byte == 1);
+    EXPECT(!vm_copy_read(published[peer].pid, &byte, published[peer].memory, 1) && byte == 1);
     _exit(atomic_load(&unit_failures) != 0);
 }
 
@@ -89,7 +93,7 @@ static void refuse(unsigned rank)
     char text[LAST] = "as before";
     begin(rank);
     for (unsigned r = 0; r < RANKS; r++) {
-        const struct told *t = &told[r];
+        const struct published *t = &published[r];
         uint64_t end = t->base + t->size;
         struct {
             int pid;
@@ -123,17 +127,17 @@ static void refuse(unsigned rank)
     meet(RANKS);
 }
 
-/* In PID namespaces of their own two members may have one number. */
-static void be_two_of_one_number(unsigned rank)
+/* In separate PID namespaces two members may have the same process id. */
+static void share_a_process_id(unsigned rank)
 {
     char byte;
     begin(rank);
     if (rank == 2) {
         node_member(0)->pid = node_member(1)->pid = 77;
         vm_copy_open();
-        EXPECT(!vm_copy_read(77, &byte, told[0].memory, 1) &&
-               !vm_copy_read(77, &byte, told[1].memory, 1));
-        EXPECT(vm_copy_read(told[2].pid, &byte, told[2].memory, 1));
+        EXPECT(!vm_copy_read(77, &byte, published[0].memory, 1) &&
+               !vm_copy_read(77, &byte, published[1].memory, 1));
+        EXPECT(vm_copy_read(published[2].pid, &byte, published[2].memory, 1));
     }
     meet(RANKS);
 }
@@ -143,35 +147,35 @@ static void switch_off(unsigned rank)
     char byte;
     config.cma = false;
     begin(rank);
-    EXPECT(!vm_copy_read(told[1].pid, &byte, told[1].memory, 1));
+    EXPECT(!vm_copy_read(published[1].pid, &byte, published[1].memory, 1));
     meet(RANKS);
 }
 
 static void all(process_fn *function)
 {
-    if (!told)
-        told = mmap(NULL, RANKS * sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                    -1, 0);
+    if (!published)
+        published = mmap(NULL, RANKS * sizeof *published, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     config.cma = true;
     open_desk(RANKS);
     run(function, 0, RANKS - 1);
 }
 
-START_TEST(what_is_shared_is_copied_plainly)
+START_TEST(shared_memory_is_copied_plainly)
 {
     all(read_and_write);
 }
 END_TEST
 
-START_TEST(all_else_is_left_alone)
+START_TEST(everything_else_is_left_to_the_os)
 {
     all(refuse);
 }
 END_TEST
 
-START_TEST(a_number_of_two_members_is_nobodys)
+START_TEST(copies_by_a_shared_process_id_are_left_to_the_os)
 {
-    all(be_two_of_one_number);
+    all(share_a_process_id);
 }
 END_TEST
 
@@ -181,5 +185,5 @@ START_TEST(it_can_be_switched_off)
 }
 END_TEST
 
-UNIT_MAIN(what_is_shared_is_copied_plainly, all_else_is_left_alone,
-          a_number_of_two_members_is_nobodys, it_can_be_switched_off)
+UNIT_MAIN(shared_memory_is_copied_plainly, everything_else_is_left_to_the_os,
+          copies_by_a_shared_process_id_are_left_to_the_os, it_can_be_switched_off)

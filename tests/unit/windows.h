@@ -5,6 +5,7 @@
 
 #include "alloc/arena.h"
 #include "alloc/node.h"
+#include "alloc/rendezvous.h"
 #include "core/config.h"
 #include "core/kernels.h"
 #include "rma_shm/access.h"
@@ -22,8 +23,8 @@ static inline void open_heap(void)
     config.heap_size = (size_t)512 << 20;
     config.kernel_copies = 1;
     thread_concurrent = true;
-    node_enter(&job);
-    node_settle(0, 1);
+    rendezvous_enter(&job);
+    rendezvous_settle(0, 1);
     ck_assert(node.header != NULL);
     ck_assert(arena_open(node_slice(0), node.slice_size, node.header->control_size, SIZE_MAX));
 }

@@ -2,8 +2,10 @@
 #include "alloc/arena.h"
 #include "alloc/calibrate.h"
 #include "alloc/node.h"
+#include "alloc/rendezvous.h"
 #include "alloc/statics.h"
 #include "alloc/symmetric.h"
+#include "alloc/vm_copy.h"
 #include "core/config.h"
 #include "pmpi_wrap/abi/abi.h"
 #include "pmpi_wrap/abi/buffered_sends/bsend.h"
@@ -82,8 +84,8 @@ static void enter(void)
 {
     struct job job;
     job_read(&job);
-    node_want(symmetric_wanted(), statics_find(config.statics));
-    node_enter(&job);
+    rendezvous_want(symmetric_wanted(), statics_move(config.statics));
+    rendezvous_enter(&job);
 }
 
 static size_t heap_limit(void)
@@ -103,7 +105,9 @@ static void settle(void)
                                    .byte = MPI_BYTE,
                                    .datatype_null = MPI_DATATYPE_NULL,
                                    .comm_null = MPI_COMM_NULL};
-    node_settle(world_rank, size);
+    rendezvous_settle(world_rank, size);
+    vm_copy_open();
+    statics_open();
     handles_open();
     reduction_functions_open();
     sync_configure(node_oversubscribed(), NULL);
@@ -113,7 +117,6 @@ static void settle(void)
             1, "no memory for the shared heap's book-keeping: MPI_Alloc_mem is left to the host; "
                "lower MPIACCEL_HEAP_SIZE or lift `ulimit -v` or `-d`");
     calibrate();
-    statics_move(); /* it may wait while other threads stand still: the host must not be asked */
     sync_configure(node_oversubscribed(), progress);
 }
 

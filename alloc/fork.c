@@ -1,0 +1,136 @@
+#include "alloc/fork.h"
+
+#include "core/log.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static struct mapping {
+    enum fork_kind kind;
+    char *address;
+    size_t size;
+    int file;
+    uint64_t position;
+    dev_t
+        device; /* of the file: the program may have closed the descriptor and reused its number */
+    ino_t inode;
+    char *copy; /* of variables, during a fork */
+} mappings[64];
+static unsigned mapping_count;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* two threads may fork at once */
+
+static bool file_is_open(const struct mapping *m)
+{
+    struct stat status;
+    return !fstat(m->file, &status) && status.st_ino == m->inode && status.st_dev == m->device;
+}
+
+/* Copy what the file holds, but not its holes: to read them would fill them. */
+static void copy_data(const struct mapping *m)
+{
+    off_t start = (off_t)m->position, end = start + (off_t)m->size, data = start, hole;
+    while ((data = lseek(m->file, data, SEEK_DATA)) >= 0 && data < end) {
+        hole = lseek(m->file, data, SEEK_HOLE);
+        hole = hole < 0 || hole > end ? end : hole;
+        memcpy(m->copy + (data - start), m->address + (data - start), (size_t)(hole - data));
+        data = hole;
+    }
+}
+
+static void copy_variables(struct mapping *m)
+{
+    m->copy = mmap(NULL, m->size, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (m->copy == MAP_FAILED)
+        m->copy = NULL;
+    else if (file_is_open(m))
+        copy_data(m);
+    else
+        memcpy(m->copy, m->address, m->size);
+}
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&mutex);
+    for (unsigned i = 0; i < mapping_count; i++)
+        if (mappings[i].kind == FORK_VARIABLES)
+            copy_variables(&mappings[i]);
+}
+
+static void in_parent(void)
+{
+    for (unsigned i = 0; i < mapping_count; i++)
+        if (mappings[i].copy) {
+            munmap(mappings[i].copy, mappings[i].size);
+            mappings[i].copy = NULL;
+        }
+    pthread_mutex_unlock(&mutex);
+}
+
+/* By a bare system call: UCX intercepts mremap() and drops the new address. */
+static void take_copy(const struct mapping *m)
+{
+    int flags = MREMAP_MAYMOVE | MREMAP_FIXED;
+    if (!m->copy || syscall(SYS_mremap, m->copy, m->size, m->size, flags, m->address) == -1)
+        log_message(0, "a child of fork shares variables with its parent: no memory for a copy");
+}
+
+static bool make_private(const struct mapping *m)
+{
+    bool made =
+        mmap(m->address, m->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
+             m->file, (off_t)m->position) != MAP_FAILED;
+    if (made)
+        madvise(m->address, m->size, MADV_DONTDUMP);
+    return made;
+}
+
+static void in_child(void)
+{
+    bool all = true;
+    for (unsigned i = 0; i < mapping_count; i++) {
+        const struct mapping *m = &mappings[i];
+        if (m->kind == FORK_VARIABLES)
+            take_copy(m);
+        else if (file_is_open(m))
+            all &= make_private(m);
+    }
+    if (!all)
+        log_message(
+            1,
+            "a child of fork shares the memory of MPI_Alloc_mem with its parent: %m; set a smaller "
+            "MPIACCEL_HEAP_SIZE");
+    mapping_count = 0; /* a child of the child has nothing shared to begin with */
+    pthread_mutex_init(&mutex, NULL);
+}
+
+bool fork_add(enum fork_kind kind, char *address, size_t size, int file, uint64_t position)
+{
+    static bool registered;
+    struct stat status;
+    if (mapping_count == sizeof mappings / sizeof *mappings || fstat(file, &status))
+        return false;
+    if (!registered)
+        pthread_atfork(before_fork, in_parent, in_child);
+    registered = true;
+    pthread_mutex_lock(&mutex);
+    mappings[mapping_count++] =
+        (struct mapping){kind, address, size, file, position, status.st_dev, status.st_ino, NULL};
+    pthread_mutex_unlock(&mutex);
+    return true;
+}
+
+void fork_remove(const char *address)
+{
+    pthread_mutex_lock(&mutex);
+    for (unsigned i = 0; i < mapping_count; i++)
+        if (mappings[i].address == address) {
+            mappings[i] = mappings[--mapping_count];
+            break;
+        }
+    pthread_mutex_unlock(&mutex);
+}

@@ -1,0 +1,30 @@
+/* What a child of fork gets where its parent has shared memory mapped. What the child writes must
+ * not reach the parent or its peers (H6: a child shares nothing).
+ *
+ * Variables have the values that they had at the fork. The parent copies them before it forks,
+ * since what the child finds must not depend on what the parent does afterwards, and the child
+ * moves the copy over them.
+ *
+ * A heap becomes a private mapping of its file: a page shows what the parent writes until the child
+ * writes to that page. This costs nothing at the fork, and memory of MPI_Alloc_mem is not what a
+ * child usually works with.
+ *
+ * A heap stays shared if the program has closed its descriptor, as memory of
+ * MPI_Win_allocate_shared does under any host. A child that the bare system call clone() makes is
+ * not handled.
+ */
+#ifndef MPIACCEL_FORK_H
+#define MPIACCEL_FORK_H
+
+#include "core/base.h"
+
+enum fork_kind { FORK_VARIABLES, FORK_HEAP };
+
+/* [address, address + size) is a shared mapping of `file` at `position`. The descriptor must stay
+ * open. False: there are too many such mappings. */
+bool fork_add(enum fork_kind kind, char *address, size_t size, int file, uint64_t position);
+
+/* The mapping at this address is gone. */
+void fork_remove(const char *address);
+
+#endif

@@ -1,0 +1,50 @@
+#include "alloc/memfd.h"
+
+#include "core/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+size_t memfd_limit(void)
+{
+    struct rlimit limit;
+    bool limited = !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY;
+    return limited ? limit.rlim_cur : SIZE_MAX;
+}
+
+static bool set_size(int file, size_t size)
+{
+    if (size > memfd_limit()) {
+        errno = EFBIG;
+        return false;
+    }
+    return !ftruncate(file, (off_t)size) &&
+           !fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+}
+
+int memfd_create_sealed(size_t size)
+{
+    int file = memfd_create("mpiaccel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (file < 0) {
+        log_message(2, "no shared file: memfd_create: %m");
+        return -1;
+    }
+    if (!set_size(file, size)) {
+        log_message(2, "no shared file of %zu bytes: %m; see `ulimit -f`", size);
+        close(file);
+        return -1;
+    }
+    return file;
+}
+
+size_t memfd_sealed_size(int file)
+{
+    struct stat status;
+    int seals = fcntl(file, F_GET_SEALS);
+    return seals >= 0 && seals & F_SEAL_SHRINK && !fstat(file, &status) ? (size_t)status.st_size
+                                                                        : 0;
+}

@@ -1,0 +1,22 @@
+/* Shared memory in files without a name (memfd_create). Nothing is left behind when the last
+ * process that has one mapped ends, and no limit of /dev/shm applies.
+ *
+ * Their size is sealed: a process that maps such a file cannot get SIGBUS because another process
+ * has made it shorter.
+ */
+#ifndef MPIACCEL_MEMFD_H
+#define MPIACCEL_MEMFD_H
+
+#include "core/base.h"
+
+/* The largest file that this process may create (`ulimit -f`). A process that exceeds the limit
+ * gets a signal that ends it. */
+size_t memfd_limit(void);
+
+/* A new file of `size` bytes, all zero. Returns its descriptor, or -1 and logs the reason. */
+int memfd_create_sealed(size_t size);
+
+/* The size of a file that another process has sent; 0 if it could be made shorter. */
+size_t memfd_sealed_size(int file);
+
+#endif
