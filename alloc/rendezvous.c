@@ -6,8 +6,8 @@
 #include "alloc/peer_memory.h"
 #include "core/config.h"
 #include "core/copy_policy.h"
-#include "core/os_number.h"
 #include "core/log.h"
+#include "core/os_number.h"
 
 #include <errno.h>
 #include <fcntl.h>
