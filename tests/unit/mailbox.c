@@ -127,7 +127,7 @@ END_TEST
 /* Those beyond are freed: thousands of communicators leave no memory behind. */
 START_TEST(few_are_spare)
 {
-    enum { MANY = 40, SPARE = 2 * SPARE_ROWS, ALL = 2 * MANY };
+    enum { MANY = 40, SPARE = 2 * SPARE_MAILBOXES, ALL = 2 * MANY };
     struct mailbox *mailbox[MANY];
     open_heap();
     for (int i = 0; i < MANY; i++)
@@ -159,7 +159,7 @@ static void make_and_free(unsigned me)
 START_TEST(threads_never_have_the_same_one)
 {
     open_heap();
-    as_ranks(SPARE_ROWS + 2, make_and_free);
+    as_ranks(SPARE_MAILBOXES + 2, make_and_free);
 }
 END_TEST
 

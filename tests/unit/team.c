@@ -234,7 +234,7 @@ static void exchange(unsigned me)
 {
     struct team *t = team_of[me];
     struct chance c = {me};
-    uint32_t start = stream_start(t), start_there = stream_start(team_of[!me]);
+    uint32_t start = team_stream_start(t), start_there = team_stream_start(team_of[!me]);
     char *got = in_place ? place[me] : calloc(1, stream_bytes[!me] + 1);
     all_here();
     dawdle(&c);
