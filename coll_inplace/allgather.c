@@ -64,7 +64,7 @@ enum coll_error coll_allgather(struct team *t, struct buffer mine, const struct 
     enum coll_error error = COLL_OK;
     if (!in_place && !inter)
         error = copy_own(block_of(all, t->self), mine, blocks);
-    if (!t->peers)
+    if (t->alone)
         return error;
     if (!bytes_of(mine) && !inter && !blocks_any(all, t->size)) {
         team_begin(t);

@@ -45,7 +45,7 @@ enum coll_error coll_alltoall(struct team *t, const struct blocks *to, const str
     enum coll_error error = COLL_OK;
     if (!in_place && !inter)
         error |= copy_own(block_of(from, t->self), block_of(to, t->self), 2 * t->size * t->size);
-    if (!t->peers)
+    if (t->alone)
         return error;
     uint32_t op = team_begin(t);
     bool any = blocks_any_remote(t, to);

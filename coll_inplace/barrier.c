@@ -4,7 +4,7 @@
 
 void coll_barrier(struct team *t)
 {
-    if (!t->peers)
+    if (t->alone)
         return;
     barrier_wait(&t->barrier);
     team_note_all_done(t, t->op);

@@ -63,7 +63,7 @@ static void send(struct team *t, uint32_t op, struct buffer data)
 
 enum coll_error coll_bcast(struct team *t, struct buffer data, uint32_t root)
 {
-    if (!t->peers)
+    if (t->alone)
         return COLL_OK;
     uint32_t op = team_begin(t);
     if (!bytes_of(data)) {

@@ -7,26 +7,21 @@
 /* The rank that has written a slot, as its readers see it. */
 struct sender {
     struct mailbox *mailbox;
-    uint32_t entries;       /* of its tables: one for each rank that it sends to, and itself */
-    uint32_t self;          /* its own entry, or INTER_ROOT */
-    uint32_t readers;       /* entries other than its own */
-    uint32_t first_partner; /* the entry whose stream comes first */
+    uint32_t rank, group; /* its rank in its group, and the size of the group */
+    uint32_t entries;     /* of its tables: one for each rank whose mailbox it reads */
+    uint32_t self;        /* its own entry, or INTER_ROOT */
+    uint32_t readers;     /* ranks other than itself that read its mailbox */
 };
 
-static struct sender us(const struct team *t)
+HOT_INLINE struct sender us(const struct team *t)
 {
-    return (struct sender){t->mine, t->size, t->self, t->peers, t->first_partner};
+    return (struct sender){t->mine, t->rank, t->group, t->size, t->self, t->peers};
 }
 
-static uint32_t readers_of_peers(const struct team *t)
+HOT_INLINE struct sender peer(const struct team *t, uint32_t rank)
 {
-    return team_is_inter(t) ? t->group : t->group - 1;
-}
-
-static struct sender peer(const struct team *t, uint32_t rank)
-{
-    return (struct sender){t->mailbox[rank], t->group, team_is_inter(t) ? INTER_ROOT : rank,
-                           readers_of_peers(t), first_partner(rank, t->size, t->group)};
+    uint32_t self = team_is_inter(t) ? INTER_ROOT : rank;
+    return (struct sender){t->mailbox[rank], rank, t->size, t->group, self, t->readers};
 }
 
 /* ---- tables ---- */
@@ -223,7 +218,8 @@ enum slot_kind blocks_publish(struct team *t, uint32_t op, const struct blocks *
 /* ---- receiving ---- */
 
 /* Among equal blocks that are copied or streamed, the sender's own is left out. */
-static struct block_desc equal_block(const struct sender *s, const struct slot *slot, uint32_t to)
+HOT_INLINE struct block_desc equal_block(const struct sender *s, const struct slot *slot,
+                                         uint32_t to)
 {
     struct block_desc desc;
     if (LIKELY(slot_kind(slot) == SLOT_INLINE || slot_kind(slot) == SLOT_BUFFERED)) {
@@ -236,15 +232,17 @@ static struct block_desc equal_block(const struct sender *s, const struct slot *
         desc.where = slot_address(slot) + (remote_addr_t)2 * to * desc.bytes;
         return desc;
     }
-    uint32_t turn = (to + s->entries - s->first_partner) % s->entries;
-    uint32_t own =
-        s->self == INTER_ROOT ? s->entries : (s->self + s->entries - s->first_partner) % s->entries;
+    uint32_t first = first_partner(s->rank, s->group, s->entries), own = s->entries;
+    uint32_t turn = (to + s->entries - first) % s->entries;
+    if (s->self != INTER_ROOT)
+        own = (s->self + s->entries - first) % s->entries;
     desc.where = slot_stream_start(slot) + (turn - (own < turn)) * stream_pieces(desc.bytes);
     return desc;
 }
 
 /* A block of publish_short(); `where` is its offset in the slot. */
-static struct block_desc short_block(const struct sender *s, const struct slot *slot, uint32_t to)
+HOT_INLINE struct block_desc short_block(const struct sender *s, const struct slot *slot,
+                                         uint32_t to)
 {
     struct block_desc desc = {.bytes = (size_t)slot->data[to], .where = s->entries};
     for (uint32_t r = 0; r < to; r++)
@@ -253,7 +251,7 @@ static struct block_desc short_block(const struct sender *s, const struct slot *
 }
 
 /* The block of the only reader. */
-static struct block_desc only_block(const struct slot *slot)
+HOT_INLINE struct block_desc only_block(const struct slot *slot)
 {
     struct block_desc desc = {.bytes = slot_bytes(slot)};
     if (slot_kind(slot) == SLOT_REFERENCE)
@@ -263,8 +261,8 @@ static struct block_desc only_block(const struct slot *slot)
     return desc;
 }
 
-static struct block_desc block_in(const struct sender *s, uint32_t op, const struct slot *slot,
-                                  uint32_t to, bool equal)
+HOT_INLINE struct block_desc block_in(const struct sender *s, uint32_t op, const struct slot *slot,
+                                      uint32_t to, bool equal)
 {
     struct block_desc desc;
     if (s->readers == 1)
@@ -296,8 +294,7 @@ enum coll_error block_receive(struct team *t, uint32_t rank, uint32_t op, const 
 {
     if (slot_kind(slot) == SLOT_REFERENCE)
         return receive_reference(t, rank, desc.where, to, desc.bytes);
-    bool only = readers_of_peers(t) == 1;
-    const char *data = equal || only || slot_kind(slot) == SLOT_INLINE
+    const char *data = equal || t->readers == 1 || slot_kind(slot) == SLOT_INLINE
                            ? slot_data(t, rank, op, slot)
                            : behind_table(t->mailbox[rank], op, t->group);
     return receive_bytes(to, 0, data + desc.where, desc.bytes);

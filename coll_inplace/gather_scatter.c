@@ -60,7 +60,7 @@ enum coll_error coll_gather(struct team *t, struct buffer mine, const struct blo
                             uint32_t root, bool in_place)
 {
     enum coll_error error = COLL_OK;
-    if (!t->peers)
+    if (t->alone)
         return in_place ? COLL_OK : copy_own(block_of(all, root), mine, 2 * t->size);
     uint32_t op = team_begin(t);
     if (t->self != root) {
@@ -106,7 +106,7 @@ static void finish_receivers(struct team *t, uint32_t op, enum slot_kind kind,
  * the slot of the root. */
 static bool may_skip(const struct team *t, bool equal)
 {
-    return equal || !t->order;
+    return equal || t->flat;
 }
 
 static enum coll_error receive_from_root(struct team *t, uint32_t op, struct buffer mine,
@@ -139,7 +139,7 @@ enum coll_error coll_scatter(struct team *t, const struct blocks *all, struct bu
 {
     enum slot_kind kind = SLOT_INLINE;
     uint32_t op = 0;
-    if (t->peers) {
+    if (!t->alone) {
         op = team_begin(t);
         if (t->self != root)
             return receive_from_root(t, op, mine, root, equal);
@@ -149,7 +149,7 @@ enum coll_error coll_scatter(struct team *t, const struct blocks *all, struct bu
     enum coll_error error = COLL_OK;
     if (!in_place && !team_is_inter(t))
         error = copy_own(mine, block_of(all, root), 2 * t->size);
-    if (t->peers) {
+    if (!t->alone) {
         finish_receivers(t, op, kind, all, equal);
         team_end(t);
     }

@@ -257,7 +257,7 @@ enum coll_error coll_reduce(struct team *t, const struct reducer *red, struct bu
                             struct buffer to, uint32_t root)
 {
     size_t bytes = reducer_bytes(red, from);
-    if (!t->peers)
+    if (t->alone)
         return alone(from, to);
     if (UNLIKELY(bytes > TEAM_CELL)) {
         if (team_is_inter(t))
@@ -269,15 +269,15 @@ enum coll_error coll_reduce(struct team *t, const struct reducer *red, struct bu
     }
     if (!bytes)
         return nothing(t);
-    return t->order ? reduce_tree(t, red, from, to, root, bytes)
-                    : reduce_flat(t, red, from, to, root, bytes);
+    return t->flat ? reduce_flat(t, red, from, to, root, bytes)
+                   : reduce_tree(t, red, from, to, root, bytes);
 }
 
 enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct buffer from,
                                struct buffer to)
 {
     size_t bytes = reducer_bytes(red, from);
-    if (!t->peers)
+    if (t->alone)
         return alone(from, to);
     if (UNLIKELY(bytes > TEAM_CELL)) {
         if (reducer_is_plain(red) && !team_is_inter(t))
@@ -286,8 +286,8 @@ enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct
     }
     if (!bytes)
         return nothing(t);
-    return t->order ? allreduce_tree(t, red, from, to, bytes)
-                    : allreduce_flat(t, red, from, to, bytes);
+    return t->flat ? allreduce_flat(t, red, from, to, bytes)
+                   : allreduce_tree(t, red, from, to, bytes);
 }
 
 enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, struct buffer from,
@@ -299,7 +299,7 @@ enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, s
         begin[r + 1] = begin[r] + reducer_bytes(red, block_of(shares, r));
     size_t bytes = begin[t->group], own = begin[t->rank + 1] - begin[t->rank], other = bytes - own;
     bool inter = team_is_inter(t), plain = reducer_is_plain(red);
-    if (!t->peers)
+    if (t->alone)
         return alone(from, to);
     bool two = t->size == 2 && plain && !inter; /* each sends only what the other one needs */
     size_t most = !two ? bytes : own > other ? own : other;
@@ -336,7 +336,7 @@ enum coll_error coll_scan(struct team *t, const struct reducer *red, struct buff
 {
     size_t bytes = reducer_bytes(red, from);
     uint32_t count = t->rank + !exclusive;
-    if (!t->peers)
+    if (t->alone)
         return exclusive ? COLL_OK : alone(from, to);
     if (bytes > TEAM_CELL && reducer_is_plain(red))
         return segmented_scan(t, red, from, to, exclusive);

@@ -32,7 +32,9 @@ static struct team *create(uint32_t size, uint32_t rank, bool ordered)
     if (team) {
         team->size = team->group = size;
         team->rank = team->self = rank;
-        team->peers = size - 1;
+        team->peers = team->readers = size - 1;
+        team->alone = size == 1;
+        team->flat = !ordered;
         team->first_partner = first_partner(rank, size, size);
         team->lag = SLOT_LAG;
         team->order = ordered ? (struct order *)&team->mailbox[size] : NULL;
@@ -44,7 +46,8 @@ static struct team *create_between(uint32_t group, uint32_t rank, uint32_t size)
 {
     struct team *team = create(size, rank, false);
     if (team) {
-        team->group = group;
+        team->alone = false;
+        team->group = team->readers = group;
         team->self = INTER_ROOT;
         team->peers = size;
         team->first_partner = first_partner(rank, group, size);
@@ -158,7 +161,7 @@ static pthread_mutex_t left_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void team_leave(struct team *team)
 {
-    if (!team->peers) {
+    if (team->alone) {
         free(team);
         return;
     }

@@ -74,10 +74,13 @@ struct team_common {
 struct team {
     uint32_t size;          /* number of mailboxes */
     uint32_t self;          /* ours among them, or INTER_ROOT */
-    uint32_t peers;         /* mailboxes other than ours; 0: a communicator of one rank */
+    uint32_t peers;         /* mailboxes other than ours */
     uint32_t rank;          /* in our group: our entry in tables that peers write */
     uint32_t group;         /* ranks in our group: entries in such a table */
+    uint32_t readers;       /* ranks other than its owner that read the mailbox of a peer */
     uint32_t first_partner; /* see team_partner() */
+    bool alone;             /* a communicator of one rank */
+    bool flat;              /* few ranks or an intercommunicator: small data need no tree */
     bool can_access_peers;  /* all ranks can access each other's private memory */
     uint32_t policy;        /* enum copy_policy, as configured in this process */
     uint32_t op;            /* the last operation that was begun */
@@ -89,7 +92,7 @@ struct team {
     struct mailbox *mine;
     struct held *held;         /* see team_hold() */
     struct team *next;         /* in the list of teams that were left */
-    struct order *order;       /* NULL: up to TREE_FLAT ranks, or an intercommunicator */
+    struct order *order;       /* of the ranks, for the tree; NULL: `flat` */
     struct mailbox *mailbox[]; /* by rank */
 };
 

@@ -1,6 +1,6 @@
-/* core/sync.c with its system calls watched, in place of the module's own. With `endless` sleeps
- * never end by themselves: a wake-up that is lost hangs the case, where the bound of the sleep
- * would hide it. */
+/* core/sync.c with its system calls intercepted, instead of the module. With `endless`, a sleep
+ * does not end by itself: a lost wake-up hangs the test case, which the limit of the sleep would
+ * hide. */
 #ifndef UNIT_ENDLESS_H
 #define UNIT_ENDLESS_H
 
@@ -35,7 +35,7 @@ static long watched_syscall(long number, ...)
 #include "core/sync.c"
 #undef syscall
 
-/* Until somebody sleeps on the word, and has had the time to really do so. */
+/* Waits until a rank sleeps on the word, and has had time to enter the system call. */
 static inline void await_sleeper(struct sync_word *word)
 {
     while (!atomic_load(&word->sleepers))
