@@ -186,7 +186,7 @@ END_TEST
 
 /* ---- more data than room ---- */
 
-static void take_too_little(unsigned me)
+static void receive_too_little(unsigned me)
 {
     static const size_t much[] = {8, 100, 5000, 20000, 100000};
     struct team *t = team_of[me];
@@ -211,7 +211,7 @@ START_TEST(data_longer_than_the_buffer_are_truncated_and_reported)
 {
     sync_configure(true, NULL);
     make_team(3);
-    as_ranks(3, take_too_little);
+    as_ranks(3, receive_too_little);
     free_team(3);
 }
 END_TEST

@@ -203,7 +203,7 @@ END_TEST
 
 /* ---- more data than room ---- */
 
-static void take_too_little(unsigned me)
+static void receive_too_little(unsigned me)
 {
     static const size_t much[] = {8, 100, 5000, 20000, 100000};
     for (unsigned i = 0; i < 5; i++) {
@@ -222,7 +222,7 @@ START_TEST(data_longer_than_the_buffer_are_truncated_and_reported)
     sync_configure(true, NULL);
     for (int can_access_peers = 0; can_access_peers < 2; can_access_peers++) {
         make_groups(1, 2, can_access_peers);
-        as_ranks(3, take_too_little);
+        as_ranks(3, receive_too_little);
         free_team(3);
     }
 }
