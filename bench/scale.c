@@ -1,15 +1,17 @@
-/* How collectives scale: threads as ranks, and what a model of their cost says.
+/* How collectives scale: measured with threads as ranks, and predicted by a model of their cost.
  *
- *     T = depth / ahead * flight + lines * line           while every rank has a processor
- *     T = turns / ahead * turn * ranks / processors       when ranks outnumber them
+ *     T = depth / ahead * transfer + lines * line     if every rank has a processor
+ *     T = turns / ahead * turn * ranks / processors   if there are more ranks than processors
  *
- * `depth` is how many flights of a line depend on each other, or turns on a processor; `lines` how
- * many lines the busiest rank reads or writes; `ahead` how many operations are on their way at
- * once. They come from the algorithms' structure; `flight`, `line` and `turn` are measured here.
+ * `depth` is the number of cache-line transfers that depend on each other, `turns` the same for
+ * turns on a processor, `lines` the number of lines that the busiest rank reads or writes, and
+ * `ahead` the number of operations in transfer. These follow from the algorithms; `transfer`,
+ * `line` and `turn` are measured.
  *
- * What domains cost and gain is computed alone, since there is one domain here: when each rank has
- * heard what it waits for, with flights that take longer from one domain to another.
- * Prints the tables of HACKING.md. No MPI.
+ * The cost of domains is only computed, because the machine may have a single one: when each rank
+ * has received what it waits for, with transfers that take longer between domains.
+ *
+ * Prints the tables of docs/measurements.md. No MPI.
  */
 #include "alloc/arena.h"
 #include "alloc/node.h"
@@ -49,8 +51,9 @@ static void *be_rank(void *number)
     return NULL;
 }
 
-/* The time from when the first one begins, and all are there, to when all are done. Asked by them:
- * whoever only waits for them may get no processor until they are. */
+/* Returns the time from when the first rank begins until all have finished. The ranks read the
+ * clock themselves: a thread that only waits for them may get no processor until they have
+ * finished. */
 static double run_ranks(unsigned n, rank_fn *what)
 {
     pthread_t thread[RANKS_MOST];
@@ -70,7 +73,7 @@ static double run_ranks(unsigned n, rank_fn *what)
     return (double)(last - first);
 }
 
-/* The best of some: others use the machine too. */
+/* The shortest of a few runs, because other programs use the machine too. */
 static double least(unsigned n, rank_fn *what, unsigned rounds)
 {
     double best = 1e18;
@@ -89,15 +92,15 @@ static void run_on(int processor)
     pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
-/* ---- what the machine takes ---- */
+/* ---- properties of the machine ---- */
 
-enum { BOUNCES = 20000, MANY_LINES = 64, CROWD = 32, LAPS = 500 };
+enum { BOUNCES = 20000, MANY_LINES = 64, THREADS = 32, LAPS = 500 };
 static struct {
     _Alignas(LINE) struct sync_word word;
 } flag[2], line[MANY_LINES];
-static unsigned lines_there;
+static unsigned extra_lines;
 
-/* There and back: two flights, and on the way there some more lines. */
+/* A round trip: two transfers, and some more lines in one direction. */
 static void bounce(unsigned me)
 {
     uint32_t first = sync_load(&flag[me].word), sum = 0;
@@ -105,7 +108,7 @@ static void bounce(unsigned me)
     for (uint32_t i = first + 1; i <= first + BOUNCES; i++) {
         if (me)
             sync_wait_until(&flag[0].word, i);
-        for (unsigned k = 0; k < lines_there; k++)
+        for (unsigned k = 0; k < extra_lines; k++)
             if (me)
                 sum |= sync_load(&line[k].word);
             else
@@ -116,14 +119,14 @@ static void bounce(unsigned me)
     }
 }
 
-/* The last to come lets all others go: a turn for each. */
+/* The last rank to arrive releases the others: one turn for each. */
 static void gather_round(unsigned me)
 {
     (void)me;
     for (uint32_t i = 1; i <= LAPS; i++) {
         uint32_t here = atomic_fetch_add(&flag[0].word.value, 1) + 1;
-        uint32_t round = (here + CROWD - 1) / CROWD;
-        if (here == round * CROWD)
+        uint32_t round = (here + THREADS - 1) / THREADS;
+        if (here == round * THREADS)
             sync_publish_ordered(&flag[1].word, round);
         sync_wait_until(&flag[1].word, round);
     }
@@ -131,7 +134,7 @@ static void gather_round(unsigned me)
 
 static double round_trip(unsigned lines)
 {
-    lines_there = lines;
+    extra_lines = lines;
     sync_configure(false, NULL);
     return least(2, bounce, BOUNCES);
 }
@@ -141,7 +144,7 @@ static double turn_of_one(void)
     atomic_store(&flag[0].word.value, 0);
     atomic_store(&flag[1].word.value, 0);
     sync_configure(true, NULL);
-    return least(CROWD, gather_round, LAPS) * (double)processors / CROWD;
+    return least(THREADS, gather_round, LAPS) * (double)processors / THREADS;
 }
 
 /* ---- collectives of 8 bytes ---- */
@@ -193,7 +196,7 @@ static void leave_team(unsigned n)
     team_reap();
 }
 
-/* ---- what they do ---- */
+/* ---- the model of their cost ---- */
 
 struct cost {
     unsigned depth, turns, ahead;
@@ -212,7 +215,9 @@ static unsigned tree_depth(unsigned n)
     return deepest;
 }
 
-/* Ranks whose slot rank 0, the busiest, waits for: children, or peers of the barrier's rounds. */
+/* The ranks whose slots rank 0, the busiest, waits for: children, or peers in rounds of the
+ * barrier.
+ */
 static unsigned partners(unsigned n)
 {
     unsigned count = 0;
@@ -230,8 +235,8 @@ static unsigned levels(unsigned n)
     return count;
 }
 
-/* A turn is over when a rank has to wait. What it posts for the next operation it posts in the turn
- * in which the last one ended. */
+/* A turn ends when a rank has to wait. A rank sends its part of the next operation in the turn in
+ * which the last one ended. */
 static struct cost cost_of(enum what it, unsigned n)
 {
     const unsigned ahead = TEAM_SLOTS - SLOT_LAG;
@@ -239,7 +244,7 @@ static struct cost cost_of(enum what it, unsigned n)
     switch (it) {
     case BARRIER:
         return (struct cost){levels(n), levels(n), 1, levels(n) + partners(n)};
-    case BCAST: /* the root also looks at everybody's `done` now and then */
+    case BCAST: /* the root also reads the `done` of all ranks now and then */
         return (struct cost){flat ? 1 : tree_depth(n), 1, ahead, 1 + (n - 1.0) / ahead};
     case ALLREDUCE:
         return flat ? (struct cost){1, 1, 1, n}
@@ -251,7 +256,7 @@ static struct cost cost_of(enum what it, unsigned n)
 
 /* ---- domains ---- */
 
-/* Flights within a domain and between two, in ns; medians of public measurements, by
+/* Transfers within a domain and between two, in ns; medians of the public measurements of
  * https://github.com/nviennot/core-to-core-latency */
 static const struct machine {
     const char *name;
@@ -263,17 +268,17 @@ static const struct machine {
 
 enum { MODEL_MOST = 256 };
 
-/* A run of the model: where ranks are, and the order that they keep to. */
+/* A run of the model: where the ranks are, and the order that they follow. */
 struct model {
     const struct machine *machine;
     unsigned ranks;
-    double share; /* of a flight: what one more line costs */
+    double share; /* cost of one more line, as a share of a transfer */
     const struct order *order, *places;
 };
 
-/* What `me` knows when it has heard them, which began at `from`. */
-static double hear(const struct model *m, const double *from, unsigned me, const uint16_t *them,
-                   unsigned count)
+/* When rank `me` has received from the ranks `them`; each began at `from[rank]`. */
+static double receive(const struct model *m, const double *from, unsigned me, const uint16_t *them,
+                      unsigned count)
 {
     double last = from[me], lines = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -295,15 +300,15 @@ static double latest(const struct model *m, const double *when)
 
 static double go_down(const struct model *m, double *when, unsigned root)
 {
-    bool heard[MODEL_MOST] = {0};
-    heard[root] = true;
+    bool reached[MODEL_MOST] = {0};
+    reached[root] = true;
     for (unsigned left = m->ranks - 1; left;)
         for (unsigned r = 0; r < m->ranks; r++) {
-            uint16_t parent = heard[r] ? 0 : (uint16_t)tree_node(m->order, r, root).parent;
-            if (heard[r] || !heard[parent])
+            uint16_t parent = reached[r] ? 0 : (uint16_t)tree_node(m->order, r, root).parent;
+            if (reached[r] || !reached[parent])
                 continue;
-            when[r] = hear(m, when, r, &parent, 1);
-            heard[r] = true;
+            when[r] = receive(m, when, r, &parent, 1);
+            reached[r] = true;
             left--;
         }
     return latest(m, when);
@@ -315,10 +320,10 @@ static double go_up(const struct model *m, const struct order *order, unsigned r
     unsigned count = tree_children(order, rank, 0, child);
     for (unsigned i = 0; i < count; i++)
         go_up(m, order, child[i], when);
-    return when[rank] = hear(m, when, rank, child, count);
+    return when[rank] = receive(m, when, rank, child, count);
 }
 
-static double all_reduced(const struct model *m, const struct order *up)
+static double allreduce_time(const struct model *m, const struct order *up)
 {
     double when[MODEL_MOST] = {0};
     double sum = go_up(m, up, 0, when);
@@ -327,14 +332,15 @@ static double all_reduced(const struct model *m, const struct order *up)
     return go_down(m, when, 0);
 }
 
-static double told(const struct model *m)
+static double bcast_time(const struct model *m)
 {
     double when[MODEL_MOST] = {0};
     return go_down(m, when, m->ranks / 3);
 }
 
-/* See core/barrier.c: a round of those `back` before in the same domain, from back to back, up to
- * `most`; or, with `all`, of one a unit in every domain. No more domains than the radix. */
+/* A round of core/barrier.c: each rank waits for the ranks that are multiples of `step` before it
+ * in its domain; with `all`, for one rank per unit in every domain. There are at most as many
+ * domains as the radix. */
 static void enter_round(const struct model *m, double *when, unsigned step, bool all)
 {
     const struct order *o = m->order;
@@ -348,11 +354,11 @@ static void enter_round(const struct model *m, double *when, unsigned step, bool
             for (unsigned back = d == mine ? step : 0; back < end && back < n; back += step)
                 them[count++] = o->rank[o->start[d] + (me % n + n - back) % n];
         }
-        when[r] = hear(m, begun, r, them, count);
+        when[r] = receive(m, begun, r, them, count);
     }
 }
 
-static double met(const struct model *m)
+static double barrier_time(const struct model *m)
 {
     double when[MODEL_MOST] = {0};
     for (unsigned step = 1; step < m->order->unit; step *= TREE_RADIX)
@@ -380,15 +386,15 @@ static void print_domains(const struct machine *machine, unsigned n, double shar
     struct order *by_rank = order_of(n, 1, false);
     struct order *at[] = {order_of(n, machine->domains, false),
                           order_of(n, machine->domains, true)};
-    for (int mailbox = 0; mailbox < 4; mailbox++) {
-        printf("| %s | %u | %s |", rows[mailbox], n, machine->name);
+    for (int row = 0; row < 4; row++) {
+        printf("| %s | %u | %s |", rows[row], n, machine->name);
         for (int turns = 0; turns < 2; turns++)
             for (int by_domain = 0; by_domain < 2; by_domain++) {
                 const struct order *order = by_domain ? at[turns] : by_rank;
                 struct model m = {machine, n, share, order, at[turns]};
-                double time = mailbox == 0   ? met(&m)
-                              : mailbox == 1 ? told(&m)
-                                             : all_reduced(&m, mailbox == 2 ? order : by_rank);
+                double time = row == 0   ? barrier_time(&m)
+                              : row == 1 ? bcast_time(&m)
+                                         : allreduce_time(&m, row == 2 ? order : by_rank);
                 printf(" %.0f |", time);
             }
         printf("\n");
@@ -424,10 +430,10 @@ int main(void)
     processors = CPU_COUNT(&set);
     word = typemap_predefined(1, PRIM_I64, 8, 8);
 
-    double flight = round_trip(0) / 2;
-    double per_line = (round_trip(MANY_LINES) - 2 * flight) / (2 * MANY_LINES);
+    double transfer = round_trip(0) / 2;
+    double per_line = (round_trip(MANY_LINES) - 2 * transfer) / (2 * MANY_LINES);
     double turn = turn_of_one();
-    printf("%ld processors; flight %.0f ns, line %.1f ns, turn %.0f ns\n\n", processors, flight,
+    printf("%ld processors; transfer %.0f ns, line %.1f ns, turn %.0f ns\n\n", processors, transfer,
            per_line, turn);
     printf("| | ranks | depth | lines | a processor each | on %ld, predicted | measured (us) |\n",
            processors);
@@ -435,18 +441,18 @@ int main(void)
     for (what = 0; what < WHATS; what++)
         for (unsigned n = 2; n <= RANKS_MOST; n *= 2) {
             struct cost c = cost_of(what, n);
-            double apart = c.depth * flight / c.ahead + c.lines * per_line;
-            double crowd = c.turns * turn / c.ahead * n / (double)processors;
-            bool crowded = n > processors;
-            sync_configure(crowded, NULL);
-            rounds = crowded ? 20000 / n : 100000;
+            double apart = c.depth * transfer / c.ahead + c.lines * per_line;
+            double shared = c.turns * turn / c.ahead * n / (double)processors;
+            bool oversubscribed = n > processors;
+            sync_configure(oversubscribed, NULL);
+            rounds = oversubscribed ? 20000 / n : 100000;
             make_team(n);
             double time = least(n, collect, rounds);
             leave_team(n);
             printf("| %s | %u | %u | %.1f | %.2f | %.2f | %.2f |\n", names[what], n, c.depth,
-                   c.lines, apart / 1e3, (crowded ? crowd : apart) / 1e3, time / 1e3);
+                   c.lines, apart / 1e3, (oversubscribed ? shared : apart) / 1e3, time / 1e3);
             fflush(stdout);
         }
-    print_all_domains(per_line / flight);
+    print_all_domains(per_line / transfer);
     return 0;
 }

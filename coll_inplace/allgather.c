@@ -1,36 +1,57 @@
-/* Allgather: each rank posts its part and takes the others'. Long parts by_reference where they are
- * if the others can reach them there; else all ranks that have such parts slot pieces of them,
- * round by round. What each does is in its slot, so all know how many rounds there are. */
-#include "coll_inplace/coll.h"
+/* MPI_Allgather: each rank sends its part in its slot and reads the parts of the others. Long parts
+ * are read by reference if the other ranks can access them.
+ *
+ * Otherwise they are pipelined. In an intracommunicator, all ranks with such parts send pieces of
+ * them, round by round; every rank reads all slots, so all of them know the number of rounds. In an
+ * intercommunicator a rank does not know the lengths of its own group, so streams are used. */
+#include "coll_inplace/receive.h"
+#include "coll_inplace/stream.h"
 
-static bool takes_rounds(const struct slot *slot)
-{
-    return slot_kind(slot) == SLOT_PIPELINED;
-}
-
-/* What one rank posts in pieces. */
+/* A part that is sent in pieces. */
 struct long_part {
     uint32_t rank;
     size_t bytes;
 };
 
 static enum coll_error run_rounds(struct team *t, struct buffer mine, const struct blocks *all,
-                                  const struct long_part *parts, uint32_t count, size_t longest)
+                                  const struct long_part *parts, uint32_t count)
 {
     enum coll_error error = COLL_OK;
+    size_t longest = 0;
+    for (uint32_t i = 0; i < count; i++)
+        longest = parts[i].bytes > longest ? parts[i].bytes : longest;
     for (size_t at = 0; at < longest; at += PIECE) {
         uint32_t op = team_begin_piece(t);
         for (uint32_t i = 0; i < count; i++)
-            if (parts[i].rank == t->rank && at < parts[i].bytes)
+            if (parts[i].rank == t->self && at < parts[i].bytes)
                 team_publish_piece(t, op, mine, at, min_size(PIECE, parts[i].bytes - at));
         for (uint32_t i = 0; i < count; i++) {
             uint32_t r = parts[i].rank;
-            if (r == t->rank || at >= parts[i].bytes)
+            if (r == t->self || at >= parts[i].bytes)
                 continue;
             const struct slot *slot = team_wait(t, r, op);
-            error |= coll_take(block_of(all, r), at, piece_of(t->mailbox[r], op), slot_bytes(slot));
+            error |=
+                receive_bytes(block_of(all, r), at, piece_of(t->mailbox[r], op), slot_bytes(slot));
         }
         team_done(t, t->op);
+    }
+    return error;
+}
+
+/* With each partner in turn: our part to it and its part to us, if they are pipelined. */
+static enum coll_error run_streams(struct team *t, uint32_t op, struct buffer mine,
+                                   const struct blocks *all, bool we_stream)
+{
+    enum coll_error error = COLL_OK;
+    for (uint32_t i = 0; i < t->size; i++) {
+        uint32_t r = team_partner(t, i);
+        const struct slot *slot = team_wait(t, r, op);
+        struct stream in = stream_none(t), out = stream_none(t);
+        if (slot_kind(slot) == SLOT_PIPELINED)
+            in = stream_of_partner(t, r, slot, block_of(all, r));
+        if (we_stream)
+            out = stream_out(t, mine, team_stream_start(t));
+        error |= stream_run(&out, &in, false);
     }
     return error;
 }
@@ -38,37 +59,42 @@ static enum coll_error run_rounds(struct team *t, struct buffer mine, const stru
 enum coll_error coll_allgather(struct team *t, struct buffer mine, const struct blocks *all,
                                bool in_place)
 {
+    bool inter = team_is_inter(t);
     uint32_t blocks = t->size * (1 + t->size);
-    enum coll_error error = in_place ? COLL_OK : coll_copy(block_of(all, t->rank), mine, blocks);
-    if (t->size == 1)
+    enum coll_error error = COLL_OK;
+    if (!in_place && !inter)
+        error = copy_own(block_of(all, t->self), mine, blocks);
+    if (t->alone)
         return error;
-    if (!bytes_of(mine) && !blocks_any(all, t->size)) {
+    if (!bytes_of(mine) && !inter && !blocks_any(all, t->size)) {
         team_begin(t);
         team_end(t);
         return error;
     }
     struct long_part parts[TEAM_RANKS_MAX];
-    uint32_t count = 0;
-    size_t longest = 0;
+    uint32_t count = 0, first = inter ? t->first_partner : t->self + 1;
     uint32_t op = team_begin(t);
-    bool bound = false, binds = team_publish_data(t, op, mine, BY_REFERENCE, 0) == SLOT_REFERENCE;
-    for (uint32_t i = 0; i < t->size; i++) {
-        uint32_t r = t->rank + i < t->size ? t->rank + i : t->rank + i - t->size;
+    bool reads = false;
+    enum slot_kind kind = team_publish_data(t, op, mine, BY_REFERENCE);
+    if (kind == SLOT_PIPELINED)
+        parts[count++] = (struct long_part){t->self, bytes_of(mine)};
+    for (uint32_t i = 0; i < t->peers; i++) {
+        uint32_t r = first + i < t->size ? first + i : first + i - t->size;
         const struct slot *slot = team_wait(t, r, op);
-        size_t bytes = slot_bytes(slot);
-        if (takes_rounds(slot)) {
-            parts[count++] = (struct long_part){r, bytes};
-            longest = bytes > longest ? bytes : longest;
-        } else if (r != t->rank) {
-            bound |= slot_kind(slot) == SLOT_REFERENCE;
-            error |= coll_take_post(t, r, op, slot, block_of(all, r));
+        if (slot_kind(slot) == SLOT_PIPELINED) {
+            parts[count++] = (struct long_part){r, slot_bytes(slot)};
+        } else {
+            reads |= slot_kind(slot) == SLOT_REFERENCE;
+            error |= receive_slot(t, r, op, slot, block_of(all, r));
         }
     }
     team_note_all_done(t, op - 1);
-    if (bound)
+    if (reads)
         team_done(t, op);
-    error |= run_rounds(t, mine, all, parts, count, longest);
-    if (binds)
+    if (UNLIKELY(count))
+        error |= inter ? run_streams(t, op, mine, all, kind == SLOT_PIPELINED)
+                       : run_rounds(t, mine, all, parts, count);
+    if (kind == SLOT_REFERENCE)
         team_wait_all(t, op);
     team_end(t);
     return error;

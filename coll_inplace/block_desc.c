@@ -2,37 +2,59 @@
 
 #include "coll_inplace/thresholds.h"
 
+/* ---- senders ---- */
+
+/* The rank that has written a slot, as its readers see it. */
+struct sender {
+    struct mailbox *mailbox;
+    uint32_t rank, group; /* its rank in its group, and the size of the group */
+    uint32_t entries;     /* of its tables: one for each rank whose mailbox it reads */
+    uint32_t self;        /* its own entry, or INTER_ROOT */
+    uint32_t readers;     /* ranks other than itself that read its mailbox */
+};
+
+HOT_INLINE struct sender us(const struct team *t)
+{
+    return (struct sender){t->mine, t->rank, t->group, t->size, t->self, t->peers};
+}
+
+HOT_INLINE struct sender peer(const struct team *t, uint32_t rank)
+{
+    uint32_t self = team_is_inter(t) ? INTER_ROOT : rank;
+    return (struct sender){t->mailbox[rank], rank, t->size, t->group, self, t->readers};
+}
+
 /* ---- tables ---- */
 
-static size_t table_bytes(const struct team *t)
+static size_t table_bytes(uint32_t entries)
 {
-    return t->size * sizeof(struct block_desc);
+    return entries * sizeof(struct block_desc);
 }
 
-/* It is in the slot if it fits there, else at the beginning of the cell. */
-static size_t table_in_cell(const struct team *t)
+/* A table is in the slot if it fits there, else at the beginning of the cell. */
+static size_t table_in_cell(uint32_t entries)
 {
-    return table_bytes(t) <= SLOT_ROOM ? 0 : table_bytes(t);
+    return table_bytes(entries) <= SLOT_ROOM ? 0 : table_bytes(entries);
 }
 
-static char *table_of(struct team *t, uint32_t rank, uint32_t op)
+static char *table_of(struct mailbox *mailbox, uint32_t op, uint32_t entries)
 {
-    return table_bytes(t) <= SLOT_ROOM ? slot_of(t->mailbox[rank], op)->data
-                                       : cell_of(t->mailbox[rank], op);
+    return table_bytes(entries) <= SLOT_ROOM ? slot_of(mailbox, op)->data : cell_of(mailbox, op);
 }
 
-/* In the cell. */
-static char *behind_table(struct team *t, uint32_t rank, uint32_t op)
+static char *behind_table(struct mailbox *mailbox, uint32_t op, uint32_t entries)
 {
-    return cell_of(t->mailbox[rank], op) + table_in_cell(t);
+    return cell_of(mailbox, op) + table_in_cell(entries);
 }
+
+/* ---- sending ---- */
 
 static size_t block_bytes(const struct team *t, const struct blocks *all, uint32_t r)
 {
-    return r == t->rank ? 0 : bytes_of(block_of(all, r));
+    return r == t->self ? 0 : bytes_of(block_of(all, r));
 }
 
-/* Of all blocks but our own. */
+/* Of the blocks of all other ranks. */
 struct sizes {
     size_t bytes, largest;
 };
@@ -42,7 +64,7 @@ static struct sizes sizes_of(const struct team *t, const struct blocks *all)
     struct sizes s = {0};
     if (blocks_are_equal(all)) {
         s.largest = bytes_of((struct buffer){all->at, all->map, all->count});
-        s.bytes = s.largest * (t->size - 1);
+        s.bytes = s.largest * t->peers;
         return s;
     }
     for (uint32_t r = 0; r < t->size; r++) {
@@ -58,37 +80,37 @@ bool blocks_any_remote(const struct team *t, const struct blocks *all)
     return sizes_of(t, all).bytes;
 }
 
-/* They can by_reference where they lie, and that is faster than to copy `bytes` bytes. */
-static bool may_stay(struct team *t, const struct blocks *all, size_t bytes,
-                     enum by_reference by_reference)
+/* Whether all blocks, of `bytes` bytes, can be read by reference and that is faster. */
+static bool blocks_by_reference(struct team *t, const struct blocks *all, size_t bytes,
+                                enum by_reference by_reference)
 {
-    bool shared = true, fits = bytes + table_in_cell(t) <= TEAM_CELL;
+    bool shared = true, fits = bytes + table_in_cell(t->size) <= TEAM_CELL;
     if (by_reference == BY_REFERENCE_NEVER || bytes < BY_REFERENCE_MIN ||
         (by_reference == BY_REFERENCE_LONG && fits))
         return false;
     for (uint32_t r = 0; r < t->size; r++) {
         size_t some = block_bytes(t, all, r);
-        remote_addr_t place = some ? team_address(t, block_of(all, r), some) : 0;
-        if (some && !place)
+        remote_addr_t address = some ? team_address(t, block_of(all, r), some) : 0;
+        if (some && !address)
             return false;
-        shared = shared && (!place || remote_addr_local(place));
+        shared = shared && (!address || remote_addr_local(address));
     }
     return shared || !fits;
 }
 
-static enum slot_kind choose(struct team *t, const struct blocks *all, size_t bytes,
-                             enum by_reference by_reference)
+static enum slot_kind kind_for(struct team *t, const struct blocks *all, size_t bytes,
+                               enum by_reference by_reference)
 {
     if (bytes + t->size <= SLOT_ROOM)
         return SLOT_INLINE;
-    if (may_stay(t, all, bytes, by_reference))
+    if (blocks_by_reference(t, all, bytes, by_reference))
         return SLOT_REFERENCE;
-    return bytes + table_in_cell(t) <= TEAM_CELL ? SLOT_BUFFERED : SLOT_PIPELINED;
+    return bytes + table_in_cell(t->size) <= TEAM_CELL ? SLOT_BUFFERED : SLOT_PIPELINED;
 }
 
-_Static_assert(SLOT_ROOM <= INT8_MAX, "lengths are in bytes of any sign");
+_Static_assert(SLOT_ROOM <= INT8_MAX, "lengths are in a char, signed or not");
 
-/* All in the slot: how long each is, in a byte, and then they. */
+/* All in the slot: the length of each block, in a byte, and then the blocks. */
 static void publish_short(struct team *t, uint32_t op, const struct blocks *all)
 {
     team_wait_room(t, SLOT_INLINE);
@@ -105,61 +127,63 @@ static void publish_short(struct team *t, uint32_t op, const struct blocks *all)
 static enum slot_kind publish_table(struct team *t, uint32_t op, const struct blocks *all,
                                     size_t bytes, enum by_reference by_reference)
 {
-    enum slot_kind kind = choose(t, all, bytes, by_reference);
+    enum slot_kind kind = kind_for(t, all, bytes, by_reference);
     if (kind == SLOT_INLINE) {
         publish_short(t, op, all);
         return kind;
     }
     team_wait_room(t, kind);
-    char *table = table_of(t, t->rank, op), *behind = behind_table(t, t->rank, op);
-    uint32_t stream = stream_start(t);
+    char *table = table_of(t->mine, op, t->size), *behind = behind_table(t->mine, op, t->size);
+    uint32_t stream = team_stream_start(t);
     size_t at = 0;
-    for (uint32_t s = 0; s < t->size; s++) {
-        uint32_t r = exchange_partner(t, s);
-        struct block_desc block_desc = {.bytes = block_bytes(t, all, r)};
-        if (kind == SLOT_REFERENCE && block_desc.bytes) {
-            block_desc.where = team_address(t, block_of(all, r), block_desc.bytes);
+    for (uint32_t i = 0; i < t->size; i++) {
+        uint32_t r = team_partner(t, i);
+        struct block_desc desc = {.bytes = block_bytes(t, all, r)};
+        if (kind == SLOT_REFERENCE && desc.bytes) {
+            desc.where = team_address(t, block_of(all, r), desc.bytes);
         } else if (kind == SLOT_PIPELINED) {
-            block_desc.where = stream;
-            stream += stream_pieces(block_desc.bytes);
-        } else if (block_desc.bytes) {
-            block_desc.where = at;
-            team_fill(t, behind + at, block_of(all, r), 0, block_desc.bytes);
-            at += block_desc.bytes;
+            desc.where = stream;
+            stream += stream_pieces(desc.bytes);
+        } else if (desc.bytes) {
+            desc.where = at;
+            team_fill(t, behind + at, block_of(all, r), 0, desc.bytes);
+            at += desc.bytes;
         }
-        memcpy(table + r * sizeof block_desc, &block_desc, sizeof block_desc);
+        memcpy(table + r * sizeof desc, &desc, sizeof desc);
     }
     team_publish(t, op, kind, at);
     return kind;
 }
 
-/* Copies of them all in a block of memory, whatever the team's cells hold: the root of a scatter of
- * small blocks must not be kept by its leaves (H15). False: no need, or no room. */
+/* Sends blocks of up to EAGER_MAX bytes that do not fit into the cell as copies in a block of
+ * memory: the root of a scatter must not wait for its receivers (H15: the host does not synchronise
+ * such blocks). False: not needed, or no memory. */
 static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, struct sizes sizes)
 {
-    size_t bytes = sizes.bytes + bytes_of(block_of(all, t->rank)), at = 0;
-    if (sizes.largest > EAGER_MAX || sizes.bytes + table_in_cell(t) <= TEAM_CELL ||
+    size_t own = team_is_inter(t) ? 0 : bytes_of(block_of(all, t->self));
+    size_t bytes = sizes.bytes + own, at = 0;
+    if (sizes.largest > EAGER_MAX || sizes.bytes + table_in_cell(t->size) <= TEAM_CELL ||
         bytes > HOLD_MAX)
         return false;
     team_wait_room(t, SLOT_BUFFERED);
-    char *block = team_hold(t, op, bytes), *table = table_of(t, t->rank, op);
+    char *block = team_hold(t, op, bytes), *table = table_of(t->mine, op, t->size);
     if (!block)
         return false;
-    remote_addr_t place = (remote_addr_t)(block - node.base) << 1;
+    remote_addr_t address = remote_addr_of(block);
     for (uint32_t r = 0; r < t->size; r++) {
-        struct block_desc block_desc = {bytes_of(block_of(all, r)), place + 2 * at};
-        team_fill(t, block + at, block_of(all, r), 0, block_desc.bytes);
-        at += block_desc.bytes;
+        struct block_desc desc = {bytes_of(block_of(all, r)), address + 2 * at};
+        team_fill(t, block + at, block_of(all, r), 0, desc.bytes);
+        at += desc.bytes;
         if (!blocks_are_equal(all))
-            memcpy(table + r * sizeof block_desc, &block_desc, sizeof block_desc);
+            memcpy(table + r * sizeof desc, &desc, sizeof desc);
     }
     if (blocks_are_equal(all))
-        memcpy(slot_of(t->mine, op)->data, &place, sizeof place);
+        memcpy(slot_of(t->mine, op)->data, &address, sizeof address);
     team_publish(t, op, SLOT_REFERENCE, bytes);
     return true;
 }
 
-/* Equally long blocks that are copied need no table: one after another, without our own. */
+/* Equal blocks that are copied need no table: they are adjacent, without our own. */
 static enum slot_kind publish_equal(struct team *t, uint32_t op, const struct blocks *all,
                                     struct sizes sizes, enum by_reference by_reference)
 {
@@ -167,9 +191,9 @@ static enum slot_kind publish_equal(struct team *t, uint32_t op, const struct bl
     enum slot_kind kind = sizes.bytes <= SLOT_ROOM ? SLOT_INLINE : SLOT_BUFFERED;
     if (sizes.bytes > TEAM_CELL ||
         (kind == SLOT_BUFFERED && team_by_reference(t, whole, sizes.bytes, by_reference)))
-        return team_publish_data(t, op, whole, by_reference, stream_start(t));
+        return team_publish_data(t, op, whole, by_reference);
     team_wait_room(t, kind);
-    size_t before = t->rank * sizes.largest;
+    size_t before = team_is_inter(t) ? sizes.bytes : t->self * sizes.largest;
     char *to =
         kind == SLOT_INLINE ? slot_of(t->mine, op)->data : cell_for(t->mine, op, sizes.bytes);
     team_fill(t, to, whole, 0, before);
@@ -181,81 +205,97 @@ static enum slot_kind publish_equal(struct team *t, uint32_t op, const struct bl
 enum slot_kind blocks_publish(struct team *t, uint32_t op, const struct blocks *all,
                               enum by_reference by_reference)
 {
-    if (t->size == 2)
-        return team_publish_data(t, op, block_of(all, 1 - t->rank), by_reference, stream_start(t));
+    if (t->peers == 1)
+        return team_publish_data(t, op, block_of(all, t->self == 0), by_reference);
     struct sizes sizes = sizes_of(t, all);
-    bool many = sizes.bytes + table_bytes(t) > TEAM_CELL / 2;
+    bool many = sizes.bytes + table_bytes(t->size) > TEAM_CELL / 2;
     if (UNLIKELY(many) && by_reference == BY_REFERENCE_LONG && publish_held(t, op, all, sizes))
-        return SLOT_BUFFERED; /* for us it is as good as that */
+        return SLOT_BUFFERED; /* like that kind, it does not make the caller wait */
     return blocks_are_equal(all) ? publish_equal(t, op, all, sizes, by_reference)
                                  : publish_table(t, op, all, sizes.bytes, by_reference);
 }
 
-/* ---- taking ---- */
+/* ---- receiving ---- */
 
-/* Of equal blocks. Their streams, and what is copied, are without the sender's own. */
-static struct block_desc equal_block_desc(struct team *t, uint32_t rank, const struct slot *slot,
-                                          uint32_t to)
+/* Among equal blocks that are copied or streamed, the sender's own is left out. */
+HOT_INLINE struct block_desc equal_block(const struct sender *s, const struct slot *slot,
+                                         uint32_t to)
 {
-    uint32_t step = (rank + to) % t->size, own = 2 * rank % t->size;
-    struct block_desc block_desc;
+    struct block_desc desc;
     if (LIKELY(slot_kind(slot) == SLOT_INLINE || slot_kind(slot) == SLOT_BUFFERED)) {
-        block_desc.bytes = slot_bytes(slot) / (t->size - 1);
-        block_desc.where = (to - (rank < to)) * block_desc.bytes;
-        return block_desc;
+        desc.bytes = slot_bytes(slot) / s->readers;
+        desc.where = (to - (s->self < to)) * desc.bytes;
+        return desc;
     }
-    block_desc.bytes = slot_bytes(slot) / t->size;
-    if (slot_kind(slot) == SLOT_REFERENCE)
-        block_desc.where = slot_address(slot) + (remote_addr_t)2 * to * block_desc.bytes;
-    else
-        block_desc.where =
-            slot_stream_start(slot) + (step - (own < step)) * stream_pieces(block_desc.bytes);
-    return block_desc;
+    desc.bytes = slot_bytes(slot) / s->entries;
+    if (slot_kind(slot) == SLOT_REFERENCE) {
+        desc.where = slot_address(slot) + (remote_addr_t)2 * to * desc.bytes;
+        return desc;
+    }
+    uint32_t first = first_partner(s->rank, s->group, s->entries), own = s->entries;
+    uint32_t turn = (to + s->entries - first) % s->entries;
+    if (s->self != INTER_ROOT)
+        own = (s->self + s->entries - first) % s->entries;
+    desc.where = slot_stream_start(slot) + (turn - (own < turn)) * stream_pieces(desc.bytes);
+    return desc;
 }
 
-/* `where`: in the slot. */
-static struct block_desc short_block_desc(const struct team *t, const struct slot *slot,
-                                          uint32_t to)
+/* A block of publish_short(); `where` is its offset in the slot. */
+HOT_INLINE struct block_desc short_block(const struct sender *s, const struct slot *slot,
+                                         uint32_t to)
 {
-    struct block_desc block_desc = {.bytes = (size_t)slot->data[to], .where = t->size};
+    struct block_desc desc = {.bytes = (size_t)slot->data[to], .where = s->entries};
     for (uint32_t r = 0; r < to; r++)
-        block_desc.where += (size_t)slot->data[r];
-    return block_desc;
+        desc.where += (size_t)slot->data[r];
+    return desc;
 }
 
-/* Of two ranks: the slot is the block_desc. */
-static struct block_desc only_block_desc(const struct slot *slot)
+/* The block of the only reader. */
+HOT_INLINE struct block_desc only_block(const struct slot *slot)
 {
-    struct block_desc block_desc = {.bytes = slot_bytes(slot)};
+    struct block_desc desc = {.bytes = slot_bytes(slot)};
     if (slot_kind(slot) == SLOT_REFERENCE)
-        block_desc.where = slot_address(slot);
+        desc.where = slot_address(slot);
     else if (slot_kind(slot) == SLOT_PIPELINED)
-        block_desc.where = slot_stream_start(slot);
-    return block_desc;
+        desc.where = slot_stream_start(slot);
+    return desc;
 }
 
-struct block_desc block_desc_for(struct team *t, uint32_t rank, uint32_t op,
-                                 const struct slot *slot, uint32_t to, bool equal)
+HOT_INLINE struct block_desc block_in(const struct sender *s, uint32_t op, const struct slot *slot,
+                                      uint32_t to, bool equal)
 {
-    struct block_desc block_desc;
-    if (t->size == 2)
-        return only_block_desc(slot);
+    struct block_desc desc;
+    if (s->readers == 1)
+        return only_block(slot);
     if (equal)
-        return equal_block_desc(t, rank, slot, to);
+        return equal_block(s, slot, to);
     if (LIKELY(slot_kind(slot) == SLOT_INLINE))
-        return short_block_desc(t, slot, to);
-    const char *table = table_bytes(t) <= SLOT_ROOM ? slot->data : table_of(t, rank, op);
-    memcpy(&block_desc, table + to * sizeof block_desc, sizeof block_desc);
-    return block_desc;
+        return short_block(s, slot, to);
+    const char *table = table_bytes(s->entries) <= SLOT_ROOM ? slot->data : cell_of(s->mailbox, op);
+    memcpy(&desc, table + to * sizeof desc, sizeof desc);
+    return desc;
+}
+
+struct block_desc block_desc_for_us(struct team *t, uint32_t rank, uint32_t op,
+                                    const struct slot *slot, bool equal)
+{
+    struct sender sender = peer(t, rank);
+    return block_in(&sender, op, slot, t->rank, equal);
+}
+
+struct block_desc block_desc_sent(struct team *t, uint32_t op, uint32_t rank, bool equal)
+{
+    struct sender sender = us(t);
+    return block_in(&sender, op, slot_of(t->mine, op), rank, equal);
 }
 
 enum coll_error block_receive(struct team *t, uint32_t rank, uint32_t op, const struct slot *slot,
-                              struct block_desc block_desc, bool equal, struct buffer to)
+                              struct block_desc desc, bool equal, struct buffer to)
 {
     if (slot_kind(slot) == SLOT_REFERENCE)
-        return coll_take_place(t, rank, block_desc.where, to, block_desc.bytes);
-    const char *data = equal || t->size == 2 || slot_kind(slot) == SLOT_INLINE
+        return receive_reference(t, rank, desc.where, to, desc.bytes);
+    const char *data = equal || t->readers == 1 || slot_kind(slot) == SLOT_INLINE
                            ? slot_data(t, rank, op, slot)
-                           : behind_table(t, rank, op);
-    return coll_take(to, 0, data + block_desc.where, block_desc.bytes);
+                           : behind_table(t->mailbox[rank], op, t->group);
+    return receive_bytes(to, 0, data + desc.where, desc.bytes);
 }

@@ -1,8 +1,23 @@
-/* The collectives (MPI-4.0, chapter 6) of a team. What is wrong with the arguments the caller has
- * found before; all ranks of the team make the same calls in the same order. In place: where the
- * standard has it, the caller says so and gives the one buffer for both.
+/* The collectives of a team (MPI-4.0, chapter 6). The caller has checked the arguments. All ranks
+ * make the same calls in the same order.
  *
- * Each file names, in its first comment, how it moves the data and what it waits for.
+ *   MPI_Barrier                               barrier.c
+ *   MPI_Bcast                                 bcast.c
+ *   MPI_Gather, MPI_Scatter                   gather_scatter.c
+ *   MPI_Allgather                             allgather.c
+ *   MPI_Alltoall                              alltoall.c
+ *   MPI_Reduce, MPI_Allreduce,
+ *   MPI_Reduce_scatter, MPI_Scan, MPI_Exscan  reduce_scan.c: data that fit into a cell
+ *                                             reduce_segmented.c: longer data
+ *                                             reduce_unsegmented.c: longer data of user-defined
+ *                                             operations and of intercommunicators
+ *
+ * The variants (v, w, _block) of a call are in the same file. The first comment of each file
+ * describes how the data move and what a rank waits for.
+ *
+ * The same functions serve intercommunicators (team.h) except where a comment says otherwise. There
+ * the root passes INTER_ROOT, blocks are those of the other group's ranks, and nothing is done in
+ * place.
  */
 #ifndef MPIACCEL_COLL_H
 #define MPIACCEL_COLL_H
@@ -11,23 +26,23 @@
 #include "coll_inplace/team.h"
 #include "coll_inplace/tree.h"
 
-/* A set. */
+/* A set of bits. */
 enum coll_error {
     COLL_OK = 0,
-    COLL_TRUNCATE = 1,    /* more data came than there is room for; what fits is there */
-    COLL_UNREACHABLE = 2, /* the kernel no longer lets us read another rank's memory */
-    COLL_LEFT = 4,        /* nothing was done: all ranks leave it to the host */
-    COLL_NO_MEMORY = 8,   /* a result is missing */
+    COLL_TRUNCATE = 1,    /* more data arrived than the buffer holds; the buffer is full */
+    COLL_UNREACHABLE = 2, /* the OS no longer allows access to another rank's memory */
+    COLL_LEFT = 4,        /* nothing was done: all ranks leave the call to the host */
+    COLL_NO_MEMORY = 8,   /* there is no result */
 };
 
-/* One block a rank in a buffer. */
+/* A buffer with one block per rank. */
 struct blocks {
     char *at;
     const struct typemap *map;
-    const struct typemap *const *maps; /* one a rank, instead of `map`; displacements are bytes */
+    const struct typemap *const *maps; /* per rank, instead of `map`; then `displs` are in bytes */
     size_t count;                      /* of each block */
-    const void *counts, *displs;       /* one a rank, instead of `count` blocks one after another */
-    bool wide;                         /* they are MPI_Count and MPI_Aint, not int */
+    const void *counts, *displs;       /* per rank, instead of adjacent blocks of `count` */
+    bool wide;                         /* they are MPI_Count and MPI_Aint instead of int */
 };
 
 static inline int64_t blocks_number(const struct blocks *b, const void *numbers, uint32_t rank)
@@ -43,17 +58,17 @@ static inline struct buffer block_of(const struct blocks *b, uint32_t rank)
     return (struct buffer){b->at + at * (b->maps ? 1 : map->extent), map, count};
 }
 
-/* Nothing is posted and nobody waits where no data move, as under the hosts. Both sides know that:
- * the standard makes the lengths equal of what one sends and the other receives. An operation is
- * counted all the same, so that the numbers agree.
+/* Bytes of data in a buffer. The caller has checked that the product fits.
  *
- * Bytes of data; the caller has seen that they can be. */
+ * Where no data move, nobody sends a slot and nobody waits, as under the hosts. Both sides know it,
+ * because the standard requires equal lengths on both. The operation is still counted, so that the
+ * numbers agree. */
 static inline size_t bytes_of(struct buffer b)
 {
     return typemap_to_move(b.map)->size * b.count;
 }
 
-/* Whether there is any data in the blocks of so many ranks. */
+/* Whether there are data in the blocks of ranks 0 .. ranks - 1. */
 static inline bool blocks_any(const struct blocks *b, uint32_t ranks)
 {
     for (uint32_t r = 0; r < ranks; r++)
@@ -62,11 +77,23 @@ static inline bool blocks_any(const struct blocks *b, uint32_t ranks)
     return false;
 }
 
+/* Only for intracommunicators. */
 void coll_barrier(struct team *team);
+/* Only for intercommunicators. */
+void coll_barrier_between(struct team *team);
+
+/* A call in which this rank of an intercommunicator takes no part (MPI_PROC_NULL). It is counted.
+ */
+static inline void coll_pass(struct team *t)
+{
+    team_begin(t);
+    team_end(t);
+}
+
 enum coll_error coll_bcast(struct team *team, struct buffer data, uint32_t root);
 enum coll_error coll_gather(struct team *team, struct buffer mine, const struct blocks *all,
                             uint32_t root, bool in_place);
-/* `equal`: all blocks are, as all ranks know. */
+/* `equal`: all ranks know that all blocks have the same length (MPI_Scatter). */
 enum coll_error coll_scatter(struct team *team, const struct blocks *all, struct buffer mine,
                              uint32_t root, bool in_place, bool equal);
 enum coll_error coll_allgather(struct team *team, struct buffer mine, const struct blocks *all,
@@ -74,12 +101,16 @@ enum coll_error coll_allgather(struct team *team, struct buffer mine, const stru
 enum coll_error coll_alltoall(struct team *team, const struct blocks *to, const struct blocks *from,
                               bool in_place);
 
+/* In place: `from` and `to` are the same buffer. In an intercommunicator they are not, and the
+ * result is that of the other group's operands. */
 enum coll_error coll_reduce(struct team *team, const struct reducer *reducer, struct buffer from,
                             struct buffer to, uint32_t root);
 enum coll_error coll_allreduce(struct team *team, const struct reducer *reducer, struct buffer from,
                                struct buffer to);
-/* The same of what fits into posts, of a few ranks, combined where it lies: most allreduces of most
- * programs, so without the detours of all the others. Other ranks may take those. */
+
+/* The same for a few ranks of an intracommunicator and operands that fit into a slot and have a
+ * kernel. Most programs make mostly such calls, so this path has none of the branches of the
+ * general one. Other ranks may take the general path in the same operation. */
 enum { COLL_FEW = SLOT_ROOM };
 static inline bool coll_is_few(const struct team *team, size_t bytes)
 {
@@ -87,30 +118,13 @@ static inline bool coll_is_few(const struct team *team, size_t bytes)
 }
 void coll_allreduce_few(struct team *team, combine_fn *kernel, const char *from, char *to,
                         size_t elements, size_t bytes);
-/* `shares`: how many elements of the result each rank gets; `to` is for ours. */
+
+/* `shares`: the number of elements of the result for each rank of our group; `to`: for ours. */
 enum coll_error coll_reduce_scatter(struct team *team, const struct reducer *reducer,
                                     struct buffer from, struct buffer to,
                                     const struct blocks *shares);
+/* Only for intracommunicators. */
 enum coll_error coll_scan(struct team *team, const struct reducer *reducer, struct buffer from,
                           struct buffer to, bool exclusive);
-
-/* ---- used by several of them ---- */
-
-/* Local: into a buffer from another one, while all ranks read and write so many blocks like it. */
-enum coll_error coll_copy(struct buffer to, struct buffer from, uint32_t blocks);
-
-/* `bytes` bytes that a peer has sent, into a buffer from its data byte `first` on; and all that
- * lies in a place of its owner's. */
-enum coll_error coll_take(struct buffer to, size_t first, const char *data, size_t bytes);
-enum coll_error coll_take_place(const struct team *team, uint32_t owner, remote_addr_t place,
-                                struct buffer to, size_t bytes);
-
-/* The data of a slot that is not SLOT_PIPELINED. */
-enum coll_error coll_take_post(struct team *team, uint32_t rank, uint32_t op,
-                               const struct slot *slot, struct buffer to);
-
-/* A root's slot, handed on by the ranks between it and us where there are many. The data of
- * SLOT_BUFFERED by_reference in the root's cell: see slot_data(). */
-const struct slot *tree_hear(struct team *team, uint32_t op, uint32_t root);
 
 #endif

@@ -1,22 +1,26 @@
-/* Long data from one rank's memory into another's, copied by both at once: twice as fast as by one.
+/* Cooperative copy: both the sender and the receiver copy a long message from one memory into the
+ * other. Two processors copy twice as fast as one, and the sender would only wait otherwise.
  *
- * One of the two is the root of the operation; the coop_copy is in the mailbox of the other.
- * Whoever has heard the other's slot knows both ends: it opens the coop_copy, that is, writes where
- * its own end is and publishes the number of the operation. From then on both claim chunks:
- * `claims` is that number and how many chunks are left, so who comes to one that is over claims
- * nothing. The opener leaves when `helped` says that the other has copied what it had claimed; if
- * nobody comes, it copies all itself.
+ * One of the two ranks is the root of the operation; the state is in the mailbox of the other. The
+ * receiver has read the sender's slot, so it knows both addresses. It begins the copy: it writes
+ * the address of its buffer and publishes the number of the operation. From then on both claim
+ * chunks and copy them. `claims` holds the number of the operation and of the chunks left, so a
+ * rank that comes late, when the operation is over, claims nothing. The receiver leaves when
+ * `helped` shows that the sender has copied the chunks that it claimed. If the sender never comes,
+ * the receiver copies everything itself.
  *
- * `helped` and `failed` are the helper's, all else the opener's. A successful claim keeps the
- * opener in this operation until `helped` is published.
+ * The sender writes `helped` and `failed`, the receiver all other fields; both update `claims`.
+ * After a successful claim by the sender the receiver stays in this operation until `helped` is
+ * published.
  */
-#ifndef MPIACCEL_JOINT_H
-#define MPIACCEL_JOINT_H
+#ifndef MPIACCEL_COOP_COPY_H
+#define MPIACCEL_COOP_COPY_H
 
 #include "coll_inplace/coll.h"
 #include "coll_inplace/thresholds.h"
 
-/* Both sides ask, with what the sender has posted. */
+/* Whether data at `from` are copied cooperatively. Both sides call it with the values in the
+ * sender's slot. */
 static inline bool coop_copy_pays(remote_addr_t from, size_t bytes)
 {
     return bytes >= (remote_addr_local(from) ? COOP_COPY_MIN_SHARED : COOP_COPY_MIN_PRIVATE);
@@ -28,15 +32,15 @@ static inline bool coop_copy_slot_pays(const struct slot *slot)
            coop_copy_pays(slot_address(slot), slot_bytes(slot));
 }
 
-/* The receiver opens it for `bytes` bytes of rank `peer`, and takes them; or takes them alone, if
- * the peer could not write to the buffer. */
+/* The receiver begins, and then copies until all data of rank `peer` have arrived. If the peer
+ * cannot write to the buffer, it copies alone. */
 void coop_copy_begin(const struct team *team, struct coop_copy *coop_copy, uint32_t op,
                      struct buffer to, size_t bytes);
 enum coll_error coop_copy_receive(const struct team *team, struct coop_copy *coop_copy, uint32_t op,
                                   uint32_t peer, remote_addr_t from, struct buffer to,
                                   size_t bytes);
 
-/* The sender helps, once it is open. */
+/* The sender waits until the receiver, rank `peer`, has begun, and helps. */
 void coop_copy_help(const struct team *team, struct coop_copy *coop_copy, uint32_t op,
                     uint32_t peer, struct buffer from);
 

@@ -6,20 +6,21 @@
 #include <string.h>
 
 enum {
-    STREAM_AT = TEAM_CELLS * CELL_ROOM, /* in the cells, at first */
+    STREAM_AT = TEAM_CELLS * CELL_ROOM, /* the short stream lies behind the cells */
     CELLS_SIZE = STREAM_AT + STREAM_CELLS * STREAM_CELL,
 };
 
-/* Some that were freed by_reference, empty and with their cells, for the next communicators: to
- * have one anew takes 0.6 us, and new pages, and some communicators live for 3 us. */
-enum { SPARE_ROWS = 4 };
-static struct mailbox *_Atomic spare[SPARE_ROWS];
+/* A few freed mailboxes are kept, empty and with their cells, for the next communicators. Creating
+ * one takes 0.6 us and touches new pages, and some communicators exist for only 3 us. */
+enum { SPARE_MAILBOXES = 4 };
+static struct mailbox *_Atomic spare[SPARE_MAILBOXES];
 
-/* Acquire and release: what one thread has emptied another one uses. */
+/* The acquire pairs with the release in keep(): the thread that takes a mailbox sees the stores
+ * with which another thread emptied it. */
 static struct mailbox *take_spare(void)
 {
     struct mailbox *mailbox = NULL;
-    for (int i = 0; i < SPARE_ROWS && !mailbox; i++)
+    for (int i = 0; i < SPARE_MAILBOXES && !mailbox; i++)
         if (atomic_load_explicit(&spare[i], memory_order_relaxed))
             mailbox = atomic_exchange_explicit(&spare[i], NULL, memory_order_acquire);
     return mailbox;
@@ -28,7 +29,7 @@ static struct mailbox *take_spare(void)
 static bool keep(struct mailbox *mailbox)
 {
     bool kept = false;
-    for (int i = 0; i < SPARE_ROWS && !kept; i++) {
+    for (int i = 0; i < SPARE_MAILBOXES && !kept; i++) {
         struct mailbox *none = NULL;
         kept = atomic_compare_exchange_strong_explicit(&spare[i], &none, mailbox,
                                                        memory_order_release, memory_order_relaxed);
@@ -49,7 +50,7 @@ static void shorten_stream(struct mailbox *mailbox)
     use_first_stream(mailbox);
 }
 
-/* The cells are a piece of their own: they need no zeroes, and so no memory until they are used. */
+/* The cells are allocated separately: they need not be zero, so they take no memory until used. */
 struct mailbox *mailbox_create(void)
 {
     struct mailbox *mailbox = take_spare();
@@ -68,11 +69,11 @@ struct mailbox *mailbox_create(void)
     return NULL;
 }
 
-/* Posts beyond the last operation's are empty. */
+/* Slots beyond the last operation were never written. */
 static void empty(struct mailbox *mailbox, uint32_t op)
 {
-    size_t posts = op < TEAM_SLOTS ? op + 1 : TEAM_SLOTS;
-    memset(mailbox, 0, offsetof(struct mailbox, slot) + posts * sizeof(struct slot));
+    size_t used = op < TEAM_SLOTS ? op + 1 : TEAM_SLOTS;
+    memset(mailbox, 0, offsetof(struct mailbox, slot) + used * sizeof(struct slot));
     mailbox->departed = 0;
 }
 

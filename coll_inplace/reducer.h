@@ -1,13 +1,13 @@
-/* How the elements of a reduction are combined, and how they lie in buffers.
+/* How the elements of a reduction are combined, and how they are laid out in buffers.
  *
- * On their way elements are `element` bytes each, one after another. With a kernel (the predefined
- * operations on predefined datatypes that we have arithmetic for) that is also how they lie in the
- * program's buffers, holes included, and they are combined where they are. Otherwise `apply`
- * combines them, through the host: operations of the user's, datatypes that only the host knows;
- * then elements travel packed.
+ * In transit, elements have `element` bytes each and are adjacent. If there is a kernel (predefined
+ * operations on predefined datatypes), the layout in the program's buffers is the same, holes
+ * included, and elements are combined where they are. Otherwise `apply` combines them through the
+ * host (user-defined operations, datatypes that only the host knows), and elements travel packed.
  *
- * The order is that of the ranks, always from the left (H17): ((x0 op x1) op x2) … Only where it
- * makes no difference to a single bit it may be another.
+ * Elements are combined in rank order, from the left: ((x0 op x1) op x2) ... (H17: the result must
+ * not depend on which rank arrives first). Only reductions that give the same bits in every order
+ * use another one.
  */
 #ifndef MPIACCEL_REDUCER_H
 #define MPIACCEL_REDUCER_H
@@ -16,17 +16,17 @@
 #include "core/typemap.h"
 
 struct reducer {
-    combine_fn *kernel; /* NULL: apply */
+    combine_fn *kernel; /* NULL: use `apply` */
     size_t element;     /* bytes */
     void (*apply)(const struct reducer *reducer, void *out, const void *a, const void *b, size_t n);
     const struct typemap *map; /* of an element in the program's buffers */
     uintptr_t host_type, host_op;
-    char *scratch;       /* of apply's: room for operands as their datatype lays them out */
-    bool scratch_shared; /* it is a piece of the node's file */
-    bool starved;        /* there was no memory for it: nothing may be combined here */
+    char *scratch;       /* room for operands of `apply` in the layout of their datatype */
+    bool scratch_shared; /* it is in the node's file */
+    bool starved;        /* there was no memory for it: this rank cannot combine */
 };
 
-/* out = a op b; any two may be the same. For `ahead` see kernels.h. */
+/* out = a op b; any two may be the same. kernels.h describes `ahead`. */
 static inline void reducer_combine_ahead(const struct reducer *r, void *out, const void *a,
                                          const void *b, size_t bytes, const char *ahead)
 {
@@ -42,26 +42,42 @@ static inline void reducer_combine(const struct reducer *r, void *out, const voi
     reducer_combine_ahead(r, out, a, b, bytes, NULL);
 }
 
-/* How many a buffer has. */
+/* The number of elements in a buffer, and their bytes in transit. */
 static inline size_t reducer_elements(const struct reducer *r, struct buffer b)
 {
     return r->map->size ? b.count : 0;
 }
 
-/* Whether they are combined where they lie. */
+static inline size_t reducer_bytes(const struct reducer *r, struct buffer b)
+{
+    return r->element * reducer_elements(r, b);
+}
+
+/* Whether elements are combined where they are. */
 static inline bool reducer_is_plain(const struct reducer *r)
 {
     return r->kernel;
 }
 
-/* Whether any order will do. The same on all ranks: it follows from the operation and the basic
- * datatype. */
+/* Whether every order gives the same bits. The same on all ranks, because it depends on the
+ * operation and the basic datatype only. */
 static inline bool reducer_is_exact(const struct reducer *r)
 {
     return reducer_is_plain(r) && prim_is_exact(r->map->prim);
 }
 
-/* Bytes [first, first + bytes), whole elements, out of a buffer of the program's, or into one. */
+/* Operands of `bytes` bytes as data to send; `run` and `map` are storage for their typemap. */
+static inline struct buffer reducer_data(const struct reducer *r, struct buffer from, size_t bytes,
+                                         struct run *run, struct typemap *map)
+{
+    if (!reducer_is_plain(r))
+        return from;
+    *map = typemap_of_bytes(run, bytes);
+    return (struct buffer){from.at, map, 1};
+}
+
+/* Copies bytes [first, first + bytes), whole elements, out of a buffer of the program or into one.
+ */
 static inline void reducer_read(const struct reducer *r, char *to, struct buffer from, size_t first,
                                 size_t bytes)
 {
@@ -74,13 +90,14 @@ static inline void reducer_read(const struct reducer *r, char *to, struct buffer
 static inline void reducer_write(const struct reducer *r, struct buffer to, size_t first,
                                  const char *from, size_t bytes)
 {
-    const struct typemap *cut = to.map->without_holes;
+    const struct typemap *without_holes = to.map->without_holes;
     if (!reducer_is_plain(r))
         buffer_write(to, first, from, bytes);
-    else if (LIKELY(!cut))
+    else if (LIKELY(!without_holes))
         copy_bytes(to.at + first, from, bytes);
     else
-        typemap_copy(to.at + first, cut, from, cut, bytes / r->element * cut->size);
+        typemap_copy(to.at + first, without_holes, from, without_holes,
+                     bytes / r->element * without_holes->size);
 }
 
 #endif

@@ -1,13 +1,11 @@
 #include "coll_inplace/stream.h"
 
-/* Written again later, a line goes to a peer and comes back in half the time; where both streams of
- * an exchange go through their four cells, 1 MiB takes 210 us, and 110 through sixteen. */
-enum { LONG_FROM = STREAM_CELLS_LONG * STREAM_CELL / 2 };
+#include "coll_inplace/receive.h"
 
-uint32_t stream_start(struct team *t)
-{
-    return atomic_load_explicit(&t->mine->produced.value, memory_order_relaxed);
-}
+/* Longer streams use more cells: a line that is rewritten later travels to the peer and back in
+ * half the time. An exchange of 1 MiB takes 210 us through four cells each way, 110 through
+ * sixteen. */
+enum { LONG_FROM = STREAM_CELLS_LONG * STREAM_CELL / 2 };
 
 struct stream stream_out(struct team *t, struct buffer data, uint32_t start)
 {
@@ -28,6 +26,15 @@ struct stream stream_none(struct team *t)
     return (struct stream){.team = t, .mailbox = t->mine};
 }
 
+struct stream stream_of_partner(struct team *t, uint32_t rank, const struct slot *slot,
+                                struct buffer data)
+{
+    size_t bytes = slot_bytes(slot);
+    uint32_t first = first_partner(rank, t->size, t->group);
+    uint32_t turn = (t->rank + t->group - first) % t->group;
+    return stream_in(t, rank, data, bytes, slot_stream_start(slot) + turn * stream_pieces(bytes));
+}
+
 static size_t piece_first(const struct stream *s)
 {
     return s->next * (size_t)STREAM_CELL;
@@ -38,7 +45,8 @@ static size_t piece_bytes(const struct stream *s)
     return min_size(STREAM_CELL, s->bytes - piece_first(s));
 }
 
-static bool give(struct stream *s, uint32_t consumed)
+/* Sends the next piece if a cell is free. */
+static bool produce(struct stream *s, uint32_t consumed)
 {
     if (s->next == s->pieces ||
         !sync_reached(consumed, s->start + s->next + 1 - s->mailbox->stream_cells))
@@ -50,19 +58,21 @@ static bool give(struct stream *s, uint32_t consumed)
     return true;
 }
 
-static bool take(struct stream *s, uint32_t limit, uint32_t produced, enum coll_error *error)
+/* Receives the next piece if it has been sent, up to piece number `limit`. */
+static bool consume(struct stream *s, uint32_t limit, uint32_t produced, enum coll_error *error)
 {
     if (s->next >= limit || !sync_reached(produced, s->start + s->next + 1))
         return false;
-    *error |= coll_take(s->data, piece_first(s), stream_cell(s->mailbox, s->start + s->next),
-                        piece_bytes(s));
+    *error |= receive_bytes(s->data, piece_first(s), stream_cell(s->mailbox, s->start + s->next),
+                            piece_bytes(s));
     s->next++;
     sync_publish(&s->mailbox->consumed, s->start + s->next);
     return true;
 }
 
-/* Where nothing moves we sleep on what the next move needs, with the count that we saw: while
- * somebody else's stream goes through the mailbox it is not where ours starts. */
+/* If neither stream can advance, this rank sleeps on the counter that its next move needs, from the
+ * value that it has read. (That value need not be the start of our stream: a stream to another rank
+ * may still use the mailbox.) */
 enum coll_error stream_run(struct stream *out, struct stream *in, bool in_place)
 {
     enum coll_error error = COLL_OK;
@@ -70,11 +80,11 @@ enum coll_error stream_run(struct stream *out, struct stream *in, bool in_place)
     while (out->next < out->pieces || in->next < in->pieces) {
         uint32_t consumed = sync_load(&out->mailbox->consumed);
         uint32_t produced = sync_load(&in->mailbox->produced);
-        bool gave = give(out, consumed);
-        bool all_out = !in_place || out->next == out->pieces;
-        uint32_t limit = all_out || in->pieces < out->next ? in->pieces : out->next;
-        bool took = take(in, limit, produced, &error);
-        if (gave || took)
+        bool has_sent = produce(out, consumed);
+        bool all_sent = !in_place || out->next == out->pieces;
+        uint32_t limit = all_sent || in->pieces < out->next ? in->pieces : out->next;
+        bool has_received = consume(in, limit, produced, &error);
+        if (has_sent || has_received)
             wait = SYNC_WAIT;
         else if (in->next < limit)
             sync_wait(&wait, &in->mailbox->produced, produced);
@@ -86,13 +96,13 @@ enum coll_error stream_run(struct stream *out, struct stream *in, bool in_place)
     return error;
 }
 
-void stream_give(struct team *t, struct buffer data)
+void stream_send(struct team *t, struct buffer data)
 {
-    struct stream out = stream_out(t, data, stream_start(t)), in = stream_none(t);
+    struct stream out = stream_out(t, data, team_stream_start(t)), in = stream_none(t);
     stream_run(&out, &in, false);
 }
 
-enum coll_error stream_take(struct team *t, struct stream in)
+enum coll_error stream_receive(struct team *t, struct stream in)
 {
     struct stream out = stream_none(t);
     return stream_run(&out, &in, false);

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
-static uint64_t position_of(const void *at)
+static uint64_t position_of(const void *shared)
 {
-    return (uint64_t)((const char *)at - node.base);
+    return (uint64_t)((const char *)shared - node.base);
 }
 
 static void *at_position(uint64_t position)
@@ -23,24 +23,41 @@ static void *at_position(uint64_t position)
     return position ? node.base + position : NULL;
 }
 
-/* The order has its room from the beginning: who had none later would go another way than the
- * others. */
-static struct team *make(uint32_t size, uint32_t rank, bool ordered)
+/* Allocates the order of the ranks too: a rank that ran out of memory for it in team_settle() would
+ * use another tree than the others. */
+static struct team *create(uint32_t size, uint32_t rank, bool ordered)
 {
-    size_t rows = size * sizeof(struct mailbox *);
-    struct team *team = calloc(1, sizeof *team + rows + (ordered ? order_size(size) : 0));
+    size_t mailboxes = size * sizeof(struct mailbox *);
+    struct team *team = calloc(1, sizeof *team + mailboxes + (ordered ? order_size(size) : 0));
     if (team) {
-        team->size = size;
-        team->rank = rank;
+        team->size = team->group = size;
+        team->rank = team->self = rank;
+        team->peers = team->readers = size - 1;
+        team->alone = size == 1;
+        team->flat = !ordered;
+        team->first_partner = first_partner(rank, size, size);
         team->lag = SLOT_LAG;
         team->order = ordered ? (struct order *)&team->mailbox[size] : NULL;
     }
     return team;
 }
 
+static struct team *create_between(uint32_t group, uint32_t rank, uint32_t size)
+{
+    struct team *team = create(size, rank, false);
+    if (team) {
+        team->alone = false;
+        team->group = team->readers = group;
+        team->self = INTER_ROOT;
+        team->peers = size;
+        team->first_partner = first_partner(rank, group, size);
+    }
+    return team;
+}
+
 struct team *team_of_one(void)
 {
-    return make(1, 0, false);
+    return create(1, 0, false);
 }
 
 static bool can_access_peers(int neighbour)
@@ -55,7 +72,7 @@ struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct te
     *offer = (struct team_offer){.reason = REASON_COUNT,
                                  .can_access_peers = can_access_peers(neighbour),
                                  .domain = size > TREE_FLAT ? locality_here() : 0};
-    struct team *team = make(size, rank, size > TREE_FLAT);
+    struct team *team = create(size, rank, size > TREE_FLAT);
     struct mailbox *mailbox = team ? mailbox_create() : NULL;
     struct team_common *common = NULL;
     if (mailbox && rank == 0)
@@ -74,14 +91,13 @@ struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, 
 {
     *offer = (struct team_offer){.reason = REASON_COUNT,
                                  .can_access_peers = can_access_peers(neighbour)};
-    struct team *team = make(size, rank, false);
+    struct team *team = create_between(group, rank, size);
     struct mailbox *mailbox = team ? mailbox_create() : NULL;
     if (!mailbox) {
         offer->reason = REASON_NO_MEMORY;
         return team;
     }
     offer->mailbox = position_of(mailbox);
-    team->group = group;
     team->mine = mailbox;
     team->can_access_peers = offer->can_access_peers;
     return team;
@@ -111,7 +127,8 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
     for (uint32_t r = 0; r < size; r++)
         if (offers[r].reason != REASON_COUNT)
             return (enum reason)offers[r].reason;
-    if (!team->group)
+    bool inter = team_is_inter(team);
+    if (!inter)
         team->can_access_peers = true;
     for (uint32_t r = 0; r < size; r++) {
         team->can_access_peers &= offers[r].can_access_peers;
@@ -119,11 +136,10 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
     }
     team->policy = copy_policy_configured(
         atomic_load_explicit(&node.header->copy_policy, memory_order_relaxed));
-    team->common = team->group ? NULL : at_position(offers[0].common);
-    if (!team->group)
-        team->mine = team->mailbox[team->rank];
-    if (team->group)
+    if (inter)
         return REASON_COUNT;
+    team->common = at_position(offers[0].common);
+    team->mine = team->mailbox[team->self];
     if (team->order)
         put_in_order(team, offers);
     team->barrier = (struct barrier){
@@ -131,9 +147,9 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
     return REASON_COUNT;
 }
 
-/* ---- leaving ---- */
+/* ---- destruction ---- */
 
-/* A block that peers may still read. */
+/* A block of team_hold(), which peers may still read. */
 struct held {
     uint32_t op;
     char *block;
@@ -145,13 +161,14 @@ static pthread_mutex_t left_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void team_leave(struct team *team)
 {
-    if (team->size == 1 && !team->group) {
+    if (team->alone) {
         free(team);
         return;
     }
-    for (uint32_t r = 0; r < team->size && team->group; r++)
+    /* The release orders our last reads of mailboxes before their owners free them. */
+    for (uint32_t r = 0; r < team->size && team_is_inter(team); r++)
         atomic_fetch_add_explicit(&team->mailbox[r]->departed, 1, memory_order_acq_rel);
-    if (!team->group)
+    if (!team_is_inter(team))
         atomic_fetch_add_explicit(&team->common->departed, 1, memory_order_acq_rel);
     pthread_mutex_lock(&left_mutex);
     team->next = left;
@@ -160,7 +177,8 @@ void team_leave(struct team *team)
     team_reap();
 }
 
-static void release(struct team *t, bool all)
+/* Frees the blocks that all ranks are done with, or all blocks. */
+static void release_held(struct team *t, bool all)
 {
     for (struct held **link = &t->held; *link;) {
         struct held *h = *link;
@@ -174,24 +192,24 @@ static void release(struct team *t, bool all)
     }
 }
 
-/* Who reads our mailbox has left. */
+/* Whether all ranks that read our mailbox have left. */
 static bool is_unread(const struct team *t)
 {
-    const _Atomic uint32_t *departed = t->group ? &t->mine->departed : &t->common->departed;
+    const _Atomic uint32_t *departed = team_is_inter(t) ? &t->mine->departed : &t->common->departed;
     return atomic_load_explicit(departed, memory_order_acquire) == t->size;
 }
 
-/* Whether nothing of it is ours to keep any longer. Rank 0 keeps what is common until the others
- * have looked at it for the last time. */
-static bool reaped(struct team *t)
+/* Frees what can be freed; returns whether that was all. Rank 0 keeps `common` until all other
+ * ranks have accessed it for the last time. */
+static bool reap(struct team *t)
 {
     if (t->mine) {
         if (!is_unread(t))
             return false;
-        release(t, true);
+        release_held(t, true);
         mailbox_free(t->mine, t->op);
         t->mine = NULL;
-        if (t->group)
+        if (team_is_inter(t))
             return true;
         if (t->rank) {
             atomic_fetch_add_explicit(&t->common->released, 1, memory_order_release);
@@ -209,7 +227,7 @@ void team_reap(void)
     pthread_mutex_lock(&left_mutex);
     for (struct team **link = &left; *link;) {
         struct team *team = *link;
-        if (reaped(team)) {
+        if (reap(team)) {
             *link = team->next;
             free(team);
         } else {
@@ -233,22 +251,23 @@ void team_wait_all(struct team *t, uint32_t op)
     team_note_all_done(t, least);
 }
 
-/* Often enough, whatever our part has been: who only reads looks for no room, and posts nothing. No
- * rank is so far behind that it waits for what we call old here. */
+/* Called every TEAM_FAR operations, because a rank that only reads neither writes its slots nor
+ * updates all_done. No rank is so far behind that it still waits for a number that is overwritten
+ * here. */
 COLD void team_keep_counters_close(struct team *t, uint32_t op)
 {
     uint32_t old = op - TEAM_FAR;
     team_note_all_done(t, old);
     for (uint32_t i = 0; i < TEAM_SLOTS; i++) {
-        struct sync_word *posted = &t->mine->slot[i].op;
-        if (!sync_reached(sync_load(posted), old))
-            sync_publish(posted, old);
+        struct sync_word *number = &t->mine->slot[i].op;
+        if (!sync_reached(sync_load(number), old))
+            sync_publish(number, old);
     }
 }
 
 char *team_hold(struct team *t, uint32_t op, size_t bytes)
 {
-    release(t, false);
+    release_held(t, false);
     struct held *h = malloc(sizeof *h);
     char *block = h ? arena_control_alloc_raw(bytes) : NULL;
     if (!block) {
@@ -260,69 +279,70 @@ char *team_hold(struct team *t, uint32_t op, size_t bytes)
     return block;
 }
 
-/* In the heap; NULL: not in one piece. `*at` is where it begins. */
-static remote_addr_t shared_place(struct buffer b, size_t bytes, char **at)
+/* The address of contiguous data in the shared heap, or 0. `*start` is where the data begin, or
+ * NULL if they are not contiguous. */
+static remote_addr_t shared_address(struct buffer b, size_t bytes, char **start)
 {
     uint64_t position;
-    *at = b.map->contiguous && !b.map->without_holes ? b.at + b.map->low : NULL;
-    return *at && node_position(*at, bytes, &position) ? (remote_addr_t)position << 1 : 0;
+    *start = b.map->contiguous && !b.map->without_holes ? b.at + b.map->low : NULL;
+    return *start && node_position(*start, bytes, &position) ? (remote_addr_t)position << 1 : 0;
 }
 
-static remote_addr_t private_place(const char *at)
+static remote_addr_t private_address(const char *start)
 {
-    return (remote_addr_t)(uintptr_t)at << 1 | 1;
+    return (remote_addr_t)(uintptr_t)start << 1 | 1;
 }
 
 remote_addr_t team_address(struct team *t, struct buffer b, size_t bytes)
 {
-    char *at;
-    remote_addr_t place = shared_place(b, bytes, &at);
-    if (place || !at || !t->can_access_peers || !(t->policy & COPY_POLICY_BY_OS))
-        return place;
-    return private_place(at);
+    char *start;
+    remote_addr_t address = shared_address(b, bytes, &start);
+    if (address || !start || !t->can_access_peers || !(t->policy & COPY_POLICY_BY_OS))
+        return address;
+    return private_address(start);
 }
 
 remote_addr_t team_target_address(const struct team *t, struct buffer b, size_t bytes)
 {
-    char *at;
-    remote_addr_t place = shared_place(b, bytes, &at);
-    return place || !at || !t->can_access_peers ? place : private_place(at);
+    char *start;
+    remote_addr_t address = shared_address(b, bytes, &start);
+    return address || !start || !t->can_access_peers ? address : private_address(start);
 }
 
-bool remote_read(const struct team *t, uint32_t owner, remote_addr_t place, size_t first, void *to,
-                 size_t bytes)
+bool remote_read(const struct team *t, uint32_t owner, remote_addr_t address, size_t first,
+                 void *to, size_t bytes)
 {
-    return peer_memory_read(t->mailbox[owner]->pid, to, (place >> 1) + first, bytes);
+    return peer_memory_read(t->mailbox[owner]->pid, to, (address >> 1) + first, bytes);
 }
 
-bool remote_write(const struct team *t, uint32_t owner, remote_addr_t place, size_t first,
+bool remote_write(const struct team *t, uint32_t owner, remote_addr_t address, size_t first,
                   const void *from, size_t bytes)
 {
-    return peer_memory_write(t->mailbox[owner]->pid, (place >> 1) + first, from, bytes);
+    return peer_memory_write(t->mailbox[owner]->pid, (address >> 1) + first, from, bytes);
 }
 
-/* 0: not to be left where it lies. A system call gains nothing over a cell, unless the cell would
- * have to be written first and everybody waits for that. */
-static remote_addr_t place_for(struct team *t, struct buffer from, size_t bytes,
-                               enum by_reference by_reference)
+/* The address at which peers read the data; 0: they are copied. Reading through the OS gains
+ * nothing over a cell, unless all ranks would have to wait until the cell is written. */
+static remote_addr_t address_to_send(struct team *t, struct buffer from, size_t bytes,
+                                     enum by_reference by_reference)
 {
     bool short_in_heap =
         by_reference == BY_REFERENCE_LONG ? bytes <= EAGER_MAX : bytes < BY_REFERENCE_MIN;
     bool short_in_private = bytes <= (by_reference == BY_REFERENCE ? EAGER_MAX : TEAM_CELL);
     if (by_reference == BY_REFERENCE_NEVER || short_in_heap)
         return 0;
-    remote_addr_t place = team_address(t, from, bytes);
-    return short_in_private && !remote_addr_local(place) ? 0 : place;
+    remote_addr_t address = team_address(t, from, bytes);
+    return short_in_private && !remote_addr_local(address) ? 0 : address;
 }
 
 bool team_by_reference(struct team *t, struct buffer from, size_t bytes,
                        enum by_reference by_reference)
 {
-    return place_for(t, from, bytes, by_reference);
+    return address_to_send(t, from, bytes, by_reference);
 }
 
 enum slot_kind team_publish_data(struct team *t, uint32_t op, struct buffer from,
-                                 enum by_reference by_reference, uint32_t start)
+                                 enum by_reference by_reference)
 {
     size_t bytes = typemap_to_move(from.map)->size * from.count;
     if (LIKELY(bytes <= SLOT_ROOM) && from.map->contiguous && !from.map->without_holes) {
@@ -332,13 +352,14 @@ enum slot_kind team_publish_data(struct team *t, uint32_t op, struct buffer from
     enum slot_kind kind = bytes <= SLOT_ROOM   ? SLOT_INLINE
                           : bytes <= TEAM_CELL ? SLOT_BUFFERED
                                                : SLOT_PIPELINED;
-    remote_addr_t place = kind == SLOT_INLINE ? 0 : place_for(t, from, bytes, by_reference);
+    remote_addr_t address = kind == SLOT_INLINE ? 0 : address_to_send(t, from, bytes, by_reference);
     team_wait_room(t, kind);
     struct slot *slot = slot_of(t->mine, op);
-    if (place) {
+    if (address) {
         kind = SLOT_REFERENCE;
-        memcpy(slot->data, &place, sizeof place);
+        memcpy(slot->data, &address, sizeof address);
     } else if (kind == SLOT_PIPELINED) {
+        uint32_t start = team_stream_start(t);
         memcpy(slot->data, &start, sizeof start);
     } else if (kind == SLOT_INLINE) {
         buffer_read(slot->data, from, 0, bytes);

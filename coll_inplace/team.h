@@ -1,36 +1,46 @@
-/* A team: the ranks of a communicator, all on this node, and what they share for its collectives.
+/* A team: the ranks of a communicator, all of them on this node, and the shared memory that their
+ * collectives use. Every rank has a mailbox (mailbox.h).
  *
- * Every rank has a mailbox (mailbox.h): 64 posts of one line each, 16 cells of memory, and
- * counters.
+ * Operations are numbered. All ranks perform the same operations in the same order, so the numbers
+ * agree. In operation k a rank that has data to send writes slot k mod 64 of its mailbox: the data
+ * themselves if they fit into the slot; else where they are, which is cell k mod 16, a remote
+ * address (SLOT_REFERENCE), or a stream. Then it publishes k in the slot, with a release. A rank
+ * that needs the data waits, with an acquire, until the slot holds k. The flag and small data share
+ * one line, so they travel together.
  *
- * Operations are numbered; all ranks make the same ones in the same order, so the numbers agree. In
- * operation k a rank that has something to tell writes it into its slot number k mod 64, the data
- * into the slot itself if they are few, into cell k mod 16 if they are some, or says where they
- * lie, and then publishes k in the slot: a release. Who needs it waits until the slot says k: an
- * acquire. The flag and few data are one line, so they take one flight.
+ * A sender does not wait for its readers (H15: programs rely on collectives that do not
+ * synchronise). `done` of each mailbox is the last operation whose data its owner has read. A slot
+ * or cell is written again only after all ranks are done with the operation that used it before.
+ * `done` is published every eighth operation, and every fourth while cells are read, so a rank may
+ * be some 56 operations ahead of the slowest one, or twelve with cells. A rank whose slot holds k
+ * has also completed all operations before k, so a team whose collectives synchronise never reads
+ * `done`.
  *
- * Nobody waits for its readers (H15): `done` of each mailbox says up to which operation its owner
- * has read what it wanted, and a slot or cell is written again only when all have done the
- * operation that it was last used for. `done` is published every eighth operation, and every fourth
- * while cells are read, so a rank may run some 56 operations ahead of the slowest one, or twelve
- * with cells. Seeing a slot k of a rank also says that this rank has done all before k; a team
- * whose collectives synchronise never has to look at `done`.
+ * A sender of data by reference (in the shared heap, or in private memory that peers copy through
+ * the OS) leaves the operation only after the readers have published that they are done. Long data
+ * that cannot be read by reference are pipelined: in pieces, each an operation of PIECE_CELLS
+ * numbers and cells, of which several are in flight; or, if only two ranks know the length, through
+ * a stream (stream.h).
  *
- * Data that by_reference where they are (a slot that names a place, in the shared heap or in memory
- * that the kernel copies from for the others) bind their owner: it leaves the operation when those
- * who read have published that they are done. Long data elsewhere go in pieces, each an operation
- * of PIECE_CELLS numbers and as many cells, of which several are on their way at once; data of
- * lengths that only two ranks know go through a stream (stream.h).
+ * Facts that only one rank knows (where its buffer is, how long its part in a v-variant is) are
+ * published in its slot, and the other ranks act on them. The decision to accelerate a call never
+ * depends on such facts (H13: the decision must be the same on all ranks).
  *
- * What is decided from facts that only one rank knows (where its buffer lies, how long its part of
- * a v-variant is) is in its slot, and the others follow it (H13).
+ * Intercommunicators. Data move only from one group to the other, even in a barrier. Therefore the
+ * team of an intercommunicator has the mailboxes of the other group: `size`, and the rank of a
+ * peer, refer to that group, and `rank` and `group` to our own. The collectives are the same code;
+ * they differ in three points:
+ *   - `self` is the index of our mailbox among the mailboxes. In an intercommunicator no peer has
+ *     it, and as the root of a collective it means "this rank" (MPI_ROOT).
+ *   - The number of mailboxes that we read (`size`) and the number of ranks that read a peer's
+ *     mailbox (`group`) are equal only in an intracommunicator.
+ *   - Ranks that pass MPI_PROC_NULL know neither root nor length. So every collective of an
+ *     intercommunicator takes one operation, whatever it moves, and pipelined data always go
+ *     through streams. (Long reductions for all ranks take two operations, and all ranks know it.)
+ * All of these are flat; they suit groups of some ten ranks.
  *
- * The two groups of an intercommunicator move data only from one to the other, so there the team of
- * a rank has the rows of the other group alone: they are its readers and those that it reads
- * (inter_coll.h).
- *
- * A rank that dies ends the job. One that runs ahead meets posts that are not free yet, and waits.
- * One that never comes keeps the others waiting inside sync_wait(), which gives the host progress.
+ * A rank that terminates ends the job. A rank that runs ahead waits for free slots. While a rank
+ * waits for another one that does not arrive, sync_wait() gives the host progress.
  */
 #ifndef MPIACCEL_TEAM_H
 #define MPIACCEL_TEAM_H
@@ -44,82 +54,97 @@
 #include "core/typemap.h"
 
 enum {
-    TEAM_RANKS_MAX = 512,      /* a word of 16 bytes for each of them fits into a cell */
-    SLOT_LAG = TEAM_SLOTS / 8, /* operations after which `done` is published at the latest, */
-    CELL_LAG = TEAM_CELLS / 4, /* and after these if cells were read */
+    TEAM_RANKS_MAX = 512,      /* 16 bytes for each of them fit into a cell */
+    SLOT_LAG = TEAM_SLOTS / 8, /* `done` is published after this many operations at the latest, */
+    CELL_LAG = TEAM_CELLS / 4, /* and after this many if cells were read */
 };
 _Static_assert(SLOT_LAG + 2 * PIECE_CELLS <= TEAM_CELLS,
-               "who waits for a piece's cells waits for what has been published by then");
+               "a rank that waits for the cells of a piece waits only for published operations");
 
-/* In rank 0's slice, for all. */
+/* `self` in the team of an intercommunicator. As a root: this rank. */
+#define INTER_ROOT UINT32_MAX
+
+/* Shared by all ranks of an intracommunicator; in the slice of rank 0. */
 struct team_common {
     _Alignas(LINE) _Atomic uint32_t departed; /* ranks that have freed the communicator */
-    _Atomic uint32_t released;                /* ranks that will not look at this again */
+    _Atomic uint32_t released;                /* ranks that will not access this structure again */
     struct barrier_flag flags[];
 };
 
 struct team {
-    uint32_t size, rank;   /* between groups: how many rows there are, our rank in our group */
-    uint32_t group;        /* between groups: how many we are; else 0 */
-    bool can_access_peers; /* all can reach each other's private memory */
-    uint32_t policy;       /* enum copy_policy, as this process is configured */
-    uint32_t op;           /* the last one begun */
-    uint32_t published;    /* what our `done` says */
-    uint32_t lag;          /* so far it may be behind */
-    uint32_t all_done;     /* up to here, as far as we know */
+    uint32_t size;          /* number of mailboxes */
+    uint32_t self;          /* ours among them, or INTER_ROOT */
+    uint32_t peers;         /* mailboxes other than ours */
+    uint32_t rank;          /* in our group: our entry in tables that peers write */
+    uint32_t group;         /* ranks in our group: entries in such a table */
+    uint32_t readers;       /* ranks other than its owner that read the mailbox of a peer */
+    uint32_t first_partner; /* see team_partner() */
+    bool alone;             /* a communicator of one rank */
+    bool flat;              /* few ranks or an intercommunicator: small data need no tree */
+    bool can_access_peers;  /* all ranks can access each other's private memory */
+    uint32_t policy;        /* enum copy_policy, as configured in this process */
+    uint32_t op;            /* the last operation that was begun */
+    uint32_t published;     /* the value of our `done` */
+    uint32_t lag;           /* how far `published` may be behind `op` */
+    uint32_t all_done;      /* all ranks are known to be done with operations up to this one */
     struct barrier barrier;
-    struct team_common *common;
+    struct team_common *common; /* NULL in an intercommunicator */
     struct mailbox *mine;
     struct held *held;         /* see team_hold() */
-    struct team *next;         /* among those that were left */
-    struct order *order;       /* of more than TREE_FLAT ranks */
+    struct team *next;         /* in the list of teams that were left */
+    struct order *order;       /* of the ranks, for the tree; NULL: `flat` */
     struct mailbox *mailbox[]; /* by rank */
 };
 
-/* ---- making and leaving ---- */
+static inline bool team_is_inter(const struct team *t)
+{
+    return t->self == INTER_ROOT;
+}
 
-/* What a rank brings. Plain bytes: goes through the host's allgather. */
+/* ---- creation and destruction ---- */
+
+/* The contribution of one rank; sent through the host's allgather as plain bytes. */
 struct team_offer {
-    int32_t reason;           /* REASON_COUNT: none against it */
-    int32_t can_access_peers; /* we can read our neighbour's private memory */
-    uint64_t mailbox, common; /* positions in the node's file; `common`: rank 0's */
-    uint64_t domain;          /* see locality.h; in teams of a few, 0 */
+    int32_t reason;           /* why this rank cannot take part; REASON_COUNT: it can */
+    int32_t can_access_peers; /* this rank can read the private memory of `neighbour` */
+    uint64_t mailbox, common; /* positions in the node's file; `common` only of rank 0 */
+    uint64_t domain;          /* see locality.h; 0 in teams of up to TREE_FLAT ranks */
 };
 
-/* A team to be, and our offer for it. NULL: the offer says why. `neighbour`: a member of the node
- * that is in it, by which we try whether we can read private memory; the next rank, or one of the
- * other group. */
+/* Step 1, local: returns the future team and fills in our offer. NULL: the offer has the reason.
+ * `neighbour` is the member of the node whose private memory is probed: the next rank of the
+ * communicator, or a rank of the other group. */
 struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct team_offer *offer);
 
-/* The same between groups: ours, and another one of `size` ranks. */
+/* The same for an intercommunicator: our group has `group` ranks and the other one `size`. */
 struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, int neighbour,
                                   struct team_offer *offer);
 
-/* With the offers of all ranks (between groups: of the other one): REASON_COUNT and the team is
- * ready, or why it cannot be, the same on all ranks. */
+/* Step 2, with the offers of all ranks (intercommunicators: of the other group). Returns
+ * REASON_COUNT if the team is ready, else the reason why not, which is the same on all ranks. */
 enum reason team_settle(struct team *team, const struct team_offer *offers, uint32_t size);
 
-/* What came to nothing. */
+/* Instead of step 2, or after it has failed. */
 void team_withdraw(struct team *team, const struct team_offer *offer);
 
-/* Of one rank: nothing is shared. NULL: no memory. */
+/* A team of one rank, which shares nothing. NULL: no memory. */
 struct team *team_of_one(void);
 
-/* Local: the mailbox is used by slower ranks still, and freed when all have left. */
+/* Local. Slower ranks may still read the mailbox; it is freed when all have left. */
 void team_leave(struct team *team);
 
-/* Free what can be. */
+/* Frees the teams that all ranks have left. */
 void team_reap(void);
 
 /* ---- operations ---- */
 
-/* The next operation's number. */
+/* Returns the number of the next operation. */
 static inline uint32_t team_begin(struct team *t)
 {
     return ++t->op;
 }
 
-/* Of one with the cells of PIECE_CELLS posts in a mailbox: the first number. */
+/* Begins an operation that uses PIECE_CELLS adjacent cells; returns its first number. */
 static inline uint32_t team_begin_piece(struct team *t)
 {
     uint32_t first = (t->op + PIECE_CELLS) & ~(uint32_t)(PIECE_CELLS - 1);
@@ -127,17 +152,18 @@ static inline uint32_t team_begin_piece(struct team *t)
     return first;
 }
 
-/* All of us have begun what comes after `op`. */
+/* All ranks have begun the operation after `op`. */
 static inline void team_note_all_done(struct team *t, uint32_t op)
 {
     if (sync_reached(op, t->all_done))
         t->all_done = op;
 }
 
+/* Waits until all ranks have published that they are done with `op`. */
 void team_wait_all(struct team *team, uint32_t op);
 
-/* Until what the last operation begun posts may be written: its slot, and, unless all of it is in
- * there, the cells up to its own. */
+/* Waits until this rank may write the slot of the last operation begun and, unless all data are
+ * inline, the cells up to the operation's own. */
 static inline void team_wait_room(struct team *t, enum slot_kind kind)
 {
     uint32_t free = t->op - (kind == SLOT_INLINE ? TEAM_SLOTS : TEAM_CELLS);
@@ -146,14 +172,14 @@ static inline void team_wait_room(struct team *t, enum slot_kind kind)
 }
 
 /* Whether a cell is written with non-temporal stores, which leave its lines in no cache. The reader
- * then waits for memory once, some 300 ns, which a few lines do not make up for. */
+ * then waits for memory once, some 300 ns, which does not pay for a few lines. */
 static inline bool team_uses_nontemporal(const struct team *t, size_t bytes)
 {
     return bytes > CELL_FEW && (t->policy & COPY_POLICY_NONTEMPORAL);
 }
 
-/* Fill a cell, or a part of one. This process does not read it afterwards: it may be in no cache.
- */
+/* Writes a cell, or a part of one. The data may end up in no cache, so this process should not read
+ * the cell afterwards. */
 static inline void team_copy(const struct team *t, char *cell, const char *from, size_t bytes)
 {
     if (team_uses_nontemporal(t, bytes))
@@ -162,40 +188,41 @@ static inline void team_copy(const struct team *t, char *cell, const char *from,
         copy_to_peers(cell, from, bytes);
 }
 
-/* The same with bytes [first, first + bytes) of a buffer's data. */
+/* The same for bytes [first, first + bytes) of the data of a buffer. */
 static inline void team_fill(const struct team *t, char *cell, struct buffer from, size_t first,
                              size_t bytes)
 {
     buffer_fill(cell, from, first, bytes, team_uses_nontemporal(t, bytes));
 }
 
-/* Publish our slot, written already. */
-static inline void team_publish_word(struct team *t, uint32_t op, uint64_t what)
+/* Publishes our slot, whose data have been written. The release in sync_publish() orders them, and
+ * the cell, before the number. */
+static inline void team_publish_header(struct team *t, uint32_t op, uint64_t header)
 {
     struct slot *slot = slot_of(t->mine, op);
-    slot->what = what;
+    slot->header = header;
     sync_publish(&slot->op, op);
     prefetch_to_write(slot_of(t->mine, op + SLOTS_AHEAD));
 }
 
 static inline void team_publish(struct team *t, uint32_t op, enum slot_kind kind, size_t bytes)
 {
-    team_publish_word(t, op, (uint64_t)bytes << 2 | kind);
+    team_publish_header(t, op, (uint64_t)bytes << 2 | kind);
     if (kind == SLOT_BUFFERED && bytes <= TEAM_CELL && !team_uses_nontemporal(t, bytes))
         prefetch_block_to_write(cell_for(t->mine, op + 1, bytes), bytes);
 }
 
 static inline enum slot_kind slot_kind(const struct slot *slot)
 {
-    return (enum slot_kind)(slot->what & 3);
+    return (enum slot_kind)(slot->header & 3);
 }
 
 static inline size_t slot_bytes(const struct slot *slot)
 {
-    return slot->what >> 2;
+    return slot->header >> 2;
 }
 
-/* A rank's slot. Its content may be read until we publish that we are done. */
+/* Waits for the slot of a rank. It may be read until this rank publishes that it is done. */
 static inline const struct slot *team_wait(struct team *t, uint32_t rank, uint32_t op)
 {
     struct slot *slot = slot_of(t->mailbox[rank], op);
@@ -203,8 +230,9 @@ static inline const struct slot *team_wait(struct team *t, uint32_t rank, uint32
     return slot;
 }
 
-/* The same of a rank that may run ahead of us: if the slot was there, the next one may be too. (Of
- * one that may not, fetching the next cell would only take it from who is about to write it.) */
+/* The same for a rank that may run ahead: if its slot is already there, the next one may be too and
+ * is prefetched. (If the rank cannot run ahead, prefetching would take the lines of the next cell
+ * away from the rank that is about to write them.) */
 static inline const struct slot *team_wait_stream(struct team *t, uint32_t rank, uint32_t op)
 {
     struct slot *slot = slot_of(t->mailbox[rank], op);
@@ -223,11 +251,12 @@ static inline const struct slot *team_wait_stream(struct team *t, uint32_t rank,
     return slot;
 }
 
-/* Numbers are compared as if they were near each other: what is far behind would look ahead. */
+/* Numbers are compared modulo 2^32, which is right only for numbers that are close to each other: a
+ * slot that was last written 2^31 operations ago would look new. */
 #define TEAM_FAR (UINT32_C(1) << 29)
 void team_keep_counters_close(struct team *team, uint32_t op);
 
-/* We have read all that we wanted of the posts up to `op`: say so now, or soon. */
+/* Publishes that this rank has read all that it needs of the operations up to `op`. */
 static inline void team_done(struct team *t, uint32_t op)
 {
     if (UNLIKELY((op ^ t->published) >= TEAM_FAR))
@@ -237,46 +266,75 @@ static inline void team_done(struct team *t, uint32_t op)
     sync_publish(&t->mine->done, op);
 }
 
+/* Ends the last operation begun: publishes `done` if it is far enough behind. */
 static inline void team_end(struct team *t)
 {
     if (t->op - t->published >= t->lag)
         team_done(t, t->op);
 }
 
-/* The same where data by_reference where they lie: a peer's that we have read, ours that peers
- * read. */
-static inline void team_end_by_reference(struct team *t, uint32_t op, bool bound, bool binds)
+/* Ends an operation that may have moved data by reference. `reads`: this rank has read a peer's
+ * data, and the peer waits for it. `sends`: peers read this rank's data. */
+static inline void team_end_by_reference(struct team *t, uint32_t op, bool reads, bool sends)
 {
-    if (bound)
+    if (reads)
         team_done(t, op);
-    if (binds)
+    if (sends)
         team_wait_all(t, op);
     team_end(t);
 }
 
-/* ---- data in posts ---- */
+/* Pipelined data of an intercommunicator go to, or come from, one partner after the other. Rank a
+ * of one group and rank b of the other are partners in step a + b modulo the size of the larger
+ * group, so both come to each other in the same step. In an intracommunicator the two groups are
+ * the same one, and one partner is the rank itself.
+ *
+ * Returns the first partner of rank `rank` of a group of `group` ranks among `others` ranks. */
+static inline uint32_t first_partner(uint32_t rank, uint32_t group, uint32_t others)
+{
+    uint32_t wrap = (group > others ? group : others) - rank;
+    return wrap < others ? wrap : 0;
+}
 
-/* Where data lie that by_reference where they are: twice the position in the node's file, or twice
- * the address in their owner's memory and 1. 0: they do not lie in one piece, or out of reach. */
+/* Our partner number `i` (0 .. size - 1). */
+static inline uint32_t team_partner(const struct team *t, uint32_t i)
+{
+    uint32_t partner = t->first_partner + i;
+    return partner < t->size ? partner : partner - t->size;
+}
+
+/* ---- data in slots ---- */
+
+/* The address of data that are read by reference: twice their position in the node's file; or, in
+ * private memory, twice the address in their owner plus 1. 0: no such address, because the data are
+ * not contiguous or peers cannot access them. */
 typedef uint64_t remote_addr_t;
 remote_addr_t team_address(struct team *team, struct buffer b, size_t bytes);
 
-/* The same of a buffer that others may write to, whoever copies else. */
+/* The address of a buffer that peers may write to. Unlike team_address(), it does not depend on the
+ * copy policy. */
 remote_addr_t team_target_address(const struct team *team, struct buffer b, size_t bytes);
 
-/* The place as an address here; NULL: it is in its owner's private memory. */
-static inline char *remote_addr_local(remote_addr_t place)
+/* The address of memory in the node's file. */
+static inline remote_addr_t remote_addr_of(const char *shared)
 {
-    return place & 1 ? NULL : node.base + (place >> 1);
+    return (remote_addr_t)(shared - node.base) << 1;
 }
 
-/* Then, to and from it. False: the kernel refuses, though it did not when the team was made. */
-bool remote_read(const struct team *team, uint32_t owner, remote_addr_t place, size_t first,
+/* The address in this process; NULL: it is in its owner's private memory. */
+static inline char *remote_addr_local(remote_addr_t address)
+{
+    return address & 1 ? NULL : node.base + (address >> 1);
+}
+
+/* Copies from and to private memory of `owner`, at `first` bytes from `address`. False: the OS
+ * refuses, although it did not when the team was created. */
+bool remote_read(const struct team *team, uint32_t owner, remote_addr_t address, size_t first,
                  void *to, size_t bytes);
-bool remote_write(const struct team *team, uint32_t owner, remote_addr_t place, size_t first,
+bool remote_write(const struct team *team, uint32_t owner, remote_addr_t address, size_t first,
                   const void *from, size_t bytes);
 
-/* Post a few bytes, in the slot. */
+/* Sends up to SLOT_ROOM bytes inline. */
 HOT_INLINE void team_publish_inline(struct team *t, uint32_t op, const void *from, size_t bytes)
 {
     team_wait_room(t, SLOT_INLINE);
@@ -284,34 +342,49 @@ HOT_INLINE void team_publish_inline(struct team *t, uint32_t op, const void *fro
     team_publish(t, op, SLOT_INLINE, bytes);
 }
 
-/* Shared memory for more than a cell, which is freed some time after all have done operation `op`.
- * NULL: no room. */
+/* Sends `bytes` bytes at an address; 0: there are none. */
+static inline void team_publish_address(struct team *t, uint32_t op, remote_addr_t address,
+                                        size_t bytes)
+{
+    team_wait_room(t, SLOT_INLINE);
+    memcpy(slot_of(t->mine, op)->data, &address, sizeof address);
+    team_publish(t, op, SLOT_REFERENCE, bytes);
+}
+
+/* Returns shared memory for more data than a cell holds. It is freed some time after all ranks are
+ * done with operation `op`. NULL: no memory. */
 char *team_hold(struct team *team, uint32_t op, size_t bytes);
 
-/* Whether data may by_reference where they lie, so that we are kept until all have read them. */
+/* Whether data may be sent by reference, so that the sender waits for its readers. */
 enum by_reference {
-    BY_REFERENCE_NEVER,    /* they will be overwritten before */
-    BY_REFERENCE_LONG,     /* if they are long: the host does not synchronise short ones (H15) */
-    BY_REFERENCE_OPERANDS, /* the same, and short ones in the heap; peers combine what they read */
-    BY_REFERENCE,          /* the same; peers copy what they read */
+    BY_REFERENCE_NEVER,    /* no: the data will be overwritten before they are read */
+    BY_REFERENCE_LONG,     /* only long data: for short ones the host does not synchronise (H15) */
+    BY_REFERENCE_OPERANDS, /* also short data in the heap; peers combine what they read */
+    BY_REFERENCE,          /* also short data in the heap; peers copy what they read */
 };
 
 bool team_by_reference(struct team *team, struct buffer from, size_t bytes,
                        enum by_reference by_reference);
 
-/* Post data, and return how: in the slot or its cell, where they lie, or only that there will be
- * pieces, with `start` for who needs it. */
+/* The start of our next stream: see stream.h. Only this rank writes the counter. */
+static inline uint32_t team_stream_start(const struct team *t)
+{
+    return atomic_load_explicit(&t->mine->produced.value, memory_order_relaxed);
+}
+
+/* Sends data and returns how. SLOT_PIPELINED: only the slot was written, with the start of a
+ * stream; the caller sends the data, through the stream or in pieces. */
 enum slot_kind team_publish_data(struct team *team, uint32_t op, struct buffer from,
-                                 enum by_reference by_reference, uint32_t start);
+                                 enum by_reference by_reference);
 
 static inline remote_addr_t slot_address(const struct slot *slot)
 {
-    remote_addr_t place;
-    memcpy(&place, slot->data, sizeof place);
-    return place;
+    remote_addr_t address;
+    memcpy(&address, slot->data, sizeof address);
+    return address;
 }
 
-/* Where the data of a slot of `rank` are, of SLOT_INLINE or SLOT_BUFFERED. */
+/* The data of a slot of `rank` that is SLOT_INLINE or SLOT_BUFFERED. */
 static inline const char *slot_data(struct team *t, uint32_t rank, uint32_t op,
                                     const struct slot *slot)
 {
@@ -320,7 +393,7 @@ static inline const char *slot_data(struct team *t, uint32_t rank, uint32_t op,
                : cell_for(t->mailbox[rank], op, slot_bytes(slot));
 }
 
-/* Post bytes [first, first + bytes) of a buffer's data as a piece. */
+/* Sends bytes [first, first + bytes) of the data of a buffer as a piece. */
 void team_publish_piece(struct team *team, uint32_t op, struct buffer from, size_t first,
                         size_t bytes);
 

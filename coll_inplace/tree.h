@@ -1,12 +1,12 @@
-/* The tree over the ranks of a team along which few data go up and down.
+/* The tree over the ranks of a team through which small data go up and down.
  *
- * Without domains: the k-nomial tree over ranks 0 .. n - 1 whose subtrees are ranges of ranks: the
- * children of v are v + j * step for each level's step (1, 8, 64, …) at which v is a multiple of
- * 8 * step.
+ * Without domains it is the k-nomial tree over ranks 0 .. n - 1 whose subtrees are ranges of ranks:
+ * the children of rank v are v + j * step for the step (1, 8, 64, ...) of each level at which v is
+ * a multiple of 8 * step.
  *
- * With domains there is such a tree over the units of core/order.h, from the root's domain on, and
- * one over the ranks of each unit, whose first one hears another unit's first. Places of the root's
- * domain are counted from the root.
+ * With domains there is such a tree over the units of core/order.h, which starts with the root's
+ * domain, and one over the ranks of each unit. The parent of the first rank of a unit is the first
+ * rank of another unit. Positions in the root's domain are counted from the root.
  */
 #ifndef MPIACCEL_TREE_H
 #define MPIACCEL_TREE_H
@@ -15,7 +15,7 @@
 
 enum {
     TREE_RADIX = ORDER_RADIX,
-    TREE_FLAT = TREE_RADIX, /* up to so many ranks need none: all hear the root */
+    TREE_FLAT = TREE_RADIX, /* teams of up to this many ranks have no tree: all read the root */
     TREE_CHILDREN_MAX = 64,
 };
 
@@ -27,14 +27,14 @@ static inline uint32_t tree_parent(uint32_t v)
     return v - v % step;
 }
 
-/* Where a rank stands in the tree of a root: not the root itself. */
+/* The position of a rank, other than the root, in the tree of a root. */
 struct tree_node {
     uint32_t parent;
     bool inner; /* it has children */
 };
 struct tree_node tree_node(const struct order *order, uint32_t rank, uint32_t root);
 
-/* The children of a rank, the root or not, and how many they are. */
+/* Stores the children of any rank; returns their number. */
 uint32_t tree_children(const struct order *order, uint32_t rank, uint32_t root,
                        uint16_t children[TREE_CHILDREN_MAX]);
 

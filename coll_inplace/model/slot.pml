@@ -1,49 +1,52 @@
-/* The protocol of team.h: posts, done and room, for ranks that make the same operations, any ones:
- * a broadcast from rank 0 or 1, with its data in the post or in a cell, a gather to rank 0, an
- * exchange of all with all, a broadcast of data that stay where they are. Memory is sequentially consistent here; what the real code must
- * order, ThreadSanitizer sees in tests/unit.
+/* Model of the protocol in team.h: slots, `done`, and the room for the next slot. All ranks perform
+ * the same operations, of any kind: a broadcast from rank 0 or 1, with its data in the slot or in a
+ * cell; a gather to rank 0; an exchange between all ranks; a broadcast by reference.
  *
- * No reader sees data of another operation, no writer writes over what somebody will still read,
- * nobody waits for ever, in LAST operations; with more than half of NUMBERS, posts of long ago would
- * look new. BREAK_x leaves out what the protocol needs: tests/docs/model sees that it is found.
+ * The model checks that no reader finds data of another operation, that no writer overwrites data
+ * that a rank will still read, and that no rank waits forever, in LAST operations. If LAST is more
+ * than half of NUMBERS, numbers wrap, and a slot of long ago could look new. Each BREAK_x leaves
+ * out something that the protocol needs; tests/docs/model checks that the model then fails.
+ *
+ * Memory is sequentially consistent here. What the real code must order is checked by
+ * ThreadSanitizer in tests/unit.
  */
 #ifndef RANKS
 #define RANKS 3
 #endif
-#ifndef POSTS
-#define POSTS 2 /* TEAM_SLOTS */
+#ifndef SLOTS
+#define SLOTS 2 /* TEAM_SLOTS */
 #endif
 #define CELLS 2    /* TEAM_CELLS */
-#define LAG 2      /* SLOT_LAG, and CELL_LAG */
+#define LAG 2      /* SLOT_LAG and CELL_LAG */
 #define NUMBERS 32 /* 2^32 */
 #define FAR 4      /* TEAM_FAR */
 
 #define MINUS(a, b)        (((a) + NUMBERS - (b)) % NUMBERS)
 #define REACHED(a, b)      (MINUS(a, b) < NUMBERS / 2)
-#define SLOT(rank, number) ((rank) * POSTS + (number) % POSTS)
+#define SLOT(rank, number) ((rank) * SLOTS + (number) % SLOTS)
 #define CELL_OF(rank)      cell[(rank) * CELLS + op % CELLS]
-#define AHEAD              (POSTS + 2) /* more than a rank may be before another */
-#define NOTHING            255 /* half written, or spoilt */
+#define AHEAD              (SLOTS + 2) /* more than the distance between any two ranks */
+#define NOTHING            255 /* half written, or overwritten */
 
-mtype = { BCAST, CELL, GATHER, ALL, PLACE };
+mtype = { BCAST, CELL, GATHER, ALL, REFERENCE };
 
-byte posted[RANKS * POSTS]; /* the numbers in posts */
-byte data[RANKS * POSTS];   /* what is in them: right if it is the number of the operation */
+byte published_op[RANKS * SLOTS]; /* the numbers in the slots */
+byte data[RANKS * SLOTS];   /* their data; correct if equal to the number of the operation */
 byte cell[RANKS * CELLS];
-byte place[RANKS];          /* data that stay */
+byte buffer[RANKS];         /* data that are read by reference */
 byte done[RANKS];
 
-/* What the program says, by number: decided when the first rank comes to it. */
+/* The program: the kind and root of each operation, chosen when the first rank begins it. */
 mtype kinds[AHEAD];
 bit roots[AHEAD];
-byte decided;
+byte chosen;
 
 inline next()
 {
     op = (op + 1) % NUMBERS;
     if
-    :: decided == MINUS(op, 1) ->
-        decided = op;
+    :: chosen == MINUS(op, 1) ->
+        chosen = op;
         if
         :: kinds[op % AHEAD] = BCAST
 #ifndef WITHOUT_CELLS
@@ -51,7 +54,7 @@ inline next()
 #endif
         :: kinds[op % AHEAD] = GATHER
         :: kinds[op % AHEAD] = ALL
-        :: kinds[op % AHEAD] = PLACE
+        :: kinds[op % AHEAD] = REFERENCE
         fi;
         if
         :: roots[op % AHEAD] = 0
@@ -65,20 +68,20 @@ inline next()
     root = roots[op % AHEAD]
 }
 
-#define POSTING(rank) (kind == ALL || (kind == GATHER) != ((rank) == root))
-#define READING       (kind != GATHER || me == root)
+#define SENDS(rank) (kind == ALL || (kind == GATHER) != ((rank) == root))
+#define READS       (kind != GATHER || me == root)
 
-/* team_wait_all(); done only grows, so looking at one after another is the same. */
+/* team_wait_all(). `done` only grows, so checking one rank after another is equivalent. */
 #define HAS_DONE(r, number) (r >= RANKS || me == r || REACHED(done[(r) % RANKS], number))
 #define ALL_HAVE_DONE(number) (HAS_DONE(0, number) && HAS_DONE(1, number) && HAS_DONE(2, number))
 
 #ifdef BREAK_CELL
-#define ROOM POSTS
+#define ROOM SLOTS
 #else
-#define ROOM (kind == CELL -> CELLS : POSTS)
+#define ROOM (kind == CELL -> CELLS : SLOTS)
 #endif
 
-inline await_room()
+inline wait_room()
 {
 #ifndef BREAK_ROOM
     if
@@ -90,19 +93,19 @@ inline await_room()
 #endif
 }
 
-inline post()
+inline send()
 {
     atomic {
-        await_room();
-#ifdef BREAK_POST
-        posted[SLOT(me, op)] = op;
+        wait_room();
+#ifdef BREAK_PUBLISH
+        published_op[SLOT(me, op)] = op;
 #endif
         data[SLOT(me, op)] = NOTHING;
         if
         :: kind == CELL -> CELL_OF(me) = NOTHING
         :: else
         fi;
-        place[me] = (kind == PLACE -> op : NOTHING)
+        buffer[me] = (kind == REFERENCE -> op : NOTHING)
     }
     atomic {
         data[SLOT(me, op)] = op;
@@ -110,14 +113,14 @@ inline post()
         :: kind == CELL -> CELL_OF(me) = op
         :: else
         fi;
-        posted[SLOT(me, op)] = op
+        published_op[SLOT(me, op)] = op
     }
 }
 
-/* Reading takes a while: all is as it should be when it begins, and when it ends. */
-inline look()
+/* Reading takes time: the data must be correct when it begins and when it ends. */
+inline check()
 {
-    assert((kind == PLACE -> place[peer] : data[SLOT(peer, op)]) == op);
+    assert((kind == REFERENCE -> buffer[peer] : data[SLOT(peer, op)]) == op);
     assert(kind != CELL || CELL_OF(peer) == op)
 }
 
@@ -125,27 +128,28 @@ inline read()
 {
     peer = 0;
     do
-    :: atomic { peer < RANKS && peer != me && POSTING(peer) && REACHED(posted[SLOT(peer, op)], op) ->
-           look() }
-       atomic { look(); peer++ }
-    :: atomic { peer < RANKS && (peer == me || !POSTING(peer)) -> peer++ }
+    :: atomic { peer < RANKS && peer != me && SENDS(peer) &&
+                REACHED(published_op[SLOT(peer, op)], op) -> check() }
+       atomic { check(); peer++ }
+    :: atomic { peer < RANKS && (peer == me || !SENDS(peer)) -> peer++ }
     :: atomic { peer == RANKS -> peer = 0; break }
     od
 }
 
-inline keep_near()
+/* team_keep_counters_close() */
+inline keep_close()
 {
-#ifndef BREAK_NEAR
+#ifndef BREAK_CLOSE
     if
     :: op / FAR != published / FAR ->
         if
         :: REACHED(all_done, MINUS(op, FAR))
         :: else -> all_done = MINUS(op, FAR)
         fi;
-        for (peer : 0 .. POSTS - 1) {
+        for (peer : 0 .. SLOTS - 1) {
             if
-            :: REACHED(posted[me * POSTS + peer], MINUS(op, FAR))
-            :: else -> posted[me * POSTS + peer] = MINUS(op, FAR)
+            :: REACHED(published_op[me * SLOTS + peer], MINUS(op, FAR))
+            :: else -> published_op[me * SLOTS + peer] = MINUS(op, FAR)
             fi
         }
         peer = 0
@@ -167,8 +171,8 @@ inline end()
     :: else
     fi;
     if
-    :: (kind == PLACE && me != root) || MINUS(op, published) >= LAG ->
-        keep_near();
+    :: (kind == REFERENCE && me != root) || MINUS(op, published) >= LAG ->
+        keep_close();
         published = op;
         done[me] = op
     :: else
@@ -190,20 +194,20 @@ proctype rank(byte me)
 #endif
         }
         if
-        :: POSTING(me) -> post()
+        :: SENDS(me) -> send()
         :: else
         fi;
         if
-        :: READING -> read()
+        :: READS -> read()
         :: else
         fi;
-#ifndef BREAK_PLACE
+#ifndef BREAK_REFERENCE
         if
-        :: kind == PLACE && me == root -> ALL_HAVE_DONE(op)
+        :: kind == REFERENCE && me == root -> ALL_HAVE_DONE(op)
         :: else
         fi;
 #endif
-        atomic { end(); place[me] = NOTHING }
+        atomic { end(); buffer[me] = NOTHING }
     od
 }
 

@@ -1,10 +1,11 @@
-/* The protocol of stream.h. Rank 0 sends a stream to rank 1, then one to rank 2; 1 and 2 exchange,
- * in place: a piece comes in only where one has gone out. Streams have 0 to MOST pieces. Sleeping
- * is here too: who finds nothing to do sleeps on one word until that changes.
+/* Model of the protocol in stream.h. Rank 0 sends a stream to rank 1 and then one to rank 2; ranks 1
+ * and 2 exchange streams in place: a piece is received only after the piece at the same position was
+ * sent. Streams have 0 to MOST pieces. Sleeping is part of the model: a rank that cannot advance
+ * sleeps on one word until it changes.
  *
- * Every piece arrives, in order and whole; no cell is written while somebody reads it; nobody
- * sleeps for ever. BREAK_x leaves out what the protocol needs: tests/docs/model sees that it is
- * found.
+ * The model checks that every piece arrives, complete and in order, that no cell is written while it
+ * is read, and that no rank sleeps forever. Each BREAK_x leaves out something that the protocol
+ * needs; tests/docs/model checks that the model then fails.
  */
 #define CELLS   2 /* STREAM_CELLS */
 #define MOST    3
@@ -14,13 +15,14 @@
 #define PIECE(stream, number)  ((stream) * 16 + (number))
 #define CELL_OF(rank, number)  cell[(rank) * CELLS + (number) % CELLS]
 
-/* 0: from 0 to 1; 1: from 0 to 2; 2: from 1 to 2; 3: from 2 to 1. Said in posts. */
+/* Streams 0: from 0 to 1; 1: from 0 to 2; 2: from 1 to 2; 3: from 2 to 1. Their lengths and starts are
+ * published in slots. */
 byte pieces[NONE + 1], start[NONE + 1];
 
 byte produced[3], consumed[3]; /* by producer */
-byte cell[3 * CELLS];          /* which piece is in it */
+byte cell[3 * CELLS];          /* the piece in each cell */
 
-inline give(out)
+inline produce(out)
 {
     if
 #ifdef BREAK_ROOM
@@ -42,19 +44,19 @@ inline give(out)
     fi
 }
 
-/* Reading takes a while: the piece is there when it begins, and when it ends. */
-inline take(in, from)
+/* Reading takes time: the piece must be there when it begins and when it ends. */
+inline consume(in, from)
 {
     if
-    :: atomic { got < limit && seen_produced >= start[in] + got + 1 ->
-           assert(CELL_OF(from, got) == PIECE(in, got)) }
+    :: atomic { received < limit && seen_produced >= start[in] + received + 1 ->
+           assert(CELL_OF(from, received) == PIECE(in, received)) }
 #ifdef BREAK_CONSUMED
-       consumed[from] = start[in] + got + 1;
+       consumed[from] = start[in] + received + 1;
 #endif
        atomic {
-           assert(CELL_OF(from, got) == PIECE(in, got));
-           got++;
-           consumed[from] = start[in] + got;
+           assert(CELL_OF(from, received) == PIECE(in, received));
+           received++;
+           consumed[from] = start[in] + received;
            moved = true
        }
     :: else
@@ -62,51 +64,51 @@ inline take(in, from)
 }
 
 /* stream_run() */
-inline move(out, in, from, in_place)
+inline run_streams(out, in, from, in_place)
 {
     do
-    :: atomic { sent == pieces[out] && got == pieces[in] -> break }
+    :: atomic { sent == pieces[out] && received == pieces[in] -> break }
     :: atomic { else -> moved = false; seen_consumed = consumed[me] }
        seen_produced = produced[from];
-       give(out);
+       produce(out);
 #ifdef BREAK_IN_PLACE
        limit = pieces[in];
 #else
        limit = (!in_place || sent == pieces[out] || pieces[in] < sent -> pieces[in] : sent);
 #endif
-       take(in, from);
-       assert(!in_place || got <= sent);
+       consume(in, from);
+       assert(!in_place || received <= sent);
        if
        :: moved
 #ifdef BREAK_SLEEP
-       :: !moved && got < pieces[in] -> produced[from] != seen_produced
-       :: !moved && got == pieces[in] -> consumed[me] != seen_consumed
+       :: !moved && received < pieces[in] -> produced[from] != seen_produced
+       :: !moved && received == pieces[in] -> consumed[me] != seen_consumed
 #else
-       :: !moved && got < limit -> produced[from] != seen_produced
-       :: !moved && got >= limit -> consumed[me] != seen_consumed
+       :: !moved && received < limit -> produced[from] != seen_produced
+       :: !moved && received >= limit -> consumed[me] != seen_consumed
 #endif
        fi
     od;
 #ifndef BREAK_END
     (pieces[out] == 0 || consumed[me] >= start[out] + pieces[out]);
 #endif
-    atomic { sent = 0; got = 0; limit = 0; seen_consumed = 0; seen_produced = 0 }
+    atomic { sent = 0; received = 0; limit = 0; seen_consumed = 0; seen_produced = 0 }
 }
 
 proctype rank(byte me)
 {
-    byte sent, got, limit, seen_consumed, seen_produced;
+    byte sent, received, limit, seen_consumed, seen_produced;
     bit moved;
     if
     :: me == 0 ->
-        move(0, NONE, 0, false);
-        move(1, NONE, 0, false)
+        run_streams(0, NONE, 0, false);
+        run_streams(1, NONE, 0, false)
     :: me == 1 ->
-        move(NONE, 0, 0, false);
-        move(2, 3, 2, true)
+        run_streams(NONE, 0, 0, false);
+        run_streams(2, 3, 2, true)
     :: me == 2 ->
-        move(NONE, 1, 0, false);
-        move(3, 2, 1, true)
+        run_streams(NONE, 1, 0, false);
+        run_streams(3, 2, 1, true)
     fi
 }
 

@@ -1,5 +1,5 @@
-/* Long data that both sides copy: all is there when the receiver leaves, nothing comes later, and
- * what the helper cannot copy the receiver does. */
+/* Cooperative copies: all data have arrived when the receiver returns, nothing is written later,
+ * and the receiver copies what the sender cannot. */
 #include "tests/unit/sides.h"
 
 #include "coll_inplace/coop_copy.h"
@@ -8,7 +8,7 @@ enum { RANKS = 4, ROOM = 900000 };
 
 static unsigned rounds;
 
-/* No byte of it is 0 as a rule. */
+/* Hardly any byte of it is 0. */
 static uint64_t word(uint64_t seed, size_t i)
 {
     return (seed * 1000003 + i) * 0x9e3779b97f4a7c15;
@@ -28,8 +28,8 @@ static bool holds(const char *data, size_t bytes, uint64_t seed)
     return true;
 }
 
-/* What arrived is right, and spoiling it is the last word. */
-static void spoil(char *data, size_t bytes, uint64_t seed, unsigned me, const char *what)
+/* Checks the received data and clears them: a later write would leave bytes other than 0. */
+static void check_and_clear(char *data, size_t bytes, uint64_t seed, unsigned me, const char *what)
 {
     EXPECT(holds(data, bytes, seed), "%s: rank %u, seed %ju", what, me, (uintmax_t)seed);
     memset(data, 0, bytes);
@@ -49,25 +49,25 @@ static void one_round(unsigned me, uint64_t round, char *mine, char *all)
         if (me == root)
             fill(mine, bytes, round);
         EXPECT(coll_bcast(t, block, root) == COLL_OK);
-        spoil(mine, bytes, round, me, "bcast");
+        check_and_clear(mine, bytes, round, me, "bcast");
     } else if (what == 1) {
         fill(mine, bytes, round * RANKS + me);
         EXPECT(coll_gather(t, block, &blocks, root, false) == COLL_OK);
         for (unsigned r = 0; me == root && r < RANKS; r++)
-            spoil(all + r * bytes, bytes, round * RANKS + r, me, "gather");
+            check_and_clear(all + r * bytes, bytes, round * RANKS + r, me, "gather");
     } else {
         for (unsigned r = 0; me == root && r < RANKS; r++)
             fill(all + r * bytes, bytes, round * RANKS + r);
         EXPECT(coll_scatter(t, &blocks, block, root, false, true) == COLL_OK);
-        spoil(mine, bytes, round * RANKS + me, me, "scatter");
+        check_and_clear(mine, bytes, round * RANKS + me, me, "scatter");
     }
-    if (below(&c, 2)) /* else some are in the next round already */
+    if (below(&c, 2)) /* some ranks are in the next round already */
         return;
     coll_barrier(t);
     if (what == 1 ? me == root : what == 0 || me != root)
         for (size_t i = 0; i < bytes; i++)
             if ((what == 1 ? all : mine)[i]) {
-                EXPECT(false, "something came later: rank %u, round %ju", me, (uintmax_t)round);
+                EXPECT(false, "data were written later: rank %u, round %ju", me, (uintmax_t)round);
                 break;
             }
 }
@@ -86,11 +86,11 @@ static void copy_long(unsigned me)
     free(all[1]);
 }
 
-START_TEST(all_is_there_and_nothing_comes_later)
+START_TEST(all_data_arrive_and_nothing_is_written_later)
 {
     rounds = effort(100);
-    for (unsigned crowded = 0; crowded < 2; crowded++) {
-        sync_configure(crowded, NULL);
+    for (unsigned oversubscribed = 0; oversubscribed < 2; oversubscribed++) {
+        sync_configure(oversubscribed, NULL);
         make_team(RANKS);
         as_ranks(RANKS, copy_long);
         free_team(RANKS);
@@ -98,8 +98,8 @@ START_TEST(all_is_there_and_nothing_comes_later)
 }
 END_TEST
 
-/* The kernel lets nobody write to rank 1. */
-static void take_alone(unsigned me)
+/* The OS lets no rank write to rank 1. */
+static void receive_alone(unsigned me)
 {
     char *mine = malloc(ROOM);
     for (uint64_t round = 1; round <= rounds; round++) {
@@ -108,21 +108,21 @@ static void take_alone(unsigned me)
         if (me == 1)
             sleep_us(50);
         EXPECT(coll_bcast(team_of[me], buffer(mine, BYTES, ROOM), 0) == COLL_OK);
-        spoil(mine, ROOM, round, me, "bcast");
+        check_and_clear(mine, ROOM, round, me, "bcast");
         coll_barrier(team_of[me]);
     }
     free(mine);
 }
 
-START_TEST(what_the_helper_cannot_copy_the_receiver_does)
+START_TEST(the_receiver_copies_what_the_sender_cannot)
 {
     sync_configure(true, NULL);
     rounds = effort(60);
     make_team(RANKS);
     team_of[1]->mailbox[1]->pid = -1;
-    as_ranks(RANKS, take_alone);
+    as_ranks(RANKS, receive_alone);
     free_team(RANKS);
 }
 END_TEST
 
-UNIT_MAIN(all_is_there_and_nothing_comes_later, what_the_helper_cannot_copy_the_receiver_does)
+UNIT_MAIN(all_data_arrive_and_nothing_is_written_later, the_receiver_copies_what_the_sender_cannot)

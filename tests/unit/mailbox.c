@@ -1,4 +1,4 @@
-/* A mailbox that was another team's before is as good as new. */
+/* A mailbox that another team used before is like a new one. */
 #include "tests/unit/teams.h"
 
 #include "coll_inplace/stream.h"
@@ -8,7 +8,7 @@
 
 #include "tests/unit/taken.h"
 
-/* What follows is counted. */
+/* Its allocations are counted. */
 #include "coll_inplace/mailbox.c"
 
 /* ---- teams that follow each other ---- */
@@ -47,7 +47,7 @@ static void gather_all(struct team *t, unsigned operation, char *data, size_t by
                operation);
 }
 
-static void live(unsigned me)
+static void use_team(unsigned me)
 {
     static char room[RANKS][(RANKS + 1) * STREAM];
     static const size_t sizes[] = {0, 8, SLOT_ROOM, 1000, TEAM_CELL, 3 * PIECE + 5, STREAM};
@@ -72,7 +72,7 @@ START_TEST(teams_follow_each_other)
         unsigned size = 2 + below(&c, RANKS - 1);
         operations = below(&c, 4) ? below(&c, 12) : below(&c, 3 * TEAM_SLOTS);
         make_team(size);
-        as_ranks(size, live);
+        as_ranks(size, use_team);
         team_reap();
     }
 }
@@ -106,7 +106,7 @@ static void expect_new(struct mailbox *mailbox)
     memset(cell_of(mailbox, TEAM_CELLS - 1), 1, CELL_ROOM);
 }
 
-START_TEST(one_that_comes_back_is_empty)
+START_TEST(a_mailbox_that_is_used_again_is_empty)
 {
     static const uint32_t ops[] = {0, 1, 5, TEAM_SLOTS - 1, TEAM_SLOTS, 1000};
     open_heap();
@@ -124,10 +124,10 @@ START_TEST(one_that_comes_back_is_empty)
 }
 END_TEST
 
-/* Those beyond are freed: thousands of communicators leave no memory behind. */
-START_TEST(few_are_spare)
+/* Thousands of communicators leave no memory behind. */
+START_TEST(only_a_few_mailboxes_are_kept)
 {
-    enum { MANY = 40, SPARE = 2 * SPARE_ROWS, ALL = 2 * MANY };
+    enum { MANY = 40, SPARE = 2 * SPARE_MAILBOXES, ALL = 2 * MANY };
     struct mailbox *mailbox[MANY];
     open_heap();
     for (int i = 0; i < MANY; i++)
@@ -139,14 +139,14 @@ START_TEST(few_are_spare)
 }
 END_TEST
 
-/* Threads whose communicators come and go at the same time. */
+/* Threads create and free communicators at the same time. */
 static void make_and_free(unsigned me)
 {
     struct chance c = {me};
     for (unsigned i = 1; i <= 2000; i++) {
         struct mailbox *mailbox = mailbox_create();
         EXPECT(mailbox && !mailbox->coop_copy.bytes, "rank %u, %u", me,
-               i); /* plainly read, and first of all */
+               i); /* the first access, which is not atomic */
         mailbox->coop_copy.bytes = i;
         atomic_store(&mailbox->departed, me + 1);
         atomic_store(&mailbox->done.value, i);
@@ -156,12 +156,12 @@ static void make_and_free(unsigned me)
     }
 }
 
-START_TEST(threads_never_have_the_same_one)
+START_TEST(threads_never_get_the_same_mailbox)
 {
     open_heap();
-    as_ranks(SPARE_ROWS + 2, make_and_free);
+    as_ranks(SPARE_MAILBOXES + 2, make_and_free);
 }
 END_TEST
 
-UNIT_MAIN(teams_follow_each_other, one_that_comes_back_is_empty, few_are_spare,
-          threads_never_have_the_same_one)
+UNIT_MAIN(teams_follow_each_other, a_mailbox_that_is_used_again_is_empty,
+          only_a_few_mailboxes_are_kept, threads_never_get_the_same_mailbox)

@@ -1,10 +1,10 @@
-/* Operands of all kinds, and what they make combined. */
+/* Operands of all kinds, and their combined values. */
 #ifndef UNIT_OPERANDS_H
 #define UNIT_OPERANDS_H
 
 #include "tests/unit/sides.h"
 
-/* x -> a x + b, composed: it matters who is left. */
+/* Composition of x -> a x + b: associative, not commutative. */
 struct affine {
     uint32_t a, b;
 };
@@ -31,7 +31,7 @@ static inline void add_bytes(void *out, const void *left, const void *right, siz
             (unsigned char)(((const unsigned char *)left)[i] + ((const unsigned char *)right)[i]);
 }
 
-/* Of pairs without their holes. */
+/* The minimum of pairs of double and int without holes (MPI_MINLOC). */
 static inline void least_pair(void *out, const void *left, const void *right, size_t n,
                               const char *ahead)
 {
@@ -48,6 +48,13 @@ static inline void least_pair(void *out, const void *left, const void *right, si
     }
 }
 
+static inline void apply_add_bytes(const struct reducer *r, void *out, const void *a, const void *b,
+                                   size_t n)
+{
+    (void)r;
+    add_bytes(out, a, b, n, NULL);
+}
+
 static inline void apply_compose(const struct reducer *r, void *out, const void *a, const void *b,
                                  size_t n)
 {
@@ -57,14 +64,14 @@ static inline void apply_compose(const struct reducer *r, void *out, const void 
 
 struct flavour {
     struct reducer red;
-    combine_fn *define; /* on the data alone */
-    size_t packed;      /* bytes of data in an element */
+    combine_fn *define; /* the definition, on packed data */
+    size_t packed;      /* bytes of data per element */
 };
 
 static inline struct flavour any_flavour(struct play *p)
 {
     switch (below(&p->all, 5)) {
-    case 0: /* elements that are combined as they lie, in any order */
+    case 0: /* combined in place, in any order */
         return (struct flavour){{.kernel = add_bytes, .element = 1, .map = BYTES}, add_bytes, 1};
     case 1: /* with holes */
         return (struct flavour){{.kernel = kernels_best()->combine[OP_MINLOC][PRIM_DOUBLE_INT],
@@ -72,12 +79,12 @@ static inline struct flavour any_flavour(struct play *p)
                                  .map = type_of(PRIM_DOUBLE_INT, 12, 16)},
                                 least_pair,
                                 12};
-    case 2: /* a user's, of any layout: another on each rank */
+    case 2: /* user-defined; the layout may differ between ranks */
         return (struct flavour){
             {.apply = apply_compose, .element = 8, .map = below(&p->own, 2) ? spaced() : I64},
             compose,
             8};
-    default: /* in rank order, as reals would */
+    default: /* combined in place, in rank order, like floating-point numbers */
         return (struct flavour){
             {.kernel = compose, .element = 8, .map = type_of(PRIM_F64, 8, 8)}, compose, 8};
     }
@@ -85,7 +92,8 @@ static inline struct flavour any_flavour(struct play *p)
 
 static inline size_t any_elements(struct play *p, const struct flavour *f)
 {
-    size_t limit = f->red.kernel || p->n <= TREE_FLAT ? budget(p) * 2 : TEAM_CELL;
+    bool any_length = f->red.kernel || p->n <= TREE_FLAT || is_inter();
+    size_t limit = any_length ? budget(p) * 2 : TEAM_CELL;
     return any_size(&p->all, limit) / f->red.element;
 }
 
@@ -102,7 +110,7 @@ static inline char *operand(const struct play *p, const struct flavour *f, unsig
     return data;
 }
 
-/* `count` ranks from `rank` on, from the left; elements from `first` on. */
+/* Elements [first, first + some) of the combined operands of `count` ranks from `rank` on. */
 static inline char *combined(const struct play *p, const struct flavour *f, unsigned rank,
                              unsigned count, size_t elements, size_t first, size_t some)
 {
@@ -116,7 +124,7 @@ static inline char *combined(const struct play *p, const struct flavour *f, unsi
     return sum;
 }
 
-/* A buffer of elements: contiguous ones where the element has it so. */
+/* A buffer of elements; contiguous if the datatype is. */
 static inline struct side *elements_side(struct play *p, const struct flavour *f, size_t elements)
 {
     struct side *s = new_side();

@@ -1,27 +1,27 @@
-/* Random rounds of collectives, the same on all ranks where they must be: sizes, data, and buffers
- * of all kinds with what is expected in them and guard bytes around. */
+/* Random arguments of collectives: sizes, data, and buffers of all kinds, with the expected content
+ * and guard bytes. What MPI requires to be equal on all ranks is equal. */
 #ifndef UNIT_SIDES_H
 #define UNIT_SIDES_H
 
 #include "tests/unit/teams.h"
 
-/* ---- chance that all ranks share, and of one's own ---- */
+/* ---- random numbers ---- */
 
 struct play {
     struct team *t;
     unsigned me, n;
     uint64_t round;
-    struct chance all, own;
-    bool plain; /* blocks are equal and have no counts, as all know: another call of MPI */
+    struct chance all, own; /* the same on all ranks; of this rank only */
+    bool plain;             /* a call without counts: all ranks know that blocks are equal */
 };
 
 static const size_t sizes[] = {0,     1,     8,     112,   113,    8192,   8193,  32767,
                                32768, 32769, 65535, 65536, 200000, 262144, 700000};
 
-/* Bytes that all ranks together may send in a round. */
+/* The most bytes that all ranks together send in a round. */
 static size_t bytes_a_round;
 
-/* Of one to one. */
+/* The most that one rank sends to another one. */
 static inline size_t budget(struct play *p)
 {
     size_t usual = bytes_a_round / p->n / p->n;
@@ -35,7 +35,7 @@ static inline size_t any_size(struct chance *all, size_t limit)
     return size > limit ? size % (limit + 1) : size;
 }
 
-/* Blocks for all ranks: equal ones, or each its own; `unit`: multiples of so many bytes. */
+/* The sizes of the blocks of all ranks, equal or not. */
 static inline void any_sizes(struct play *p, size_t *size)
 {
     size_t room = budget(p) * p->n, equal = any_size(&p->all, room / p->n);
@@ -49,13 +49,13 @@ static inline void any_sizes(struct play *p, size_t *size)
 
 /* ---- data ---- */
 
-/* Byte i of any data: no piece or cell is like the one before it, or behind it. */
+/* Byte i of any data: no piece or cell equals the one before or after it. */
 static inline unsigned char datum_byte(size_t i)
 {
     return (unsigned char)(i * 167 + (i >> 8) * 59 + (i >> 15) * 83);
 }
 
-/* What `from` sends to `to`: differs from that of other rounds and ranks and places. */
+/* The data that `from` sends to `to`; different in every round and between any two ranks. */
 static inline char *datum(const struct play *p, unsigned from, unsigned to, size_t bytes)
 {
     unsigned char *data = malloc(bytes + 1);
@@ -67,7 +67,7 @@ static inline char *datum(const struct play *p, unsigned from, unsigned to, size
 
 /* ---- buffers ---- */
 
-/* Memory with blocks of data in it, and how it should look at the end. */
+/* Memory with blocks of data, and an image of how it should be at the end. */
 struct side {
     struct blocks blocks;
     unsigned n;
@@ -99,7 +99,7 @@ static inline const struct typemap *spaced(void)
     return map;
 }
 
-/* As many bytes in a few pieces, with gaps. */
+/* `bytes` bytes in a few pieces, with gaps. */
 static inline const struct typemap *scattered(struct side *s, struct chance *c, size_t bytes)
 {
     struct typemap *map = typemap_derived();
@@ -134,7 +134,7 @@ static inline void reserve(struct side *s, bool shared)
     s->blocks.at = s->memory + GUARD - lowest;
 }
 
-/* Blocks of `map`, one after another or with gaps and in another order. */
+/* Blocks of one datatype, adjacent or in another order with gaps. */
 static inline void lay_out_elements(struct side *s, struct chance *own, unsigned n,
                                     const struct typemap *map, const size_t *elements, bool plain)
 {
@@ -155,7 +155,7 @@ static inline void lay_out_elements(struct side *s, struct chance *own, unsigned
     s->blocks.displs = s->blocks.wide ? (const void *)s->wide_displs : s->displs;
 }
 
-/* Each block of its own kind. */
+/* Each block has its own datatype. */
 static inline void lay_out_mixed(struct side *s, struct chance *own, unsigned n, const size_t *size)
 {
     int64_t at = below(own, 30);
@@ -174,6 +174,7 @@ static inline void lay_out_mixed(struct side *s, struct chance *own, unsigned n,
     }
 }
 
+/* Buffers of `n` blocks. `any_kind`: blocks may have different datatypes. */
 static inline void lay_out(struct side *s, struct play *p, unsigned n, const size_t *size,
                            bool any_kind)
 {
@@ -184,17 +185,25 @@ static inline void lay_out(struct side *s, struct play *p, unsigned n, const siz
         words[r] = size[r] / 8;
         whole_words &= size[r] % 8 == 0;
     }
-    bool plain = n == 1 ? below(&p->own, 4) : p->plain;
-    if (any_kind && !plain && below(&p->own, 3) == 0)
+    if (any_kind && !p->plain && below(&p->own, 3) == 0)
         lay_out_mixed(s, &p->own, n, size);
     else if (whole_words && below(&p->own, 3) == 0)
-        lay_out_elements(s, &p->own, n, spaced(), words, plain);
+        lay_out_elements(s, &p->own, n, spaced(), words, p->plain);
     else
-        lay_out_elements(s, &p->own, n, BYTES, size, plain);
+        lay_out_elements(s, &p->own, n, BYTES, size, p->plain);
     reserve(s, below(&p->own, 2));
 }
 
-/* Lay data out in a buffer, by the definition of a type map. */
+/* A buffer that is no array of blocks: only this rank knows its layout. */
+static inline void lay_out_one(struct side *s, struct play *p, size_t size)
+{
+    bool plain = p->plain;
+    p->plain = below(&p->own, 4);
+    lay_out(s, p, 1, &size, true);
+    p->plain = plain;
+}
+
+/* Stores data in a buffer, by the definition of a type map. `shift` is added to the address. */
 static inline void spread(struct buffer b, ptrdiff_t shift, const char *data)
 {
     const struct typemap *map = typemap_to_move(b.map);
@@ -220,7 +229,7 @@ static inline void put_data(struct side *s, unsigned block, char *data)
     expect(s, block, data);
 }
 
-/* Compare, and spoil what nobody may look at any longer. */
+/* Compares memory and image, and overwrites the memory, which no rank may read any longer. */
 static inline void finish(struct play *p, struct side *s, const char *what)
 {
     size_t i = 0;

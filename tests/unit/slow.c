@@ -1,5 +1,5 @@
-/* Teams with ranks that are late or slow: nothing that they have yet to read is written again, and
- * who must wait for them does. */
+/* Teams with slow ranks: data that they have not read yet are not overwritten, and other ranks wait
+ * for them where they must. */
 #include "tests/unit/endless.h"
 #include "tests/unit/operands.h"
 
@@ -18,7 +18,7 @@ static void apply_slowly(const struct reducer *r, void *out, const void *a, cons
     add_slowly(out, a, b, n, NULL);
 }
 
-/* Who out of all has its operand, and wants its result, where the others can reach them. */
+/* Bit 2 * rank: peers can access the operand of the rank; bit 2 * rank + 1: its result. */
 static unsigned reachable;
 
 static bool is_reachable(unsigned me, unsigned which)
@@ -86,7 +86,7 @@ static const struct typemap *spaced_bytes(void)
     return map;
 }
 
-/* One rank takes what the other one posts byte by byte. */
+/* One rank receives into a buffer that it fills byte by byte. */
 static void gather_slowly(unsigned me)
 {
     enum { LONG_PART = 40 * PIECE };
@@ -119,21 +119,26 @@ START_TEST(a_long_part_waits_for_a_slow_reader)
 }
 END_TEST
 
-/* Operands of the user's that are copied into blocks of memory: one call after the other. */
-static void combine_wholes_slowly(unsigned me)
+/* A user-defined operation, whose operands are copied into blocks of memory: many calls in a row.
+ */
+static void combine_slowly(unsigned me)
 {
     enum { EACH = 3 * TEAM_CELL };
     struct team *t = team_of[me];
     struct reducer add = {.apply = apply_slowly, .element = 1, .map = BYTES};
+    unsigned first = is_inter() ? first_of(!group_of(me)) : 0, n = group_size[0] + group_size[1];
     char *from = malloc(EACH), *to = malloc(EACH);
     for (unsigned call = 0; call < 40; call++) {
+        char sum = 0;
+        for (unsigned r = first; r < first + t->size; r++)
+            sum += (char)(call + r);
         memset(from, (int)(call + me), EACH);
-        naps = me == call % 3 && call % 2;
+        naps = call % 2 && me == call / 2 % n;
         EXPECT(coll_allreduce(t, &add, buffer(from, BYTES, EACH), buffer(to, BYTES, EACH)) ==
                COLL_OK);
         size_t wrong = 0;
         for (size_t i = 0; i < EACH; i++)
-            wrong += to[i] != (char)(3 * call + 3);
+            wrong += to[i] != sum;
         EXPECT(!wrong, "call %u: %zu bytes are wrong", call, wrong);
     }
     free(from);
@@ -144,8 +149,11 @@ START_TEST(a_block_of_memory_is_kept_until_a_slow_rank_has_combined_it)
 {
     sync_configure(true, NULL);
     make_team(3);
-    as_ranks(3, combine_wholes_slowly);
+    as_ranks(3, combine_slowly);
     free_team(3);
+    make_groups(2, 2, false);
+    as_ranks(4, combine_slowly);
+    free_team(4);
 }
 END_TEST
 

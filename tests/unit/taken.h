@@ -1,5 +1,5 @@
-/* For a test that includes a module's source: what the module takes from the control part is
- * counted. */
+/* For a test that includes the source of a module: counts the blocks that the module allocates in
+ * the control part of the node's file. */
 #ifndef UNIT_TAKEN_H
 #define UNIT_TAKEN_H
 
@@ -19,7 +19,7 @@ static inline void *counted(void *at)
 static inline void give_back(void *at)
 {
     taken--;
-    memset(at, 0, LINE); /* who still looks sees nothing there */
+    memset(at, 0, LINE); /* a rank that still reads it finds nothing */
     arena_control_free(at);
 }
 #define arena_control_alloc(size)     counted(arena_control_alloc(size))

@@ -1,4 +1,4 @@
-/* How teams come and go, how far a rank may be ahead of another, and who wakes whom. */
+/* Creating and freeing teams, how far a rank may run ahead, and which rank wakes which. */
 #include "tests/unit/endless.h"
 #include "tests/unit/teams.h"
 
@@ -7,21 +7,21 @@
 
 #include "tests/unit/taken.h"
 
-/* Rows are counted as a whole. */
-static void give_row_back(struct mailbox *mailbox, uint32_t op)
+/* A mailbox counts as one allocation. */
+static void free_counted(struct mailbox *mailbox, uint32_t op)
 {
     taken -= mailbox != NULL;
     mailbox_free(mailbox, op);
 }
 #define mailbox_create() counted(mailbox_create())
-#define mailbox_free     give_row_back
+#define mailbox_free     free_counted
 #include "coll_inplace/team.c"
 #undef mailbox_create
 #undef mailbox_free
 
 /* ---- ranks that are ahead ---- */
 
-static unsigned seen_at_first; /* what the slow rank did before it stayed away */
+static unsigned seen_at_first; /* operations of the slow rank before it pauses */
 static size_t bytes;
 static _Atomic unsigned ahead; /* operations that rank 0 has done */
 static bool gathers;
@@ -59,7 +59,7 @@ static void be_slow(struct team *t, unsigned first, unsigned last)
     }
 }
 
-/* Rank 0 tells, rank 1 hears it late, rank 2 is with rank 0. */
+/* Rank 0 sends, rank 1 pauses, rank 2 follows rank 0. */
 static void run_ahead(unsigned me)
 {
     unsigned all = seen_at_first + 2 * TEAM_SLOTS;
@@ -107,7 +107,7 @@ START_TEST(a_leaf_runs_ahead_until_it_would_overwrite)
 }
 END_TEST
 
-/* Small blocks for many are copied into a block of memory, and that is kept. */
+/* Many small blocks are copied into a block of memory, which is kept. */
 static void scatter_ahead(unsigned me)
 {
     enum { SEEN = SLOT_LAG, LIMIT = SEEN + TEAM_CELLS };
@@ -144,8 +144,8 @@ END_TEST
 
 static _Atomic bool root_left;
 
-/* A rank whose data by_reference where they are stays with them. */
-static void bind(unsigned me)
+/* A root whose data are read by reference waits for its readers. */
+static void bcast_by_reference(unsigned me)
 {
     size_t much = 4 * TEAM_CELL;
     char *data = me ? malloc(much) : arena_alloc(much, LINE);
@@ -165,13 +165,13 @@ static void bind(unsigned me)
     }
 }
 
-START_TEST(a_root_stays_with_data_that_stay)
+START_TEST(a_root_waits_for_readers_by_reference)
 {
     sync_configure(true, NULL);
     make_team(3);
     for (int i = 0; i < 5; i++) {
         root_left = false;
-        as_ranks(3, bind);
+        as_ranks(3, bcast_by_reference);
     }
     free_team(3);
 }
@@ -198,7 +198,7 @@ static void let_rank_0_be_root(unsigned me)
         coll_bcast(team_of[me], buffer(&word, I32, 1), 0);
 }
 
-/* As if rank 0 had been the root of so many broadcasts. */
+/* As if rank 0 had been the root of this many broadcasts. */
 static void pass(unsigned size, uint32_t operations)
 {
     for (unsigned r = 0; r < size; r++) {
@@ -208,9 +208,9 @@ static void pass(unsigned size, uint32_t operations)
     as_ranks(size, let_rank_0_be_root);
 }
 
-/* The numbers wrap in minutes. What a rank has not posted for so long is not believed to be new,
- * nor does it believe the others to be far ahead. */
-START_TEST(a_post_of_long_ago_does_not_look_new)
+/* Numbers wrap in minutes. A slot that was last written long ago must not look new, and a rank that
+ * has sent nothing for long must not take the others to be far ahead. */
+START_TEST(a_slot_of_long_ago_does_not_look_new)
 {
     sync_configure(true, NULL);
     for (unsigned eighths = 1; eighths < 12; eighths++) {
@@ -228,17 +228,17 @@ END_TEST
 
 static size_t stream_bytes[2];
 static bool in_place;
-static char *place[2];
+static char *area[2];
 
 static void exchange(unsigned me)
 {
     struct team *t = team_of[me];
     struct chance c = {me};
-    uint32_t start = stream_start(t), start_there = stream_start(team_of[!me]);
-    char *got = in_place ? place[me] : calloc(1, stream_bytes[!me] + 1);
+    uint32_t start = team_stream_start(t), start_there = team_stream_start(team_of[!me]);
+    char *got = in_place ? area[me] : calloc(1, stream_bytes[!me] + 1);
     all_here();
     dawdle(&c);
-    struct stream out = stream_out(t, buffer(place[me], BYTES, stream_bytes[me]), start);
+    struct stream out = stream_out(t, buffer(area[me], BYTES, stream_bytes[me]), start);
     struct stream in =
         stream_in(t, !me, buffer(got, BYTES, stream_bytes[!me]), stream_bytes[!me], start_there);
     EXPECT(stream_run(&out, &in, in_place) == COLL_OK);
@@ -248,7 +248,7 @@ static void exchange(unsigned me)
         free(got);
 }
 
-static void pass_each_other(uint32_t cells, unsigned step)
+static void run_both_ways(uint32_t cells, unsigned step)
 {
     unsigned most = cells + 5;
     make_team(2);
@@ -259,28 +259,28 @@ static void pass_each_other(uint32_t cells, unsigned step)
         stream_bytes[0] = pieces * STREAM_CELL + round % 3 - (pieces && round % 5 == 0);
         stream_bytes[1] = in_place ? stream_bytes[0] : other * STREAM_CELL + round % 7;
         for (unsigned r = 0; r < 2; r++) {
-            place[r] = calloc(1, stream_bytes[r] + 1);
+            area[r] = calloc(1, stream_bytes[r] + 1);
             for (size_t i = 0; i < stream_bytes[r]; i += 61)
-                place[r][i] = (char)(i / 61 + r);
+                area[r][i] = (char)(i / 61 + r);
         }
         as_ranks(2, exchange);
-        free(place[0]);
-        free(place[1]);
+        free(area[0]);
+        free(area[1]);
     }
     for (unsigned r = 0; r < 2; r++)
         ck_assert_uint_eq(team_of[r]->mine->stream_cells, cells);
     free_team(2);
 }
 
-START_TEST(streams_of_any_length_pass_each_other)
+START_TEST(streams_of_any_length_run_in_both_directions)
 {
     sync_configure(true, NULL);
-    pass_each_other(STREAM_CELLS_LONG, 1);
+    run_both_ways(STREAM_CELLS_LONG, 1);
 }
 END_TEST
 
-/* In place a piece does not come in before one has gone out. Rank 1 is played by hand: it gives,
- * and does not take. */
+/* In place, a piece is received only after one was sent. The test plays rank 1: it produces pieces
+ * and does not consume any. */
 static void exchange_in_place(unsigned me)
 {
     enum { PIECES = STREAM_CELLS + 1, BYTES_IN_ALL = PIECES * STREAM_CELL };
@@ -313,7 +313,7 @@ static void exchange_in_place(unsigned me)
     sync_wait_until(&ours->consumed, PIECES);
 }
 
-START_TEST(in_place_a_piece_comes_in_where_one_has_gone_out)
+START_TEST(in_place_a_piece_is_received_where_one_was_sent)
 {
     sync_configure(true, NULL);
     make_team(2);
@@ -322,7 +322,7 @@ START_TEST(in_place_a_piece_comes_in_where_one_has_gone_out)
 }
 END_TEST
 
-/* The program's mistake: more comes than goes out. */
+/* An error of the program: one rank sends more than the other one. */
 static void exchange_unequal(unsigned me)
 {
     static const size_t length[] = {STREAM_CELL, 3 * STREAM_CELL};
@@ -334,7 +334,7 @@ static void exchange_unequal(unsigned me)
     free(data);
 }
 
-START_TEST(in_place_more_than_goes_out_is_cut_and_said)
+START_TEST(in_place_excess_data_are_truncated_and_reported)
 {
     sync_configure(true, NULL);
     make_team(2);
@@ -343,7 +343,7 @@ START_TEST(in_place_more_than_goes_out_is_cut_and_said)
 }
 END_TEST
 
-/* ---- who sleeps is woken ---- */
+/* ---- sleeping and waking ---- */
 
 static void be_late(unsigned me)
 {
@@ -371,7 +371,7 @@ static void wait_for_room(unsigned me)
     }
 }
 
-START_TEST(who_is_late_wakes_who_sleeps)
+START_TEST(a_late_rank_wakes_a_sleeping_one)
 {
     sync_configure(true, NULL);
     for (int i = 0; i < 5; i++) {
@@ -387,8 +387,8 @@ START_TEST(who_is_late_wakes_who_sleeps)
 }
 END_TEST
 
-/* The root streams to rank 1 first, which does not come. */
-static void wait_for_ones_turn(unsigned me)
+/* The root sends its first stream to rank 1, which is late. */
+static void wait_for_stream(unsigned me)
 {
     enum { MUCH = 300000 };
     char *data = malloc(3 * MUCH);
@@ -404,18 +404,18 @@ static void wait_for_ones_turn(unsigned me)
     free(data);
 }
 
-START_TEST(who_waits_for_a_stream_sleeps)
+START_TEST(a_rank_that_waits_for_a_stream_sleeps)
 {
     sync_configure(true, NULL);
     make_team(3);
     futex_waits = 0;
-    as_ranks(3, wait_for_ones_turn);
+    as_ranks(3, wait_for_stream);
     ck_assert_uint_lt(futex_waits, 2000);
     free_team(3);
 }
 END_TEST
 
-/* ---- coming and going ---- */
+/* ---- creating and freeing ---- */
 
 static void leave_late(unsigned me)
 {
@@ -423,7 +423,7 @@ static void leave_late(unsigned me)
     struct team *t = team_of[me];
     uint32_t word = 9;
     for (unsigned i = 0; i < 10; i++)
-        coll_bcast(t, buffer(&word, I32, 1), 0); /* rank 0 is ahead, and gone before others read */
+        coll_bcast(t, buffer(&word, I32, 1), 0); /* rank 0 has left before others read */
     sleep_us(below(&c, 2000) * me);
     team_leave(t);
 }
@@ -448,7 +448,7 @@ START_TEST(all_is_freed_when_the_last_has_left)
 }
 END_TEST
 
-/* A mailbox that a slow rank will still read is nobody else's. */
+/* A mailbox that a slow rank will still read is not used again. */
 START_TEST(nothing_is_freed_before_the_last_has_left)
 {
     uint32_t word = 17, got = 0;
@@ -470,7 +470,7 @@ START_TEST(nothing_is_freed_before_the_last_has_left)
 }
 END_TEST
 
-START_TEST(one_that_cannot_keeps_all_from_it)
+START_TEST(one_rank_that_cannot_take_part_prevents_the_team)
 {
     struct team_offer offers[3];
     struct team *t[3];
@@ -487,8 +487,8 @@ START_TEST(one_that_cannot_keeps_all_from_it)
 }
 END_TEST
 
-/* As many teams as there is room for, and then none, without harm to those. */
-START_TEST(no_room_is_a_reason)
+/* When memory is exhausted, the teams that exist are unharmed. */
+START_TEST(no_memory_is_a_reason)
 {
     enum { MANY = 1000 };
     static struct team *t[MANY];
@@ -509,10 +509,10 @@ START_TEST(no_room_is_a_reason)
 END_TEST
 
 UNIT_MAIN(a_root_runs_ahead_until_it_would_overwrite, a_leaf_runs_ahead_until_it_would_overwrite,
-          a_root_of_many_small_blocks_runs_as_far_ahead, a_root_stays_with_data_that_stay,
-          a_post_of_long_ago_does_not_look_new, streams_of_any_length_pass_each_other,
-          in_place_a_piece_comes_in_where_one_has_gone_out,
-          in_place_more_than_goes_out_is_cut_and_said, who_is_late_wakes_who_sleeps,
-          who_waits_for_a_stream_sleeps, all_is_freed_when_the_last_has_left,
-          nothing_is_freed_before_the_last_has_left, one_that_cannot_keeps_all_from_it,
-          no_room_is_a_reason)
+          a_root_of_many_small_blocks_runs_as_far_ahead, a_root_waits_for_readers_by_reference,
+          a_slot_of_long_ago_does_not_look_new, streams_of_any_length_run_in_both_directions,
+          in_place_a_piece_is_received_where_one_was_sent,
+          in_place_excess_data_are_truncated_and_reported, a_late_rank_wakes_a_sleeping_one,
+          a_rank_that_waits_for_a_stream_sleeps, all_is_freed_when_the_last_has_left,
+          nothing_is_freed_before_the_last_has_left,
+          one_rank_that_cannot_take_part_prevents_the_team, no_memory_is_a_reason)

@@ -1,4 +1,4 @@
-/* Ranks in the order of the domains that they run in, and the trees that follow from it. */
+/* The order of ranks by domain, and the trees that follow it. */
 #include "coll_inplace/tree.h"
 #include "tests/unit/unit.h"
 
@@ -6,7 +6,7 @@
 
 enum { RANKS_MAX = 512 };
 
-/* A machine of made-up domains, and where rank r of n runs. */
+/* The domain in which rank r of n runs, on a made-up machine. */
 typedef uint64_t place_fn(unsigned r, unsigned n);
 
 static uint64_t together(unsigned r, unsigned n)
@@ -31,7 +31,7 @@ static uint64_t in_eight_by_turns(unsigned r, unsigned n)
     return r % 8 * 1000;
 }
 
-/* Most in one, some in others, some nowhere. */
+/* Most ranks in one domain, some in others, some in none. */
 static uint64_t unevenly(unsigned r, unsigned n)
 {
     struct chance c = {r * 31 + n};
@@ -63,7 +63,7 @@ static unsigned levels(unsigned n)
 
 /* ---- the order ---- */
 
-START_TEST(ranks_stand_by_domain_and_then_by_rank)
+START_TEST(ranks_are_ordered_by_domain_and_then_by_rank)
 {
     for (unsigned s = 0; s < SIZES; s++)
         for (unsigned p = 0; p < PLACES; p++) {
@@ -86,7 +86,7 @@ START_TEST(ranks_stand_by_domain_and_then_by_rank)
 }
 END_TEST
 
-START_TEST(units_are_as_small_as_can_be)
+START_TEST(units_are_as_small_as_possible)
 {
     for (unsigned s = 0; s < SIZES; s++)
         for (unsigned p = 0; p < PLACES; p++) {
@@ -120,7 +120,7 @@ static bool has_child(const struct order *o, unsigned rank, unsigned root, unsig
     return found == 1;
 }
 
-/* Up from every rank to the root; whoever is somebody's parent knows it. */
+/* Climbs from every rank to the root, and checks that parents and children agree. */
 static struct crossings climb(const struct order *o, unsigned n, unsigned root)
 {
     struct crossings found = {0};
@@ -150,7 +150,7 @@ static struct crossings climb(const struct order *o, unsigned n, unsigned root)
     return found;
 }
 
-START_TEST(all_hear_the_root_and_each_unit_hears_it_once)
+START_TEST(the_tree_reaches_every_rank_and_enters_each_unit_once)
 {
     for (unsigned s = 0; s < SIZES; s++)
         for (unsigned p = 0; p < PLACES; p++) {
@@ -168,7 +168,7 @@ START_TEST(all_hear_the_root_and_each_unit_hears_it_once)
 }
 END_TEST
 
-/* What rank order would do. */
+/* The crossings between domains of a tree in rank order. */
 static unsigned crossings_by_rank(unsigned n, place_fn *where)
 {
     unsigned crossed = 0;
@@ -186,7 +186,7 @@ START_TEST(rank_order_crosses_far_more_often)
 }
 END_TEST
 
-/* Domains do not make it deeper, where they are of one size. */
+/* Domains of equal size do not make the tree deeper. */
 START_TEST(as_few_steps_as_without_domains)
 {
     for (unsigned n = 16; n <= RANKS_MAX; n *= 2) {
@@ -201,7 +201,7 @@ START_TEST(as_few_steps_as_without_domains)
 }
 END_TEST
 
-START_TEST(without_domains_the_tree_is_that_of_the_ranks)
+START_TEST(without_domains_the_tree_follows_the_ranks)
 {
     for (unsigned s = 0; s < SIZES; s++) {
         unsigned n = sizes[s];
@@ -215,7 +215,7 @@ START_TEST(without_domains_the_tree_is_that_of_the_ranks)
 }
 END_TEST
 
-START_TEST(a_parent_is_whose_child_one_is)
+START_TEST(parents_and_children_agree)
 {
     for (uint32_t v = 0; v < RANKS_MAX; v++)
         for (uint32_t step = 1; step < RANKS_MAX && v % (step * TREE_RADIX) == 0;
@@ -225,7 +225,7 @@ START_TEST(a_parent_is_whose_child_one_is)
 }
 END_TEST
 
-UNIT_MAIN(ranks_stand_by_domain_and_then_by_rank, units_are_as_small_as_can_be,
-          all_hear_the_root_and_each_unit_hears_it_once, rank_order_crosses_far_more_often,
-          as_few_steps_as_without_domains, without_domains_the_tree_is_that_of_the_ranks,
-          a_parent_is_whose_child_one_is)
+UNIT_MAIN(ranks_are_ordered_by_domain_and_then_by_rank, units_are_as_small_as_possible,
+          the_tree_reaches_every_rank_and_enters_each_unit_once, rank_order_crosses_far_more_often,
+          as_few_steps_as_without_domains, without_domains_the_tree_follows_the_ranks,
+          parents_and_children_agree)

@@ -1,7 +1,7 @@
 #include "pmpi_wrap/abi/collectives/intercomm.h"
 
-#include "coll_inplace/inter_coll.h"
-#include "coll_inplace/user_op.h"
+#include "coll_inplace/coll.h"
+#include "coll_inplace/reduce_unsegmented.h"
 #include "pmpi_wrap/abi/collectives/arguments.h"
 #include "pmpi_wrap/abi/collectives/reduction.h"
 
@@ -20,13 +20,13 @@ static uint32_t role(int root)
 /* The call is the host's; it takes its number all the same. */
 static COLD int refused(struct team *t, enum call call, enum reason reason)
 {
-    inter_coll_pass(t);
+    coll_pass(t);
     return defer_call(call, reason);
 }
 
 static int passed(struct team *t, enum call call, MPI_Comm comm)
 {
-    inter_coll_pass(t);
+    coll_pass(t);
     return done(call, comm, COLL_OK, 0);
 }
 
@@ -37,7 +37,7 @@ int intercomm_barrier(MPI_Comm comm)
     struct team *t = team_of_intercomm(comm);
     if (!t)
         return DEFERRED;
-    inter_coll_barrier(t);
+    coll_barrier_between(t);
     return done(CALL_Barrier, comm, COLL_OK, 0);
 }
 
@@ -51,7 +51,7 @@ int intercomm_bcast(enum call call, struct data d, int root, MPI_Comm comm)
         return passed(t, call, comm);
     if (!sends_or_receives(t, root) || !translate(d, &b))
         return refused(t, call, REASON_ARGUMENTS);
-    return done(call, comm, inter_coll_bcast(t, b, role(root)), bytes_of(b));
+    return done(call, comm, coll_bcast(t, b, role(root)), bytes_of(b));
 }
 
 int intercomm_gather(enum call call, struct data from, const struct all *to, int root,
@@ -68,7 +68,7 @@ int intercomm_gather(enum call call, struct data from, const struct all *to, int
                                  : from.at != MPI_IN_PLACE && translate(from, &mine);
     if (!sends_or_receives(t, root) || !good)
         return refused(t, call, REASON_ARGUMENTS);
-    enum coll_error error = inter_coll_gather(t, mine, &all, role(root));
+    enum coll_error error = coll_gather(t, mine, &all, role(root), false);
     return done(call, comm, error, root == MPI_ROOT ? 0 : bytes_of(mine));
 }
 
@@ -86,7 +86,8 @@ int intercomm_scatter(enum call call, const struct all *from, struct data to, in
                                  : to.at != MPI_IN_PLACE && translate(to, &mine);
     if (!sends_or_receives(t, root) || !good)
         return refused(t, call, REASON_ARGUMENTS);
-    enum coll_error error = inter_coll_scatter(t, &all, mine, role(root));
+    bool equal = call == CALL_Scatter || call == CALL_Scatter_c;
+    enum coll_error error = coll_scatter(t, &all, mine, role(root), false, equal);
     return done(call, comm, error, root == MPI_ROOT ? 0 : bytes_of(mine));
 }
 
@@ -100,7 +101,7 @@ int intercomm_allgather(enum call call, struct data from, const struct all *to, 
     if (from.at == MPI_IN_PLACE || !translate(from, &mine) ||
         !translate_all(to, t->size, &all, NULL))
         return refused(t, call, REASON_ARGUMENTS);
-    return done(call, comm, inter_coll_allgather(t, mine, &all), bytes_of(mine));
+    return done(call, comm, coll_allgather(t, mine, &all, false), bytes_of(mine));
 }
 
 int intercomm_alltoall(enum call call, const struct all *from, const struct all *to, MPI_Comm comm)
@@ -113,7 +114,7 @@ int intercomm_alltoall(enum call call, const struct all *from, const struct all 
     if (from->at == MPI_IN_PLACE || !translate_all(to, t->size, &in, &in_maps) ||
         !translate_all(from, t->size, &out, &out_maps))
         return refused(t, call, REASON_ARGUMENTS);
-    return done(call, comm, inter_coll_alltoall(t, &out, &in), bytes_of_all(t, &out));
+    return done(call, comm, coll_alltoall(t, &out, &in, false), bytes_of_all(t, &out));
 }
 
 /* ---- reductions ---- */
@@ -139,7 +140,7 @@ static bool translate_operand(enum call call, const struct reduction *r, const v
 /* Where each rank combines all of the other group's long operands, a tree is better. */
 static bool too_much(const struct team *t, struct buffer b)
 {
-    return larger_group(t) > USER_OP_RANKS_MAX && bytes_of(b) > TEAM_CELL;
+    return larger_group(t) > UNSEGMENTED_RANKS_MAX && bytes_of(b) > TEAM_CELL;
 }
 
 int intercomm_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm)
@@ -157,7 +158,7 @@ int intercomm_reduce(enum call call, const struct reduction *r, int root, MPI_Co
         return DEFERRED;
     int result = too_much(t, b)
                      ? refused(t, call, REASON_TOO_MANY_RANKS)
-                     : done(call, comm, inter_coll_reduce(t, &red, b, b, role(root)), bytes_of(b));
+                     : done(call, comm, coll_reduce(t, &red, b, b, role(root)), bytes_of(b));
     reducer_close(&red);
     return result;
 }
@@ -187,7 +188,7 @@ int intercomm_allreduce(enum call call, const struct reduction *r, MPI_Comm comm
         return DEFERRED;
     int result = too_much(t, from)
                      ? refused(t, call, REASON_TOO_MANY_RANKS)
-                     : done(call, comm, inter_coll_allreduce(t, &red, from, to), bytes_of(from));
+                     : done(call, comm, coll_allreduce(t, &red, from, to), bytes_of(from));
     reducer_close(&red);
     return result;
 }
@@ -211,7 +212,7 @@ int intercomm_reduce_scatter(enum call call, struct reduction r, struct all shar
     if (!translate_both(call, &r, t, &red, &from, &to))
         return DEFERRED;
     to.count = block_of(&blocks, t->rank).count;
-    enum coll_error error = inter_coll_reduce_scatter(t, &red, from, to, &blocks);
+    enum coll_error error = coll_reduce_scatter(t, &red, from, to, &blocks);
     int result = done(call, comm, error, bytes_of(from));
     reducer_close(&red);
     return result;

@@ -1,6 +1,6 @@
 #include "pmpi_wrap/abi/collectives/reduction.h"
 
-#include "coll_inplace/user_op.h"
+#include "coll_inplace/reduce_unsegmented.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static bool users(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buff
     const struct typemap *map = typemap_to_move(b.map);
     size_t bytes = map->size * b.count, room = 0;
     ptrdiff_t low, high;
-    if (op == MPI_OP_NULL || (bytes > TEAM_CELL && ranks > USER_OP_RANKS_MAX) ||
+    if (op == MPI_OP_NULL || (bytes > TEAM_CELL && ranks > UNSEGMENTED_RANKS_MAX) ||
         b.count > INT_MAX || !typemap_span(b.map, b.count, &low, &high))
         return false;
     *red = (struct reducer){.element = map->size ? map->size : 1,

@@ -1,94 +1,97 @@
-#include "coll_inplace/segmented.h"
+#include "coll_inplace/reduce_segmented.h"
 
 #include "coll_inplace/thresholds.h"
 
-enum for_whom { FOR_ALL, FOR_ROOT, FOR_OWNER, FOR_EACH };
+/* Which ranks receive a result: all of them; the root; of each segment its owner; or, in a scan,
+ * each rank one of its own. */
+enum receivers { ALL_RANKS, ROOT_ONLY, OWNERS, EACH_ITS_OWN };
 
-/* What a rank tells the others at first; 0: out of reach. */
-struct facts {
+/* What a rank publishes first; 0: peers cannot access the buffer. */
+struct addresses {
     remote_addr_t from, to;
 };
 
-/* A part of a chunk stays in the nearest cache; or is worth a system call, as long as what is
- * fetched has room. */
+/* A part of a chunk stays in the first-level cache; if operands are fetched through the OS, it is
+ * as long as the room for them, so that it is worth a system call. */
 enum { PART = TEAM_CELL, ROOM = STREAM_CELLS * STREAM_CELL };
 
 struct work {
     struct team *t;
     const struct reducer *red;
     struct buffer from, to;
-    enum for_whom whom;
+    enum receivers receivers;
     uint32_t root;
     uint32_t count;             /* we combine the operands of ranks 0 .. count - 1 */
-    size_t *begin;              /* of each share, bytes; of FOR_EACH only the end of the last */
-    size_t chunk, steps;        /* of a share in a step; how many steps */
-    size_t part;                /* of a chunk that is combined in one go */
-    bool copies_in, copies_out; /* some operand, some result is out of reach */
+    size_t *begin;              /* of each segment, in bytes; EACH_ITS_OWN: only the last one */
+    size_t chunk, steps;        /* bytes of a segment per step; number of steps */
+    size_t part;                /* bytes of a chunk that are combined at a time */
+    bool copies_in, copies_out; /* some operand, some result goes through cells */
     bool fetches;               /* some operand is in private memory */
     bool in_place;
-    bool around; /* results are written around the caches, where no operands were read */
+    bool nontemporal; /* results are written with non-temporal stores */
     enum coll_error error;
-    struct facts facts[TEAM_RANKS_MAX];
+    struct addresses addresses[TEAM_RANKS_MAX];
 };
 
 static size_t segment_of(const struct work *w, uint32_t rank)
 {
-    if (w->whom == FOR_EACH)
+    if (w->receivers == EACH_ITS_OWN)
         return w->begin[w->t->size];
     return w->begin[rank + 1] - w->begin[rank];
 }
 
-/* The chunk of a share in a step: where in the vector, how long. */
+/* The chunk of a segment in a step: its first byte in the vector, and its length. */
 static size_t chunk_first(const struct work *w, uint32_t rank, size_t step)
 {
-    return (w->whom == FOR_EACH ? 0 : w->begin[rank]) + step * w->chunk;
+    return (w->receivers == EACH_ITS_OWN ? 0 : w->begin[rank]) + step * w->chunk;
 }
 
 static size_t chunk_bytes(const struct work *w, uint32_t rank, size_t step)
 {
-    size_t share = segment_of(w, rank), done = step * w->chunk;
-    return done < share ? min_size(w->chunk, share - done) : 0;
+    size_t segment = segment_of(w, rank), done = step * w->chunk;
+    return done < segment ? min_size(w->chunk, segment - done) : 0;
 }
 
+/* Whether the rank receives the results of other ranks. */
 static bool receives(const struct work *w, uint32_t rank)
 {
-    return w->whom == FOR_ALL || (w->whom == FOR_ROOT && rank == w->root);
+    return w->receivers == ALL_RANKS || (w->receivers == ROOT_ONLY && rank == w->root);
 }
 
-/* ---- what is where ---- */
+/* ---- the plan ---- */
 
-/* Of a scan the last operand is for nobody else. */
-static bool for_others(const struct work *w, uint32_t rank)
+/* In a scan no other rank reads the operand of the last one. */
+static bool is_read(const struct work *w, uint32_t rank)
 {
-    return w->whom != FOR_EACH || rank + 1 < w->t->size;
+    return w->receivers != EACH_ITS_OWN || rank + 1 < w->t->size;
 }
 
-/* Where our operand lies if the others may read it there. A result that will lie where operands for
- * others are must not be written before those are read: then the operand is copied. So it is where
- * several ranks want all of it, and the kernel would copy it for each. */
-static remote_addr_t place_of_operand(const struct work *w, size_t bytes)
+/* The address of our operand; 0: it is copied into cells. It is copied if our result would
+ * overwrite operands that other ranks still read, or if the OS would copy it once for each of
+ * several ranks. */
+static remote_addr_t operand_address(const struct work *w, size_t bytes)
 {
-    bool moves = w->in_place && (w->whom == FOR_OWNER || w->whom == FOR_EACH);
-    if (moves || !for_others(w, w->t->rank))
+    bool overwritten = w->in_place && (w->receivers == OWNERS || w->receivers == EACH_ITS_OWN);
+    if (overwritten || !is_read(w, w->t->rank))
         return 0;
-    if (w->whom != FOR_EACH || w->t->size == 2)
+    if (w->receivers != EACH_ITS_OWN || w->t->size == 2)
         return team_address(w->t, w->from, bytes);
-    remote_addr_t place = team_target_address(w->t, w->from, bytes);
-    return remote_addr_local(place) ? place : 0;
+    remote_addr_t address = team_target_address(w->t, w->from, bytes);
+    return remote_addr_local(address) ? address : 0;
 }
 
+/* Whether the operand of a rank goes through cells. */
 static bool in_cells(const struct work *w, uint32_t rank)
 {
-    return !w->facts[rank].from && for_others(w, rank);
+    return !w->addresses[rank].from && is_read(w, rank);
 }
 
-/* Tell and hear. */
-static void exchange_facts(struct work *w)
+static void exchange_addresses(struct work *w)
 {
     struct team *t = w->t;
     size_t bytes = w->begin[t->size];
-    struct facts mine = {
-        .from = place_of_operand(w, bytes),
+    struct addresses mine = {
+        .from = operand_address(w, bytes),
         .to = receives(w, t->rank) ? team_address(t, w->to, bytes) : 0,
     };
     uint32_t op = team_begin(t);
@@ -96,22 +99,22 @@ static void exchange_facts(struct work *w)
     memcpy(slot_of(t->mine, op)->data, &mine, sizeof mine);
     team_publish(t, op, SLOT_INLINE, sizeof mine);
     for (uint32_t r = 0; r < t->size; r++) {
-        memcpy(&w->facts[r], team_wait(t, r, op)->data, sizeof w->facts[r]);
+        memcpy(&w->addresses[r], team_wait(t, r, op)->data, sizeof w->addresses[r]);
         w->copies_in |= in_cells(w, r);
-        w->fetches |= w->facts[r].from && !remote_addr_local(w->facts[r].from);
-        w->copies_out |= receives(w, r) && !w->facts[r].to;
+        w->fetches |= w->addresses[r].from && !remote_addr_local(w->addresses[r].from);
+        w->copies_out |= receives(w, r) && !w->addresses[r].to;
     }
     team_note_all_done(t, op - 1);
 }
 
-/* Shares of whole lines, where elements allow. The root takes more than those who bring it their
- * results by a copy of the kernel's. */
+/* Divides the vector into segments of complete lines, if the size of elements permits. The root
+ * gets a longer one than ranks that deliver their results through the OS. */
 static void divide(struct work *w)
 {
     size_t element = w->red->element, bytes = w->begin[w->t->size];
     size_t grain = element < LINE && LINE % element == 0 ? LINE : element;
     size_t other = COST_COMBINE * (size_t)(w->t->size - 1), root = other, before = 0;
-    if (w->whom == FOR_ROOT && w->fetches && !w->copies_in)
+    if (w->receivers == ROOT_ONLY && w->fetches && !w->copies_in)
         root += COST_DELIVER;
     size_t all = other * (w->t->size - 1) + root;
     for (uint32_t r = 0; r < w->t->size; r++) {
@@ -120,31 +123,31 @@ static void divide(struct work *w)
     }
 }
 
-/* For how many parts there must be room: a sum and an operand. Of two ranks only one operand is
- * fetched, and the sum may lie where that did. */
+/* The number of parts that need room: a sum and an operand. Between two ranks only one operand is
+ * fetched, and the sum may overwrite it. */
 static size_t rooms(const struct work *w)
 {
     return w->t->size == 2 ? 1 : 2;
 }
 
-/* Bytes that go through the caches. */
+/* Bytes that pass through the caches. */
 static size_t moved(const struct work *w)
 {
-    size_t results = w->whom == FOR_ALL ? w->t->size : 1;
+    size_t results = w->receivers == ALL_RANKS ? w->t->size : 1;
     return (w->t->size + results) * w->begin[w->t->size];
 }
 
 static void plan(struct work *w)
 {
     size_t longest = 0, room = SIZE_MAX;
-    exchange_facts(w);
-    if (w->t->size < 2) /* one rank has nothing to share: reduce.c */
+    exchange_addresses(w);
+    if (w->t->size < 2) /* reduce_scan.c handles one rank; this avoids a compiler warning */
         __builtin_unreachable();
-    if (w->whom == FOR_ALL || w->whom == FOR_ROOT)
+    if (w->receivers == ALL_RANKS || w->receivers == ROOT_ONLY)
         divide(w);
     for (uint32_t r = 0; r < w->t->size; r++)
         longest = segment_of(w, r) > longest ? segment_of(w, r) : longest;
-    if (w->whom == FOR_EACH) {
+    if (w->receivers == EACH_ITS_OWN) {
         w->copies_out = false;
         room = w->copies_in ? PIECE : SIZE_MAX;
     } else if (w->copies_in) {
@@ -156,68 +159,69 @@ static void plan(struct work *w)
     w->steps = longest ? (longest - 1) / w->chunk + 1 : 0;
     w->part = (w->fetches ? ROOM / rooms(w) : PART) / w->red->element * w->red->element;
     bool fits = copy_caches_hold(moved(w));
-    w->around = w->begin[w->t->size] >= NONTEMPORAL_RESULT_MIN && !w->in_place && !w->fetches &&
-                w->whom != FOR_EACH && !fits;
-    if (w->count == 1 && !w->to.map->without_holes) /* it goes straight to where it is wanted */
+    w->nontemporal = w->begin[w->t->size] >= NONTEMPORAL_RESULT_MIN && !w->in_place &&
+                     !w->fetches && w->receivers != EACH_ITS_OWN && !fits;
+    if (w->count == 1 && !w->to.map->without_holes) /* the operand goes directly to the result */
         w->part = w->chunk;
 }
 
 /* ---- one step ---- */
 
-/* Where rank r's chunk is in a piece of `owner`'s operand, which has none of its own share. */
+/* Where the chunk of rank r is in a piece of the operand of `owner`, which leaves out the owner's
+ * own chunk. */
 static size_t in_piece(const struct work *w, uint32_t owner, uint32_t r)
 {
-    return w->whom == FOR_EACH ? 0 : (r - (r > owner)) * w->chunk;
+    return w->receivers == EACH_ITS_OWN ? 0 : (r - (r > owner)) * w->chunk;
 }
 
-/* Our operand's chunks of the others' shares. */
-static void post_operands(struct work *w, uint32_t op, size_t step)
+/* Sends the chunks of our operand for the other ranks, if it goes through cells. */
+static void publish_operand(struct work *w, uint32_t op, size_t step)
 {
     struct team *t = w->t;
     if (!in_cells(w, t->rank))
         return;
     team_wait_room(t, SLOT_BUFFERED);
     char *cell = piece_of(t->mine, op);
-    uint32_t chunks = w->whom == FOR_EACH ? 1 : t->size;
+    uint32_t chunks = w->receivers == EACH_ITS_OWN ? 1 : t->size;
     for (uint32_t r = 0; r < chunks; r++)
-        if (r != t->rank || w->whom == FOR_EACH) {
+        if (r != t->rank || w->receivers == EACH_ITS_OWN) {
             team_copy(t, cell + in_piece(w, t->rank, r), w->from.at + chunk_first(w, r, step),
                       chunk_bytes(w, r, step));
         }
     team_publish(t, op, SLOT_BUFFERED, PIECE);
 }
 
-/* Room of ours for parts: no stream runs meanwhile. */
+/* Room for parts, in the cells of our stream, which is not in use. */
 static char *room_for(const struct work *w, size_t which)
 {
     return stream_cell(w->t->mine, 0) + (rooms(w) == 1 ? 0 : which * ROOM / 2);
 }
 
-/* Rank r's operand for a part of our share, `first` in the vector and `at` in the chunk; fetched to
- * `room` if need be. */
+/* Returns a part of rank r's operand: `first` is the first byte of our chunk in the vector, `at`
+ * the first byte of the part in the chunk. The part is fetched to `room` if necessary. */
 static const char *operand(struct work *w, uint32_t r, uint32_t in, size_t first, size_t at,
                            size_t bytes, char *room)
 {
     struct team *t = w->t;
-    remote_addr_t place = w->facts[r].from;
+    remote_addr_t address = w->addresses[r].from;
     if (r == t->rank)
         return w->from.at + first + at;
-    if (!place)
+    if (!address)
         return piece_of(t->mailbox[r], in) + in_piece(w, r, t->rank) + at;
-    if (remote_addr_local(place))
-        return remote_addr_local(place) + first + at;
-    if (!remote_read(t, r, place, first + at, room, bytes))
+    if (remote_addr_local(address))
+        return remote_addr_local(address) + first + at;
+    if (!remote_read(t, r, address, first + at, room, bytes))
         w->error |= COLL_UNREACHABLE;
     return room;
 }
 
-/* `out` is where the result goes, or a room of ours. Our own operand may lie there, so it is
- * written last; if it does not, what is fetched goes there at once. */
+/* `out` is where the result goes, or room of ours. If our own operand may be there, it is written
+ * last; if not, a fetched operand may be stored there. */
 static void combine_part(struct work *w, uint32_t in, size_t first, size_t at, char *out,
                          size_t bytes)
 {
     char *space = room_for(w, 0), *other = w->in_place || out == space ? room_for(w, 1) : out;
-    bool two = w->count == 2 && w->t->rank < 2; /* one of them is fetched at most */
+    bool two = w->count == 2 && w->t->rank < 2; /* at most one operand is fetched */
     char *room = w->count == 1 ? out : two ? other : space;
     const char *sum = operand(w, 0, in, first, at, bytes, room);
     if (w->count == 1 && sum != out)
@@ -231,43 +235,43 @@ static void combine_part(struct work *w, uint32_t in, size_t first, size_t at, c
 
 static void write_result(const struct work *w, char *to, const char *part, size_t bytes)
 {
-    if (w->around)
+    if (w->nontemporal)
         copy_nontemporal(to, part, bytes);
     else
         copy_bytes(to, part, bytes);
 }
 
-/* Bring a part of the result to those in whose buffers we may write. */
+/* Writes a part of the result to the buffers of other ranks that we can access. */
 static void deliver(struct work *w, const char *part, size_t first, size_t bytes)
 {
     struct team *t = w->t;
     for (uint32_t r = 0; r < t->size; r++) {
-        remote_addr_t place = w->facts[r].to;
-        if (r == t->rank || !receives(w, r) || !place)
+        remote_addr_t address = w->addresses[r].to;
+        if (r == t->rank || !receives(w, r) || !address)
             continue;
-        if (remote_addr_local(place))
-            write_result(w, remote_addr_local(place) + first, part, bytes);
-        else if (!remote_write(t, r, place, first, part, bytes))
+        if (remote_addr_local(address))
+            write_result(w, remote_addr_local(address) + first, part, bytes);
+        else if (!remote_write(t, r, address, first, part, bytes))
             w->error |= COLL_UNREACHABLE;
     }
 }
 
-/* Our chunk of the step. */
+/* Combines our chunk of the step. `in` and `out`: the operations with operands and results. */
 static void combine_chunk(struct work *w, uint32_t in, uint32_t out, size_t step)
 {
     struct team *t = w->t;
     size_t first = chunk_first(w, t->rank, step), bytes = chunk_bytes(w, t->rank, step);
-    size_t to = w->whom == FOR_OWNER ? step * w->chunk : first;
-    bool ours = w->whom == FOR_OWNER || w->whom == FOR_EACH || receives(w, t->rank);
-    bool straight = ours && !w->to.map->without_holes;
+    size_t to = w->receivers == OWNERS ? step * w->chunk : first;
+    bool ours = w->receivers == OWNERS || w->receivers == EACH_ITS_OWN || receives(w, t->rank);
+    bool direct = ours && !w->to.map->without_holes;
     for (size_t at = 0; at < bytes && w->count; at += w->part) {
         size_t part = min_size(w->part, bytes - at);
         char *cell = w->copies_out ? piece_of(t->mine, out) + at : NULL;
-        char *sum = straight && !w->around ? w->to.at + to + at : cell ? cell : room_for(w, 0);
+        char *sum = direct && !w->nontemporal ? w->to.at + to + at : cell ? cell : room_for(w, 0);
         combine_part(w, in, first, at, sum, part);
-        if (ours && !straight)
+        if (ours && !direct)
             reducer_write(w->red, w->to, to + at, sum, part);
-        else if (ours && w->around)
+        else if (ours && w->nontemporal)
             write_result(w, w->to.at + to + at, sum, part);
         if (cell && cell != sum)
             copy_bytes(cell, sum, part);
@@ -275,11 +279,11 @@ static void combine_chunk(struct work *w, uint32_t in, uint32_t out, size_t step
     }
 }
 
-/* Take the results that others have made of their chunks. */
-static void take_results(const struct work *w, uint32_t out, size_t step)
+/* Reads the results of other ranks from their cells, if they could not write to our buffer. */
+static void receive_results(const struct work *w, uint32_t out, size_t step)
 {
     struct team *t = w->t;
-    if (!receives(w, t->rank) || w->facts[t->rank].to)
+    if (!receives(w, t->rank) || w->addresses[t->rank].to)
         return;
     for (uint32_t r = 0; r < t->size; r++) {
         size_t bytes = chunk_bytes(w, r, step);
@@ -288,21 +292,21 @@ static void take_results(const struct work *w, uint32_t out, size_t step)
         size_t first = chunk_first(w, r, step);
         team_wait(t, r, out);
         const char *piece = piece_of(t->mailbox[r], out);
-        if (w->around && !w->to.map->without_holes)
+        if (w->nontemporal && !w->to.map->without_holes)
             write_result(w, w->to.at + first, piece, bytes);
         else
             reducer_write(w->red, w->to, first, piece, bytes);
     }
 }
 
-static void await_operands(const struct work *w, uint32_t in)
+static void wait_for_operands(const struct work *w, uint32_t in)
 {
     for (uint32_t r = 0; r < w->t->size; r++)
         if (in_cells(w, r) && r != w->t->rank)
             team_wait(w->t, r, in);
 }
 
-/* ---- all of it ---- */
+/* ---- all steps ---- */
 
 static enum coll_error run(struct work *w)
 {
@@ -313,18 +317,18 @@ static enum coll_error run(struct work *w)
         uint32_t results = out;
         if (w->copies_in) {
             in = team_begin_piece(t);
-            post_operands(w, in, step);
+            publish_operand(w, in, step);
         }
         uint32_t begun = t->op;
         if (w->copies_out) {
             out = team_begin_piece(t);
             if (step)
-                take_results(w, results, step - 1);
+                receive_results(w, results, step - 1);
             team_done(t, w->copies_in ? in - 1 : begun);
             team_wait_room(t, SLOT_BUFFERED);
         }
         if (w->copies_in)
-            await_operands(w, in);
+            wait_for_operands(w, in);
         combine_chunk(w, in, out, step);
         if (w->copies_out)
             team_publish(t, out, SLOT_BUFFERED, w->chunk);
@@ -332,10 +336,10 @@ static enum coll_error run(struct work *w)
             team_end(t);
     }
     if (w->copies_out)
-        take_results(w, out, w->steps - 1);
+        receive_results(w, out, w->steps - 1);
     bool all_copied = w->copies_in && w->copies_out;
     for (uint32_t r = 0; r < t->size && all_copied; r++)
-        all_copied = !w->facts[r].from && !w->facts[r].to;
+        all_copied = !w->addresses[r].from && !w->addresses[r].to;
     if (!all_copied)
         coll_barrier(t);
     team_done(t, t->op);
@@ -346,12 +350,12 @@ enum coll_error segmented_reduce(struct team *t, const struct reducer *red, stru
                                  struct buffer to, uint32_t root)
 {
     size_t begin[TEAM_RANKS_MAX + 1];
-    begin[t->size] = reducer_elements(red, from) * red->element;
+    begin[t->size] = reducer_bytes(red, from);
     struct work w = {.t = t,
                      .red = red,
                      .from = from,
                      .to = to,
-                     .whom = root == SEGMENTED_FOR_ALL ? FOR_ALL : FOR_ROOT,
+                     .receivers = root == SEGMENTED_FOR_ALL ? ALL_RANKS : ROOT_ONLY,
                      .root = root,
                      .count = t->size,
                      .begin = begin,
@@ -366,7 +370,7 @@ enum coll_error segmented_reduce_scatter(struct team *t, const struct reducer *r
                      .red = red,
                      .from = from,
                      .to = to,
-                     .whom = FOR_OWNER,
+                     .receivers = OWNERS,
                      .count = t->size,
                      .begin = begin,
                      .in_place = from.at == to.at};
@@ -377,12 +381,12 @@ enum coll_error segmented_scan(struct team *t, const struct reducer *red, struct
                                struct buffer to, bool exclusive)
 {
     size_t begin[TEAM_RANKS_MAX + 1];
-    begin[t->size] = reducer_elements(red, from) * red->element;
+    begin[t->size] = reducer_bytes(red, from);
     struct work w = {.t = t,
                      .red = red,
                      .from = from,
                      .to = to,
-                     .whom = FOR_EACH,
+                     .receivers = EACH_ITS_OWN,
                      .count = t->rank + !exclusive,
                      .begin = begin,
                      .in_place = from.at == to.at};

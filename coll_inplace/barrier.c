@@ -1,0 +1,22 @@
+/* MPI_Barrier. In an intracommunicator: core/barrier.h. In an intercommunicator each rank waits for
+ * an empty slot of every rank of the other group. */
+#include "coll_inplace/coll.h"
+
+void coll_barrier(struct team *t)
+{
+    if (t->alone)
+        return;
+    barrier_wait(&t->barrier);
+    team_note_all_done(t, t->op);
+}
+
+void coll_barrier_between(struct team *t)
+{
+    uint32_t op = team_begin(t);
+    team_wait_room(t, SLOT_INLINE);
+    team_publish(t, op, SLOT_INLINE, 0);
+    for (uint32_t r = 0; r < t->size; r++)
+        team_wait(t, r, op);
+    team_note_all_done(t, op - 1);
+    team_end(t);
+}

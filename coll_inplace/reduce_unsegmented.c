@@ -1,0 +1,196 @@
+#include "coll_inplace/reduce_unsegmented.h"
+
+#include "coll_inplace/receive.h"
+#include "coll_inplace/stream.h"
+
+#include <stdlib.h>
+
+/* How much is combined at a time if operands need not be combined in one call. */
+enum { STEP = STREAM_CELLS / 2 * STREAM_CELL };
+
+struct work {
+    struct team *t;
+    const struct reducer *red;
+    uint32_t op; /* the operands are in the slots of this operation */
+    struct part part;
+    struct buffer to;
+    bool direct;      /* results are combined in `to` */
+    size_t step;      /* bytes that are combined at a time */
+    char *sum, *room; /* of `step` bytes each: for results, and for an operand that is fetched */
+    char *allocated;
+    enum coll_error error;
+};
+
+/* Chooses the step and provides the rooms; false: no memory. A step includes all elements if the
+ * operation is user-defined or an operand comes through a stream. No stream of ours is in progress,
+ * so its cells are free. */
+static bool prepare(struct work *w, bool streaming)
+{
+    bool plain = reducer_is_plain(w->red);
+    w->direct = plain && !w->to.map->without_holes;
+    bool fetch_only = w->direct && w->part.count == 1;
+    w->step = !plain || streaming || fetch_only ? w->part.bytes
+                                                : STEP / w->red->element * w->red->element;
+    w->sum = stream_cell(w->t->mine, 0);
+    w->room = w->sum + STEP;
+    if (w->red->starved)
+        return false;
+    if (!w->part.count || w->step <= STEP || fetch_only)
+        return true;
+    w->allocated = malloc(2 * w->step);
+    w->sum = w->allocated;
+    w->room = w->allocated + w->step;
+    return w->allocated;
+}
+
+/* Returns bytes [at, at + bytes) of our part of rank r's operand, fetched to `room` if necessary.
+ */
+static const char *operand(struct work *w, uint32_t r, size_t at, size_t bytes, char *room)
+{
+    struct team *t = w->t;
+    const struct slot *slot = team_wait(t, r, w->op);
+    if (slot_kind(slot) == SLOT_PIPELINED) {
+        struct run run;
+        struct typemap map = typemap_of_bytes(&run, bytes);
+        struct buffer to = {room, &map, 1};
+        w->error |=
+            stream_receive(t, stream_in(t, r, to, slot_bytes(slot), slot_stream_start(slot)));
+        return room;
+    }
+    remote_addr_t address = slot_address(slot);
+    if (remote_addr_local(address))
+        return remote_addr_local(address) + w->part.first + at;
+    if (!remote_read(t, r, address, w->part.first + at, room, bytes))
+        w->error |= COLL_UNREACHABLE;
+    return room;
+}
+
+static void combine(struct work *w)
+{
+    for (size_t at = 0; at < w->part.bytes; at += w->step) {
+        size_t bytes = min_size(w->step, w->part.bytes - at);
+        char *out = w->direct ? w->to.at + at : w->sum;
+        const char *sum = operand(w, 0, at, bytes, out);
+        if (w->part.count == 1 && sum != out)
+            copy_bytes(out, sum, bytes);
+        for (uint32_t r = 1; r < w->part.count; r++) {
+            reducer_combine(w->red, out, sum, operand(w, r, at, bytes, w->room), bytes);
+            sum = out;
+        }
+        if (!w->direct)
+            reducer_write(w->red, w->to, at, out, bytes);
+    }
+}
+
+/* ---- for all ranks ---- */
+
+/* Returns the address of our operand; 0: no memory. `*by_reference`: it is the program's buffer.
+ * The copy is kept until all ranks are done with the last operation of the call. */
+static remote_addr_t share_operand(struct work *w, struct buffer from, bool *by_reference)
+{
+    struct run run;
+    struct typemap map;
+    bool inter = team_is_inter(w->t);
+    size_t bytes = reducer_bytes(w->red, from);
+    struct buffer data = reducer_data(w->red, from, bytes, &run, &map);
+    remote_addr_t address = inter ? team_address(w->t, data, bytes) : 0;
+    *by_reference = address;
+    if (address)
+        return address;
+    char *block = team_hold(w->t, w->op + inter, bytes);
+    if (!block)
+        return 0;
+    reducer_read(w->red, block, from, 0, bytes);
+    return remote_addr_of(block);
+}
+
+/* Whether all ranks of both groups have published `good`. */
+static bool agree(struct team *t, bool good)
+{
+    uint32_t op = team_begin(t);
+    team_publish_inline(t, op, &good, sizeof good);
+    for (uint32_t r = 0; r < t->size; r++) {
+        bool theirs;
+        memcpy(&theirs, team_wait(t, r, op)->data, sizeof theirs);
+        good &= theirs;
+    }
+    return good;
+}
+
+enum coll_error unsegmented_reduce_for_all(struct team *t, const struct reducer *red,
+                                           struct buffer from, struct buffer to, struct part part)
+{
+    struct work w = {.t = t, .red = red, .op = team_begin(t), .part = part, .to = to};
+    bool by_reference = false, good = prepare(&w, false);
+    remote_addr_t address = good ? share_operand(&w, from, &by_reference) : 0;
+    team_publish_address(t, w.op, address, reducer_bytes(red, from));
+    good = address;
+    for (uint32_t r = 0; r < t->size; r++)
+        good &= slot_address(team_wait(t, r, w.op)) != 0;
+    team_note_all_done(t, w.op - 1);
+    if (team_is_inter(t))
+        good = agree(t, good);
+    if (good && part.count)
+        combine(&w);
+    team_done(t, t->op);
+    if (by_reference)
+        team_wait_all(t, t->op);
+    free(w.allocated);
+    return good ? w.error : COLL_LEFT;
+}
+
+/* ---- for the root of an intercommunicator ---- */
+
+static void send_to_root(struct team *t, const struct reducer *red, uint32_t op, struct buffer from,
+                         uint32_t root)
+{
+    struct run run;
+    struct typemap map;
+    struct buffer data = reducer_data(red, from, reducer_bytes(red, from), &run, &map);
+    enum slot_kind kind = team_publish_data(t, op, data, BY_REFERENCE_LONG);
+    if (kind == SLOT_REFERENCE)
+        sync_wait_until(&t->mailbox[root]->done, op);
+    else
+        stream_send(t, data);
+}
+
+/* Receives the streams of all ranks and discards them: their senders wait for that. */
+static void drain(struct work *w)
+{
+    struct run run;
+    struct typemap map = typemap_of_bytes(&run, 1);
+    struct buffer nothing = {NULL, &map, 0};
+    struct team *t = w->t;
+    for (uint32_t r = 0; r < t->size; r++) {
+        const struct slot *slot = team_wait(t, r, w->op);
+        if (slot_kind(slot) == SLOT_PIPELINED)
+            stream_receive(t, stream_in(t, r, nothing, slot_bytes(slot), slot_stream_start(slot)));
+    }
+}
+
+enum coll_error unsegmented_reduce_for_root(struct team *t, const struct reducer *red,
+                                            struct buffer from, struct buffer to, uint32_t root)
+{
+    struct part part = {t->size, 0, reducer_bytes(red, from)};
+    struct work w = {.t = t, .red = red, .op = team_begin(t), .part = part, .to = to};
+    if (t->self != root) {
+        send_to_root(t, red, w.op, from, root);
+        team_end(t);
+        return COLL_OK;
+    }
+    bool reads = false, streaming = false;
+    for (uint32_t r = 0; r < t->size; r++) {
+        const struct slot *slot = team_wait_stream(t, r, w.op);
+        reads |= slot_kind(slot) == SLOT_REFERENCE;
+        streaming |= slot_kind(slot) == SLOT_PIPELINED;
+    }
+    if (prepare(&w, streaming)) {
+        combine(&w);
+    } else {
+        drain(&w);
+        w.error = COLL_NO_MEMORY;
+    }
+    free(w.allocated);
+    team_end_by_reference(t, w.op, reads, false);
+    return w.error;
+}
