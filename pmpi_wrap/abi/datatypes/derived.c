@@ -1,25 +1,24 @@
-/* Derived datatypes: from what the host says of their making to typemaps. */
-#include "pmpi_wrap/abi/communicators/team_setup.h"
-#include "pmpi_wrap/abi/datatypes/contents.h"
+#include "pmpi_wrap/abi/datatypes/derived.h"
 
-#include <errno.h>
+#include "pmpi_wrap/abi/datatypes/contents.h"
+#include "pmpi_wrap/abi/datatypes/predefined.h"
+
 #include <stdlib.h>
 
 static struct typemap *decode(MPI_Datatype type);
-static const struct typemap *find_or_decode(MPI_Datatype type);
 
 /* ---- arrays ---- */
 
-/* An array of n dimensions is built from the inside out: `inner` is what the dimensions so far
- * make, `stride` bytes from one of it to the next. */
+/* An array of n dimensions is built from the innermost dimension outwards: `inner` is the typemap
+ * of the dimensions so far, and copies of it lie `stride` bytes apart. */
 struct array {
     const struct typemap *element;
     struct typemap *inner; /* NULL: no dimension yet, one element */
     int64_t stride;
 };
 
-/* Add a dimension of `size`, of which the `count` from `first` on, then `count` more every `step`,
- * belong to the type. */
+/* Add a dimension of `size` indices. Those that belong to the type: `count` from `first` on,
+ * `count` from `first` + `step` on, and so on. */
 static bool add_dimension(struct array *a, int64_t size, int64_t first, int64_t count, int64_t step)
 {
     const struct typemap *in = a->inner ? a->inner : a->element;
@@ -56,7 +55,7 @@ static bool decode_subarray(struct typemap *map, const struct contents *c, const
     return good;
 }
 
-/* What process `at` of `processes` has of a dimension (MPI-4.0, 5.1.4). */
+/* Add the part of a dimension that belongs to process `at` of `processes` (MPI-4.0, 5.1.4). */
 static bool add_distributed(struct array *a, int64_t size, int64_t kind, int64_t argument,
                             int64_t processes, int64_t at)
 {
@@ -92,12 +91,12 @@ static bool decode_darray(struct typemap *map, const struct contents *c, const s
 
 /* ---- blocks ---- */
 
-/* `count` blocks; block i has lengths[i * length_step] copies at (i * stride + displacements[i *
- * 1]) bytes. */
+/* `count` blocks; block i has lengths[i * length_step] copies, which begin at byte i * stride +
+ * displacements[i] * unit. */
 struct blocks {
     int64_t count;
-    const int64_t *lengths, *displacements; /* displacements NULL: none */
-    int64_t length_step, stride, unit;      /* unit: bytes of a displacement */
+    const int64_t *lengths, *displacements; /* displacements NULL: all are 0 */
+    int64_t length_step, stride, unit;
 };
 
 static bool append_blocks(struct typemap *map, const struct typemap *in, struct blocks b)
@@ -141,32 +140,31 @@ static bool decode_with(struct typemap *map, const struct contents *c, const str
     }
 }
 
-/* ---- all ---- */
+/* ---- all constructors ---- */
 
-/* The types that contents_get gave are taken over here, also after a failure. Those that live for
- * ever, with a name or of the Fortran 90 kind, must not be freed (MPI-4.0, 19.1.5): Open MPI calls
- * that an error. */
+/* Frees the types that contents_get() returned, also after a failure. Permanent ones must not be
+ * freed (MPI-4.0, 19.1.5): in Open MPI that is an error. */
 static bool decode_contents(struct typemap *map, const struct contents *c)
 {
     bool good = true;
     for (int t = 0; t < c->type_count; t++) {
         MPI_Datatype type = c->types[t];
-        bool lasting = is_lasting(type);
-        struct typemap *made = lasting ? NULL : decode(type);
-        const struct typemap *in = lasting ? find_or_decode(type) : made;
+        bool permanent = is_permanent(type);
+        struct typemap *made = permanent ? NULL : decode(type);
+        const struct typemap *in = permanent ? typemap_find_or_decode(type) : made;
         good = good && in;
         if (good && c->combiner == MPI_COMBINER_STRUCT)
             good = typemap_append(map, in, c->addresses[t], (size_t)c->integers[1 + t]);
         else if (good)
             good = decode_with(map, c, in);
         typemap_free(made);
-        if (!lasting)
+        if (!permanent)
             host.Type_free(&type);
     }
     return good;
 }
 
-/* MPI_Type_create_f90_real and its like: in truth predefined, known by kind and size. */
+/* Of MPI_Type_create_f90_real, _complex or _integer: predefined, identified by kind and size. */
 static struct typemap *decode_f90(MPI_Datatype type, int combiner)
 {
     enum kind kind = combiner == MPI_COMBINER_F90_REAL      ? REAL
@@ -196,58 +194,17 @@ static struct typemap *decode(MPI_Datatype type)
     return map;
 }
 
-static const struct typemap *find_or_decode(MPI_Datatype type)
+const struct typemap *typemap_find_or_decode(MPI_Datatype type)
 {
-    struct entry *e = registry_find(&datatypes, BITS(type));
+    struct entry *e = registry_find(&datatype_registry, BITS(type));
     if (e)
         return e->object;
     if (is_predefined(type))
         return predefined_other(type);
     struct typemap *map = decode(type);
-    if (map && !registry_add(&datatypes, BITS(type), map, 0)) {
+    if (map && !registry_add(&datatype_registry, BITS(type), map, 0)) {
         typemap_free(map);
         return NULL;
     }
     return map;
-}
-
-/* The host judges: it refuses to send with a datatype that was not committed. One copy, of what is
- * not read since nobody receives it: to no copies MPICH has no objection. */
-static bool is_committed(MPI_Datatype type)
-{
-    char unread;
-    return !host.Send(&unread, 1, type, MPI_PROC_NULL, 0, own_comm());
-}
-
-COLD const struct typemap *typemap_of_unknown(MPI_Datatype type)
-{
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    if (type == MPI_DATATYPE_NULL || !BITS(type) || !is_committed(type))
-        return NULL;
-    pthread_mutex_lock(&mutex); /* one thread decodes, or the registry would have it twice */
-    const struct typemap *map = find_or_decode(type);
-    pthread_mutex_unlock(&mutex);
-    return map;
-}
-
-COLD const struct typemap *typemap_or_abort(MPI_Datatype type)
-{
-    errno = 0;
-    const struct typemap *map = typemap_of_unknown(type);
-    if (!map && errno == ENOMEM)
-        end_job("a datatype");
-    return map;
-}
-
-/* The handle may come back for another datatype at once. */
-int accel_Type_free(MPI_Datatype *type)
-{
-    uintptr_t bits = type ? BITS(*type) : 0;
-    struct typemap *known = bits ? registry_remove(&datatypes, bits) : NULL;
-    int result = host.Type_free(type);
-    if (result == MPI_SUCCESS)
-        typemap_free(known);
-    else if (known)
-        registry_add(&datatypes, bits, known, 0);
-    return result;
 }
