@@ -20,6 +20,10 @@ enum call {
 /* "MPI_Put", ..., ended by NULL. */
 extern const char *const call_names[CALL_COUNT + 1];
 
+/* For variables of hot paths: the compiler addresses them directly, not through the global offset
+ * table. (-fvisibility=hidden does so only in the file that defines them.) */
+#define HIDDEN __attribute__((visibility("hidden")))
+
 /* Any MPI function; cast to the right type before the call. */
 typedef void mpi_fn(void);
 

@@ -8,7 +8,7 @@
 #ifndef MPIACCEL_QUIRKS_H
 #define MPIACCEL_QUIRKS_H
 
-#include "core/base.h"
+#include "pmpi_wrap/calls.h"
 
 enum quirk {
     /* An operation other than MPI_Reduce with one buffer as both operand and result is an error. A
@@ -35,7 +35,7 @@ enum quirk {
 };
 
 /* By enum quirk: 0 if the host does not have it, 1 if it does, or its value. */
-extern uint32_t quirks[QUIRK_COUNT];
+extern uint32_t quirks[QUIRK_COUNT] HIDDEN;
 
 static inline uint32_t quirk(enum quirk quirk)
 {

@@ -55,7 +55,7 @@ struct constants {
     MPI_Datatype byte, datatype_null;
     MPI_Comm comm_null;
 };
-extern struct constants constants;
+extern struct constants constants HIDDEN;
 
 /* After the host's MPI_Init. */
 void constants_read(void);
@@ -140,7 +140,7 @@ struct host_functions {
 #undef X
 };
 
-extern struct host_functions host;
+extern struct host_functions host HIDDEN;
 
 /* The calls as the program makes them, through tools that intercept them; by enum call. */
 extern mpi_fn *const *exported_calls;

@@ -20,7 +20,7 @@ extern struct attached_buffer {
     int max_tag, world_size;      /* what the host accepts */
     bool nontemporal;             /* copies are written with non-temporal stores */
     MPI_Request complete_at_once; /* the host's request of a message that is already complete */
-} attached_buffer;
+} attached_buffer HIDDEN;
 
 /* After the host has attached or detached a buffer, with its result, which is returned. */
 int buffer_attached(enum call call, const void *buffer, MPI_Count size, int result);

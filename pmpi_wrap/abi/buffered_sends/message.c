@@ -1,7 +1,6 @@
 #include "pmpi_wrap/abi/buffered_sends/message.h"
 
 #include "bsend/pending.h"
-#include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/private_comm.h"
 
 COLD void message_free_room(void)
@@ -10,14 +9,6 @@ COLD void message_free_room(void)
     for (int i = 0; i < STEPS; i++)
         sync_progress();
     attached_buffer.given = 0;
-}
-
-int message_deferred(enum call call, size_t bytes, int result)
-{
-    if (quirk(QUIRK_BSEND_REFUSES_EARLY))
-        thread_add(&attached_buffer.given, bytes + MPI_BSEND_OVERHEAD);
-    note_deferred(call, attached_buffer.is_fast ? REASON_HOST_MESSAGE : REASON_NO_BUFFER);
-    return result;
 }
 
 /* ---- messages out of a copy ---- */
@@ -45,9 +36,8 @@ static bool check_arguments(const struct message *m, struct buffer *data, size_t
     int ranks;
     const struct typemap *map = m->data ? typemap_of(m->type) : NULL;
     *data = (struct buffer){(char *)m->data, map, (size_t)m->count};
-    return map && (uint64_t)m->count <= INT_MAX && buffer_bytes(*data, bytes) &&
-           *bytes <= INT_MAX && m->tag >= 0 && m->tag <= attached_buffer.max_tag && m->rank >= 0 &&
-           m->comm != constants.comm_null &&
+    return map && buffer_bytes(*data, bytes) && *bytes <= INT_MAX && m->tag >= 0 &&
+           m->tag <= attached_buffer.max_tag && m->rank >= 0 && m->comm != constants.comm_null &&
            (*result = destination_count(m->comm, &ranks)) == MPI_SUCCESS && m->rank < ranks;
 }
 

@@ -27,6 +27,7 @@
 
 #include "pmpi_wrap/abi/buffered_sends/buffer.h"
 #include "pmpi_wrap/abi/datatypes/typemap_of.h"
+#include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/host_api.h"
 #include "pmpi_wrap/quirks.h"
 
@@ -34,7 +35,7 @@
 
 struct message {
     const void *data;
-    MPI_Count count;
+    MPI_Count count; /* from 0 to INT_MAX: the host sends other messages */
     MPI_Datatype type;
     int rank, tag;
     MPI_Comm comm;
@@ -45,7 +46,7 @@ struct message {
 HOT_INLINE size_t message_bytes(const struct message *m)
 {
     const struct typemap *map = typemap_of(m->type);
-    return map && (uint64_t)m->count <= INT_MAX ? map->size * (size_t)m->count : UNKNOWN_BYTES;
+    return map ? map->size * (size_t)m->count : UNKNOWN_BYTES;
 }
 
 void message_free_room(void);
@@ -61,7 +62,13 @@ HOT_INLINE void message_make_room(size_t bytes)
 }
 
 /* Count a message that the host sends, with the host's result, which is returned. */
-int message_deferred(enum call call, size_t bytes, int result);
+static inline int message_deferred(enum call call, size_t bytes, int result)
+{
+    if (quirk(QUIRK_BSEND_REFUSES_EARLY))
+        thread_add(&attached_buffer.given, bytes + MPI_BSEND_OVERHEAD);
+    note_deferred(call, attached_buffer.is_fast ? REASON_HOST_MESSAGE : REASON_NO_BUFFER);
+    return result;
+}
 
 /* Send it out of a copy of ours. False: the host has to send it. */
 bool message_send_copy(enum call call, const struct message *m, int *result);
@@ -71,7 +78,7 @@ bool message_send_copy(enum call call, const struct message *m, int *result);
 int message_send_guarded(enum call call, const struct message *m, size_t bytes, bool may_wait,
                          MPI_Request *request);
 
-/* MPI_Bsend, of a count that is an int. */
+/* MPI_Bsend. */
 HOT_INLINE int message_send(enum call call, const struct message *m)
 {
     int result;
@@ -87,7 +94,7 @@ HOT_INLINE int message_send(enum call call, const struct message *m)
     return message_deferred(call, bytes, result);
 }
 
-/* MPI_Ibsend, of a count that is an int. */
+/* MPI_Ibsend. */
 int message_start(enum call call, const struct message *m, MPI_Request *request);
 
 /* A buffered send without a request that must not wait as MPI_Bsend may. */

@@ -24,7 +24,7 @@ struct persistent {
 };
 
 /* Objects are struct persistent. */
-extern struct registry persistent_registry;
+extern struct registry persistent_registry HIDDEN;
 
 /* How many there are. Programs without any pay one load per call. */
 extern _Atomic uint32_t persistent_count;

@@ -42,7 +42,7 @@ struct communicator {
     struct communicator *next; /* in the list of exchanges in progress */
 };
 
-extern struct registry communicator_registry;
+extern struct registry communicator_registry HIDDEN;
 
 struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises);
 

@@ -7,10 +7,10 @@
 #include "pmpi_wrap/registry.h"
 
 /* Objects are typemaps; derived datatypes are added when they are first used (typemap_of.h). */
-extern struct registry datatype_registry;
+extern struct registry datatype_registry HIDDEN;
 
 /* The predefined operations; `detail` is enum op. */
-extern struct registry operation_registry;
+extern struct registry operation_registry HIDDEN;
 
 /* OP_COUNT: not a predefined operation. */
 HOT_INLINE enum op op_of(MPI_Op op)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Objects are fast windows; NULL for windows that are left to the host. */
-extern struct registry window_registry;
+extern struct registry window_registry HIDDEN;
 
 /* `detail` of an entry. */
 struct window_detail {
