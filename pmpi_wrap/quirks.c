@@ -18,7 +18,8 @@ static const struct quirk_row rows[] = {
         .abi = "ompi",
         .last = VERSION(5, 255, 255),
         .reason = "from the second start on, Open MPI sends what lies where the first message was "
-                  "in the attached buffer; fixed in 6.0, backported to 5.0 and 4.1 in 2026",
+                  "in the attached buffer; the fix is in 6.0, and was merged into the branches of "
+                  "5.0 and 4.1 in 2026",
         .issue = "https://github.com/open-mpi/ompi/pull/12797",
     },
     {

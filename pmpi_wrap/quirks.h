@@ -50,10 +50,10 @@ static inline uint32_t quirk(enum quirk quirk)
 
 struct quirk_row {
     enum quirk quirk;
+    uint32_t value;       /* 0: 1 */
     const char *abi;      /* struct abi's name */
     const char *host;     /* host_identity.name; NULL: every host of this ABI */
     uint32_t first, last; /* versions, both included */
-    uint32_t value;       /* 0: 1 */
     const char *reason;
     const char *issue; /* of the host's project; NULL: none known */
 };

@@ -117,7 +117,7 @@ void constants_read(void);
 #endif
 
 /* calls.def in this folder: the calls that the headers have and that are not always left to the
- * host. An including file defines CALL. */
+ * host. Define CALL before including it. */
 #define HOST(name, arguments)
 #if MPI_VERSION >= 4
 #define CALL4 CALL

@@ -4,6 +4,7 @@
 
 #if MPI_VERSION >= 4
 #define LARGE_COUNT
+/* NOLINTBEGIN(bugprone-suspicious-include) */
 #include "pmpi_wrap/abi/buffered_sends/attach_detach.c"
 #include "pmpi_wrap/abi/buffered_sends/bsend.c"
 #include "pmpi_wrap/abi/buffered_sends/bsend_init.c"
@@ -11,4 +12,5 @@
 #include "pmpi_wrap/abi/windows/create_free.c"
 #include "pmpi_wrap/abi/windows/put_get_accumulate.c"
 #include "pmpi_wrap/abi/windows/shared_query.c"
+/* NOLINTEND(bugprone-suspicious-include) */
 #endif

@@ -1,5 +1,5 @@
 /* The buffer that the program has attached for buffered sends (MPI-4.0, 3.6), and how messages are
- * sent while it is attached. The host has it too. */
+ * sent while it is attached. It is attached to the host too. */
 #ifndef MPIACCEL_BUFFER_H
 #define MPIACCEL_BUFFER_H
 

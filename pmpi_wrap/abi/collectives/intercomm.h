@@ -3,7 +3,7 @@
  *
  * Every call on a fast intercommunicator increments the operation number on all ranks, even if the
  * call is then left to the host. In a rooted call the ranks that pass MPI_PROC_NULL do nothing
- * else: what the other ranks' arguments decide they cannot tell (H13: decisions from what is equal
+ * else. They lack the arguments by which the other ranks decide (H13: decisions from what is equal
  * on all ranks), and under the host they have nothing to do either.
  */
 #ifndef MPIACCEL_INTERCOMM_H

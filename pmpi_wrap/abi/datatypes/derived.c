@@ -23,15 +23,15 @@ static bool add_dimension(struct array *a, int64_t size, int64_t first, int64_t 
 {
     const struct typemap *in = a->inner ? a->inner : a->element;
     struct typemap *outer = typemap_derived();
-    bool good = outer;
-    for (int64_t at = first; good && at < size; at += step)
-        good = typemap_append(outer, in, at * a->stride,
-                              (size_t)(at + count < size ? count : size - at));
+    bool ok = outer;
+    for (int64_t at = first; ok && at < size; at += step)
+        ok = typemap_append(outer, in, at * a->stride,
+                            (size_t)(at + count < size ? count : size - at));
     a->stride *= size;
-    good = good && typemap_end(outer, a->stride);
+    ok = ok && typemap_end(outer, a->stride);
     typemap_free(a->inner);
     a->inner = outer;
-    return good;
+    return ok;
 }
 
 /* The i-th of n dimensions from the inside. */
@@ -45,14 +45,14 @@ static bool decode_subarray(struct typemap *map, const struct contents *c, const
     int64_t n = c->integers[0];
     const int64_t *sizes = &c->integers[1], *counts = sizes + n, *starts = counts + n;
     struct array a = {.element = in, .stride = in->extent};
-    bool good = true;
-    for (int64_t i = 0; good && i < n; i++) {
+    bool ok = true;
+    for (int64_t i = 0; ok && i < n; i++) {
         int64_t d = dimension(i, n, starts[n]);
-        good = add_dimension(&a, sizes[d], starts[d], counts[d], sizes[d]);
+        ok = add_dimension(&a, sizes[d], starts[d], counts[d], sizes[d]);
     }
-    good = good && typemap_append(map, a.inner, 0, 1);
+    ok = ok && typemap_append(map, a.inner, 0, 1);
     typemap_free(a.inner);
-    return good;
+    return ok;
 }
 
 /* Add the part of a dimension that belongs to process `at` of `processes` (MPI-4.0, 5.1.4). */
@@ -72,21 +72,21 @@ static bool decode_darray(struct typemap *map, const struct contents *c, const s
     int64_t rank = c->integers[1], n = c->integers[2];
     const int64_t *sizes = &c->integers[3], *kinds = sizes + n, *arguments = kinds + n,
                   *processes = arguments + n;
-    int64_t *at = malloc((size_t)(n + 1) * sizeof *at);
-    bool good = at;
-    for (int64_t d = n - 1; good && d >= 0; d--) { /* the grid of processes is row-major */
-        at[d] = rank % processes[d];
+    int64_t *coords = malloc((size_t)(n + 1) * sizeof *coords);
+    bool ok = coords;
+    for (int64_t d = n - 1; ok && d >= 0; d--) { /* the grid of processes is row-major */
+        coords[d] = rank % processes[d];
         rank /= processes[d];
     }
     struct array a = {.element = in, .stride = in->extent};
-    for (int64_t i = 0; good && i < n; i++) {
+    for (int64_t i = 0; ok && i < n; i++) {
         int64_t d = dimension(i, n, processes[n]);
-        good = add_distributed(&a, sizes[d], kinds[d], arguments[d], processes[d], at[d]);
+        ok = add_distributed(&a, sizes[d], kinds[d], arguments[d], processes[d], coords[d]);
     }
-    good = good && typemap_append(map, a.inner, 0, 1);
+    ok = ok && typemap_append(map, a.inner, 0, 1);
     typemap_free(a.inner);
-    free(at);
-    return good;
+    free(coords);
+    return ok;
 }
 
 /* ---- blocks ---- */
@@ -101,15 +101,16 @@ struct blocks {
 
 static bool append_blocks(struct typemap *map, const struct typemap *in, struct blocks b)
 {
-    bool good = true;
-    for (int64_t i = 0; good && i < b.count; i++) {
+    bool ok = true;
+    for (int64_t i = 0; ok && i < b.count; i++) {
         int64_t at = i * b.stride + (b.displacements ? b.displacements[i] * b.unit : 0);
-        good = typemap_append(map, in, at, (size_t)b.lengths[i * b.length_step]);
+        ok = typemap_append(map, in, at, (size_t)b.lengths[i * b.length_step]);
     }
-    return good;
+    return ok;
 }
 
-static bool decode_with(struct typemap *map, const struct contents *c, const struct typemap *in)
+/* Append `in`, the only child of every constructor but MPI_Type_create_struct. */
+static bool append_child(struct typemap *map, const struct contents *c, const struct typemap *in)
 {
     const int64_t *n = c->integers, *a = c->addresses, count = n[0];
     switch (c->combiner) {
@@ -146,22 +147,22 @@ static bool decode_with(struct typemap *map, const struct contents *c, const str
  * freed (MPI-4.0, 19.1.5): in Open MPI that is an error. */
 static bool decode_contents(struct typemap *map, const struct contents *c)
 {
-    bool good = true;
+    bool ok = true;
     for (int t = 0; t < c->type_count; t++) {
         MPI_Datatype type = c->types[t];
         bool permanent = is_permanent(type);
         struct typemap *made = permanent ? NULL : decode(type);
         const struct typemap *in = permanent ? typemap_find_or_decode(type) : made;
-        good = good && in;
-        if (good && c->combiner == MPI_COMBINER_STRUCT)
-            good = typemap_append(map, in, c->addresses[t], (size_t)c->integers[1 + t]);
-        else if (good)
-            good = decode_with(map, c, in);
+        ok = ok && in;
+        if (ok && c->combiner == MPI_COMBINER_STRUCT)
+            ok = typemap_append(map, in, c->addresses[t], (size_t)c->integers[1 + t]);
+        else if (ok)
+            ok = append_child(map, c, in);
         typemap_free(made);
         if (!permanent)
             host.Type_free(&type);
     }
-    return good;
+    return ok;
 }
 
 /* Of MPI_Type_create_f90_real, _complex or _integer: predefined, identified by kind and size. */
@@ -182,10 +183,10 @@ static struct typemap *decode(MPI_Datatype type)
     struct contents c;
     struct typemap *map = NULL;
     MPI_Aint lb, extent;
-    bool good = contents_get(type, &c) && !host.Type_get_extent(type, &lb, &extent);
-    if (good && is_f90(c.combiner))
+    bool ok = contents_get(type, &c) && !host.Type_get_extent(type, &lb, &extent);
+    if (ok && is_f90(c.combiner))
         map = decode_f90(type, c.combiner);
-    else if (good && (map = typemap_derived()) &&
+    else if (ok && (map = typemap_derived()) &&
              !(decode_contents(map, &c) && typemap_end(map, extent))) {
         typemap_free(map);
         map = NULL;

@@ -152,10 +152,10 @@ static bool try_on_host(MPI_Datatype type, MPI_Op op)
     char in[64] = {0}, inout[64] = {0};
     MPI_Errhandler world = set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Errhandler self = set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    bool good = !host.Reduce_local(in, inout, 1, type, op);
+    bool ok = !host.Reduce_local(in, inout, 1, type, op);
     restore_errhandler(MPI_COMM_WORLD, world);
     restore_errhandler(MPI_COMM_SELF, self);
-    return good;
+    return ok;
 }
 
 /* The datatype's entry caches the answer in two bits per operation: the host accepts it, or refuses
@@ -167,10 +167,10 @@ bool host_reduces(MPI_Datatype type, MPI_Op op)
     uint32_t known = e ? __atomic_load_n(&e->detail, __ATOMIC_RELAXED) : 0;
     if (known & (accepts | refuses))
         return known & accepts;
-    bool good = try_on_host(type, op);
+    bool ok = try_on_host(type, op);
     if (e)
-        __atomic_fetch_or(&e->detail, good ? accepts : refuses, __ATOMIC_RELAXED);
-    return good;
+        __atomic_fetch_or(&e->detail, ok ? accepts : refuses, __ATOMIC_RELAXED);
+    return ok;
 }
 _Static_assert(2 * OP_COUNT <= 32, "two bits per operation");
 
@@ -196,8 +196,8 @@ static bool host_reduces_as_int8(MPI_Datatype type)
         if (!host_reduces(type, ops[op]) ||
             host.Reduce_local(in, theirs, VALUES * VALUES, type, ops[op]))
             return false;
-        kernel(ours, in, ours, VALUES * VALUES, NULL);
-        if (memcmp(ours, theirs, sizeof ours))
+        kernel(ours, in, ours, sizeof ours, NULL);
+        if (memcmp(ours, theirs, sizeof ours) != 0)
             return false;
     }
     return true;

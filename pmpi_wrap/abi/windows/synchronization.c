@@ -251,8 +251,8 @@ int accel_Win_sync(MPI_Win handle)
     if (UNLIKELY(!win))
         DEFER(Win_sync, handle);
     atomic_store_explicit(&win->written, 0, memory_order_relaxed);
-    /* Orders this rank's earlier loads and stores before its later ones, also those of other ranks'
-     * memory. */
+    /* Orders all earlier loads and stores of this rank before its later ones: it sees what other
+     * ranks have stored before, and they see its own stores. */
     sync_full_fence();
     return finish_sync(CALL_Win_sync, handle, WIN_OK);
 }
