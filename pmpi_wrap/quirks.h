@@ -26,7 +26,7 @@ enum quirk {
     QUIRK_BSEND_COMPLETES_LATE,
     /* MPI_Bsend may wait for the receiver (bsend/pending.h). */
     QUIRK_BSEND_WAITS,
-    /* Value: how many MPI_Isend of ours may be incomplete at a time. */
+    /* Value: how many MPI_Isend this library may have in progress at a time. */
     QUIRK_ISEND_LIMIT,
     /* Value: bytes of the longest message that the receiver does not read out of the sender's
      * memory. Every host has a row. */

@@ -2,9 +2,9 @@
  * MPI_Buffer_iflush, MPI_Comm_attach_buffer, MPI_Session_attach_buffer (MPI-4.1, 3.6).
  *
  * All buffers are attached to the host. Only the process's buffer is fast. After the first call
- * that attaches another kind of buffer the host sends all messages: this library could not tell
- * which messages a session's buffer holds, and detaching or flushing a communicator's buffer waits
- * for that communicator's messages only.
+ * that attaches another kind of buffer the host sends all messages: which of them a session's
+ * buffer holds is unknown outside of the host, and detaching or flushing a communicator's buffer
+ * waits for that communicator's messages only.
  */
 #include "bsend/in_flight.h"
 #include "pmpi_wrap/abi/buffered_sends/buffer.h"

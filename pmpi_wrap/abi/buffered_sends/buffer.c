@@ -16,7 +16,7 @@ struct attached_buffer attached_buffer = {.copied_from = SIZE_MAX, .room = UINT6
 
 static _Atomic bool stopped, is_open;
 
-/* ---- buffers that the headers do not know ---- */
+/* ---- buffers of newer MPI versions ---- */
 
 #if HAVE_MPI_4_1
 /* Bytes of the buffer that the library provides for MPI_BUFFER_AUTOMATIC. */

@@ -8,7 +8,7 @@
 
 /* Set when a buffer is attached or detached. */
 extern struct attached_buffer {
-    _Atomic size_t copied_from; /* longer messages are sent out of a copy of ours */
+    _Atomic size_t copied_from; /* longer messages are sent out of a copy */
     _Atomic bool guarded;       /* MPI_Ibsend instead of MPI_Bsend, which may wait for receivers */
     _Atomic bool is_fast;       /* copies may lie in the shared heap */
 
@@ -30,7 +30,7 @@ int buffer_detached(enum call call, int result);
 void buffer_leave_to_host(enum call call);
 
 /* At MPI_Finalize, before the host's: deliver all messages, because the host need not wait for
- * requests that the program does not know. A buffer that a callback of the host attaches later is
+ * requests that the program has not created. A buffer that a callback of the host attaches later is
  * left to the host. */
 void buffer_finish(void);
 

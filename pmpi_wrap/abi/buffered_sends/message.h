@@ -8,8 +8,8 @@
  * copy policy is COPY_POLICY_NONTEMPORAL, because ordinary stores into memory that the receiver has
  * read are slow, this gains nothing over Open MPI, and the host sends all messages.
  *
- * With QUIRK_BSEND_COMPLETES_LATE all long messages go this way under every copy policy. There only
- * an acknowledgement tells the sender that a long message has left the program's buffer. The host's
+ * With QUIRK_BSEND_COMPLETES_LATE all long messages go this way under every copy policy. There a
+ * long message leaves the program's buffer only when an acknowledgement arrives. The host's
  * barrier would deliver the acknowledgements, but ours does not: a buffer for 100 messages of 16 KB
  * that were all received before the barrier refused some of the next 100, and MPI_Buffer_detach
  * waited until the receiver called MPI again. Tests: bsend_refill, bsend_room_again, bsend_gone. If
@@ -53,7 +53,7 @@ void message_free_room(void);
 
 /* Before the host puts so many bytes into the program's buffer. A host with
  * QUIRK_BSEND_REFUSES_EARLY must make progress first if they may not fit: its own barrier would
- * have done so, ours does not. */
+ * have done so, but the barrier of this library does not. */
 HOT_INLINE void message_make_room(size_t bytes)
 {
     if (quirk(QUIRK_BSEND_REFUSES_EARLY) &&
@@ -70,7 +70,7 @@ static inline int message_deferred(enum call call, size_t bytes, int result)
     return result;
 }
 
-/* Send it out of a copy of ours. False: the host has to send it. */
+/* Send it out of a copy. False: the host has to send it. */
 bool message_send_copy(enum call call, const struct message *m, int *result);
 
 /* Send it by the host's MPI_Ibsend. If the message is complete, or in_flight.h keeps the request,
