@@ -1,4 +1,4 @@
-/* The intercepted calls by number, and the doors through which they go. */
+/* The intercepted calls by number. */
 #ifndef MPIACCEL_CALLS_H
 #define MPIACCEL_CALLS_H
 
@@ -17,19 +17,14 @@ enum call {
     CALL_COUNT
 };
 
-/* "MPI_Put", …, ended by NULL. */
+/* "MPI_Put", ..., ended by NULL. */
 extern const char *const call_names[CALL_COUNT + 1];
 
-typedef void dispatch_fn(void);
+/* For variables of hot paths: the compiler addresses them directly, not through the global offset
+ * table. (-fvisibility=hidden does so only in the file that defines them.) */
+#define HIDDEN __attribute__((visibility("hidden")))
 
-/* Where MPI_X and PMPI_X lead. Until the first call of any: to dispatch_open(). */
-extern dispatch_fn *dispatch_mpi[CALL_COUNT], *dispatch_pmpi[CALL_COUNT];
-
-/* The same of calls that are only counted; NULL for others. And where those go on to: the host. */
-extern dispatch_fn *const dispatch_counted[CALL_COUNT];
-extern dispatch_fn *dispatch_onward[CALL_COUNT];
-
-/* Find the host and set all doors, once a process. */
-void dispatch_open(void);
+/* Any MPI function; cast to the right type before the call. */
+typedef void mpi_fn(void);
 
 #endif

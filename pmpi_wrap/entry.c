@@ -1,25 +1,24 @@
 /* The exported symbols. MPI_X and PMPI_X are one indirect jump each: the compiler turns a call in
- * last place, with the same arguments in the same places, into a jump.
+ * tail position, with the same arguments in the same registers, into a jump.
  *
- * Nothing happens in a process until it makes its first MPI call (H1): there is no constructor, and
- * no reference to any MPI library. The first call finds the host (H2) and sets the doors.
+ * Nothing happens in a process until its first MPI call (H1: loaded into processes without MPI):
+ * there is no constructor, and no reference to an MPI library. The first call finds the host and
+ * fills the dispatch tables.
  */
+#include "pmpi_wrap/entry.h"
+
 #include "core/stats.h"
-#include "pmpi_wrap/calls.h"
+#include "pmpi_wrap/host.h"
+
+#include <pthread.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-const char *const call_names[CALL_COUNT + 1] = {
-#define CALL(name, arguments) [CALL_##name] = "MPI_" #name,
-#define CALL4                 CALL
-#define CALL41                CALL
-#define HOST                  CALL
-#include "pmpi_wrap/calls.def"
-#undef CALL
-#undef CALL4
-#undef CALL41
-#undef HOST
-};
+/* Targets of MPI_X and PMPI_X. Until the first call of any: dispatch_open(). */
+static mpi_fn *dispatch_mpi[CALL_COUNT], *dispatch_pmpi[CALL_COUNT];
+
+/* Where a call goes on after this library. */
+static mpi_fn *dispatch_onward[CALL_COUNT];
 
 #define TYPES_0  void
 #define TYPES_1  long a
@@ -50,7 +49,7 @@ const char *const call_names[CALL_COUNT + 1] = {
 #define NAMES_12 NAMES_11, l
 #define NAMES_13 NAMES_12, m
 
-/* The exported pair, and where it leads at first. */
+/* The exported pair, and its first targets. */
 #define CALL(name, n)                                                  \
     typedef long type_##name(TYPES_##n);                               \
     EXPORT long MPI_##name(TYPES_##n);                                 \
@@ -82,8 +81,8 @@ const char *const call_names[CALL_COUNT + 1] = {
 #undef CALL41
 #undef HOST
 
-dispatch_fn *dispatch_mpi[CALL_COUNT] = {
-#define CALL(name, n) (dispatch_fn *)first_mpi_##name,
+static mpi_fn *dispatch_mpi[CALL_COUNT] = {
+#define CALL(name, n) (mpi_fn *)first_mpi_##name,
 #define CALL4         CALL
 #define CALL41        CALL
 #define HOST          CALL
@@ -91,8 +90,8 @@ dispatch_fn *dispatch_mpi[CALL_COUNT] = {
 #undef CALL
 };
 
-dispatch_fn *dispatch_pmpi[CALL_COUNT] = {
-#define CALL(name, n) (dispatch_fn *)first_pmpi_##name,
+static mpi_fn *dispatch_pmpi[CALL_COUNT] = {
+#define CALL(name, n) (mpi_fn *)first_pmpi_##name,
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
@@ -100,9 +99,7 @@ dispatch_fn *dispatch_pmpi[CALL_COUNT] = {
 #undef HOST
 };
 
-/* ---- counted, and passed on ---- */
-
-dispatch_fn *dispatch_onward[CALL_COUNT];
+/* ---- calls that are counted and left to the host ---- */
 
 #define CALL(name, n)
 #define CALL4(name, n)
@@ -116,11 +113,30 @@ dispatch_fn *dispatch_onward[CALL_COUNT];
 #include "pmpi_wrap/calls.def"
 #undef HOST
 
-dispatch_fn *const dispatch_counted[CALL_COUNT] = {
-#define HOST(name, n) [CALL_##name] = (dispatch_fn *)counted_##name,
+static mpi_fn *const dispatch_counted[CALL_COUNT] = {
+#define HOST(name, n) [CALL_##name] = (mpi_fn *)counted_##name,
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
 #undef CALL41
 #undef HOST
 };
+
+/* ---- the first call ---- */
+
+static void fill_tables(void)
+{
+    host_open(&(struct dispatch_tables){
+        .mpi = dispatch_mpi,
+        .pmpi = dispatch_pmpi,
+        .onward = dispatch_onward,
+        .counted = dispatch_counted,
+    });
+}
+
+const struct abi *dispatch_open(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fill_tables);
+    return host_abi();
+}

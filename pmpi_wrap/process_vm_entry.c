@@ -1,10 +1,11 @@
-/* The two functions of the C library by which hosts copy from process to process (alloc/vm_copy.h).
+/* process_vm_readv and process_vm_writev, the functions of the C library by which hosts copy from
+ * process to process (alloc/vm_copy.h).
  *
- * What is not ours goes on to the next definition, which may be a tool's. That is all that happens
- * in a process without MPI (H1).
+ * What vm_copy does not handle goes to the next definition, which may be a tool's. In a process
+ * without MPI nothing else happens (H1: loaded into processes without MPI).
  */
 #include "alloc/vm_copy.h"
-#include "pmpi_wrap/host.h"
+#include "pmpi_wrap/symbols.h"
 
 #include <sys/uio.h>
 
@@ -15,10 +16,11 @@ typedef ssize_t transfer_fn(pid_t, const struct iovec *, unsigned long, const st
 
 static transfer_fn *next_read, *next_write;
 
-/* Threads that look at once find the same. */
+/* Threads that search at the same time find the same definition, so the order of their stores does
+ * not matter. */
 static COLD transfer_fn *find(transfer_fn **next, const char *name)
 {
-    transfer_fn *found = (transfer_fn *)host_next(name);
+    transfer_fn *found = (transfer_fn *)symbol_next(name);
     __atomic_store_n(next, found, __ATOMIC_RELAXED);
     return found;
 }
@@ -29,31 +31,32 @@ HOT_INLINE transfer_fn *next_of(transfer_fn **next, const char *name)
     return LIKELY(known != NULL) ? known : find(next, name);
 }
 
-/* One piece of memory on either side, of one length: as hosts ask for contiguous messages. */
-HOT_INLINE bool is_plain(const struct iovec *here, unsigned long pieces_here,
-                         const struct iovec *there, unsigned long pieces_there, unsigned long flags)
+/* One piece of memory on each side, both of the same length: hosts copy contiguous messages so. */
+HOT_INLINE bool is_plain(const struct iovec *local, unsigned long local_pieces,
+                         const struct iovec *remote, unsigned long remote_pieces,
+                         unsigned long flags)
 {
-    return pieces_here == 1 && pieces_there == 1 && !flags && here->iov_len == there->iov_len;
+    return local_pieces == 1 && remote_pieces == 1 && !flags && local->iov_len == remote->iov_len;
 }
 
-EXPORT ssize_t process_vm_readv(pid_t pid, const struct iovec *here, unsigned long pieces_here,
-                                const struct iovec *there, unsigned long pieces_there,
+EXPORT ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long local_pieces,
+                                const struct iovec *remote, unsigned long remote_pieces,
                                 unsigned long flags)
 {
-    if (is_plain(here, pieces_here, there, pieces_there, flags) &&
-        vm_copy_read(pid, here->iov_base, (uintptr_t)there->iov_base, here->iov_len))
-        return (ssize_t)here->iov_len;
-    return next_of(&next_read, "process_vm_readv")(pid, here, pieces_here, there, pieces_there,
+    if (is_plain(local, local_pieces, remote, remote_pieces, flags) &&
+        vm_copy_read(pid, local->iov_base, (uintptr_t)remote->iov_base, local->iov_len))
+        return (ssize_t)local->iov_len;
+    return next_of(&next_read, "process_vm_readv")(pid, local, local_pieces, remote, remote_pieces,
                                                    flags);
 }
 
-EXPORT ssize_t process_vm_writev(pid_t pid, const struct iovec *here, unsigned long pieces_here,
-                                 const struct iovec *there, unsigned long pieces_there,
+EXPORT ssize_t process_vm_writev(pid_t pid, const struct iovec *local, unsigned long local_pieces,
+                                 const struct iovec *remote, unsigned long remote_pieces,
                                  unsigned long flags)
 {
-    if (is_plain(here, pieces_here, there, pieces_there, flags) &&
-        vm_copy_write(pid, (uintptr_t)there->iov_base, here->iov_base, here->iov_len))
-        return (ssize_t)here->iov_len;
-    return next_of(&next_write, "process_vm_writev")(pid, here, pieces_here, there, pieces_there,
-                                                     flags);
+    if (is_plain(local, local_pieces, remote, remote_pieces, flags) &&
+        vm_copy_write(pid, (uintptr_t)remote->iov_base, local->iov_base, local->iov_len))
+        return (ssize_t)local->iov_len;
+    return next_of(&next_write, "process_vm_writev")(pid, local, local_pieces, remote,
+                                                     remote_pieces, flags);
 }

@@ -16,17 +16,17 @@ COLD struct entry *registry_search(struct registry *r, uintptr_t handle)
 {
     pthread_mutex_lock(&r->mutex);
     struct entry *e = in_chain(r, handle);
-    if (e) /* release: what the entry says is visible with it */
+    if (e) /* release: a thread that finds the entry in the cache sees its object and detail */
         atomic_store_explicit(&r->cache[registry_hash(handle)], e, memory_order_release);
     pthread_mutex_unlock(&r->mutex);
     return e;
 }
 
-/* For ever. Where the process has no memory left, the node's file may. */
+/* Never freed. The node's shared file may have memory where the process has none. */
 static struct entry *new_entry(void)
 {
     struct entry *e = malloc(sizeof *e);
-    /* cppcheck-suppress memleak ; it overlooks the condition */
+    /* cppcheck-suppress memleak ; false positive: it ignores the condition */
     return e ? e : arena_control_alloc_raw(sizeof *e);
 }
 

@@ -1,10 +1,10 @@
-/* What we know of a handle of the host: a window, a datatype, an operation.
+/* A map from the host's handles (windows, datatypes, operations, communicators, requests) to this
+ * library's objects.
  *
- * Looking up is one hash and one comparison. The cache in front holds addresses of entries; an
- * entry is never returned to the system, only used again, so a thread that reads one while another
- * thread replaces it in the cache sees some entry, and its handle tells whether it is the right
- * one. An entry goes only when the program frees the object, after which it must not use the
- * handle.
+ * A lookup is one hash and one comparison. The cache in front holds addresses of entries. An entry
+ * is never freed, only reused, so a thread may read an entry while another thread replaces it in
+ * the cache: the entry's handle shows whether it is the right one. An entry is removed only when
+ * the program frees the object, after which it must not use the handle.
  */
 #ifndef MPIACCEL_REGISTRY_H
 #define MPIACCEL_REGISTRY_H
@@ -17,7 +17,7 @@
 struct entry {
     _Atomic uintptr_t handle; /* 0: not in use */
     void *object;
-    uint32_t detail; /* what else there is to say about it */
+    uint32_t detail; /* defined by the registry's owner */
     struct entry *next;
 };
 
@@ -25,7 +25,7 @@ enum { REGISTRY_BITS = 10, REGISTRY_SIZE = 1 << REGISTRY_BITS };
 
 struct registry {
     _Atomic(struct entry *) cache[REGISTRY_SIZE];
-    struct entry *chain[REGISTRY_SIZE]; /* all of them, under the mutex */
+    struct entry *chain[REGISTRY_SIZE]; /* all entries in use; protected by the mutex */
     struct entry *unused;
     pthread_mutex_t mutex;
 };
@@ -42,7 +42,7 @@ static inline size_t registry_hash(uintptr_t handle)
 
 struct entry *registry_search(struct registry *registry, uintptr_t handle);
 
-/* NULL: not known. */
+/* NULL: the handle is not registered. */
 HOT_INLINE struct entry *registry_find(struct registry *registry, uintptr_t handle)
 {
     struct entry *e =
@@ -57,7 +57,7 @@ HOT_INLINE struct entry *registry_find(struct registry *registry, uintptr_t hand
 struct entry *registry_add(struct registry *registry, uintptr_t handle, void *object,
                            uint32_t detail);
 
-/* Forget a handle; returns its object, NULL if it was not known. */
+/* Returns the handle's object, NULL if it was not registered. */
 void *registry_remove(struct registry *registry, uintptr_t handle);
 
 #endif

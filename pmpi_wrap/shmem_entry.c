@@ -1,15 +1,22 @@
 /* The exported symbols of OpenSHMEM: one indirect jump each, as in entry.c.
  *
- * A preloaded library's names come before all others, and the program may have an OpenSHMEM of its
- * own, or just functions with such names. So each name looks, when it is first called, for another
- * definition in the process, and if there is one leads there from then on. The first call hands on
- * whatever registers and stack hold, whatever that function's arguments and result may be: this
- * function has them all as its parameters, none of them on the stack, and its last call is a jump.
+ * A preloaded library's symbols precede all others, and the program may have an OpenSHMEM of its
+ * own, or functions that only share a name with one. So the first call of each name looks for
+ * another definition in the process, and if there is one, this and all later calls jump to it.
  *
- * The prototypes of the calls do not matter here: every name is the same kind of door.
+ * The other function's type is unknown. The jump must preserve all registers that can hold
+ * arguments, and the stack: every entry takes the contents of those registers as its parameters,
+ * none of them on the stack, and ends in a tail call.
  */
-#include "pmpi_wrap/host.h"
+#include "pmpi_wrap/entry.h"
+#include "pmpi_wrap/symbols.h"
 #include "shmem/shmem.h"
+
+/* With -O0 the compiler makes calls instead of tail calls, and arguments on the stack are lost: the
+ * value of shmem_longdouble_p, for example. */
+#ifndef __OPTIMIZE__
+#pragma GCC optimize("O2")
+#endif
 
 enum shmem_call {
 #define CALL(name) CALL_##name,
@@ -23,35 +30,35 @@ typedef float vector __attribute__((vector_size(16)));
     long a, long b, long c, long d, long e, long f, vector p, vector q, vector r, vector s, \
         vector t, vector u, vector v, vector w
 #define NAMES a, b, c, d, e, f, p, q, r, s, t, u, v, w
-typedef void shmem_dispatch_fn(REGISTERS);
+typedef void shmem_fn(REGISTERS);
 #define EXPORT __attribute__((visibility("default")))
 
-static shmem_dispatch_fn *door[SHMEM_CALL_COUNT];
+static shmem_fn *dispatch_shmem[SHMEM_CALL_COUNT];
 
-static COLD void open_dispatch(enum shmem_call call, const char *name, dispatch_fn *ours)
+static COLD void set_dispatch(enum shmem_call call, const char *name, mpi_fn *own)
 {
-    const struct abi *abi = host_abi();
+    const struct abi *abi = dispatch_open();
     if (abi)
         shmem_host = abi->shmem;
-    dispatch_fn *theirs = (dispatch_fn *)host_next(name);
-    door[call] = (shmem_dispatch_fn *)(theirs ? theirs : ours);
+    mpi_fn *other = (mpi_fn *)symbol_next(name);
+    dispatch_shmem[call] = (shmem_fn *)(other ? other : own);
 }
 
-#define CALL(name)                                                      \
-    EXPORT void door_##name(REGISTERS) __asm__(#name);                  \
-    void door_##name(REGISTERS)                                         \
-    {                                                                   \
-        door[CALL_##name](NAMES);                                       \
-    }                                                                   \
-    static COLD void first_##name(REGISTERS)                            \
-    {                                                                   \
-        open_dispatch(CALL_##name, #name, (dispatch_fn *)accel_##name); \
-        door[CALL_##name](NAMES);                                       \
+#define CALL(name)                                                \
+    EXPORT void entry_##name(REGISTERS) __asm__(#name);           \
+    void entry_##name(REGISTERS)                                  \
+    {                                                             \
+        dispatch_shmem[CALL_##name](NAMES);                       \
+    }                                                             \
+    static COLD void first_##name(REGISTERS)                      \
+    {                                                             \
+        set_dispatch(CALL_##name, #name, (mpi_fn *)accel_##name); \
+        dispatch_shmem[CALL_##name](NAMES);                       \
     }
 #include "shmem/calls.def"
 #undef CALL
 
-static shmem_dispatch_fn *door[SHMEM_CALL_COUNT] = {
+static shmem_fn *dispatch_shmem[SHMEM_CALL_COUNT] = {
 #define CALL(name) first_##name,
 #include "shmem/calls.def"
 #undef CALL

@@ -1,4 +1,4 @@
-/* The one function of our own that the library shows. */
+/* The only exported function that neither MPI nor OpenSHMEM defines. */
 #include "core/config.h"
 #include "include/mpiaccel/mpiaccel.h"
 

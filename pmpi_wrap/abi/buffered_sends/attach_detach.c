@@ -1,114 +1,44 @@
-/* The program's buffers (MPI-4.1, 3.6): one of the process, and, where MPI is 4.1, of communicators
- * and sessions. All are attached to the host.
+/* MPI_Buffer_attach, MPI_Buffer_detach, and MPI-4.1's other calls for buffers: MPI_Buffer_flush,
+ * MPI_Buffer_iflush, MPI_Comm_attach_buffer, MPI_Session_attach_buffer (MPI-4.1, 3.6).
  *
- * Which messages a buffer of a session holds we could not tell, and detaching or flushing a
- * communicator's buffer waits for its own messages only. So from the first such buffer on all
- * messages are the host's.
+ * All buffers are attached to the host. Only the process's buffer is fast. After the first call
+ * that attaches another kind of buffer the host sends all messages: which of them a session's
+ * buffer holds is unknown outside of the host, and detaching or flushing a communicator's buffer
+ * waits for that communicator's messages only.
  */
-#include "alloc/node.h"
 #include "bsend/in_flight.h"
-#include "core/config.h"
-#include "pmpi_wrap/abi/buffered_sends/bsend.h"
+#include "pmpi_wrap/abi/buffered_sends/buffer.h"
+#include "pmpi_wrap/abi/count.h"
+#include "pmpi_wrap/abi/handlers.h"
 
-#if KNOWS_BUFFERS
-/* Of the host's own. */
-static const uint64_t automatic_bytes = UINT64_C(1) << 26;
-
-static uint64_t bytes_in(const void *buffer, MPI_Count size)
+int SUFFIXED(accel_Buffer_attach)(void *buffer, COUNT size)
 {
-    return buffer == MPI_BUFFER_AUTOMATIC ? automatic_bytes : (uint64_t)size;
+    return buffer_attached(SUFFIXED(CALL_Buffer_attach), buffer, size,
+                           host.SUFFIXED(Buffer_attach)(buffer, size));
 }
 
-static bool is_known(const void *buffer)
+int SUFFIXED(accel_Buffer_detach)(void *buffer, COUNT *size)
 {
-    (void)buffer;
-    return true;
-}
-#else
-static uint64_t bytes_in(const void *buffer, MPI_Count size)
-{
-    (void)buffer;
-    return (uint64_t)size;
+    in_flight_drain();
+    return buffer_detached(SUFFIXED(CALL_Buffer_detach),
+                           host.SUFFIXED(Buffer_detach)(buffer, size));
 }
 
-/* The host may be newer than the headers that this was built with: then there are calls that we do
- * not see, and a constant in place of a buffer, which is no address. (To ask for a name takes half
- * a microsecond.) */
-static bool host_is_newer(void)
+#if HAVE_MPI_4_1
+int SUFFIXED(accel_Comm_attach_buffer)(MPI_Comm comm, void *buffer, COUNT size)
 {
-    static _Atomic enum { UNKNOWN, NO, YES } known;
-    if (UNLIKELY(known == UNKNOWN))
-        known = host_has("Comm_attach_buffer") ? YES : NO;
-    return known == YES;
+    buffer_leave_to_host(SUFFIXED(CALL_Comm_attach_buffer));
+    return host.SUFFIXED(Comm_attach_buffer)(comm, buffer, size);
 }
 
-static bool is_known(const void *buffer)
+int SUFFIXED(accel_Session_attach_buffer)(MPI_Session session, void *buffer, COUNT size)
 {
-    bool is_address = (uintptr_t)buffer + LAYOUT_PAGE > 2 * (uintptr_t)LAYOUT_PAGE;
-    return is_address && !host_is_newer();
+    buffer_leave_to_host(SUFFIXED(CALL_Session_attach_buffer));
+    return host.SUFFIXED(Session_attach_buffer)(session, buffer, size);
 }
 #endif
 
-/* ---- the process's ---- */
-
-static enum reason why_not_ours(const void *buffer)
-{
-    return !node.header           ? node.why_not
-           : gpu_runtime_loaded() ? REASON_GPU
-           : !is_known(buffer)    ? REASON_HOST_BUFFERS
-                                  : REASON_COUNT;
-}
-
-static int attached(enum call call, const void *buffer, MPI_Count size, int result)
-{
-    if (result != MPI_SUCCESS)
-        return result;
-    enum reason reason = why_not_ours(buffer);
-    if (reason == REASON_COUNT && !bsend_open(bytes_in(buffer, size), config.bsend))
-        reason = REASON_HOST_BUFFERS;
-    if (reason == REASON_COUNT && config.bsend)
-        thread_count(thread_self(), call, 0);
-    else
-        deferred(call, config.bsend ? reason : REASON_OFF);
-    return result;
-}
-
-int accel_Buffer_attach(void *buffer, int size)
-{
-    return attached(CALL_Buffer_attach, buffer, size, host.Buffer_attach(buffer, size));
-}
-
-static int detached(enum call call, int result)
-{
-    if (result == MPI_SUCCESS && bsend_close())
-        thread_count(thread_self(), call, 0);
-    else
-        deferred(call, REASON_NO_BUFFER);
-    return result;
-}
-
-int accel_Buffer_detach(void *buffer, int *size)
-{
-    in_flight_drain();
-    return detached(CALL_Buffer_detach, host.Buffer_detach(buffer, size));
-}
-
-#if MPI_VERSION >= 4
-int accel_Buffer_attach_c(void *buffer, MPI_Count size)
-{
-    return attached(CALL_Buffer_attach_c, buffer, size, host.Buffer_attach_c(buffer, size));
-}
-
-int accel_Buffer_detach_c(void *buffer, MPI_Count *size)
-{
-    in_flight_drain();
-    return detached(CALL_Buffer_detach_c, host.Buffer_detach_c(buffer, size));
-}
-#endif
-
-/* ---- MPI-4.1 ---- */
-
-#if KNOWS_BUFFERS
+#if HAVE_MPI_4_1 && !defined(LARGE_COUNT)
 int accel_Buffer_flush(void)
 {
     in_flight_drain();
@@ -116,40 +46,10 @@ int accel_Buffer_flush(void)
     return host.Buffer_flush();
 }
 
-static void leave_all_to_host(enum call call)
-{
-    bsend_stop();
-    deferred(call, REASON_HOST_BUFFERS);
-}
-
-/* It would have to give the program one request for the host's messages and for ours. */
+/* Left to the host: one request would have to stand for the host's messages and for ours. */
 int accel_Buffer_iflush(MPI_Request *request)
 {
-    leave_all_to_host(CALL_Buffer_iflush);
+    buffer_leave_to_host(CALL_Buffer_iflush);
     return host.Buffer_iflush(request);
-}
-
-int accel_Comm_attach_buffer(MPI_Comm comm, void *buffer, int size)
-{
-    leave_all_to_host(CALL_Comm_attach_buffer);
-    return host.Comm_attach_buffer(comm, buffer, size);
-}
-
-int accel_Comm_attach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count size)
-{
-    leave_all_to_host(CALL_Comm_attach_buffer_c);
-    return host.Comm_attach_buffer_c(comm, buffer, size);
-}
-
-int accel_Session_attach_buffer(MPI_Session session, void *buffer, int size)
-{
-    leave_all_to_host(CALL_Session_attach_buffer);
-    return host.Session_attach_buffer(session, buffer, size);
-}
-
-int accel_Session_attach_buffer_c(MPI_Session session, void *buffer, MPI_Count size)
-{
-    leave_all_to_host(CALL_Session_attach_buffer_c);
-    return host.Session_attach_buffer_c(session, buffer, size);
 }
 #endif

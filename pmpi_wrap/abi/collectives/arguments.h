@@ -1,32 +1,27 @@
-/* The arguments of collectives as the modules take them, and the ends of calls. */
+/* From MPI's arguments of collectives to those of coll_inplace/, and the ends of calls. */
 #ifndef MPIACCEL_ARGUMENTS_H
 #define MPIACCEL_ARGUMENTS_H
 
 #include "coll_inplace/coll.h"
 #include "pmpi_wrap/abi/collectives/collectives.h"
+#include "pmpi_wrap/abi/communicators/team_setup.h"
+#include "pmpi_wrap/abi/datatypes/typemap_of.h"
+#include "pmpi_wrap/abi/deferral.h"
 
-/* For data of a collective: to leave it to the host alone would keep the other ranks waiting. NULL:
- * not a datatype, not committed. */
-HOT_INLINE const struct typemap *map_of(MPI_Datatype type)
-{
-    struct entry *e = registry_find(&datatypes, BITS(type));
-    return LIKELY(e != NULL) ? e->object : typemap_or_abort(type);
-}
-
-/* False: wrong, or more than there can be. */
+/* False: the data is invalid, or too long for the address space. */
 static inline bool translate(struct data d, struct buffer *b)
 {
     size_t bytes;
-    *b = (struct buffer){(char *)d.at, map_of(d.type), (size_t)d.count};
+    *b = (struct buffer){(char *)d.address, typemap_of_or_abort(d.type), (size_t)d.count};
     return d.count >= 0 && b->map && buffer_bytes(*b, &bytes);
 }
 
-/* The typemaps of the w kind. */
+/* The typemaps of MPI_Alltoallw. */
 struct maps {
     const struct typemap *map[TEAM_RANKS_MAX];
 };
 
-HOT_INLINE bool blocks_are_good(const struct blocks *b, uint32_t size)
+HOT_INLINE bool blocks_are_valid(const struct blocks *b, uint32_t size)
 {
     size_t bytes;
     for (uint32_t r = 0; r < size; r++) {
@@ -38,26 +33,26 @@ HOT_INLINE bool blocks_are_good(const struct blocks *b, uint32_t size)
     return true;
 }
 
-/* False: wrong. `maps`: of the w kind; the others need none. */
-HOT_INLINE bool translate_all(const struct all *a, uint32_t size, struct blocks *b,
-                              struct maps *maps)
+/* False: invalid. `maps`: room for the typemaps of MPI_Alltoallw; NULL in the other calls. */
+HOT_INLINE bool translate_blocks(const struct rank_blocks *all, uint32_t size, struct blocks *b,
+                                 struct maps *maps)
 {
     size_t bytes;
-    *b = (struct blocks){.at = (char *)a->at,
-                         .count = (size_t)a->count,
-                         .counts = a->counts,
-                         .displs = a->displs,
-                         .wide = a->wide};
-    if (a->types) {
+    *b = (struct blocks){.at = (char *)all->address,
+                         .count = (size_t)all->count,
+                         .counts = all->counts,
+                         .displs = all->displs,
+                         .wide = all->large_counts};
+    if (all->types) {
         for (uint32_t r = 0; r < size; r++)
-            maps->map[r] = map_of(a->types[r]);
+            maps->map[r] = typemap_of_or_abort(all->types[r]);
         b->maps = maps->map;
     } else {
-        b->map = map_of(a->type);
+        b->map = typemap_of_or_abort(all->type);
     }
-    /* Without counts of their own all blocks are as good as one. */
-    return a->counts ? a->displs && blocks_are_good(b, size)
-                     : b->map && a->count >= 0 && buffer_bytes(block_of(b, 0), &bytes);
+    /* Blocks of equal counts are all valid if the first one is. */
+    return all->counts ? all->displs && blocks_are_valid(b, size)
+                       : b->map && all->count >= 0 && buffer_bytes(block_of(b, 0), &bytes);
 }
 
 static inline size_t bytes_of_all(const struct team *t, const struct blocks *all)
@@ -70,10 +65,11 @@ static inline size_t bytes_of_all(const struct team *t, const struct blocks *all
 
 /* ---- ends of calls ---- */
 
-/* The host will judge. Returns DEFERRED. */
+/* Leave the call to the host. Returns DEFERRED. */
 int defer_call(enum call call, enum reason reason);
 
-static inline int done(enum call call, MPI_Comm comm, enum coll_error error, size_t bytes)
+/* Count a call that is done, and report its error. */
+static inline int finish_call(enum call call, MPI_Comm comm, enum coll_error error, size_t bytes)
 {
     if (UNLIKELY(error & COLL_LEFT))
         return defer_call(call, REASON_NO_MEMORY);

@@ -1,349 +1,236 @@
-/* The collective calls of MPI, each in the shape of its kind. */
+/* The collective calls (MPI-4.0, chapter 6): one handler per MPI call. Each translates its
+ * arguments into the form of intracomm.c, and calls the host if that returns DEFERRED. */
+#include "pmpi_wrap/abi/collectives/arguments.h"
 #include "pmpi_wrap/abi/collectives/collectives.h"
+#include "pmpi_wrap/abi/collectives/intercomm.h"
+#include "pmpi_wrap/abi/count.h"
+#include "pmpi_wrap/abi/handlers.h"
 
-int accel_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
+#ifndef LARGE_COUNT
+int accel_Barrier(MPI_Comm comm)
 {
-    int result = do_bcast(CALL_Bcast, (struct data){buffer, count, type}, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Bcast(buffer, count, type, root, comm));
-}
-
-int accel_Gather(const void *from, int count, MPI_Datatype type, void *to, int to_count,
-                 MPI_Datatype to_type, int root, MPI_Comm comm)
-{
-    struct all all = {.at = to, .count = to_count, .type = to_type};
-    int result = do_gather(CALL_Gather, (struct data){from, count, type}, &all, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Gather(from, count, type, to, to_count, to_type, root, comm));
-}
-
-int accel_Gatherv(const void *from, int count, MPI_Datatype type, void *to, const int counts[],
-                  const int displs[], MPI_Datatype to_type, int root, MPI_Comm comm)
-{
-    struct all all = {.at = to, .counts = counts, .displs = displs, .type = to_type};
-    int result = do_gather(CALL_Gatherv, (struct data){from, count, type}, &all, root, comm);
-    return LIKELY(result != DEFERRED) ? result
-                                      : comm_used(comm, host.Gatherv(from, count, type, to, counts,
-                                                                     displs, to_type, root, comm));
-}
-
-int accel_Scatter(const void *from, int count, MPI_Datatype type, void *to, int to_count,
-                  MPI_Datatype to_type, int root, MPI_Comm comm)
-{
-    struct all all = {.at = from, .count = count, .type = type};
-    int result = do_scatter(CALL_Scatter, &all, (struct data){to, to_count, to_type}, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm,
-                           host.Scatter(from, count, type, to, to_count, to_type, root, comm));
-}
-
-int accel_Scatterv(const void *from, const int counts[], const int displs[], MPI_Datatype type,
-                   void *to, int to_count, MPI_Datatype to_type, int root, MPI_Comm comm)
-{
-    struct all all = {.at = from, .counts = counts, .displs = displs, .type = type};
-    int result = do_scatter(CALL_Scatterv, &all, (struct data){to, to_count, to_type}, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Scatterv(from, counts, displs, type, to, to_count, to_type,
-                                               root, comm));
-}
-
-int accel_Allgather(const void *from, int count, MPI_Datatype type, void *to, int to_count,
-                    MPI_Datatype to_type, MPI_Comm comm)
-{
-    struct all all = {.at = to, .count = to_count, .type = to_type};
-    int result = do_allgather(CALL_Allgather, (struct data){from, count, type}, &all, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Allgather(from, count, type, to, to_count, to_type, comm));
-}
-
-int accel_Allgatherv(const void *from, int count, MPI_Datatype type, void *to, const int counts[],
-                     const int displs[], MPI_Datatype to_type, MPI_Comm comm)
-{
-    struct all all = {.at = to, .counts = counts, .displs = displs, .type = to_type};
-    int result = do_allgather(CALL_Allgatherv, (struct data){from, count, type}, &all, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm,
-                           host.Allgatherv(from, count, type, to, counts, displs, to_type, comm));
-}
-
-int accel_Alltoall(const void *from, int count, MPI_Datatype type, void *to, int to_count,
-                   MPI_Datatype to_type, MPI_Comm comm)
-{
-    struct all out = {.at = from, .count = count, .type = type};
-    struct all in = {.at = to, .count = to_count, .type = to_type};
-    int result = do_alltoall(CALL_Alltoall, &out, &in, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Alltoall(from, count, type, to, to_count, to_type, comm));
-}
-
-int accel_Alltoallv(const void *from, const int counts[], const int displs[], MPI_Datatype type,
-                    void *to, const int to_counts[], const int to_displs[], MPI_Datatype to_type,
-                    MPI_Comm comm)
-{
-    struct all out = {.at = from, .counts = counts, .displs = displs, .type = type};
-    struct all in = {.at = to, .counts = to_counts, .displs = to_displs, .type = to_type};
-    int result = do_alltoall(CALL_Alltoallv, &out, &in, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Alltoallv(from, counts, displs, type, to, to_counts,
-                                                to_displs, to_type, comm));
-}
-
-int accel_Alltoallw(const void *from, const int counts[], const int displs[],
-                    const MPI_Datatype types[], void *to, const int to_counts[],
-                    const int to_displs[], const MPI_Datatype to_types[], MPI_Comm comm)
-{
-    struct all out = {.at = from, .counts = counts, .displs = displs, .types = types};
-    struct all in = {.at = to, .counts = to_counts, .displs = to_displs, .types = to_types};
-    int result = do_alltoall(CALL_Alltoallw, &out, &in, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Alltoallw(from, counts, displs, types, to, to_counts,
-                                                to_displs, to_types, comm));
-}
-
-int accel_Reduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, int root,
-                 MPI_Comm comm)
-{
-    struct reduction r = {from, to, count, type, op};
-    int result = do_reduce(CALL_Reduce, &r, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Reduce(from, to, count, type, op, root, comm));
-}
-
-int accel_Allreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op,
-                    MPI_Comm comm)
-{
-    struct reduction r = {from, to, count, type, op};
-    int result = do_allreduce(CALL_Allreduce, &r, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Allreduce(from, to, count, type, op, comm));
-}
-
-int accel_Reduce_scatter(const void *from, void *to, const int counts[], MPI_Datatype type,
-                         MPI_Op op, MPI_Comm comm)
-{
-    struct reduction r = {from, to, 0, type, op};
-    struct all shares = {.counts = counts};
-    int result = do_reduce_scatter(CALL_Reduce_scatter, r, shares, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Reduce_scatter(from, to, counts, type, op, comm));
-}
-
-int accel_Reduce_scatter_block(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op,
-                               MPI_Comm comm)
-{
-    struct reduction r = {from, to, 0, type, op};
-    struct all shares = {.count = count};
-    int result = do_reduce_scatter(CALL_Reduce_scatter_block, r, shares, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Reduce_scatter_block(from, to, count, type, op, comm));
-}
-
-int accel_Scan(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-{
-    struct reduction r = {from, to, count, type, op};
-    int result = do_scan(CALL_Scan, &r, false, comm);
-    return LIKELY(result != DEFERRED) ? result
-                                      : comm_used(comm, host.Scan(from, to, count, type, op, comm));
-}
-
-int accel_Exscan(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-{
-    struct reduction r = {from, to, count, type, op};
-    int result = do_scan(CALL_Exscan, &r, true, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Exscan(from, to, count, type, op, comm));
-}
-
-#if MPI_VERSION >= 4
-int accel_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
-{
-    int result = do_bcast(CALL_Bcast_c, (struct data){buffer, count, type}, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Bcast_c(buffer, count, type, root, comm));
-}
-
-int accel_Gather_c(const void *from, MPI_Count count, MPI_Datatype type, void *to,
-                   MPI_Count to_count, MPI_Datatype to_type, int root, MPI_Comm comm)
-{
-    struct all all = {.at = to, .count = to_count, .type = to_type};
-    int result = do_gather(CALL_Gather_c, (struct data){from, count, type}, &all, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm,
-                           host.Gather_c(from, count, type, to, to_count, to_type, root, comm));
-}
-
-int accel_Gatherv_c(const void *from, MPI_Count count, MPI_Datatype type, void *to,
-                    const MPI_Count counts[], const MPI_Aint displs[], MPI_Datatype to_type,
-                    int root, MPI_Comm comm)
-{
-    struct all all = {.at = to, .counts = counts, .displs = displs, .wide = true, .type = to_type};
-    int result = do_gather(CALL_Gatherv_c, (struct data){from, count, type}, &all, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Gatherv_c(from, count, type, to, counts, displs, to_type,
-                                                root, comm));
-}
-
-int accel_Scatter_c(const void *from, MPI_Count count, MPI_Datatype type, void *to,
-                    MPI_Count to_count, MPI_Datatype to_type, int root, MPI_Comm comm)
-{
-    struct all all = {.at = from, .count = count, .type = type};
-    int result = do_scatter(CALL_Scatter_c, &all, (struct data){to, to_count, to_type}, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm,
-                           host.Scatter_c(from, count, type, to, to_count, to_type, root, comm));
-}
-
-int accel_Scatterv_c(const void *from, const MPI_Count counts[], const MPI_Aint displs[],
-                     MPI_Datatype type, void *to, MPI_Count to_count, MPI_Datatype to_type,
-                     int root, MPI_Comm comm)
-{
-    struct all all = {.at = from, .counts = counts, .displs = displs, .wide = true, .type = type};
-    int result =
-        do_scatter(CALL_Scatterv_c, &all, (struct data){to, to_count, to_type}, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Scatterv_c(from, counts, displs, type, to, to_count, to_type,
-                                                 root, comm));
-}
-
-int accel_Allgather_c(const void *from, MPI_Count count, MPI_Datatype type, void *to,
-                      MPI_Count to_count, MPI_Datatype to_type, MPI_Comm comm)
-{
-    struct all all = {.at = to, .count = to_count, .type = to_type};
-    int result = do_allgather(CALL_Allgather_c, (struct data){from, count, type}, &all, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Allgather_c(from, count, type, to, to_count, to_type, comm));
-}
-
-int accel_Allgatherv_c(const void *from, MPI_Count count, MPI_Datatype type, void *to,
-                       const MPI_Count counts[], const MPI_Aint displs[], MPI_Datatype to_type,
-                       MPI_Comm comm)
-{
-    struct all all = {.at = to, .counts = counts, .displs = displs, .wide = true, .type = to_type};
-    int result = do_allgather(CALL_Allgatherv_c, (struct data){from, count, type}, &all, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm,
-                           host.Allgatherv_c(from, count, type, to, counts, displs, to_type, comm));
-}
-
-int accel_Alltoall_c(const void *from, MPI_Count count, MPI_Datatype type, void *to,
-                     MPI_Count to_count, MPI_Datatype to_type, MPI_Comm comm)
-{
-    struct all out = {.at = from, .count = count, .type = type};
-    struct all in = {.at = to, .count = to_count, .type = to_type};
-    int result = do_alltoall(CALL_Alltoall_c, &out, &in, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Alltoall_c(from, count, type, to, to_count, to_type, comm));
-}
-
-int accel_Alltoallv_c(const void *from, const MPI_Count counts[], const MPI_Aint displs[],
-                      MPI_Datatype type, void *to, const MPI_Count to_counts[],
-                      const MPI_Aint to_displs[], MPI_Datatype to_type, MPI_Comm comm)
-{
-    struct all out = {.at = from, .counts = counts, .displs = displs, .wide = true, .type = type};
-    struct all in = {
-        .at = to, .counts = to_counts, .displs = to_displs, .wide = true, .type = to_type};
-    int result = do_alltoall(CALL_Alltoallv_c, &out, &in, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Alltoallv_c(from, counts, displs, type, to, to_counts,
-                                                  to_displs, to_type, comm));
-}
-
-int accel_Alltoallw_c(const void *from, const MPI_Count counts[], const MPI_Aint displs[],
-                      const MPI_Datatype types[], void *to, const MPI_Count to_counts[],
-                      const MPI_Aint to_displs[], const MPI_Datatype to_types[], MPI_Comm comm)
-{
-    struct all out = {.at = from, .counts = counts, .displs = displs, .wide = true, .types = types};
-    struct all in = {
-        .at = to, .counts = to_counts, .displs = to_displs, .wide = true, .types = to_types};
-    int result = do_alltoall(CALL_Alltoallw_c, &out, &in, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Alltoallw_c(from, counts, displs, types, to, to_counts,
-                                                  to_displs, to_types, comm));
-}
-
-int accel_Reduce_c(const void *from, void *to, MPI_Count count, MPI_Datatype type, MPI_Op op,
-                   int root, MPI_Comm comm)
-{
-    struct reduction r = {from, to, count, type, op};
-    int result = do_reduce(CALL_Reduce_c, &r, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Reduce_c(from, to, count, type, op, root, comm));
-}
-
-int accel_Allreduce_c(const void *from, void *to, MPI_Count count, MPI_Datatype type, MPI_Op op,
-                      MPI_Comm comm)
-{
-    struct reduction r = {from, to, count, type, op};
-    int result = do_allreduce(CALL_Allreduce_c, &r, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Allreduce_c(from, to, count, type, op, comm));
-}
-
-int accel_Reduce_scatter_c(const void *from, void *to, const MPI_Count counts[], MPI_Datatype type,
-                           MPI_Op op, MPI_Comm comm)
-{
-    struct reduction r = {from, to, 0, type, op};
-    struct all shares = {.counts = counts, .wide = true};
-    int result = do_reduce_scatter(CALL_Reduce_scatter_c, r, shares, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Reduce_scatter_c(from, to, counts, type, op, comm));
-}
-
-int accel_Reduce_scatter_block_c(const void *from, void *to, MPI_Count count, MPI_Datatype type,
-                                 MPI_Op op, MPI_Comm comm)
-{
-    struct reduction r = {from, to, 0, type, op};
-    struct all shares = {.count = count};
-    int result = do_reduce_scatter(CALL_Reduce_scatter_block_c, r, shares, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Reduce_scatter_block_c(from, to, count, type, op, comm));
-}
-
-int accel_Scan_c(const void *from, void *to, MPI_Count count, MPI_Datatype type, MPI_Op op,
-                 MPI_Comm comm)
-{
-    struct reduction r = {from, to, count, type, op};
-    int result = do_scan(CALL_Scan_c, &r, false, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Scan_c(from, to, count, type, op, comm));
-}
-
-int accel_Exscan_c(const void *from, void *to, MPI_Count count, MPI_Datatype type, MPI_Op op,
-                   MPI_Comm comm)
-{
-    struct reduction r = {from, to, count, type, op};
-    int result = do_scan(CALL_Exscan_c, &r, true, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : comm_used(comm, host.Exscan_c(from, to, count, type, op, comm));
+    struct team *t = team_for(comm, CALL_Barrier, true);
+    if (UNLIKELY(!t)) {
+        int result = intercomm_barrier(comm);
+        return result != DEFERRED ? result : team_after_host(comm, host.Barrier(comm));
+    }
+    coll_barrier(t);
+    return finish_call(CALL_Barrier, comm, COLL_OK, 0);
 }
 #endif
+
+int SUFFIXED(accel_Bcast)(void *buffer, COUNT count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    int result = do_bcast(SUFFIXED(CALL_Bcast), (struct data){buffer, count, type}, root, comm);
+    return LIKELY(result != DEFERRED)
+               ? result
+               : team_after_host(comm, host.SUFFIXED(Bcast)(buffer, count, type, root, comm));
+}
+
+int SUFFIXED(accel_Gather)(const void *from, COUNT count, MPI_Datatype type, void *to,
+                           COUNT to_count, MPI_Datatype to_type, int root, MPI_Comm comm)
+{
+    struct rank_blocks all = {.address = to, .count = to_count, .type = to_type};
+    int result =
+        do_gather(SUFFIXED(CALL_Gather), (struct data){from, count, type}, &all, root, comm);
+    return LIKELY(result != DEFERRED)
+               ? result
+               : team_after_host(comm, host.SUFFIXED(Gather)(from, count, type, to, to_count,
+                                                             to_type, root, comm));
+}
+
+int SUFFIXED(accel_Gatherv)(const void *from, COUNT count, MPI_Datatype type, void *to,
+                            const COUNT counts[], const DISPLACEMENT displs[], MPI_Datatype to_type,
+                            int root, MPI_Comm comm)
+{
+    struct rank_blocks all = {.address = to,
+                              .counts = counts,
+                              .displs = displs,
+                              .large_counts = IS_LARGE,
+                              .type = to_type};
+    int result =
+        do_gather(SUFFIXED(CALL_Gatherv), (struct data){from, count, type}, &all, root, comm);
+    return LIKELY(result != DEFERRED)
+               ? result
+               : team_after_host(comm, host.SUFFIXED(Gatherv)(from, count, type, to, counts, displs,
+                                                              to_type, root, comm));
+}
+
+int SUFFIXED(accel_Scatter)(const void *from, COUNT count, MPI_Datatype type, void *to,
+                            COUNT to_count, MPI_Datatype to_type, int root, MPI_Comm comm)
+{
+    struct rank_blocks all = {.address = from, .count = count, .type = type};
+    int result =
+        do_scatter(SUFFIXED(CALL_Scatter), &all, (struct data){to, to_count, to_type}, root, comm);
+    return LIKELY(result != DEFERRED)
+               ? result
+               : team_after_host(comm, host.SUFFIXED(Scatter)(from, count, type, to, to_count,
+                                                              to_type, root, comm));
+}
+
+int SUFFIXED(accel_Scatterv)(const void *from, const COUNT counts[], const DISPLACEMENT displs[],
+                             MPI_Datatype type, void *to, COUNT to_count, MPI_Datatype to_type,
+                             int root, MPI_Comm comm)
+{
+    struct rank_blocks all = {.address = from,
+                              .counts = counts,
+                              .displs = displs,
+                              .large_counts = IS_LARGE,
+                              .type = type};
+    int result =
+        do_scatter(SUFFIXED(CALL_Scatterv), &all, (struct data){to, to_count, to_type}, root, comm);
+    return LIKELY(result != DEFERRED)
+               ? result
+               : team_after_host(comm, host.SUFFIXED(Scatterv)(from, counts, displs, type, to,
+                                                               to_count, to_type, root, comm));
+}
+
+int SUFFIXED(accel_Allgather)(const void *from, COUNT count, MPI_Datatype type, void *to,
+                              COUNT to_count, MPI_Datatype to_type, MPI_Comm comm)
+{
+    struct rank_blocks all = {.address = to, .count = to_count, .type = to_type};
+    int result =
+        do_allgather(SUFFIXED(CALL_Allgather), (struct data){from, count, type}, &all, comm);
+    return LIKELY(result != DEFERRED)
+               ? result
+               : team_after_host(comm, host.SUFFIXED(Allgather)(from, count, type, to, to_count,
+                                                                to_type, comm));
+}
+
+int SUFFIXED(accel_Allgatherv)(const void *from, COUNT count, MPI_Datatype type, void *to,
+                               const COUNT counts[], const DISPLACEMENT displs[],
+                               MPI_Datatype to_type, MPI_Comm comm)
+{
+    struct rank_blocks all = {.address = to,
+                              .counts = counts,
+                              .displs = displs,
+                              .large_counts = IS_LARGE,
+                              .type = to_type};
+    int result =
+        do_allgather(SUFFIXED(CALL_Allgatherv), (struct data){from, count, type}, &all, comm);
+    return LIKELY(result != DEFERRED)
+               ? result
+               : team_after_host(comm, host.SUFFIXED(Allgatherv)(from, count, type, to, counts,
+                                                                 displs, to_type, comm));
+}
+
+int SUFFIXED(accel_Alltoall)(const void *from, COUNT count, MPI_Datatype type, void *to,
+                             COUNT to_count, MPI_Datatype to_type, MPI_Comm comm)
+{
+    struct rank_blocks out = {.address = from, .count = count, .type = type};
+    struct rank_blocks in = {.address = to, .count = to_count, .type = to_type};
+    int result = do_alltoall(SUFFIXED(CALL_Alltoall), &out, &in, comm);
+    return LIKELY(result != DEFERRED)
+               ? result
+               : team_after_host(
+                     comm, host.SUFFIXED(Alltoall)(from, count, type, to, to_count, to_type, comm));
+}
+
+int SUFFIXED(accel_Alltoallv)(const void *from, const COUNT counts[], const DISPLACEMENT displs[],
+                              MPI_Datatype type, void *to, const COUNT to_counts[],
+                              const DISPLACEMENT to_displs[], MPI_Datatype to_type, MPI_Comm comm)
+{
+    struct rank_blocks out = {.address = from,
+                              .counts = counts,
+                              .displs = displs,
+                              .large_counts = IS_LARGE,
+                              .type = type};
+    struct rank_blocks in = {.address = to,
+                             .counts = to_counts,
+                             .displs = to_displs,
+                             .large_counts = IS_LARGE,
+                             .type = to_type};
+    int result = do_alltoall(SUFFIXED(CALL_Alltoallv), &out, &in, comm);
+    return LIKELY(result != DEFERRED)
+               ? result
+               : team_after_host(comm,
+                                 host.SUFFIXED(Alltoallv)(from, counts, displs, type, to, to_counts,
+                                                          to_displs, to_type, comm));
+}
+
+int SUFFIXED(accel_Alltoallw)(const void *from, const COUNT counts[], const DISPLACEMENT displs[],
+                              const MPI_Datatype types[], void *to, const COUNT to_counts[],
+                              const DISPLACEMENT to_displs[], const MPI_Datatype to_types[],
+                              MPI_Comm comm)
+{
+    struct rank_blocks out = {.address = from,
+                              .counts = counts,
+                              .displs = displs,
+                              .large_counts = IS_LARGE,
+                              .types = types};
+    struct rank_blocks in = {.address = to,
+                             .counts = to_counts,
+                             .displs = to_displs,
+                             .large_counts = IS_LARGE,
+                             .types = to_types};
+    int result = do_alltoall(SUFFIXED(CALL_Alltoallw), &out, &in, comm);
+    return LIKELY(result != DEFERRED)
+               ? result
+               : team_after_host(comm,
+                                 host.SUFFIXED(Alltoallw)(from, counts, displs, types, to,
+                                                          to_counts, to_displs, to_types, comm));
+}
+
+int SUFFIXED(accel_Reduce)(const void *from, void *to, COUNT count, MPI_Datatype type, MPI_Op op,
+                           int root, MPI_Comm comm)
+{
+    struct reduction r = {from, to, count, type, op};
+    int result = do_reduce(SUFFIXED(CALL_Reduce), &r, root, comm);
+    return LIKELY(result != DEFERRED)
+               ? result
+               : team_after_host(comm,
+                                 host.SUFFIXED(Reduce)(from, to, count, type, op, root, comm));
+}
+
+int SUFFIXED(accel_Allreduce)(const void *from, void *to, COUNT count, MPI_Datatype type, MPI_Op op,
+                              MPI_Comm comm)
+{
+    struct reduction r = {from, to, count, type, op};
+    int result = do_allreduce(SUFFIXED(CALL_Allreduce), &r, comm);
+    return LIKELY(result != DEFERRED)
+               ? result
+               : team_after_host(comm, host.SUFFIXED(Allreduce)(from, to, count, type, op, comm));
+}
+
+int SUFFIXED(accel_Reduce_scatter)(const void *from, void *to, const COUNT counts[],
+                                   MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    struct reduction r = {from, to, 0, type, op};
+    struct rank_blocks shares = {.counts = counts, .large_counts = IS_LARGE};
+    int result = do_reduce_scatter(SUFFIXED(CALL_Reduce_scatter), r, shares, comm);
+    return LIKELY(result != DEFERRED)
+               ? result
+               : team_after_host(comm,
+                                 host.SUFFIXED(Reduce_scatter)(from, to, counts, type, op, comm));
+}
+
+int SUFFIXED(accel_Reduce_scatter_block)(const void *from, void *to, COUNT count, MPI_Datatype type,
+                                         MPI_Op op, MPI_Comm comm)
+{
+    struct reduction r = {from, to, 0, type, op};
+    struct rank_blocks shares = {.count = count};
+    int result = do_reduce_scatter(SUFFIXED(CALL_Reduce_scatter_block), r, shares, comm);
+    return LIKELY(result != DEFERRED) ? result
+                                      : team_after_host(comm, host.SUFFIXED(Reduce_scatter_block)(
+                                                                  from, to, count, type, op, comm));
+}
+
+int SUFFIXED(accel_Scan)(const void *from, void *to, COUNT count, MPI_Datatype type, MPI_Op op,
+                         MPI_Comm comm)
+{
+    struct reduction r = {from, to, count, type, op};
+    int result = do_scan(SUFFIXED(CALL_Scan), &r, false, comm);
+    return LIKELY(result != DEFERRED)
+               ? result
+               : team_after_host(comm, host.SUFFIXED(Scan)(from, to, count, type, op, comm));
+}
+
+int SUFFIXED(accel_Exscan)(const void *from, void *to, COUNT count, MPI_Datatype type, MPI_Op op,
+                           MPI_Comm comm)
+{
+    struct reduction r = {from, to, count, type, op};
+    int result = do_scan(SUFFIXED(CALL_Exscan), &r, true, comm);
+    return LIKELY(result != DEFERRED)
+               ? result
+               : team_after_host(comm, host.SUFFIXED(Exscan)(from, to, count, type, op, comm));
+}

@@ -1,37 +1,38 @@
-/* The collectives (MPI-4.0, chapter 6): translate, ask, do or defer.
+/* The collectives (MPI-4.0, chapter 6), as calls.c calls them.
  *
- * Whether a call is fast depends on the communicator, on root and operation, and for operations of
- * the user's on the bytes in all: equal on all ranks (H13). Arguments that are wrong go to the
- * host, which reports them as it does.
+ * Whether a call is fast depends on its communicator, root and operation, and for user-defined
+ * operations on the total number of bytes: all these are equal on all ranks (H13: decisions from
+ * what is equal on all ranks). A call with wrong arguments is left to the host, which reports the
+ * error.
  *
- * One function for each shape of call does it and returns what the call returns, or DEFERRED: then
- * nothing has been touched.
+ * There is one function for each kind of call. It returns the result of the call, or DEFERRED: then
+ * it has touched nothing, has counted the deferral, and the caller calls the host.
  */
-#ifndef MPIACCEL_ABI_COLL_H
-#define MPIACCEL_ABI_COLL_H
+#ifndef MPIACCEL_COLLECTIVES_H
+#define MPIACCEL_COLLECTIVES_H
 
-#include "pmpi_wrap/abi/communicators/team_setup.h"
+#include "pmpi_wrap/abi/host_api.h"
 
 enum { DEFERRED = -1 };
 
-/* Some of a rank's data, in the host's terms. */
+/* This rank's data, in MPI's terms. */
 struct data {
-    const void *at;
+    const void *address;
     MPI_Count count;
     MPI_Datatype type;
 };
 
-/* A block for every rank. */
-struct all {
-    const void *at;
-    MPI_Count count;
-    MPI_Datatype type;
-    const MPI_Datatype *types; /* of the w kind */
-    const void *counts, *displs;
-    bool wide;
+/* One block for every rank, in MPI's terms. */
+struct rank_blocks {
+    const void *address;
+    MPI_Count count;           /* of each block */
+    MPI_Datatype type;         /* of each block */
+    const MPI_Datatype *types; /* instead of `type`; of MPI_Alltoallw */
+    const void *counts;        /* instead of `count` */
+    const void *displs;
+    bool large_counts; /* `counts` and `displs` are MPI_Count and MPI_Aint, not int */
 };
 
-/* What is combined, from where to where. */
 struct reduction {
     const void *from;
     void *to;
@@ -41,13 +42,19 @@ struct reduction {
 };
 
 int do_bcast(enum call call, struct data d, int root, MPI_Comm comm);
-int do_gather(enum call call, struct data from, const struct all *to, int root, MPI_Comm comm);
-int do_scatter(enum call call, const struct all *from, struct data to, int root, MPI_Comm comm);
-int do_allgather(enum call call, struct data from, const struct all *to, MPI_Comm comm);
-int do_alltoall(enum call call, const struct all *from, const struct all *to, MPI_Comm comm);
+int do_gather(enum call call, struct data from, const struct rank_blocks *to, int root,
+              MPI_Comm comm);
+int do_scatter(enum call call, const struct rank_blocks *from, struct data to, int root,
+               MPI_Comm comm);
+int do_allgather(enum call call, struct data from, const struct rank_blocks *to, MPI_Comm comm);
+int do_alltoall(enum call call, const struct rank_blocks *from, const struct rank_blocks *to,
+                MPI_Comm comm);
 int do_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm);
 int do_allreduce(enum call call, const struct reduction *r, MPI_Comm comm);
 int do_scan(enum call call, const struct reduction *r, bool exclusive, MPI_Comm comm);
-int do_reduce_scatter(enum call call, struct reduction r, struct all shares, MPI_Comm comm);
+
+/* `results`: how many elements of the result each rank gets. */
+int do_reduce_scatter(enum call call, struct reduction r, struct rank_blocks results,
+                      MPI_Comm comm);
 
 #endif

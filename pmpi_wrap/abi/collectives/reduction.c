@@ -1,22 +1,23 @@
 #include "pmpi_wrap/abi/collectives/reduction.h"
 
+#include "alloc/arena.h"
 #include "coll_inplace/reduce_unsegmented.h"
+#include "pmpi_wrap/abi/collectives/arguments.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
 const struct kernels *reduction_kernels;
 
-/* ---- the user's operations ---- */
+/* ---- user-defined operations ---- */
 
-/* Elements of it do not lie as they travel. */
+/* Elements are transported packed. True: the operation's function needs them unpacked. */
 static bool needs_layout(const struct typemap *map)
 {
     return !map->contiguous || map->without_holes;
 }
 
-/* MPI_Reduce_local makes inout = in op inout. Elements travel packed; the function gets them as the
- * datatype lays them out. */
+/* MPI_Reduce_local computes inout = in op inout, so the right operand is copied first. */
 static void apply(const struct reducer *r, void *out, const void *a, const void *b, size_t n)
 {
     _Alignas(LINE) char few[TEAM_CELL];
@@ -38,17 +39,17 @@ static void apply(const struct reducer *r, void *out, const void *a, const void 
     buffer_read(out, right, 0, n * r->element);
 }
 
-/* The process has no memory left; the node may. Who is starved takes part in the call, and has no
- * result. */
-static COLD void take_shared(struct reducer *red, size_t room)
+/* The node's shared file may have memory where the process has none. A starved rank takes part in
+ * the call, but has no result. */
+static COLD void allocate_shared(struct reducer *red, size_t room)
 {
     red->scratch = arena_control_alloc_raw(room);
     red->scratch_shared = red->scratch;
     red->starved = !red->scratch;
 }
 
-static bool users(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b,
-                  uint32_t ranks)
+static bool open_user_defined(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b,
+                              uint32_t ranks)
 {
     const struct typemap *map = typemap_to_move(b.map);
     size_t bytes = map->size * b.count, room = 0;
@@ -66,19 +67,20 @@ static bool users(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buff
     else if (bytes > TEAM_CELL)
         room = bytes;
     if (room && !(red->scratch = malloc(room)))
-        take_shared(red, room);
+        allocate_shared(red, room);
     return true;
 }
 
-/* ---- */
+/* ---- all operations ---- */
 
-bool reducer_for(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b, uint32_t ranks)
+bool reducer_open(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b,
+                  uint32_t ranks)
 {
     enum op known = op_of(op);
     if (UNLIKELY(!reduction_kernels))
         reduction_kernels = kernels_best();
     if (UNLIKELY(known == OP_COUNT))
-        return users(red, op, type, b, ranks);
+        return open_user_defined(red, op, type, b, ranks);
     combine_fn *kernel = kernel_for(known, type, b.map);
     if (UNLIKELY(!kernel))
         return false;
@@ -92,4 +94,20 @@ void reducer_close(struct reducer *red)
         arena_control_free(red->scratch);
     else if (UNLIKELY(red->scratch != NULL))
         free(red->scratch);
+}
+
+bool translate_results(const struct reduction *r, const struct rank_blocks *results, uint32_t ranks,
+                       struct blocks *blocks, MPI_Count *sum)
+{
+    *blocks = (struct blocks){.map = typemap_of_or_abort(r->type),
+                              .count = (size_t)results->count,
+                              .counts = results->counts,
+                              .wide = results->large_counts};
+    if (!blocks->map || (!results->counts && results->count < 0) ||
+        !blocks_are_valid(blocks, ranks))
+        return false;
+    *sum = 0;
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        *sum += (MPI_Count)block_of(blocks, rank).count;
+    return true;
 }

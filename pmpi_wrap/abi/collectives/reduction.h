@@ -1,26 +1,34 @@
-/* Which reductions are ours, and how. */
+/* Which reductions are fast, and how their elements are reduced. */
 #ifndef MPIACCEL_REDUCTION_H
 #define MPIACCEL_REDUCTION_H
 
-#include "coll_inplace/reducer.h"
-#include "pmpi_wrap/abi/abi.h"
+#include "coll_inplace/coll.h"
+#include "core/kernels.h"
+#include "pmpi_wrap/abi/collectives/collectives.h"
+#include "pmpi_wrap/abi/datatypes/predefined.h"
 
 /* Those of this processor; NULL before the first reduction. */
 extern const struct kernels *reduction_kernels;
 
-/* For a predefined operation on a predefined datatype; NULL: none. A derived datatype is the
- * program's error, even if it is made of one basic one. */
+/* For a predefined operation on a predefined datatype; NULL: none. A derived datatype is an error
+ * of the program, even if it is made of one predefined datatype. */
 HOT_INLINE combine_fn *kernel_for(enum op op, MPI_Datatype type, const struct typemap *map)
 {
     return LIKELY(map->base == BITS(type)) ? reduction_kernels->combine[op][map->prim] : NULL;
 }
 
-/* False: the host's; the same answer on all `ranks` ranks. A predefined operation is ours where we
- * have a kernel for the datatype. One of the user's is applied to all of an operand at once, as
- * hosts do, since its function may rely on that; the way depends on the bytes in all, for which
- * alone the standard asks equality where datatypes are derived. */
-bool reducer_for(struct reducer *reducer, MPI_Op op, MPI_Datatype type, struct buffer operands,
-                 uint32_t ranks);
+/* False: the reduction is left to the host; the same answer on all `ranks` ranks.
+ *
+ * A predefined operation is fast if there is a reduction kernel for the datatype. A user-defined
+ * operation is applied to a whole operand at once, as hosts do, because its function may rely on
+ * that. How depends on the total number of bytes, the only thing that is equal on all ranks where
+ * datatypes are derived. */
+bool reducer_open(struct reducer *reducer, MPI_Op op, MPI_Datatype type, struct buffer operands,
+                  uint32_t ranks);
 void reducer_close(struct reducer *reducer);
+
+/* The element counts of a reduce_scatter's results as blocks, and their sum. False: invalid. */
+bool translate_results(const struct reduction *r, const struct rank_blocks *results, uint32_t ranks,
+                       struct blocks *blocks, MPI_Count *sum);
 
 #endif

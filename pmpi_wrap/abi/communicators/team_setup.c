@@ -1,41 +1,30 @@
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 
+#include "alloc/arena.h"
+#include "alloc/node.h"
 #include "core/config.h"
-#include "pmpi_wrap/abi/buffered_sends/bsend.h"
+#include "pmpi_wrap/abi/communicators/properties.h"
+#include "pmpi_wrap/abi/deferral.h"
+#include "pmpi_wrap/abi/memory/gpu_runtime.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
-struct registry communicators = REGISTRY_INITIALIZER;
+struct registry communicator_registry = REGISTRY_INITIALIZER;
 
-/* Calls on a communicator before the exchange begins, and after which it ends in any case. */
+/* Collective calls before the exchange begins, and the most while it is in progress. */
 enum { CALLS_BEFORE = 2, CALLS_DURING = 16 };
 
-/* Those whose exchange is under way. */
-static struct communicator *exchanging;
+/* Exchanges in progress. */
+static struct communicator *exchanges;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-int report_on_comm(MPI_Comm comm, int error_class)
-{
-    host.Comm_call_errhandler(comm, error_class);
-    return error_class;
-}
+/* ---- memory ---- */
 
-COLD void end_job(const char *what)
-{
-    log_message(0, "no memory for %s, which other ranks count on: the job ends; lift `ulimit -v`",
-                what);
-    host.Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    _exit(1);
-}
-
-/* ---- what we know of one ---- */
-
-/* Where the process has no memory left, the node's file may. */
+/* The node's shared file may have memory where the process has none. */
 static struct communicator *new_communicator(void)
 {
     struct communicator *c = calloc(1, sizeof *c);
-    /* cppcheck-suppress memleak ; it overlooks the condition */
+    /* cppcheck-suppress memleak ; false positive: it ignores the condition */
     return c ? c : arena_control_alloc(sizeof *c);
 }
 
@@ -49,129 +38,38 @@ static void free_communicator(struct communicator *c)
 
 static void discard(struct communicator *c)
 {
-    if (c->team || c->across)
-        team_leave(c->team ? c->team : c->across);
+    if (c->team || c->inter_team)
+        team_leave(c->team ? c->team : c->inter_team);
     free(c->offers);
     free_communicator(c);
 }
 
-/* ---- the exchange ---- */
+/* ---- the list of exchanges ---- */
 
-static void note_exchange(struct communicator *c)
+static void list_exchange(struct communicator *c)
 {
     pthread_mutex_lock(&mutex);
-    c->next = exchanging;
-    exchanging = c;
+    c->next = exchanges;
+    exchanges = c;
     pthread_mutex_unlock(&mutex);
 }
 
-static uint32_t number_of_offers(const struct communicator *c)
-{
-    return (uint32_t)(c->others ? c->others : c->size);
-}
-
-static void prepare(struct communicator *c)
-{
-    uint32_t rank = (uint32_t)c->rank, size = (uint32_t)c->size, others = (uint32_t)c->others;
-    team_reap();
-    c->prepared = others ? team_prepare_between(size, rank, others, c->neighbour, &c->mine)
-                         : team_prepare(size, rank, c->neighbour, &c->mine);
-    if (gpu_runtime_loaded())
-        c->mine.reason = REASON_GPU;
-    c->offers = malloc(number_of_offers(c) * sizeof *c->offers);
-    if (!c->offers)
-        c->mine.reason = REASON_NO_MEMORY;
-}
-
-static void give_up(struct communicator *c, enum reason reason)
-{
-    team_withdraw(c->prepared, &c->mine);
-    c->prepared = NULL;
-    c->reason = reason;
-}
-
-static void begin(MPI_Comm comm, struct communicator *c, const struct team_offer *say)
-{
-    /* Who has no room for offers takes part all the same, says no, and reads none. */
-    static struct team_offer unread[TEAM_RANKS_MAX];
-    struct team_offer *offers = c->offers ? c->offers : unread;
-    enter_host();
-    int result = host.Iallgather(say, sizeof *say, MPI_BYTE, offers, sizeof *say, MPI_BYTE, comm,
-                                 &c->request);
-    leave_host();
-    if (result != MPI_SUCCESS) {
-        give_up(c, REASON_NO_MEMORY);
-        return;
-    }
-    c->most = c->calls + CALLS_DURING;
-    c->exchanging = true;
-    note_exchange(c);
-}
-
-static void forget_exchange(struct communicator *c)
+static void unlist_exchange(struct communicator *c)
 {
     pthread_mutex_lock(&mutex);
-    struct communicator **link = &exchanging;
+    struct communicator **link = &exchanges;
     while (*link != c)
         link = &(*link)->next;
     *link = c->next;
     pthread_mutex_unlock(&mutex);
 }
 
-/* What the ranks agree on, or between groups what the other one's ranks do. */
-static enum reason agreed(struct communicator *c)
-{
-    if (c->mine.reason != REASON_COUNT)
-        return (enum reason)c->mine.reason;
-    return team_settle(c->prepared, c->offers, number_of_offers(c));
-}
-
-/* The exchange has ended, and it is on no list. True: the groups have still to answer. */
-static bool conclude(struct communicator *c)
-{
-    host.Wait(&c->request, MPI_STATUS_IGNORE);
-    c->exchanging = false;
-    bool answered = c->answering;
-    enum reason reason = answered ? (enum reason)c->answer.reason : agreed(c);
-    if (c->others && !answered && !c->freed) {
-        c->answering = true;
-        c->answer.reason = reason;
-        return true;
-    }
-    if (answered && reason == REASON_COUNT)
-        reason = (enum reason)c->offers[0].reason;
-    if (c->others && !answered)
-        reason = REASON_NOT_READY;
-    free(c->offers);
-    c->offers = NULL;
-    if (reason != REASON_COUNT) {
-        give_up(c, reason);
-        return false;
-    }
-    *(c->others ? &c->across : &c->team) = c->prepared;
-    c->prepared = NULL;
-    c->reason = REASON_COUNT;
-    return false;
-}
-
-static void complete(MPI_Comm comm, struct communicator *c, bool synchronises)
-{
-    forget_exchange(c);
-    if (!conclude(c))
-        return;
-    begin(comm, c, &c->answer);
-    if (c->exchanging && synchronises) {
-        forget_exchange(c);
-        conclude(c);
-    }
-}
-
-/* Off the list: the freed communicators, which from now on no other thread sees; or all. */
-static struct communicator *take_exchanges(bool all)
+/* Take the freed communicators off the list, or all; then no other thread can find them. */
+static struct communicator *unlist_freed(bool all)
 {
     struct communicator *taken = NULL;
     pthread_mutex_lock(&mutex);
-    for (struct communicator **link = &exchanging; *link;) {
+    for (struct communicator **link = &exchanges; *link;) {
         struct communicator *c = *link;
         if (all || c->freed) {
             *link = c->next;
@@ -185,30 +83,127 @@ static struct communicator *take_exchanges(bool all)
     return taken;
 }
 
-/* Freed communicators whose exchange has ended meanwhile; or all, waiting for it. A team that was
- * never used is left at once, by every rank. */
-static void sweep(bool all)
+/* ---- the exchange ---- */
+
+static uint32_t offer_count(const struct communicator *c)
+{
+    return (uint32_t)(c->remote_size ? c->remote_size : c->size);
+}
+
+static void prepare_team(struct communicator *c)
+{
+    uint32_t rank = (uint32_t)c->rank, size = (uint32_t)c->size;
+    uint32_t remote_size = (uint32_t)c->remote_size;
+    team_reap();
+    c->prepared = remote_size
+                      ? team_prepare_between(size, rank, remote_size, c->neighbour, &c->own_offer)
+                      : team_prepare(size, rank, c->neighbour, &c->own_offer);
+    if (gpu_runtime_loaded())
+        c->own_offer.reason = REASON_GPU;
+    c->offers = malloc(offer_count(c) * sizeof *c->offers);
+    if (!c->offers)
+        c->own_offer.reason = REASON_NO_MEMORY;
+}
+
+static void withdraw_team(struct communicator *c, enum reason reason)
+{
+    team_withdraw(c->prepared, &c->own_offer);
+    c->prepared = NULL;
+    c->reason = reason;
+}
+
+static void begin_exchange(MPI_Comm comm, struct communicator *c, const struct team_offer *offer)
+{
+    /* A rank without memory for the offers takes part all the same, since the others wait for its
+     * own, which declines. It does not read theirs. */
+    static struct team_offer unread[TEAM_RANKS_MAX];
+    struct team_offer *offers = c->offers ? c->offers : unread;
+    enter_host();
+    int result = host.Iallgather(offer, sizeof *offer, MPI_BYTE, offers, sizeof *offer, MPI_BYTE,
+                                 comm, &c->request);
+    leave_host();
+    if (result != MPI_SUCCESS) {
+        withdraw_team(c, REASON_NO_MEMORY);
+        return;
+    }
+    c->max_calls = c->calls + CALLS_DURING;
+    c->exchanging = true;
+    list_exchange(c);
+}
+
+/* What the ranks' offers permit; in an intercommunicator, what the other group's offers permit. */
+static enum reason evaluate_offers(struct communicator *c)
+{
+    if (c->own_offer.reason != REASON_COUNT)
+        return (enum reason)c->own_offer.reason;
+    return team_settle(c->prepared, c->offers, offer_count(c));
+}
+
+/* Wait for the exchange, which is on no list, and use what it brought. True: the groups of an
+ * intercommunicator have to exchange their answers. */
+static bool finish_exchange(struct communicator *c)
+{
+    host.Wait(&c->request, MPI_STATUS_IGNORE);
+    c->exchanging = false;
+    bool answered = c->answering;
+    enum reason reason = answered ? (enum reason)c->answer.reason : evaluate_offers(c);
+    if (c->remote_size && !answered && !c->freed) {
+        c->answering = true;
+        c->answer.reason = reason;
+        return true;
+    }
+    if (answered && reason == REASON_COUNT)
+        reason = (enum reason)c->offers[0].reason;
+    if (c->remote_size && !answered)
+        reason = REASON_NOT_READY;
+    free(c->offers);
+    c->offers = NULL;
+    if (reason != REASON_COUNT) {
+        withdraw_team(c, reason);
+        return false;
+    }
+    *(c->remote_size ? &c->inter_team : &c->team) = c->prepared;
+    c->prepared = NULL;
+    c->reason = REASON_COUNT;
+    return false;
+}
+
+static void complete_exchange(MPI_Comm comm, struct communicator *c, bool synchronises)
+{
+    unlist_exchange(c);
+    if (!finish_exchange(c))
+        return;
+    begin_exchange(comm, c, &c->answer);
+    if (c->exchanging && synchronises) {
+        unlist_exchange(c);
+        finish_exchange(c);
+    }
+}
+
+/* Finish the exchanges of freed communicators that are complete; or all exchanges, waiting for
+ * them. No rank has used the team of such a communicator, and each discards it by itself. */
+static void finish_freed_exchanges(bool all)
 {
     struct communicator *next;
-    for (struct communicator *c = take_exchanges(all); c; c = next) {
+    for (struct communicator *c = unlist_freed(all); c; c = next) {
         next = c->next;
-        int done = all;
+        int complete = all;
         if (!all)
-            host.Test(&c->request, &done, MPI_STATUS_IGNORE);
-        if (!done) {
-            note_exchange(c);
+            host.Test(&c->request, &complete, MPI_STATUS_IGNORE);
+        if (!complete) {
+            list_exchange(c);
             continue;
         }
-        conclude(c);
+        finish_exchange(c);
         if (c->freed)
             discard(c);
     }
 }
 
-/* ---- finding and making ---- */
+/* ---- finding a communicator and making its team ---- */
 
-/* Whether it can have a team, the same on all ranks. */
-static void judge(MPI_Comm comm, struct communicator *c)
+/* Set the communicator's properties, and whether it can have a team: the same on all ranks. */
+static void read_properties(MPI_Comm comm, struct communicator *c)
 {
     struct comm_properties s = {0};
     enum reason reason = comm_properties_of(comm, TEAM_RANKS_MAX, &s);
@@ -217,37 +212,37 @@ static void judge(MPI_Comm comm, struct communicator *c)
     c->reason = reason == REASON_COUNT ? REASON_NOT_READY : reason;
     c->size = s.size;
     c->rank = s.rank;
-    c->others = s.others;
+    c->remote_size = s.remote_size;
     c->neighbour = s.neighbour;
 }
 
 static bool is_alone(const struct communicator *c)
 {
-    return c->size == 1 && !c->others;
+    return c->size == 1 && !c->remote_size;
 }
 
-/* NULL: no memory, and nobody counts on us. */
-static struct communicator *meet(MPI_Comm comm)
+/* NULL: no memory, and no other rank waits for this one. */
+static struct communicator *register_comm(MPI_Comm comm)
 {
     struct communicator *c = new_communicator();
-    if (c && registry_add(&communicators, BITS(comm), c, 0)) {
+    if (c && registry_add(&communicator_registry, BITS(comm), c, 0)) {
         c->reason = config.coll ? REASON_NOT_READY : REASON_OFF;
-        if (config.coll && !node.header) /* then it costs nothing to know why */
-            judge(comm, c);
+        if (config.coll && !node.header) /* then the reason is known without cost */
+            read_properties(comm, c);
         return c;
     }
     free_communicator(c);
     struct communicator known = {.reason = REASON_OFF};
     if (config.coll)
-        judge(comm, &known);
+        read_properties(comm, &known);
     if (known.reason == REASON_NOT_READY && !is_alone(&known))
-        end_job("a communicator");
+        abort_without_memory("a communicator");
     return NULL;
 }
 
 static void begin_team(MPI_Comm comm, struct communicator *c)
 {
-    judge(comm, c);
+    read_properties(comm, c);
     if (c->reason != REASON_NOT_READY)
         return;
     if (is_alone(c)) {
@@ -255,40 +250,52 @@ static void begin_team(MPI_Comm comm, struct communicator *c)
         c->reason = c->team ? REASON_COUNT : REASON_NO_MEMORY;
         return;
     }
-    sweep(false);
-    prepare(c);
-    begin(comm, c, &c->mine);
+    finish_freed_exchanges(false);
+    prepare_team(c);
+    begin_exchange(comm, c, &c->own_offer);
 }
 
-COLD struct team *team_not_yet(MPI_Comm comm, enum call call, bool synchronises)
+COLD struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises)
 {
     if (inside_host() || comm == MPI_COMM_NULL) {
-        deferred(call, inside_host() ? REASON_INSIDE : REASON_ARGUMENTS);
+        note_deferred(call, inside_host() ? REASON_INSIDE : REASON_ARGUMENTS);
         return NULL;
     }
-    struct entry *e = registry_find(&communicators, BITS(comm));
-    struct communicator *c = e ? e->object : meet(comm);
+    struct entry *e = registry_find(&communicator_registry, BITS(comm));
+    struct communicator *c = e ? e->object : register_comm(comm);
     if (!c) {
-        deferred(call, REASON_NO_MEMORY);
+        note_deferred(call, REASON_NO_MEMORY);
         return NULL;
     }
-    if (c->exchanging && (synchronises || c->calls == c->most))
-        complete(comm, c, synchronises);
-    if (!c->team && !c->across)
-        deferred(call, c->reason);
+    if (c->exchanging && (synchronises || c->calls == c->max_calls))
+        complete_exchange(comm, c, synchronises);
+    if (!c->team && !c->inter_team)
+        note_deferred(call, c->reason);
     return c->team;
+}
+
+static struct communicator *find(MPI_Comm comm)
+{
+    struct entry *e = registry_find(&communicator_registry, BITS(comm));
+    return e ? e->object : NULL;
 }
 
 struct team *team_of_intercomm(MPI_Comm comm)
 {
-    struct entry *e = inside_host() ? NULL : registry_find(&communicators, BITS(comm));
-    return e ? ((struct communicator *)e->object)->across : NULL;
+    struct communicator *c = inside_host() ? NULL : find(comm);
+    return c ? c->inter_team : NULL;
 }
 
-/* The host has looked at the arguments and done nothing, as it seems: it may be the call of one
- * rank alone. What went wrong later (data that were too long, above all) went wrong for some ranks
- * in a call of all. */
-static bool refused(int result)
+struct team *team_if_ready(MPI_Comm comm)
+{
+    struct communicator *c = find(comm);
+    return c ? c->team : NULL;
+}
+
+/* The host has refused the arguments, and so has presumably done nothing: a single rank may have
+ * made the call. Other errors (above all data that was too long) occur on some ranks in a call of
+ * all. */
+static bool arguments_refused(int result)
 {
     int class;
     if (LIKELY(result == MPI_SUCCESS) || host.Error_class(result, &class))
@@ -298,10 +305,9 @@ static bool refused(int result)
            class == MPI_ERR_OP || class == MPI_ERR_ARG;
 }
 
-int comm_used(MPI_Comm comm, int result)
+int team_after_host(MPI_Comm comm, int result)
 {
-    struct entry *e = refused(result) ? NULL : registry_find(&communicators, BITS(comm));
-    struct communicator *c = e ? e->object : NULL;
+    struct communicator *c = arguments_refused(result) ? NULL : find(comm);
     if (!c || c->reason != REASON_NOT_READY || inside_host())
         return result;
     if (++c->calls == CALLS_BEFORE)
@@ -311,45 +317,37 @@ int comm_used(MPI_Comm comm, int result)
 
 /* ---- freeing ---- */
 
-/* Before the host frees it: it may give the handle to another thread's communicator at once. Also
- * where the host calls the program back, which frees what is its own. NULL: not known. */
-static struct communicator *removed(const MPI_Comm *comm)
+/* Also called when the host calls back functions of the program, which free its communicators.
+ * NULL: not registered. */
+static struct communicator *unregister_comm(const MPI_Comm *comm)
 {
     if (!comm || *comm == MPI_COMM_NULL || *comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF)
         return NULL;
-    return registry_remove(&communicators, BITS(*comm));
+    return registry_remove(&communicator_registry, BITS(*comm));
 }
 
-int accel_Comm_free(MPI_Comm *comm)
+/* The communicator is unregistered before the host frees it, because the host may then give the
+ * same handle to another thread's communicator at once. */
+void team_forget_comm(const MPI_Comm *comm, bool may_wait)
 {
-    persistent_forget(comm);
-    struct communicator *c = removed(comm);
-    if (c && c->exchanging) {
+    struct communicator *c = unregister_comm(comm);
+    if (!c)
+        return;
+    if (c->exchanging && !may_wait) {
         pthread_mutex_lock(&mutex);
-        c->freed = true; /* from now on it is whose who sweeps */
+        c->freed = true; /* from now on finish_freed_exchanges() owns it */
         pthread_mutex_unlock(&mutex);
-    } else if (c) {
-        discard(c);
+        return;
     }
-    return host.Comm_free(comm);
-}
-
-/* The host waits for what is under way, also for us to ask whether it has ended. */
-int accel_Comm_disconnect(MPI_Comm *comm)
-{
-    persistent_forget(comm);
-    struct communicator *c = removed(comm);
-    if (c && c->exchanging) {
-        forget_exchange(c);
+    if (c->exchanging) {
+        unlist_exchange(c);
         c->freed = true;
-        conclude(c);
+        finish_exchange(c);
     }
-    if (c)
-        discard(c);
-    return host.Comm_disconnect(comm);
+    discard(c);
 }
 
-void comms_close(void)
+void teams_close(void)
 {
-    sweep(true);
+    finish_freed_exchanges(true);
 }

@@ -1,71 +1,77 @@
-/* Communicators: which have a team, and how they get one (H13, H14).
+/* Communicators and their teams.
  *
- * The ranks of a communicator agree on a team by an exchange of offers, which the host's
- * nonblocking allgather does: begun after the second collective call, since many communicators
- * never see one; complete at the first call after it that synchronises anyway, or at the latest
- * some calls later, so that no call waits that would not under the host (H15). Calls are
- * counted, and come in the same order on all ranks, so all begin and end it at the same call; but
- * not one of which the host refuses the arguments: it may be the call of one rank alone. Whether
- * there is one at all depends on what comm_properties_of() says, the same on all ranks.
+ * The ranks of a communicator agree on a team by exchanging offers through the host's nonblocking
+ * allgather. It begins after the second collective call, since many communicators never see one. It
+ * completes in the first later call that synchronises its ranks anyway, or after some more calls,
+ * so that no call waits that would not wait under the host (H15: collectives that do not
+ * synchronise).
  *
- * Between the groups of an intercommunicator the host's allgather tells each only what the other
- * one offers. So a second one follows where the first ends, in which each group answers; it ends in
- * the same way.
+ * All ranks begin and complete the exchange in the same call, because they make the same collective
+ * calls in the same order, and each counts them (H14: setting up is itself collective). A call
+ * whose arguments the host refuses is not counted: a single rank may have made it. Whether there is
+ * an exchange at all depends on comm_properties_of(), which is the same on all ranks (H13:
+ * decisions from what is equal on all ranks).
  *
- * Freeing a communicator waits for nobody. An exchange that is still under way then is ended when
- * the process next looks, at MPI_Finalize at the latest; so is the memory of a team that slower
- * ranks still use.
+ * In an intercommunicator the host's allgather gives each group only the other group's offers. A
+ * second exchange follows, in which each group publishes whether it accepts them.
+ *
+ * Freeing a communicator waits for no other rank. An exchange that is still in progress then is
+ * completed when this process begins another one, or in MPI_Finalize. The memory of a team that
+ * slower ranks still use is freed in the same way.
  */
-#ifndef MPIACCEL_COMM_H
-#define MPIACCEL_COMM_H
+#ifndef MPIACCEL_TEAM_SETUP_H
+#define MPIACCEL_TEAM_SETUP_H
 
 #include "coll_inplace/team.h"
-#include "pmpi_wrap/abi/abi.h"
+#include "pmpi_wrap/abi/host_api.h"
+#include "pmpi_wrap/registry.h"
 
 struct communicator {
-    struct team *team;   /* NULL: not fast, or not yet */
-    struct team *across; /* the same of an intercommunicator */
-    enum reason reason;  /* with neither: why */
-    uint32_t calls;      /* that the host has done, until there is a team */
-    uint32_t most;       /* after so many an exchange under way ends in any case */
-    struct team *prepared;
-    struct team_offer mine, answer, *offers;
+    struct team *team;       /* of an intracommunicator; NULL: none, or not yet */
+    struct team *inter_team; /* of an intercommunicator; NULL: none, or not yet */
+    enum reason reason;      /* why it has no team */
+    uint32_t calls;          /* collective calls that the host has done, until there is a team */
+    uint32_t max_calls;      /* after so many, the exchange completes in any case */
+    struct team *prepared;   /* during the exchange */
+    struct team_offer own_offer, answer, *offers;
     MPI_Request request; /* of the exchange */
     bool exchanging, answering, freed;
-    int size, rank;            /* these four: known when the exchange begins */
-    int others;                /* of an intercommunicator: ranks of the other group; else 0 */
+    int size, rank;            /* these four are set before the exchange begins */
+    int remote_size;           /* of an intercommunicator: ranks of the other group; else 0 */
     int neighbour;             /* see team_prepare() */
-    struct communicator *next; /* among those whose exchange is under way */
+    struct communicator *next; /* in the list of exchanges in progress */
 };
 
-extern struct registry communicators;
+extern struct registry communicator_registry HIDDEN;
 
-struct team *team_not_yet(MPI_Comm comm, enum call call, bool synchronises);
+struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises);
 
-/* The team of a communicator for this collective call, each call once; NULL: the host's, and
- * counted. */
+/* The team of an intracommunicator, for one collective call; `synchronises`: no rank returns from
+ * that call before all have entered it. NULL: the communicator is an intercommunicator with
+ * a team, or the call has been counted and is left to the host. */
 HOT_INLINE struct team *team_for(MPI_Comm comm, enum call call, bool synchronises)
 {
-    struct entry *e = registry_find(&communicators, BITS(comm));
+    struct entry *e = registry_find(&communicator_registry, BITS(comm));
     struct communicator *c = LIKELY(e != NULL) ? e->object : NULL;
     if (LIKELY(c && c->team) && LIKELY(!inside_host()))
         return c->team;
-    return team_not_yet(comm, call, synchronises);
+    return team_for_slow(comm, call, synchronises);
 }
 
-/* The team of an intercommunicator, where team_for() has just found none. */
+/* The team of an intercommunicator, after team_for() has returned NULL. */
 struct team *team_of_intercomm(MPI_Comm comm);
 
-/* The host has done a collective call. Returns the result. */
-int comm_used(MPI_Comm comm, int result);
+/* The team of an intracommunicator that has one; begins and completes no exchange. */
+struct team *team_if_ready(MPI_Comm comm);
 
-/* There is no memory for what other ranks count on: they would wait for ever. */
-void end_job(const char *what) __attribute__((noreturn));
+/* Count a collective call that the host has done, with its result, which is returned. */
+int team_after_host(MPI_Comm comm, int result);
 
-/* Report an error through the communicator's handler. Returns its class. */
-int report_on_comm(MPI_Comm comm, int error_class);
+/* Before the host frees a communicator. `may_wait`: for the other ranks, as MPI_Comm_disconnect
+ * may. */
+void team_forget_comm(const MPI_Comm *comm, bool may_wait);
 
 /* At MPI_Finalize, before the host's. */
-void comms_close(void);
+void teams_close(void);
 
 #endif

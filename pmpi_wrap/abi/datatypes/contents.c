@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As the host gives them. `large` are the counts of constructors with large counts. */
+/* What the host returns. Constructors with large counts have their counts in `large`. */
 struct raw {
     MPI_Count integer_count, address_count, large_count, type_count;
     int *integers;
@@ -50,7 +50,7 @@ bool is_f90(int combiner)
            combiner == MPI_COMBINER_F90_INTEGER;
 }
 
-bool is_lasting(MPI_Datatype type)
+bool is_permanent(MPI_Datatype type)
 {
     struct raw raw;
     int combiner;
@@ -58,8 +58,7 @@ bool is_lasting(MPI_Datatype type)
            (combiner == MPI_COMBINER_NAMED || is_f90(combiner));
 }
 
-/* How many of the large counts are what the int constructor lists as integers; the rest are its
- * addresses. */
+/* How many of the large counts are integers of the int constructor; the rest are its addresses. */
 static MPI_Count integers_among(int combiner, const struct raw *raw)
 {
     switch (combiner) {
@@ -76,13 +75,14 @@ static MPI_Count integers_among(int combiner, const struct raw *raw)
     }
 }
 
-/* Where the large counts go among the integers: an array's sizes stand after its dimensions. */
+/* How many integers precede the large counts: in an array the number of dimensions, in a
+ * distributed array also the size and the rank of the group. */
 static MPI_Count integers_before(int combiner)
 {
     return combiner == MPI_COMBINER_SUBARRAY ? 1 : combiner == MPI_COMBINER_DARRAY ? 3 : 0;
 }
 
-static void unite(struct contents *c, const struct raw *raw)
+static void merge(struct contents *c, const struct raw *raw)
 {
     MPI_Count before = raw->large_count ? integers_before(c->combiner) : raw->integer_count;
     MPI_Count among = raw->large_count ? integers_among(c->combiner, raw) : 0;
@@ -99,10 +99,11 @@ static void unite(struct contents *c, const struct raw *raw)
         *a++ = raw->large[i];
 }
 
-/* All arrays in one piece: a program may make a datatype for each of its messages. */
-static bool make_room(struct contents *c, struct raw *raw)
+/* All arrays come from one allocation, because a program may make a datatype for each of its
+ * messages. */
+static bool allocate(struct contents *c, struct raw *raw)
 {
-    _Static_assert(sizeof(MPI_Aint) == 8 && sizeof(MPI_Count) == 8, "one after another");
+    _Static_assert(sizeof(MPI_Aint) == 8 && sizeof(MPI_Count) == 8, "arrays of both are adjacent");
     size_t all = (size_t)(raw->integer_count + raw->address_count + raw->large_count) + 1;
     size_t bytes =
         (2 * all + (size_t)(raw->address_count + raw->large_count)) * sizeof *c->integers +
@@ -124,10 +125,10 @@ bool contents_get(MPI_Datatype type, struct contents *c)
     struct raw raw = {0};
     memset(c, 0, sizeof *c);
     if (!get_envelope(type, &raw, &c->combiner) || c->combiner == MPI_COMBINER_NAMED ||
-        !make_room(c, &raw) || !get_contents(type, &raw, c->types))
+        !allocate(c, &raw) || !get_contents(type, &raw, c->types))
         return false;
     c->type_count = (int)raw.type_count;
-    unite(c, &raw);
+    merge(c, &raw);
     return true;
 }
 

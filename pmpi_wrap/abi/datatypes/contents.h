@@ -3,26 +3,26 @@
 #ifndef MPIACCEL_CONTENTS_H
 #define MPIACCEL_CONTENTS_H
 
-#include "pmpi_wrap/abi/abi.h"
+#include "pmpi_wrap/abi/host_api.h"
 
 struct contents {
     int combiner;
     int64_t *integers;
     int64_t *addresses;
     int type_count;
-    MPI_Datatype *types; /* to be freed by who takes them, unless lasting */
+    MPI_Datatype *types; /* the caller frees those that are not permanent */
 };
 
-/* False: no memory, or the host refuses. Ended by contents_free() either way. */
+/* False: no memory, or the host refuses. contents_free() is due in either case. */
 bool contents_get(MPI_Datatype type, struct contents *contents);
 void contents_free(struct contents *contents);
 
 bool is_predefined(MPI_Datatype type);
 
-/* Made by MPI_Type_create_f90_real or its like: predefined, but without a name. */
+/* Made by MPI_Type_create_f90_real, _complex or _integer: predefined, but without a name. */
 bool is_f90(int combiner);
 
-/* Of either kind: never freed. */
-bool is_lasting(MPI_Datatype type);
+/* One of these two kinds, which must not be freed. */
+bool is_permanent(MPI_Datatype type);
 
 #endif

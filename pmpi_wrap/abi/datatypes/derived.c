@@ -1,38 +1,37 @@
-/* Derived datatypes: from what the host says of their making to typemaps. */
-#include "pmpi_wrap/abi/communicators/team_setup.h"
-#include "pmpi_wrap/abi/datatypes/contents.h"
+#include "pmpi_wrap/abi/datatypes/derived.h"
 
-#include <errno.h>
+#include "pmpi_wrap/abi/datatypes/contents.h"
+#include "pmpi_wrap/abi/datatypes/predefined.h"
+
 #include <stdlib.h>
 
 static struct typemap *decode(MPI_Datatype type);
-static const struct typemap *find_or_decode(MPI_Datatype type);
 
 /* ---- arrays ---- */
 
-/* An array of n dimensions is built from the inside out: `inner` is what the dimensions so far
- * make, `stride` bytes from one of it to the next. */
+/* An array of n dimensions is built from the innermost dimension outwards: `inner` is the typemap
+ * of the dimensions so far, and copies of it lie `stride` bytes apart. */
 struct array {
     const struct typemap *element;
     struct typemap *inner; /* NULL: no dimension yet, one element */
     int64_t stride;
 };
 
-/* Add a dimension of `size`, of which the `count` from `first` on, then `count` more every `step`,
- * belong to the type. */
+/* Add a dimension of `size` indices. Those that belong to the type: `count` from `first` on,
+ * `count` from `first` + `step` on, and so on. */
 static bool add_dimension(struct array *a, int64_t size, int64_t first, int64_t count, int64_t step)
 {
     const struct typemap *in = a->inner ? a->inner : a->element;
     struct typemap *outer = typemap_derived();
-    bool good = outer;
-    for (int64_t at = first; good && at < size; at += step)
-        good = typemap_append(outer, in, at * a->stride,
-                              (size_t)(at + count < size ? count : size - at));
+    bool ok = outer;
+    for (int64_t at = first; ok && at < size; at += step)
+        ok = typemap_append(outer, in, at * a->stride,
+                            (size_t)(at + count < size ? count : size - at));
     a->stride *= size;
-    good = good && typemap_end(outer, a->stride);
+    ok = ok && typemap_end(outer, a->stride);
     typemap_free(a->inner);
     a->inner = outer;
-    return good;
+    return ok;
 }
 
 /* The i-th of n dimensions from the inside. */
@@ -46,17 +45,17 @@ static bool decode_subarray(struct typemap *map, const struct contents *c, const
     int64_t n = c->integers[0];
     const int64_t *sizes = &c->integers[1], *counts = sizes + n, *starts = counts + n;
     struct array a = {.element = in, .stride = in->extent};
-    bool good = true;
-    for (int64_t i = 0; good && i < n; i++) {
+    bool ok = true;
+    for (int64_t i = 0; ok && i < n; i++) {
         int64_t d = dimension(i, n, starts[n]);
-        good = add_dimension(&a, sizes[d], starts[d], counts[d], sizes[d]);
+        ok = add_dimension(&a, sizes[d], starts[d], counts[d], sizes[d]);
     }
-    good = good && typemap_append(map, a.inner, 0, 1);
+    ok = ok && typemap_append(map, a.inner, 0, 1);
     typemap_free(a.inner);
-    return good;
+    return ok;
 }
 
-/* What process `at` of `processes` has of a dimension (MPI-4.0, 5.1.4). */
+/* Add the part of a dimension that belongs to process `at` of `processes` (MPI-4.0, 5.1.4). */
 static bool add_distributed(struct array *a, int64_t size, int64_t kind, int64_t argument,
                             int64_t processes, int64_t at)
 {
@@ -73,44 +72,45 @@ static bool decode_darray(struct typemap *map, const struct contents *c, const s
     int64_t rank = c->integers[1], n = c->integers[2];
     const int64_t *sizes = &c->integers[3], *kinds = sizes + n, *arguments = kinds + n,
                   *processes = arguments + n;
-    int64_t *at = malloc((size_t)(n + 1) * sizeof *at);
-    bool good = at;
-    for (int64_t d = n - 1; good && d >= 0; d--) { /* the grid of processes is row-major */
-        at[d] = rank % processes[d];
+    int64_t *coords = malloc((size_t)(n + 1) * sizeof *coords);
+    bool ok = coords;
+    for (int64_t d = n - 1; ok && d >= 0; d--) { /* the grid of processes is row-major */
+        coords[d] = rank % processes[d];
         rank /= processes[d];
     }
     struct array a = {.element = in, .stride = in->extent};
-    for (int64_t i = 0; good && i < n; i++) {
+    for (int64_t i = 0; ok && i < n; i++) {
         int64_t d = dimension(i, n, processes[n]);
-        good = add_distributed(&a, sizes[d], kinds[d], arguments[d], processes[d], at[d]);
+        ok = add_distributed(&a, sizes[d], kinds[d], arguments[d], processes[d], coords[d]);
     }
-    good = good && typemap_append(map, a.inner, 0, 1);
+    ok = ok && typemap_append(map, a.inner, 0, 1);
     typemap_free(a.inner);
-    free(at);
-    return good;
+    free(coords);
+    return ok;
 }
 
 /* ---- blocks ---- */
 
-/* `count` blocks; block i has lengths[i * length_step] copies at (i * stride + displacements[i *
- * 1]) bytes. */
+/* `count` blocks; block i has lengths[i * length_step] copies, which begin at byte i * stride +
+ * displacements[i] * unit. */
 struct blocks {
     int64_t count;
-    const int64_t *lengths, *displacements; /* displacements NULL: none */
-    int64_t length_step, stride, unit;      /* unit: bytes of a displacement */
+    const int64_t *lengths, *displacements; /* displacements NULL: all are 0 */
+    int64_t length_step, stride, unit;
 };
 
 static bool append_blocks(struct typemap *map, const struct typemap *in, struct blocks b)
 {
-    bool good = true;
-    for (int64_t i = 0; good && i < b.count; i++) {
+    bool ok = true;
+    for (int64_t i = 0; ok && i < b.count; i++) {
         int64_t at = i * b.stride + (b.displacements ? b.displacements[i] * b.unit : 0);
-        good = typemap_append(map, in, at, (size_t)b.lengths[i * b.length_step]);
+        ok = typemap_append(map, in, at, (size_t)b.lengths[i * b.length_step]);
     }
-    return good;
+    return ok;
 }
 
-static bool decode_with(struct typemap *map, const struct contents *c, const struct typemap *in)
+/* Append `in`, the only child of every constructor but MPI_Type_create_struct. */
+static bool append_child(struct typemap *map, const struct contents *c, const struct typemap *in)
 {
     const int64_t *n = c->integers, *a = c->addresses, count = n[0];
     switch (c->combiner) {
@@ -141,32 +141,31 @@ static bool decode_with(struct typemap *map, const struct contents *c, const str
     }
 }
 
-/* ---- all ---- */
+/* ---- all constructors ---- */
 
-/* The types that contents_get gave are taken over here, also after a failure. Those that live for
- * ever, with a name or of the Fortran 90 kind, must not be freed (MPI-4.0, 19.1.5): Open MPI calls
- * that an error. */
+/* Frees the types that contents_get() returned, also after a failure. Permanent ones must not be
+ * freed (MPI-4.0, 19.1.5): in Open MPI that is an error. */
 static bool decode_contents(struct typemap *map, const struct contents *c)
 {
-    bool good = true;
+    bool ok = true;
     for (int t = 0; t < c->type_count; t++) {
         MPI_Datatype type = c->types[t];
-        bool lasting = is_lasting(type);
-        struct typemap *made = lasting ? NULL : decode(type);
-        const struct typemap *in = lasting ? find_or_decode(type) : made;
-        good = good && in;
-        if (good && c->combiner == MPI_COMBINER_STRUCT)
-            good = typemap_append(map, in, c->addresses[t], (size_t)c->integers[1 + t]);
-        else if (good)
-            good = decode_with(map, c, in);
+        bool permanent = is_permanent(type);
+        struct typemap *made = permanent ? NULL : decode(type);
+        const struct typemap *in = permanent ? typemap_find_or_decode(type) : made;
+        ok = ok && in;
+        if (ok && c->combiner == MPI_COMBINER_STRUCT)
+            ok = typemap_append(map, in, c->addresses[t], (size_t)c->integers[1 + t]);
+        else if (ok)
+            ok = append_child(map, c, in);
         typemap_free(made);
-        if (!lasting)
+        if (!permanent)
             host.Type_free(&type);
     }
-    return good;
+    return ok;
 }
 
-/* MPI_Type_create_f90_real and its like: in truth predefined, known by kind and size. */
+/* Of MPI_Type_create_f90_real, _complex or _integer: predefined, identified by kind and size. */
 static struct typemap *decode_f90(MPI_Datatype type, int combiner)
 {
     enum kind kind = combiner == MPI_COMBINER_F90_REAL      ? REAL
@@ -184,10 +183,10 @@ static struct typemap *decode(MPI_Datatype type)
     struct contents c;
     struct typemap *map = NULL;
     MPI_Aint lb, extent;
-    bool good = contents_get(type, &c) && !host.Type_get_extent(type, &lb, &extent);
-    if (good && is_f90(c.combiner))
+    bool ok = contents_get(type, &c) && !host.Type_get_extent(type, &lb, &extent);
+    if (ok && is_f90(c.combiner))
         map = decode_f90(type, c.combiner);
-    else if (good && (map = typemap_derived()) &&
+    else if (ok && (map = typemap_derived()) &&
              !(decode_contents(map, &c) && typemap_end(map, extent))) {
         typemap_free(map);
         map = NULL;
@@ -196,58 +195,17 @@ static struct typemap *decode(MPI_Datatype type)
     return map;
 }
 
-static const struct typemap *find_or_decode(MPI_Datatype type)
+const struct typemap *typemap_find_or_decode(MPI_Datatype type)
 {
-    struct entry *e = registry_find(&datatypes, BITS(type));
+    struct entry *e = registry_find(&datatype_registry, BITS(type));
     if (e)
         return e->object;
     if (is_predefined(type))
         return predefined_other(type);
     struct typemap *map = decode(type);
-    if (map && !registry_add(&datatypes, BITS(type), map, 0)) {
+    if (map && !registry_add(&datatype_registry, BITS(type), map, 0)) {
         typemap_free(map);
         return NULL;
     }
     return map;
-}
-
-/* The host judges: it refuses to send with a datatype that was not committed. One copy, of what is
- * not read since nobody receives it: to no copies MPICH has no objection. */
-static bool is_committed(MPI_Datatype type)
-{
-    char unread;
-    return !host.Send(&unread, 1, type, MPI_PROC_NULL, 0, own_comm());
-}
-
-COLD const struct typemap *typemap_of_unknown(MPI_Datatype type)
-{
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    if (type == MPI_DATATYPE_NULL || !BITS(type) || !is_committed(type))
-        return NULL;
-    pthread_mutex_lock(&mutex); /* one thread decodes, or the registry would have it twice */
-    const struct typemap *map = find_or_decode(type);
-    pthread_mutex_unlock(&mutex);
-    return map;
-}
-
-COLD const struct typemap *typemap_or_abort(MPI_Datatype type)
-{
-    errno = 0;
-    const struct typemap *map = typemap_of_unknown(type);
-    if (!map && errno == ENOMEM)
-        end_job("a datatype");
-    return map;
-}
-
-/* The handle may come back for another datatype at once. */
-int accel_Type_free(MPI_Datatype *type)
-{
-    uintptr_t bits = type ? BITS(*type) : 0;
-    struct typemap *known = bits ? registry_remove(&datatypes, bits) : NULL;
-    int result = host.Type_free(type);
-    if (result == MPI_SUCCESS)
-        typemap_free(known);
-    else if (known)
-        registry_add(&datatypes, bits, known, 0);
-    return result;
 }

@@ -1,8 +1,9 @@
-/* The predefined datatypes and operations: from the host's handles to typemaps, prims and ops. */
-#include "pmpi_wrap/abi/abi.h"
+#include "pmpi_wrap/abi/datatypes/predefined.h"
 
-struct registry datatypes = REGISTRY_INITIALIZER;
-struct registry operations = REGISTRY_INITIALIZER;
+#include "core/kernels.h"
+
+struct registry datatype_registry = REGISTRY_INITIALIZER;
+struct registry operation_registry = REGISTRY_INITIALIZER;
 
 enum prim prim_of(enum kind kind, int size)
 {
@@ -80,7 +81,7 @@ enum prim prim_of(enum kind kind, int size)
     X(MPI_2REAL, F32_F32)             \
     X(MPI_2DOUBLE_PRECISION, F64_F64)
 
-/* Bytes of an element of a pair prim: what the host must agree with. */
+/* Bytes of an element of a pair prim. Where the host's extent differs, there is no kernel. */
 static size_t pair_extent(enum prim prim)
 {
     switch (prim) {
@@ -101,17 +102,17 @@ static const struct typemap *add(MPI_Datatype type, enum prim prim)
     if (host.Type_size(type, &size) || host.Type_get_extent(type, &lb, &extent) || size < 0)
         return NULL;
     struct typemap *map = typemap_predefined(BITS(type), prim, (size_t)size, (size_t)extent);
-    if (map && !registry_add(&datatypes, BITS(type), map, 0)) {
+    if (map && !registry_add(&datatype_registry, BITS(type), map, 0)) {
         typemap_free(map);
         return NULL;
     }
     return map;
 }
 
-/* Some hosts have a name without a datatype behind it, or two names for one. */
+/* In some hosts a name stands for no datatype, or two names for the same one. */
 static bool is_new(MPI_Datatype type)
 {
-    return type && type != MPI_DATATYPE_NULL && !registry_find(&datatypes, BITS(type));
+    return type && type != MPI_DATATYPE_NULL && !registry_find(&datatype_registry, BITS(type));
 }
 
 static void add_kind(MPI_Datatype type, enum kind kind)
@@ -128,7 +129,7 @@ static void add_pair(MPI_Datatype type, enum prim prim)
         add(type, (size_t)extent == pair_extent(prim) ? prim : PRIM_OTHER);
 }
 
-/* ---- combinations that we have no kernel for ---- */
+/* ---- combinations without a reduction kernel ---- */
 
 static MPI_Errhandler set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
 {
@@ -144,40 +145,41 @@ static void restore_errhandler(MPI_Comm comm, MPI_Errhandler before)
     host.Errhandler_free(&before);
 }
 
-static bool ask_host(MPI_Datatype type, MPI_Op op)
+/* MPI_Reduce_local has no communicator, so its errors go to the handler of MPI_COMM_SELF (MPI-4) or
+ * MPI_COMM_WORLD (MPI-3). */
+static bool try_on_host(MPI_Datatype type, MPI_Op op)
 {
-    /* MPI_Reduce_local has no communicator: its errors go to those of the process. */
     char in[64] = {0}, inout[64] = {0};
     MPI_Errhandler world = set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Errhandler self = set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    bool good = !host.Reduce_local(in, inout, 1, type, op);
+    bool ok = !host.Reduce_local(in, inout, 1, type, op);
     restore_errhandler(MPI_COMM_WORLD, world);
     restore_errhandler(MPI_COMM_SELF, self);
-    return good;
+    return ok;
 }
 
-/* The answer is kept in the datatype's entry, two bits per operation: whether the host accepts it,
- * and whether it refuses it. Asking costs more than a small accumulate. */
-bool host_combines(MPI_Datatype type, MPI_Op op)
+/* The datatype's entry caches the answer in two bits per operation: the host accepts it, or refuses
+ * it. Trying costs more than a small accumulate. */
+bool host_reduces(MPI_Datatype type, MPI_Op op)
 {
-    struct entry *e = registry_find(&datatypes, BITS(type));
+    struct entry *e = registry_find(&datatype_registry, BITS(type));
     uint32_t accepts = UINT32_C(1) << 2 * op_of(op), refuses = accepts << 1;
     uint32_t known = e ? __atomic_load_n(&e->detail, __ATOMIC_RELAXED) : 0;
     if (known & (accepts | refuses))
         return known & accepts;
-    bool good = ask_host(type, op);
+    bool ok = try_on_host(type, op);
     if (e)
-        __atomic_fetch_or(&e->detail, good ? accepts : refuses, __ATOMIC_RELAXED);
-    return good;
+        __atomic_fetch_or(&e->detail, ok ? accepts : refuses, __ATOMIC_RELAXED);
+    return ok;
 }
 _Static_assert(2 * OP_COUNT <= 32, "two bits per operation");
 
-/* MPI defines no arithmetic for MPI_CHAR, but hosts have it. */
-static bool host_combines_as_int8(MPI_Datatype type)
+/* MPI defines no arithmetic for MPI_CHAR, but hosts do it. */
+static bool host_reduces_as_int8(MPI_Datatype type)
 {
     enum { VALUES = 8 };
     static const int8_t value[VALUES] = {
-        -11, -8, -3, -1, 0, 1, 5, 10}; /* no overflow: host and library need not agree on it */
+        -11, -8, -3, -1, 0, 1, 5, 10}; /* no product overflows, as hosts differ there */
 #define X(name) [OP_##name] = MPI_##name,
     const MPI_Op ops[] = {OPS(X)};
 #undef X
@@ -191,21 +193,21 @@ static bool host_combines_as_int8(MPI_Datatype type)
             in[i] = value[i / VALUES];
             ours[i] = theirs[i] = value[i % VALUES];
         }
-        if (!host_combines(type, ops[op]) ||
+        if (!host_reduces(type, ops[op]) ||
             host.Reduce_local(in, theirs, VALUES * VALUES, type, ops[op]))
             return false;
-        kernel(ours, in, ours, VALUES * VALUES, NULL);
-        if (memcmp(ours, theirs, sizeof ours))
+        kernel(ours, in, ours, sizeof ours, NULL);
+        if (memcmp(ours, theirs, sizeof ours) != 0)
             return false;
     }
     return true;
 }
 
-void handles_open(void)
+void predefined_open(void)
 {
 #define X(type, kind) add_kind(type, kind);
     KINDS(X)
-    /* Names that a host may not have. */
+    /* Names that a host may lack. */
 #ifdef MPI_REAL16
     X(MPI_REAL16, REAL)
 #endif
@@ -229,15 +231,15 @@ void handles_open(void)
     PAIRS(X)
 #undef X
     if (is_new(MPI_CHAR))
-        add(MPI_CHAR, host_combines_as_int8(MPI_CHAR) ? PRIM_I8 : PRIM_OTHER);
-#define X(name) registry_add(&operations, BITS(MPI_##name), &operations, OP_##name);
+        add(MPI_CHAR, host_reduces_as_int8(MPI_CHAR) ? PRIM_I8 : PRIM_OTHER);
+#define X(name) registry_add(&operation_registry, BITS(MPI_##name), &operation_registry, OP_##name);
     OPS(X)
 #undef X
 }
 
 const struct typemap *predefined_for(const struct typemap *map)
 {
-    struct entry *e = map->base ? registry_find(&datatypes, map->base) : NULL;
+    struct entry *e = map->base ? registry_find(&datatype_registry, map->base) : NULL;
     return e ? e->object : map;
 }
 

@@ -1,6 +1,6 @@
-/* What OpenSHMEM's calls need of MPI. */
-#include "shmem/shmem.h"
-#include "pmpi_wrap/abi/abi.h"
+#include "pmpi_wrap/abi/shmem/shmem.h"
+
+#include "pmpi_wrap/abi/host_api.h"
 
 static bool running(void)
 {
@@ -27,7 +27,7 @@ static int thread_level(void)
     return found;
 }
 
-/* Through the door, as if the program had called: tools see it. */
+/* Starts and ends MPI through the exported calls, so that tools see them. */
 static bool start(int requested)
 {
     typedef int init_fn(int *, char ***, int, int *);
@@ -35,14 +35,14 @@ static bool start(int requested)
     bool known = requested >= SHMEM_THREAD_SINGLE && requested <= SHMEM_THREAD_MULTIPLE;
     host.Initialized(&begun);
     return !begun &&
-           ((init_fn *)dispatch_mpi[CALL_Init_thread])(
+           ((init_fn *)exported_calls[CALL_Init_thread])(
                NULL, NULL, known ? levels[requested] : MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
 }
 
 static void end(void)
 {
     typedef int finalize_fn(void);
-    ((finalize_fn *)dispatch_mpi[CALL_Finalize])();
+    ((finalize_fn *)exported_calls[CALL_Finalize])();
 }
 
 static void stop_all(int status)
@@ -64,7 +64,7 @@ static int size(void)
     return value;
 }
 
-const struct shmem_host shmem_calls_host = {
+const struct shmem_host shmem_mpi_calls = {
     .running = running,
     .start = start,
     .end = end,

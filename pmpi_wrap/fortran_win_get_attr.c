@@ -1,26 +1,28 @@
-/* Fortran's way to a window's attributes, which in both hosts goes past MPI_Win_get_attr: Open
- * MPI's Fortran library reads the attributes itself, MPICH's calls an internal function. What a
- * fast window has different from the host's window below it (its flavour, if MPI_Win_allocate made
- * it) is put right here.
+/* MPI_Win_get_attr of Fortran programs. In both hosts it does not call MPI_Win_get_attr: Open MPI's
+ * Fortran library reads the attributes itself, MPICH's calls an internal function. Where a fast
+ * window has other attributes than the host's window below it (its flavor, if MPI_Win_allocate made
+ * it), these wrappers correct the value.
  */
-#include "pmpi_wrap/host.h"
+#include "pmpi_wrap/entry.h"
+#include "pmpi_wrap/symbols.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
 static void correct(int window, int keyval, int64_t *value)
 {
-    const struct abi *abi = host_abi();
+    const struct abi *abi = dispatch_open();
     if (abi)
-        abi->window_attribute(window, keyval, value);
+        abi->fortran_window_attribute(window, keyval, value);
 }
 
-/* All arguments by reference, as Fortran passes them; logical true is not 0. */
+/* All arguments are passed by reference; a logical true is any value but 0. */
 typedef void get_attr_fn(int *window, int *keyval, int64_t *value, int *flag, int *error);
 
+/* `next` is NULL in a C program, whose MPI library has no such symbol. */
 static void get_attr(get_attr_fn *next, int *window, int *keyval, int64_t *value, int *flag,
                      int *error)
 {
-    if (!next) /* a C program that never had this symbol */
+    if (!next)
         return;
     next(window, keyval, value, flag, error);
     if (!*error && *flag)
@@ -31,12 +33,12 @@ EXPORT get_attr_fn mpi_win_get_attr_, pmpi_win_get_attr_;
 
 void mpi_win_get_attr_(int *window, int *keyval, int64_t *value, int *flag, int *error)
 {
-    get_attr((get_attr_fn *)host_next("mpi_win_get_attr_"), window, keyval, value, flag, error);
+    get_attr((get_attr_fn *)symbol_next("mpi_win_get_attr_"), window, keyval, value, flag, error);
 }
 
 void pmpi_win_get_attr_(int *window, int *keyval, int64_t *value, int *flag, int *error)
 {
-    get_attr((get_attr_fn *)host_next("pmpi_win_get_attr_"), window, keyval, value, flag, error);
+    get_attr((get_attr_fn *)symbol_next("pmpi_win_get_attr_"), window, keyval, value, flag, error);
 }
 
 /* MPICH's internal function, called by its Fortran library only: `value` receives an integer. */
@@ -45,8 +47,9 @@ EXPORT inner_fn MPII_Win_get_attr;
 
 int MPII_Win_get_attr(int window, int keyval, int64_t *value, int *flag, int kind)
 {
-    inner_fn *next = (inner_fn *)host_next("MPII_Win_get_attr");
-    int error = next ? next(window, keyval, value, flag, kind) : 16;
+    enum { ERR_OTHER = 16 };
+    inner_fn *next = (inner_fn *)symbol_next("MPII_Win_get_attr");
+    int error = next ? next(window, keyval, value, flag, kind) : ERR_OTHER;
     if (!error && *flag)
         correct(window, keyval, value);
     return error;

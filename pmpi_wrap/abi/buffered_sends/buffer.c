@@ -1,0 +1,168 @@
+#include "pmpi_wrap/abi/buffered_sends/buffer.h"
+
+#include "alloc/node.h"
+#include "bsend/in_flight.h"
+#include "bsend/pending.h"
+#include "core/config.h"
+#include "core/copy_policy.h"
+#include "pmpi_wrap/abi/deferral.h"
+#include "pmpi_wrap/abi/memory/gpu_runtime.h"
+#include "pmpi_wrap/abi/private_comm.h"
+#include "pmpi_wrap/quirks.h"
+
+#include <limits.h>
+
+struct attached_buffer attached_buffer = {.copied_from = SIZE_MAX, .room = UINT64_MAX};
+
+static _Atomic bool stopped, is_open;
+
+/* ---- buffers of newer MPI versions ---- */
+
+#if HAVE_MPI_4_1
+/* Bytes of the buffer that the library provides for MPI_BUFFER_AUTOMATIC. */
+static const uint64_t automatic_bytes = UINT64_C(1) << 26;
+
+static uint64_t bytes_in(const void *buffer, MPI_Count size)
+{
+    return buffer == MPI_BUFFER_AUTOMATIC ? automatic_bytes : (uint64_t)size;
+}
+
+static bool is_known(const void *buffer)
+{
+    (void)buffer;
+    return true;
+}
+#else
+static uint64_t bytes_in(const void *buffer, MPI_Count size)
+{
+    (void)buffer;
+    return (uint64_t)size;
+}
+
+/* A host that is newer than the headers has calls that this library does not intercept, and
+ * constants in place of a buffer's address. (Looking up a name takes half a microsecond.) */
+static bool host_is_newer(void)
+{
+    static _Atomic enum { UNKNOWN, NO, YES } known;
+    if (UNLIKELY(known == UNKNOWN))
+        known = host_has("Comm_attach_buffer") ? YES : NO;
+    return known == YES;
+}
+
+/* Constants are numbers around 0. */
+static bool is_known(const void *buffer)
+{
+    bool is_address = (uintptr_t)buffer + LAYOUT_PAGE > 2 * (uintptr_t)LAYOUT_PAGE;
+    return is_address && !host_is_newer();
+}
+#endif
+
+/* ---- attaching ---- */
+
+static bool has_been_sent(uintptr_t *bits)
+{
+    MPI_Request request = HANDLE_OF(MPI_Request, *bits);
+    int complete;
+    int result = host.Test(&request, &complete, MPI_STATUS_IGNORE);
+    *bits = BITS(request);
+    return complete || result != MPI_SUCCESS;
+}
+
+static void read_limits(void)
+{
+    int *tag, found = 0;
+    host.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, (void *)&tag, &found);
+    attached_buffer.max_tag = found ? *tag : 0;
+    host.Comm_size(MPI_COMM_WORLD, &attached_buffer.world_size);
+    uint32_t limit = quirk(QUIRK_ISEND_LIMIT);
+    attached_buffer.max_copies = limit ? limit : INT_MAX;
+}
+
+/* False: the host sends all messages. */
+static bool open_buffer(uint64_t bytes, bool fast)
+{
+    struct attached_buffer *b = &attached_buffer;
+    if (stopped)
+        return false;
+    /* Open MPI 4.1 reports success for a second attach, and ignores it. */
+    uint64_t room = is_open ? min_size(b->room, bytes) : bytes;
+    b->room = room;
+    b->given = 0;
+    is_open = true;
+    b->is_fast = fast;
+    read_limits();
+    b->nontemporal = copy_policy_configured(node.header->copy_policy) & COPY_POLICY_NONTEMPORAL;
+    in_flight_open(room, fast, has_been_sent);
+    if (quirk(QUIRK_BSEND_COMPLETES_LATE) || (fast && config.cma && !b->nontemporal))
+        b->copied_from = quirk(QUIRK_EAGER_BYTES);
+    if (quirk(QUIRK_BSEND_WAITS) && fast) {
+        pending_open(room, config.bsend_wait * UINT64_C(1000000), has_been_sent);
+        if (b->complete_at_once == HANDLE_OF(MPI_Request, 0))
+            complete_request(&b->complete_at_once);
+        b->guarded = true;
+    }
+    return true;
+}
+
+/* Returns whether messages were fast. */
+static bool close_buffer(void)
+{
+    struct attached_buffer *b = &attached_buffer;
+    bool was_fast = b->is_fast;
+    b->copied_from = SIZE_MAX;
+    b->guarded = is_open = b->is_fast = false;
+    b->room = UINT64_MAX;
+    in_flight_close();
+    return was_fast;
+}
+
+static void stop(void)
+{
+    stopped = true;
+    attached_buffer.guarded = false;
+    attached_buffer.copied_from = SIZE_MAX;
+}
+
+static enum reason reason_to_defer(const void *buffer)
+{
+    return !node.header           ? node.why_not
+           : gpu_runtime_loaded() ? REASON_GPU
+           : !is_known(buffer)    ? REASON_HOST_BUFFERS
+                                  : REASON_COUNT;
+}
+
+int buffer_attached(enum call call, const void *buffer, MPI_Count size, int result)
+{
+    if (result != MPI_SUCCESS)
+        return result;
+    enum reason reason = reason_to_defer(buffer);
+    if (reason == REASON_COUNT && !open_buffer(bytes_in(buffer, size), config.bsend))
+        reason = REASON_HOST_BUFFERS;
+    if (reason == REASON_COUNT && config.bsend)
+        thread_count(thread_self(), call, 0);
+    else
+        note_deferred(call, config.bsend ? reason : REASON_OFF);
+    return result;
+}
+
+int buffer_detached(enum call call, int result)
+{
+    if (result == MPI_SUCCESS && close_buffer())
+        thread_count(thread_self(), call, 0);
+    else
+        note_deferred(call, REASON_NO_BUFFER);
+    return result;
+}
+
+void buffer_leave_to_host(enum call call)
+{
+    stop();
+    note_deferred(call, REASON_HOST_BUFFERS);
+}
+
+void buffer_finish(void)
+{
+    in_flight_finish();
+    close_buffer();
+    stop();
+}

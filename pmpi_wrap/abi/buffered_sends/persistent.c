@@ -1,0 +1,162 @@
+#include "pmpi_wrap/abi/buffered_sends/persistent.h"
+
+#include "core/config.h"
+#include "pmpi_wrap/abi/datatypes/contents.h"
+#include "pmpi_wrap/abi/deferral.h"
+#include "pmpi_wrap/abi/handlers.h"
+#include "pmpi_wrap/abi/private_comm.h"
+#include "pmpi_wrap/quirks.h"
+
+#include <stdlib.h>
+
+struct registry persistent_registry = REGISTRY_INITIALIZER;
+_Atomic uint32_t persistent_count;
+static struct persistent *all;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- the stand-in ---- */
+
+enum { TAG = PRIVATE_COMM_PROGRESS_TAG + 1 };
+
+/* It sends to MPI_PROC_NULL. With QUIRK_PROC_NULL_NEVER_ACTIVE, to this process, which has to
+ * receive the message. */
+static int create_stand_in(MPI_Request *request)
+{
+    return host.Send_init(NULL, 0, constants.byte,
+                          quirk(QUIRK_PROC_NULL_NEVER_ACTIVE) ? 0 : MPI_PROC_NULL, TAG,
+                          private_comm(), request);
+}
+
+static int start_stand_in(MPI_Request *request)
+{
+    MPI_Request receive;
+    if (!quirk(QUIRK_PROC_NULL_NEVER_ACTIVE))
+        return host.Start(request);
+    int result = host.Irecv(NULL, 0, constants.byte, 0, TAG, private_comm(), &receive);
+    if (result != MPI_SUCCESS)
+        return result;
+    result = host.Start(request);
+    if (result != MPI_SUCCESS)
+        host.Cancel(&receive);
+    host.Wait(&receive, MPI_STATUS_IGNORE);
+    return result;
+}
+
+/* ---- creating and freeing ---- */
+
+static void discard(struct persistent *p)
+{
+    if (p->by_host != MPI_REQUEST_NULL)
+        host.Request_free(&p->by_host);
+    if (p->message.type != MPI_DATATYPE_NULL && !is_permanent(p->message.type))
+        accel_Type_free(&p->message.type);
+    free(p);
+}
+
+static void add_to_list(struct persistent *p)
+{
+    pthread_mutex_lock(&mutex);
+    p->next = all;
+    p->link = &all;
+    if (p->next)
+        p->next->link = &p->next;
+    all = p;
+    pthread_mutex_unlock(&mutex);
+    atomic_fetch_add(&persistent_count, 1);
+}
+
+static void remove_from_list(struct persistent *p)
+{
+    pthread_mutex_lock(&mutex);
+    *p->link = p->next;
+    if (p->next)
+        p->next->link = p->link;
+    pthread_mutex_unlock(&mutex);
+    atomic_fetch_sub(&persistent_count, 1);
+}
+
+/* Replace the host's request by a stand-in. False: no memory, and the program keeps the host's. */
+static bool replace_request(const struct message *m, MPI_Request *request)
+{
+    struct persistent *p = malloc(sizeof *p);
+    MPI_Request stand_in;
+    if (!p)
+        return false;
+    *p = (struct persistent){.message = *m, .by_host = MPI_REQUEST_NULL};
+    if (!is_permanent(m->type) && host.Type_dup(m->type, &p->message.type) != MPI_SUCCESS)
+        p->message.type = MPI_DATATYPE_NULL;
+    if (p->message.type == MPI_DATATYPE_NULL || create_stand_in(&stand_in) != MPI_SUCCESS) {
+        discard(p);
+        return false;
+    }
+    if (!registry_add(&persistent_registry, BITS(stand_in), p, 0)) {
+        host.Request_free(&stand_in);
+        discard(p);
+        return false;
+    }
+    p->by_host = *request;
+    *request = stand_in;
+    add_to_list(p);
+    return true;
+}
+
+static bool needs_stand_in(const struct message *m)
+{
+    const struct typemap *map = typemap_of(m->type);
+    if (!config.bsend || (uint64_t)m->count > INT_MAX)
+        return false;
+    return quirk(QUIRK_BSEND_INIT_SENDS_OLD_DATA) || quirk(QUIRK_BSEND_WAITS) ||
+           (quirk(QUIRK_BSEND_COMPLETES_LATE) && map &&
+            map->size * (size_t)m->count > quirk(QUIRK_EAGER_BYTES));
+}
+
+int persistent_created(enum call call, const struct message *m, MPI_Request *request, int result)
+{
+    if (result != MPI_SUCCESS)
+        note_deferred(call, REASON_ARGUMENTS);
+    else if (needs_stand_in(m) && replace_request(m, request))
+        thread_count(thread_self(), call, 0);
+    else
+        note_deferred(call, config.bsend ? REASON_HOST_MESSAGE : REASON_OFF);
+    return result;
+}
+
+void persistent_free(struct persistent *p, const MPI_Request *request)
+{
+    registry_remove(&persistent_registry, BITS(*request));
+    remove_from_list(p);
+    discard(p);
+}
+
+void persistent_forget_comm(const MPI_Comm *comm)
+{
+    if (!persistent_exist() || !comm)
+        return;
+    pthread_mutex_lock(&mutex);
+    for (struct persistent *p = all; p; p = p->next)
+        p->comm_freed |= p->message.comm == *comm;
+    pthread_mutex_unlock(&mutex);
+}
+
+/* ---- starting ---- */
+
+static int send_message(enum call call, struct persistent *p)
+{
+    if (!p->comm_freed)
+        return message_send_without_waiting(call, &p->message);
+    note_deferred(call, REASON_ARGUMENTS);
+    int result = host.Start(&p->by_host);
+    return result == MPI_SUCCESS ? host.Wait(&p->by_host, MPI_STATUS_IGNORE) : result;
+}
+
+/* Starting the stand-in makes the host check that the request may be started. */
+int persistent_start(enum call call, struct persistent *p, MPI_Request *request)
+{
+    int result = start_stand_in(request);
+    if (result != MPI_SUCCESS)
+        return result;
+    result = send_message(call, p);
+    if (result != MPI_SUCCESS)
+        host.Wait(request, MPI_STATUS_IGNORE);
+    return result;
+}

@@ -1,0 +1,57 @@
+/* Persistent buffered sends (MPI-4.0, 3.9).
+ *
+ * MPI_Start of one is MPI_Bsend and a request that is complete. Where the host's own do not work
+ * (QUIRK_BSEND_INIT_SENDS_OLD_DATA, _BSEND_WAITS, and for long messages _BSEND_COMPLETES_LATE), the
+ * program gets a stand-in: a persistent request of the host's that sends no data, which all calls
+ * on requests accept (H23: the program passes requests to the host). This library remembers the
+ * message, and sends it when the stand-in is started.
+ *
+ * The request that the host made from the program's arguments is kept too: making it has checked
+ * the arguments, and it is started instead if the program has freed the communicator meanwhile.
+ */
+#ifndef MPIACCEL_PERSISTENT_H
+#define MPIACCEL_PERSISTENT_H
+
+#include "pmpi_wrap/abi/buffered_sends/message.h"
+#include "pmpi_wrap/abi/host_api.h"
+#include "pmpi_wrap/registry.h"
+
+struct persistent {
+    struct message message; /* its datatype is a duplicate: the program may free its own */
+    MPI_Request by_host;
+    bool comm_freed;
+    struct persistent *next, **link; /* in the list of all */
+};
+
+/* Objects are struct persistent. */
+extern struct registry persistent_registry HIDDEN;
+
+/* How many there are. Programs without any pay one load per call. */
+extern _Atomic uint32_t persistent_count;
+
+HOT_INLINE bool persistent_exist(void)
+{
+    return UNLIKELY(atomic_load_explicit(&persistent_count, memory_order_relaxed));
+}
+
+/* NULL: the request is the host's. */
+static inline struct persistent *persistent_find(const MPI_Request *request)
+{
+    struct entry *e =
+        persistent_exist() && request ? registry_find(&persistent_registry, BITS(*request)) : NULL;
+    return e ? e->object : NULL;
+}
+
+/* After the host's MPI_Bsend_init, with its result, which is returned; may replace the request. */
+int persistent_created(enum call call, const struct message *m, MPI_Request *request, int result);
+
+int persistent_start(enum call call, struct persistent *p, MPI_Request *request);
+
+/* Before the host frees the stand-in. */
+void persistent_free(struct persistent *p, const MPI_Request *request);
+
+/* Before the host frees or disconnects a communicator: this library can no longer start the
+ * persistent requests on it. Waiting for messages is left to the host (MPI-4.0, 11.10.4). */
+void persistent_forget_comm(const MPI_Comm *comm);
+
+#endif

@@ -1,0 +1,28 @@
+/* MPI_Start and MPI_Startall (MPI-4.0, 3.9). */
+#include "pmpi_wrap/abi/buffered_sends/persistent.h"
+#include "pmpi_wrap/abi/handlers.h"
+
+static int start(enum call call, MPI_Request *request)
+{
+    struct persistent *p = persistent_find(request);
+    return p ? persistent_start(call, p, request) : host.Start(request);
+}
+
+int accel_Start(MPI_Request *request)
+{
+    return start(CALL_Start, request);
+}
+
+int accel_Startall(int count, MPI_Request requests[])
+{
+    bool any = false;
+    if (persistent_exist())
+        for (int i = 0; requests && i < count; i++)
+            any |= persistent_find(&requests[i]) != NULL;
+    if (!any)
+        return host.Startall(count, requests);
+    int result = MPI_SUCCESS;
+    for (int i = 0; i < count && result == MPI_SUCCESS; i++)
+        result = start(CALL_Startall, &requests[i]);
+    return result;
+}

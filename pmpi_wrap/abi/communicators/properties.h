@@ -1,0 +1,23 @@
+/* The properties of a communicator that decide whether its calls can be fast. */
+#ifndef MPIACCEL_PROPERTIES_H
+#define MPIACCEL_PROPERTIES_H
+
+#include "core/stats.h"
+#include "pmpi_wrap/abi/host_api.h"
+
+struct comm_properties {
+    int size, rank;
+    int remote_size; /* of an intercommunicator: ranks of the other group; else 0 */
+    int neighbour; /* the member of the node that is the next rank, or a rank of the other group */
+};
+
+/* REASON_COUNT, or why nothing on this communicator can be fast. Its size must not exceed
+ * `max_ranks`. All its ranks get the same answer, since it depends only on the communicator and on
+ * facts that the node's ranks have agreed on (H13: decisions from what is equal on all ranks). */
+enum reason comm_properties_of(MPI_Comm comm, int max_ranks, struct comm_properties *properties);
+
+/* The same for an intercommunicator; `max_ranks` limits each group. */
+enum reason intercomm_properties_of(MPI_Comm comm, int max_ranks,
+                                    struct comm_properties *properties);
+
+#endif

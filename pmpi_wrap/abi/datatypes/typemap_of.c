@@ -1,0 +1,35 @@
+#include "pmpi_wrap/abi/datatypes/typemap_of.h"
+
+#include "pmpi_wrap/abi/datatypes/derived.h"
+#include "pmpi_wrap/abi/deferral.h"
+#include "pmpi_wrap/abi/private_comm.h"
+
+#include <errno.h>
+
+/* The host refuses to send with a datatype that is not committed. The message has one element,
+ * because MPICH accepts any datatype with none; it is not read, since it goes to MPI_PROC_NULL. */
+static bool is_committed(MPI_Datatype type)
+{
+    char unread;
+    return !host.Send(&unread, 1, type, MPI_PROC_NULL, 0, private_comm());
+}
+
+COLD const struct typemap *typemap_of_unregistered(MPI_Datatype type)
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    if (type == MPI_DATATYPE_NULL || !BITS(type) || !is_committed(type))
+        return NULL;
+    pthread_mutex_lock(&mutex);
+    const struct typemap *map = typemap_find_or_decode(type);
+    pthread_mutex_unlock(&mutex);
+    return map;
+}
+
+COLD const struct typemap *typemap_of_unregistered_or_abort(MPI_Datatype type)
+{
+    errno = 0;
+    const struct typemap *map = typemap_of_unregistered(type);
+    if (!map && errno == ENOMEM)
+        abort_without_memory("a datatype");
+    return map;
+}

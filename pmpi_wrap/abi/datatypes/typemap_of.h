@@ -1,0 +1,25 @@
+/* The typemap of a datatype, from its handle. */
+#ifndef MPIACCEL_TYPEMAP_OF_H
+#define MPIACCEL_TYPEMAP_OF_H
+
+#include "pmpi_wrap/abi/datatypes/predefined.h"
+
+const struct typemap *typemap_of_unregistered(MPI_Datatype type);
+const struct typemap *typemap_of_unregistered_or_abort(MPI_Datatype type);
+
+/* NULL: not a datatype, not committed, or no memory. */
+HOT_INLINE const struct typemap *typemap_of(MPI_Datatype type)
+{
+    struct entry *e = registry_find(&datatype_registry, BITS(type));
+    return LIKELY(e != NULL) ? e->object : typemap_of_unregistered(type);
+}
+
+/* For data of a collective call: without memory the job ends, because a rank that leaves such a
+ * call to the host alone lets the others wait forever. NULL: not a datatype, or not committed. */
+HOT_INLINE const struct typemap *typemap_of_or_abort(MPI_Datatype type)
+{
+    struct entry *e = registry_find(&datatype_registry, BITS(type));
+    return LIKELY(e != NULL) ? e->object : typemap_of_unregistered_or_abort(type);
+}
+
+#endif

@@ -1,0 +1,33 @@
+#include "pmpi_wrap/abi/deferral.h"
+
+#include "core/log.h"
+
+#include <unistd.h>
+
+void note_deferred(enum call call, enum reason reason)
+{
+    if (stats_defer(call, reason) == 1)
+        log_message(2, "%s is left to the host: %s; %s", call_names[call], stats_reasons[reason],
+                    stats_advice[reason]);
+}
+
+int report_on_comm(MPI_Comm comm, int error_class)
+{
+    host.Comm_call_errhandler(comm, error_class);
+    return error_class;
+}
+
+int report_on_process(int error_class)
+{
+    int version, subversion;
+    host.Get_version(&version, &subversion);
+    return report_on_comm(version >= 4 ? MPI_COMM_SELF : MPI_COMM_WORLD, error_class);
+}
+
+COLD void abort_without_memory(const char *object)
+{
+    log_message(0, "no memory for %s, which other ranks count on: the job ends; lift `ulimit -v`",
+                object);
+    host.Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    _exit(1);
+}

@@ -1,0 +1,19 @@
+/* Calls that this library does not complete: left to the host, or ended by an error. */
+#ifndef MPIACCEL_DEFERRAL_H
+#define MPIACCEL_DEFERRAL_H
+
+#include "core/stats.h"
+#include "pmpi_wrap/abi/host_api.h"
+
+/* Count a call that is left to the host. The first time, log the reason. */
+void note_deferred(enum call call, enum reason reason);
+
+/* Report an error through the error handler of a communicator, or, for a call that has no
+ * communicator, window or file, through the one that MPI-4.0, 9.3 names. They return its class. */
+int report_on_comm(MPI_Comm comm, int error_class);
+int report_on_process(int error_class);
+
+/* There is no memory for an object that other ranks wait for: end the job. */
+void abort_without_memory(const char *object) __attribute__((noreturn));
+
+#endif

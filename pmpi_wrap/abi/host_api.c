@@ -1,0 +1,65 @@
+#include "pmpi_wrap/abi/host_api.h"
+
+#include "pmpi_wrap/symbols.h"
+
+#include <dlfcn.h>
+
+struct host_functions host;
+struct constants constants;
+mpi_fn *const *exported_calls;
+static void *library;
+
+/* A program that was linked with the host may have a copy of the variable, which the host then uses
+ * too: the copy comes first in the global scope. */
+void *host_variable(const char *name)
+{
+    void *address = dlsym(RTLD_DEFAULT, name);
+    return address ? address : dlsym(library, name);
+}
+
+bool host_has(const char *name)
+{
+    return symbol_in(library, "PMPI_", name);
+}
+
+void constants_read(void)
+{
+    constants = (struct constants){.info_null = MPI_INFO_NULL,
+                                   .byte = MPI_BYTE,
+                                   .datatype_null = MPI_DATATYPE_NULL,
+                                   .comm_null = MPI_COMM_NULL};
+}
+
+bool host_bind(void *host_library, mpi_fn *const *exported)
+{
+    library = host_library;
+    exported_calls = exported;
+    bool all = true;
+#define FIND(name) host.name = (__typeof__(host.name))symbol_in(library, "PMPI_", #name);
+#define NEED(name) FIND(name) all &= host.name != NULL;
+    HOST_HELPERS(NEED)
+    HOST_HELPERS_OPTIONAL(FIND)
+#undef CALL4
+#undef CALL41
+#define CALL(name, arguments)  NEED(name)
+#define CALL4(name, arguments) FIND_IF_4(name)
+#if MPI_VERSION >= 4
+#define FIND_IF_4 FIND
+#else
+#define FIND_IF_4(name)
+#endif
+#define CALL41(name, arguments) FIND_IF_4_1(name)
+#if HAVE_MPI_4_1
+#define FIND_IF_4_1 FIND
+#else
+#define FIND_IF_4_1(name)
+#endif
+#include "pmpi_wrap/calls.def"
+    /* Each of these passes this library exactly as often as the program calls it. So it may go to a
+     * tool between this library and the host, which would miss it otherwise. */
+#define ONWARD(name) host.name = (__typeof__(host.name))symbol_onward(library, #name);
+    ONWARD(Init)
+    ONWARD(Init_thread)
+    ONWARD(Finalize)
+    return all;
+}

@@ -1,0 +1,169 @@
+/* The host's functions, handles and constants.
+ *
+ * The files of this folder are compiled once per set of MPI headers, with -DABI_NAME=ompi or mpich,
+ * and linked into one object whose only global symbol is abi_<name>. They call the host only
+ * through `host`. All differences between the ABIs are in this header.
+ */
+#ifndef MPIACCEL_HOST_API_H
+#define MPIACCEL_HOST_API_H
+
+#include "core/thread.h"
+#include "pmpi_wrap/calls.h"
+
+#define OMPI_OMIT_MPI1_COMPAT_DECLS 1
+#include <mpi.h>
+
+/* Do the headers have MPI-4.1's buffers of communicators and sessions? */
+#define HAVE_MPI_4_1 (MPI_VERSION * 10 + MPI_SUBVERSION >= 41)
+
+/* Some calls that MPI-3 hosts need are deprecated in MPI-4. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+/* ---- handles ---- */
+
+/* BITS: a handle as a number; HANDLE_OF: the reverse. Handles are addresses in Open MPI, ints in
+ * MPICH. */
+#if defined(OPEN_MPI)
+#define BITS(handle)          ((uintptr_t)(handle))
+#define HANDLE_OF(type, bits) ((type)(bits))
+
+/* Open MPI's predefined handles are addresses of its variables. The library must not refer to them
+ * by name: the host may be another one, or may be loaded later. The first use looks up the
+ * address, which takes a thousand instructions. */
+#undef OMPI_PREDEFINED_GLOBAL
+#define OMPI_PREDEFINED_GLOBAL(type, global)                                 \
+    ({                                                                       \
+        static void *_Atomic cached;                                         \
+        void *address = atomic_load_explicit(&cached, memory_order_relaxed); \
+        if (UNLIKELY(!address)) {                                            \
+            address = host_variable(#global);                                \
+            atomic_store_explicit(&cached, address, memory_order_relaxed);   \
+        }                                                                    \
+        (type) address;                                                      \
+    })
+#else
+#define BITS(handle)          ((uintptr_t)(unsigned)(handle))
+#define HANDLE_OF(type, bits) ((type)(unsigned)(bits))
+#endif
+
+void *host_variable(const char *name);
+
+/* Handles that hot paths compare with or pass on; in Open MPI the macros above cost a load and a
+ * branch each. */
+struct constants {
+    MPI_Info info_null;
+    MPI_Datatype byte, datatype_null;
+    MPI_Comm comm_null;
+};
+extern struct constants constants HIDDEN;
+
+/* After the host's MPI_Init. */
+void constants_read(void);
+
+/* ---- functions ---- */
+
+/* The host's functions that this library calls besides the intercepted ones. */
+#define HOST_HELPERS(X)      \
+    X(Abort)                 \
+    X(Cancel)                \
+    X(Comm_call_errhandler)  \
+    X(Comm_get_attr)         \
+    X(Comm_get_errhandler)   \
+    X(Comm_group)            \
+    X(Comm_rank)             \
+    X(Comm_remote_group)     \
+    X(Comm_remote_size)      \
+    X(Comm_set_errhandler)   \
+    X(Comm_size)             \
+    X(Comm_split)            \
+    X(Comm_test_inter)       \
+    X(Errhandler_free)       \
+    X(Error_class)           \
+    X(Finalized)             \
+    X(Get_version)           \
+    X(Group_free)            \
+    X(Group_size)            \
+    X(Group_translate_ranks) \
+    X(Iallgather)            \
+    X(Info_get)              \
+    X(Initialized)           \
+    X(Irecv)                 \
+    X(Isend)                 \
+    X(Query_thread)          \
+    X(Reduce_local)          \
+    X(Request_get_status)    \
+    X(Send)                  \
+    X(Send_init)             \
+    X(Test)                  \
+    X(Type_dup)              \
+    X(Type_get_contents)     \
+    X(Type_get_envelope)     \
+    X(Type_get_extent)       \
+    X(Type_size)             \
+    X(Wait)                  \
+    X(Win_call_errhandler)   \
+    X(Win_get_group)
+
+/* Those that an older release of the ABI may lack. */
+#if MPI_VERSION >= 4
+#define HOST_HELPERS_4(X) X(Type_get_contents_c) X(Type_get_envelope_c)
+#else
+#define HOST_HELPERS_4(X)
+#endif
+#if defined(OPEN_MPI)
+#define HOST_HELPERS_OPTIONAL(X) HOST_HELPERS_4(X) X(Win_f2c)
+#else
+#define HOST_HELPERS_OPTIONAL(X) HOST_HELPERS_4(X)
+#endif
+
+/* calls.def in this folder: the calls that the headers have and that are not always left to the
+ * host. Define CALL before including it. */
+#define HOST(name, arguments)
+#if MPI_VERSION >= 4
+#define CALL4 CALL
+#else
+#define CALL4(name, arguments)
+#endif
+#if HAVE_MPI_4_1
+#define CALL41 CALL
+#else
+#define CALL41(name, arguments)
+#endif
+
+struct host_functions {
+#define X(name) __typeof__(&PMPI_##name) name;
+    HOST_HELPERS(X)
+    HOST_HELPERS_OPTIONAL(X)
+#define CALL(name, arguments) X(name)
+#include "pmpi_wrap/calls.def"
+#undef CALL
+#undef X
+};
+
+extern struct host_functions host HIDDEN;
+
+/* The calls as the program makes them, through tools that intercept them; by enum call. */
+extern mpi_fn *const *exported_calls;
+
+/* Look up all of them. False: a function that we need is missing. */
+bool host_bind(void *library, mpi_fn *const *exported);
+
+/* Does the host have a call that the headers may lack, such as "Buffer_flush"? */
+bool host_has(const char *name);
+
+/* Between these, calls that the host makes into this library go straight back to the host (H4:
+ * hosts call themselves through the exported symbols). */
+static inline void enter_host(void)
+{
+    thread_self()->inside++;
+}
+static inline void leave_host(void)
+{
+    thread_self()->inside--;
+}
+static inline bool inside_host(void)
+{
+    return thread_self()->inside;
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* The calls with large counts, MPI_Put_c and so on: the second compilation of the files that
+ * implement calls with counts. See count.h. */
+#include "pmpi_wrap/abi/host_api.h"
+
+#if MPI_VERSION >= 4
+#define LARGE_COUNT
+/* NOLINTBEGIN(bugprone-suspicious-include) */
+#include "pmpi_wrap/abi/buffered_sends/attach_detach.c"
+#include "pmpi_wrap/abi/buffered_sends/bsend.c"
+#include "pmpi_wrap/abi/buffered_sends/bsend_init.c"
+#include "pmpi_wrap/abi/collectives/calls.c"
+#include "pmpi_wrap/abi/windows/create_free.c"
+#include "pmpi_wrap/abi/windows/put_get_accumulate.c"
+#include "pmpi_wrap/abi/windows/shared_query.c"
+/* NOLINTEND(bugprone-suspicious-include) */
+#endif

@@ -1,0 +1,64 @@
+/* MPI_Win_get_attr (MPI-4.0, 7.7.3 and 12.2.6). */
+#include "pmpi_wrap/abi/windows/attributes.h"
+
+#include "pmpi_wrap/abi/handlers.h"
+#include "pmpi_wrap/abi/windows/window.h"
+
+/* Base, size and unit of the host's window may differ: it may be a stand-in, and MPICH 4.0 with UCX
+ * rounds the base down to where UCX registered the memory. */
+static bool window_attribute(MPI_Win win, int keyval, MPI_Aint *value)
+{
+    struct entry *e = registry_find(&window_registry, BITS(win));
+    struct win *fast = e ? e->object : NULL;
+    if (!fast)
+        return false;
+    if (keyval == MPI_WIN_CREATE_FLAVOR)
+        *value = window_unpack(e->detail).flavor;
+    else if (keyval == MPI_WIN_BASE)
+        *value = (MPI_Aint)fast->self.base;
+    else if (keyval == MPI_WIN_SIZE)
+        *value = (MPI_Aint)fast->self.size;
+    else if (keyval == MPI_WIN_DISP_UNIT)
+        *value = fast->self.unit;
+    else
+        return false;
+    return true;
+}
+
+/* In C the attribute is an address: of the memory, or of a number, which must outlive the call. */
+int accel_Win_get_attr(MPI_Win win, int keyval, void *attribute, int *flag)
+{
+    int result = host.Win_get_attr(win, keyval, attribute, flag);
+    MPI_Aint value;
+    if (result != MPI_SUCCESS || !*flag || !window_attribute(win, keyval, &value))
+        return result;
+    struct win *fast = fast_window(win);
+    if (keyval == MPI_WIN_BASE)
+        *(void **)attribute = (void *)value;
+    else if (keyval == MPI_WIN_SIZE)
+        *(void **)attribute = &fast->self.size;
+    else if (keyval == MPI_WIN_DISP_UNIT)
+        *(int **)attribute = &fast->self_unit;
+    else {
+        static int flavors[UINT8_MAX + 1];
+        flavors[value] = (int)value;
+        *(int **)attribute = &flavors[value];
+    }
+    return result;
+}
+
+bool fortran_window_attribute(int window, int keyval, int64_t *value)
+{
+#if defined(OPEN_MPI)
+    MPI_Win win = host.Win_f2c(window);
+#else
+    MPI_Win win = window;
+    /* MPICH's predefined keyvals are odd numbers in C; Fortran's are those numbers plus 1. */
+    keyval = (keyval - 1) | 1;
+#endif
+    MPI_Aint found;
+    if (!window_attribute(win, keyval, &found))
+        return false;
+    *value = found;
+    return true;
+}

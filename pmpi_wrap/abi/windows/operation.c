@@ -1,0 +1,214 @@
+#include "pmpi_wrap/abi/windows/operation.h"
+
+#include "core/kernels.h"
+#include "pmpi_wrap/abi/private_comm.h"
+#include "rma_shm/epoch.h"
+
+/* ---- checking arguments ---- */
+
+/* MPI_SUCCESS and the typemap, or the class of the error. */
+static int check_side(struct side side, const struct typemap **map)
+{
+    *map = typemap_of(side.type);
+    if (side.count < 0)
+        return MPI_ERR_COUNT;
+    return *map ? MPI_SUCCESS : MPI_ERR_TYPE;
+}
+
+/* The same for a side in this rank's memory. */
+static int check_local_side(struct side side, const struct typemap **map)
+{
+    int class = check_side(side, map);
+    if (!class && !side.address && side.count && (*map)->simple && (*map)->size)
+        return MPI_ERR_BUFFER;
+    return class;
+}
+
+int complete_operation(const struct operation *o, size_t bytes)
+{
+    thread_count(thread_self(), o->call, bytes);
+    return o->request ? complete_request(o->request) : MPI_SUCCESS;
+}
+
+/* ---- windows that are left to the host ---- */
+
+/* False also for arguments that only the host can check. */
+static bool has_no_data(struct side side)
+{
+    int size;
+    return side.count == 0 || (side.count > 0 && side.type != constants.datatype_null &&
+                               host.Type_size(side.type, &size) == MPI_SUCCESS && size == 0);
+}
+
+static bool is_plausible(struct side side)
+{
+    return side.count >= 0 && side.type != constants.datatype_null;
+}
+
+/* Open MPI 4.1 fails in some operations that have no data or go to MPI_PROC_NULL. */
+static bool moves_no_data(const struct operation *o)
+{
+    struct entry *e = registry_find(&window_registry, BITS(o->handle));
+    if (!e || !is_plausible(o->origin) || !is_plausible(o->target))
+        return false;
+    if (o->rank == MPI_PROC_NULL)
+        return true;
+    return o->rank >= 0 && (uint32_t)o->rank < window_unpack(e->detail).ranks &&
+           has_no_data(o->target) && has_no_data(o->origin);
+}
+
+COLD bool needs_host(const struct operation *o)
+{
+    if (moves_no_data(o))
+        return false;
+    note_deferred_on_win(o->call, o->handle);
+    return true;
+}
+
+/* ---- put and get ---- */
+
+static int slow_transfer(struct win *win, const struct operation *o, bool put)
+{
+    const struct typemap *origin_map, *target_map;
+    int class = check_local_side(o->origin, &origin_map);
+    if (!class)
+        class = check_side(o->target, &target_map);
+    if (class)
+        return report_on_win(o->handle, class);
+    if (o->rank == MPI_PROC_NULL)
+        return complete_operation(o, 0);
+    struct buffer origin = {(char *)o->origin.address, origin_map, (size_t)o->origin.count};
+    struct buffer target = {NULL, target_map, (size_t)o->target.count};
+    enum win_error error = put ? win_put(win, origin, o->rank, o->disp, target)
+                               : win_get(win, origin, o->rank, o->disp, target);
+    if (error)
+        return report_win_error(o->handle, error);
+    size_t bytes = 0;
+    buffer_bytes(put ? origin : target, &bytes);
+    return complete_operation(o, bytes);
+}
+
+NOINLINE int slow_put(struct win *win, const struct operation *o)
+{
+    return slow_transfer(win, o, true);
+}
+
+NOINLINE int slow_get(struct win *win, const struct operation *o)
+{
+    return slow_transfer(win, o, false);
+}
+
+/* ---- the accumulate family ---- */
+
+struct reduction_function reduction_functions[OP_COUNT][PRIM_COUNT];
+
+void reduction_functions_open(void)
+{
+    static const uint32_t element[PRIM_COUNT] = {
+#define X(name, type) [PRIM_##name] = sizeof(type),
+        PRIMS(X)
+#undef X
+    };
+    const struct kernels *kernels = kernels_best();
+    for (int op = 0; op < OP_COUNT; op++)
+        for (int prim = 0; prim < PRIM_COUNT; prim++) {
+            combine_fn *kernel = kernels->combine[op][prim];
+            bool implemented = kernel || op == OP_REPLACE || op == OP_NO_OP;
+            reduction_functions[op][prim] = reduction_function_of(
+                (enum op)op, (enum prim)prim, implemented ? element[prim] : 0, kernel);
+        }
+}
+
+static void reduce_by_host(const struct reduction_function *c, void *inout, const void *in,
+                           size_t n)
+{
+    for (; n; n -= n < INT_MAX ? n : INT_MAX) {
+        size_t part = n < INT_MAX ? n : INT_MAX;
+        host.Reduce_local(in, inout, (int)part, HANDLE_OF(MPI_Datatype, c->host_type),
+                          HANDLE_OF(MPI_Op, c->host_op));
+        in = (const char *)in + part * c->element;
+        inout = (char *)inout + part * c->element;
+    }
+}
+
+/* How to reduce elements of this datatype. False: neither MPI nor the host defines it. */
+static bool find_reduction_function(MPI_Op op, const struct typemap *element,
+                                    struct reduction_function *function)
+{
+    enum op known = op_of(op);
+    if (known == OP_COUNT)
+        return false;
+    if (!element->size) { /* it has no prim, and no element will be reduced */
+        *function = (struct reduction_function){.op = known == OP_NO_OP ? OP_NO_OP : OP_REPLACE,
+                                                .element = 1};
+        return true;
+    }
+    *function = reduction_functions[known][element->prim];
+    if (function->element)
+        return true;
+    *function = reduction_function_of(known, element->prim, element->element, NULL);
+    if (known == OP_REPLACE || known == OP_NO_OP)
+        return true;
+    function->host = reduce_by_host;
+    function->host_type = element->base;
+    function->host_op = BITS(op);
+    return element->base && host_reduces(HANDLE_OF(MPI_Datatype, element->base), op);
+}
+
+NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
+{
+    const struct typemap *origin_map = NULL, *result_map = NULL, *target_map = NULL;
+    bool uses_origin = op_of(o->op) != OP_NO_OP;
+    int class = check_side(o->target, &target_map);
+    if (!class && uses_origin)
+        class = check_local_side(o->origin, &origin_map);
+    if (!class && o->fetches)
+        class = check_local_side(o->result, &result_map);
+    if (class)
+        return report_on_win(o->handle, class);
+    const struct typemap *element = predefined_for(target_map);
+    struct reduction_function function;
+    if (!find_reduction_function(o->op, element, &function))
+        return report_on_win(o->handle, MPI_ERR_OP);
+    if (o->rank == MPI_PROC_NULL)
+        return complete_operation(o, 0);
+    struct buffer origin = {(char *)o->origin.address, origin_map, (size_t)o->origin.count};
+    struct buffer result = {(char *)o->result.address, result_map, (size_t)o->result.count};
+    struct buffer target = {NULL, target_map, (size_t)o->target.count};
+    enum win_error error =
+        win_accumulate(win, &function, element, origin, result, o->rank, o->disp, target);
+    if (error)
+        return report_win_error(o->handle, error);
+    size_t bytes = 0;
+    buffer_bytes(target, &bytes);
+    return complete_operation(o, bytes);
+}
+
+/* Integers, logicals and bytes (MPI-4.0, 12.3.4). Characters too, which hosts accept. */
+static bool can_compare(const struct typemap *map)
+{
+    uint8_t prim = map->prim;
+    return map->simple && predefined_for(map) == map &&
+           (prim <= PRIM_U64 || (prim >= PRIM_L8 && prim <= PRIM_BYTE) || prim == PRIM_OTHER);
+}
+
+NOINLINE int slow_compare_and_swap(struct win *win, const struct operation *o, const void *compare)
+{
+    const struct typemap *map;
+    int class = check_local_side(o->result, &map);
+    if (!class && (!o->origin.address || !compare))
+        class = MPI_ERR_BUFFER;
+    if (!class && !can_compare(map))
+        class = MPI_ERR_TYPE;
+    if (class)
+        return report_on_win(o->handle, class);
+    if (o->rank == MPI_PROC_NULL)
+        return complete_operation(o, 0);
+    char *at;
+    enum win_error error = win_locate(win, o->rank, o->disp, 0, (ptrdiff_t)map->size, &at);
+    if (error)
+        return report_win_error(o->handle, error);
+    win_compare_and_swap(win, thread_self(), (uint32_t)o->rank, at, o->origin.address, compare,
+                         (void *)o->result.address, map->size);
+    return complete_operation(o, map->size);
+}

@@ -1,0 +1,36 @@
+#include "pmpi_wrap/abi/windows/window.h"
+
+#include "core/log.h"
+
+struct registry window_registry = REGISTRY_INITIALIZER;
+
+int report_on_win(MPI_Win win, int error_class)
+{
+    host.Win_call_errhandler(win, error_class);
+    return error_class;
+}
+
+COLD int report_win_error(MPI_Win win, enum win_error error)
+{
+    static const int class_of[] = {
+        [WIN_OK] = MPI_SUCCESS,
+        [WIN_ERR_RANK] = MPI_ERR_RANK,
+        [WIN_ERR_SYNC] = MPI_ERR_RMA_SYNC,
+        [WIN_ERR_DISP] = MPI_ERR_DISP,
+        [WIN_ERR_RANGE] = MPI_ERR_RMA_RANGE,
+        [WIN_ERR_TYPE] = MPI_ERR_TYPE,
+        [WIN_ERR_OP] = MPI_ERR_OP,
+        [WIN_ERR_LENGTH] = MPI_ERR_TRUNCATE,
+        [WIN_ERR_MEMORY] = MPI_ERR_NO_MEM,
+    };
+    return error == WIN_OK ? MPI_SUCCESS : report_on_win(win, class_of[error]);
+}
+
+COLD void note_deferred_on_win(enum call call, MPI_Win win)
+{
+    struct entry *e = registry_find(&window_registry, BITS(win));
+    enum reason reason = e ? (enum reason)window_unpack(e->detail).reason : REASON_HOST_WINDOW;
+    if (stats_defer(call, reason) == 1)
+        log_message(2, "%s is left to the host, as its window is: %s", call_names[call],
+                    stats_reasons[reason]);
+}

@@ -1,0 +1,49 @@
+/* The registry of windows. */
+#ifndef MPIACCEL_WINDOW_H
+#define MPIACCEL_WINDOW_H
+
+#include "pmpi_wrap/abi/host_api.h"
+#include "pmpi_wrap/registry.h"
+#include "rma_shm/win.h"
+
+#include <string.h>
+
+/* Objects are fast windows; NULL for windows that are left to the host. */
+extern struct registry window_registry HIDDEN;
+
+/* `detail` of an entry. */
+struct window_detail {
+    uint8_t reason; /* why the window is left to the host; REASON_COUNT: it is fast */
+    uint8_t flavor; /* MPI_WIN_FLAVOR_..., as the program created it */
+    uint16_t ranks; /* UINT16_MAX: that many or more */
+};
+
+static inline uint32_t window_pack(struct window_detail d)
+{
+    uint32_t packed;
+    memcpy(&packed, &d, sizeof packed);
+    return packed;
+}
+
+static inline struct window_detail window_unpack(uint32_t packed)
+{
+    struct window_detail d;
+    memcpy(&d, &packed, sizeof d);
+    return d;
+}
+
+/* The fast window of a handle. NULL: it is left to the host. */
+HOT_INLINE struct win *fast_window(MPI_Win handle)
+{
+    struct entry *e = registry_find(&window_registry, BITS(handle));
+    return LIKELY(e != NULL) ? e->object : NULL;
+}
+
+/* Count a call on a window that is left to the host. The first time, log the reason. */
+void note_deferred_on_win(enum call call, MPI_Win win);
+
+/* Report an error through the window's error handler (MPI-4.0, 9.3). They return its class. */
+int report_on_win(MPI_Win win, int error_class);
+int report_win_error(MPI_Win win, enum win_error error);
+
+#endif

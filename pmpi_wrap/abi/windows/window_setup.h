@@ -1,0 +1,29 @@
+/* Creating and freeing windows: which ones are fast, and how the ranks agree on that. */
+#ifndef MPIACCEL_WINDOW_SETUP_H
+#define MPIACCEL_WINDOW_SETUP_H
+
+#include "core/stats.h"
+#include "pmpi_wrap/abi/host_api.h"
+
+/* The arguments of MPI_Win_create or MPI_Win_allocate. */
+struct window_request {
+    enum call call;
+    int flavor;
+    void *base; /* of MPI_Win_create */
+    MPI_Aint size;
+    MPI_Aint unit;
+    MPI_Info info;
+    MPI_Comm comm;
+};
+
+/* REASON_COUNT: the call is done, with `result`; `baseptr` (of MPI_Win_allocate, otherwise NULL)
+ * has the memory's address. Otherwise why the host has to create the window. */
+enum reason window_create(const struct window_request *r, void *baseptr, MPI_Win *win, int *result);
+
+/* After the host has created a window for the program, with its result, which is returned. */
+int window_deferred(int result, MPI_Win *win, MPI_Comm comm, enum call call, enum reason reason);
+
+/* MPI_Win_free. */
+int window_free(MPI_Win *win);
+
+#endif

@@ -1,0 +1,9 @@
+#include "pmpi_wrap/calls.h"
+
+const char *const call_names[CALL_COUNT + 1] = {
+#define CALL(name, arguments) [CALL_##name] = "MPI_" #name,
+#define CALL4                 CALL
+#define CALL41                CALL
+#define HOST                  CALL
+#include "pmpi_wrap/calls.def"
+};

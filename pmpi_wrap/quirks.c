@@ -1,0 +1,107 @@
+#include "pmpi_wrap/quirks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+uint32_t quirks[QUIRK_COUNT];
+
+/* A range stays open where no release without the quirk is known. */
+static const struct quirk_row rows[] = {
+    {
+        .quirk = QUIRK_REFUSES_ALIASES,
+        .abi = "mpich",
+        .last = VERSION_LAST,
+        .reason = "MPICH checks for aliased buffers in all reductions, Open MPI in MPI_Reduce only",
+    },
+    {
+        .quirk = QUIRK_BSEND_INIT_SENDS_OLD_DATA,
+        .abi = "ompi",
+        .last = VERSION(5, 255, 255),
+        .reason = "from the second start on, Open MPI sends what lies where the first message was "
+                  "in the attached buffer; the fix is in 6.0, and was merged into the branches of "
+                  "5.0 and 4.1 in 2026",
+        .issue = "https://github.com/open-mpi/ompi/pull/12797",
+    },
+    {
+        .quirk = QUIRK_PROC_NULL_NEVER_ACTIVE,
+        .abi = "mpich",
+        .last = VERSION_LAST,
+        .reason = "MPICH's MPI_Start skips such a request (seen in 4.0.2)",
+    },
+    {
+        .quirk = QUIRK_BSEND_REFUSES_EARLY,
+        .abi = "ompi",
+        .last = VERSION_LAST,
+        .reason = "Open MPI makes progress only after it has refused a message (seen in 4.1.4)",
+    },
+    {
+        .quirk = QUIRK_BSEND_COMPLETES_LATE,
+        .abi = "mpich",
+        .last = VERSION_LAST,
+        .reason = "MPICH frees the room when the receiver's acknowledgement arrives, which the "
+                  "receiver may send in a later call only (seen in 4.0.2)",
+    },
+    {
+        .quirk = QUIRK_BSEND_WAITS,
+        .abi = "ompi",
+        .last = VERSION_LAST,
+        .reason = "Open MPI's MPI_Bsend waits for a free fragment when 19 to 512 messages wait for "
+                  "a receiver outside of MPI (seen in 4.1.4)",
+    },
+    {
+        .quirk = QUIRK_ISEND_LIMIT,
+        .abi = "ompi",
+        .last = VERSION_LAST,
+        .value = 64,
+        .reason = "Open MPI has 512 fragments for messages to all ranks; when they are in use, "
+                  "MPI_Send to any rank waits (seen in 4.1.4)",
+    },
+    {
+        .quirk = QUIRK_EAGER_BYTES,
+        .abi = "ompi",
+        .last = VERSION_LAST,
+        .value = 4 << 10,
+        .reason = "default of Open MPI's btl_vader_eager_limit",
+    },
+    {
+        .quirk = QUIRK_EAGER_BYTES,
+        .abi = "mpich",
+        .last = VERSION_LAST,
+        .value = 8 << 10,
+        .reason = "the largest message that MPICH puts into a cell of shared memory, rounded down",
+    },
+};
+
+static bool matches(const struct quirk_row *row, const char *abi, const char *host,
+                    uint32_t version)
+{
+    return !strcmp(row->abi, abi) && (!row->host || !strcmp(row->host, host)) &&
+           version >= row->first && version <= row->last;
+}
+
+void quirks_look_up(const struct quirk_row *table, size_t count, const char *abi, const char *host,
+                    uint32_t version, uint32_t values[QUIRK_COUNT])
+{
+    memset(values, 0, QUIRK_COUNT * sizeof *values);
+    for (size_t i = 0; i < count; i++)
+        if (matches(&table[i], abi, host, version))
+            values[table[i].quirk] = table[i].value ? table[i].value : 1;
+}
+
+static unsigned at_most(unsigned number, unsigned limit)
+{
+    return number < limit ? number : limit;
+}
+
+uint32_t quirks_version(const char *text)
+{
+    unsigned major = 0, minor = 0, patch = 0;
+    sscanf(text, "%u.%u.%u", &major, &minor, &patch);
+    return VERSION(at_most(major, UINT16_MAX), at_most(minor, UINT8_MAX),
+                   at_most(patch, UINT8_MAX));
+}
+
+void quirks_open(const char *abi, const char *host, const char *version)
+{
+    quirks_look_up(rows, sizeof rows / sizeof *rows, abi, host, quirks_version(version), quirks);
+}

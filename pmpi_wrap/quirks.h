@@ -1,0 +1,71 @@
+/* Differences between hosts that need different code: bugs, limits, and choices that the standard
+ * leaves open.
+ *
+ * The table in quirks.c lists them by host and version. It is read once, when the first MPI call
+ * finds the host, with the version of the host in this process: a library that was built against
+ * one release may run on another.
+ */
+#ifndef MPIACCEL_QUIRKS_H
+#define MPIACCEL_QUIRKS_H
+
+#include "pmpi_wrap/calls.h"
+
+enum quirk {
+    /* An operation other than MPI_Reduce with one buffer as both operand and result is an error. A
+     * host without the quirk reduces in place. */
+    QUIRK_REFUSES_ALIASES,
+    /* MPI_Start of a persistent buffered send does not send the current contents of the buffer. */
+    QUIRK_BSEND_INIT_SENDS_OLD_DATA,
+    /* MPI_Start of a persistent request to MPI_PROC_NULL leaves the request inactive. */
+    QUIRK_PROC_NULL_NEVER_ACTIVE,
+    /* MPI_Bsend refuses a message for want of room before it tests whether earlier messages have
+     * left the buffer. */
+    QUIRK_BSEND_REFUSES_EARLY,
+    /* A long buffered message that was received may stay in the sender's buffer until the receiver
+     * calls the host again. */
+    QUIRK_BSEND_COMPLETES_LATE,
+    /* MPI_Bsend may wait for the receiver (bsend/pending.h). */
+    QUIRK_BSEND_WAITS,
+    /* Value: how many MPI_Isend this library may have in progress at a time. */
+    QUIRK_ISEND_LIMIT,
+    /* Value: bytes of the longest message that the receiver does not read out of the sender's
+     * memory. Every host has a row. */
+    QUIRK_EAGER_BYTES,
+    QUIRK_COUNT
+};
+
+/* By enum quirk: 0 if the host does not have it, 1 if it does, or its value. */
+extern uint32_t quirks[QUIRK_COUNT] HIDDEN;
+
+static inline uint32_t quirk(enum quirk quirk)
+{
+    return quirks[quirk];
+}
+
+/* ---- the table ---- */
+
+#define VERSION(major, minor, patch) ((uint32_t)(major) << 16 | (minor) << 8 | (patch))
+#define VERSION_FIRST                0
+#define VERSION_LAST                 UINT32_MAX
+
+struct quirk_row {
+    enum quirk quirk;
+    uint32_t value;       /* 0: 1 */
+    const char *abi;      /* struct abi's name */
+    const char *host;     /* host_identity.name; NULL: every host of this ABI */
+    uint32_t first, last; /* versions, both included */
+    const char *reason;
+    const char *issue; /* of the host's project; NULL: none known */
+};
+
+/* Fill `values` from the rows that match. */
+void quirks_look_up(const struct quirk_row *rows, size_t count, const char *abi, const char *host,
+                    uint32_t version, uint32_t values[QUIRK_COUNT]);
+
+/* "4.1.4", "6.0.0rc2", "2021.10" as VERSION(); missing numbers are 0. */
+uint32_t quirks_version(const char *text);
+
+/* Set `quirks` for a host. */
+void quirks_open(const char *abi, const char *host, const char *version);
+
+#endif

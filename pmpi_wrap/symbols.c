@@ -1,0 +1,103 @@
+#include "pmpi_wrap/symbols.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The names of the loaded objects. They are collected first and opened later: a dlopen() inside
+ * dl_iterate_phdr() takes the loader's two locks in the opposite order of another thread's
+ * dlopen(). */
+struct objects {
+    size_t count;
+    char *name[1024];
+};
+
+static int collect_name(struct dl_phdr_info *object, size_t size, void *context)
+{
+    (void)size;
+    struct objects *objects = context;
+    if (object->dlpi_name[0] && objects->count < sizeof objects->name / sizeof *objects->name)
+        objects->name[objects->count++] = strdup(object->dlpi_name);
+    return 0;
+}
+
+/* The object at `address` was loaded as `name`. */
+static bool is_defined_in(const void *address, const char *name)
+{
+    Dl_info info;
+    return dladdr(address, &info) && info.dli_fname && !strcmp(info.dli_fname, name);
+}
+
+/* dlsym() on an object's handle also searches the object's dependencies. The check of the address
+ * excludes a tool that depends on the host. */
+void *symbol_definer(const char *symbol, void **address)
+{
+    static const char own_object;
+    struct objects objects = {0};
+    void *found = NULL;
+    dl_iterate_phdr(collect_name, &objects);
+    for (size_t i = 0; i < objects.count; i++) {
+        char *name = objects.name[i];
+        void *library = NULL;
+        if (name && !found && !is_defined_in(&own_object, name))
+            library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+        if (library) {
+            void *definition = dlsym(library, symbol);
+            if (definition && is_defined_in(definition, name)) {
+                found = library;
+                *address = definition;
+            } else {
+                dlclose(library);
+            }
+        }
+        free(name);
+    }
+    return found;
+}
+
+mpi_fn *symbol_in(void *library, const char *prefix, const char *name)
+{
+    char symbol[64];
+    snprintf(symbol, sizeof symbol, "%s%s", prefix, name);
+    return (mpi_fn *)dlsym(library, symbol);
+}
+
+void *symbol_next(const char *symbol)
+{
+    void *address = dlsym(RTLD_NEXT, symbol);
+    if (!address)
+        symbol_definer(symbol, &address);
+    return address;
+}
+
+static void *next_in_search_order(const char *prefix, const char *name)
+{
+    char symbol[64];
+    snprintf(symbol, sizeof symbol, "%s%s", prefix, name);
+    return dlsym(RTLD_NEXT, symbol);
+}
+
+mpi_fn *symbol_onward(void *library, const char *name)
+{
+    void *next = next_in_search_order("PMPI_", name);
+    return next ? (mpi_fn *)next : symbol_in(library, "PMPI_", name);
+}
+
+static bool same_object(const void *address, const void *other)
+{
+    Dl_info a, b;
+    return address && other && dladdr(address, &a) && dladdr(other, &b) &&
+           a.dli_fbase == b.dli_fbase;
+}
+
+/* A tool that defines PMPI_X too, as Darshan does, does not count: it calls the host, not this
+ * library. */
+mpi_fn *symbol_of_tool(void *library, const char *name)
+{
+    void *next = next_in_search_order("MPI_", name);
+    bool is_tool = next && !same_object(next, (void *)symbol_in(library, "MPI_", name)) &&
+                   !same_object(next, next_in_search_order("PMPI_", name));
+    return is_tool ? (mpi_fn *)next : NULL;
+}

@@ -1,0 +1,26 @@
+/* Finding functions among the objects loaded in this process. */
+#ifndef MPIACCEL_SYMBOLS_H
+#define MPIACCEL_SYMBOLS_H
+
+#include "pmpi_wrap/calls.h"
+
+/* The first loaded object other than this library that itself defines the symbol: its dlopen()
+ * handle, and the symbol's address. NULL: there is none. */
+void *symbol_definer(const char *symbol, void **address);
+
+/* The function prefix + name that `library` exports, whatever other libraries define before it in
+ * the search order. NULL: it has none. */
+mpi_fn *symbol_in(void *library, const char *prefix, const char *name);
+
+/* The next definition of a symbol after this library's own, wherever it is loaded. NULL: none. */
+void *symbol_next(const char *symbol);
+
+/* Where a call goes on after this library: PMPI_X of a tool loaded between this library and the
+ * host, otherwise of the host. NULL: neither has it. */
+mpi_fn *symbol_onward(void *library, const char *name);
+
+/* MPI_X of a tool that is loaded behind this library and calls PMPI_X of this library. NULL: there
+ * is none. */
+mpi_fn *symbol_of_tool(void *library, const char *name);
+
+#endif
