@@ -2,6 +2,7 @@
  * and puts a table in place of each line @VERSION@, @SETTINGS@, @CALLS@ and @REASONS@. */
 #include "core/config.h"
 #include "core/stats.h"
+#include "version.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -24,6 +24,7 @@ const struct abi *host_abi(void);
 
 extern const struct abi abi_ompi __attribute__((weak)), abi_mpich __attribute__((weak));
 
+extern const char library_version[];
 extern struct stats_host host_identity;
 
 /* The address of a function that the host's library itself defines, not of what another library put

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* "0.1.0". May be called at any time. */
+/* The version, for example "0.2.0". May be called at any time. */
 const char *mpiaccel_version(void) __attribute__((weak));
 
 #ifdef __cplusplus

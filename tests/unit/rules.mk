@@ -11,10 +11,10 @@ CHECK_FLAGS = $(shell pkg-config --cflags --libs check)
 SANITIZE_tsan := -fsanitize=thread -Wno-tsan
 SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=all
 define unit_rules
-build/$(1)/obj/core/kernels_%.o: core/kernels.c build/config.mk
+$(BUILD)/$(1)/obj/core/kernels_%.o: core/kernels.c $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,CC,$$< for $$* for $(1))$$(COMPILE) -O1 -fwrapv $$(SANITIZE_$(1)) $$(ISA_$$*) -DISA=$$* -DKERNELS=kernels_$$* -c $$< -o $$@
-build/$(1)/obj/%.o: %.c build/config.mk | $(JEMALLOC_LIB)
+$(BUILD)/$(1)/obj/%.o: %.c $(BUILD)/config.mk | $(JEMALLOC_LIB)
 	@mkdir -p $$(@D)
 	$$(call show,CC,$$< for $(1))$$(COMPILE) -O1 $$(SANITIZE_$(1)) -c $$< -o $$@
 endef
@@ -30,9 +30,9 @@ $(2)/locality: UNIT_LIBS := -lhwloc
 tests: units-$(4)
 units-$(4): $(UNITS:%=$(2)/%)
 endef
-$(eval $(call unit_programs,build/obj,build/test/unit,,plain))
+$(eval $(call unit_programs,$(BUILD)/obj,$(BUILD)/test/unit,,plain))
 $(foreach build,tsan asan,\
-    $(eval $(call unit_programs,build/$(build)/obj,build/$(build),$(SANITIZE_$(build)),$(build))))
+    $(eval $(call unit_programs,$(BUILD)/$(build)/obj,$(BUILD)/$(build),$(SANITIZE_$(build)),$(build))))
 
 check-unit: units-plain
 	tests/run --kind unit --build plain

@@ -183,9 +183,9 @@ static void print_stats(void)
         return;
     }
     if (text)
-        stats_print_text(out, &sum, &host_identity, call_names);
+        stats_print_text(out, library_version, &sum, &host_identity, call_names);
     else
-        stats_print_json(out, &sum, &host_identity, call_names);
+        stats_print_json(out, library_version, &sum, &host_identity, call_names);
     if (!text)
         fclose(out);
 }
