@@ -54,11 +54,11 @@ configure: configure.ac VERSION | $(SETUP_STAMPS)
 
 # The goals that need no configuration do not start one.
 ifneq ($(filter-out help clean distclean setup,$(or $(MAKECMDGOALS),all)),)
--include $(BUILD)/config.mk
+-include $(BUILD)/config.mk $(BUILD)/install.mk
 endif
 # configure does not touch config.mk when nothing has changed, so that nothing is compiled again.
-$(BUILD)/config.mk: $(BUILD)/conf/configured ;
-$(BUILD)/conf/configured: configure config.mk.in tools/outside.mk.in tools/jemalloc tools/debian-source $(SETUP_STAMPS)
+$(BUILD)/config.mk $(BUILD)/install.mk: $(BUILD)/conf/configured ;
+$(BUILD)/conf/configured: configure $(wildcard tools/*.mk.in) tools/jemalloc tools/debian-source $(SETUP_STAMPS)
 	$(Q)mkdir -p $(BUILD)
 	$(Q)cd $(BUILD)/.. && if [ -f config.status ]; then ./config.status --recheck && ./config.status; \
 	else "$(CURDIR)/configure"; fi
