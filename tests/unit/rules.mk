@@ -1,15 +1,16 @@
-# Unit tests know the modules and no MPI. They are built three times: with the modules as they are
-# shipped, and with the modules compiled for a sanitizer (jemalloc stays as it is). The modules come
-# as an archive, so that a test may include a module's source instead, to get at its inside.
+# Unit tests use the modules without MPI. They are built three times: with the modules as they are
+# shipped, and with the modules compiled for two sanitizers, where structures check themselves (assert).
+# jemalloc is the same for all. The modules are an archive, so that a test may include the source of a
+# module instead, for access to its static functions.
 #
-# make check-unit, check-tsan, check-asan, check-valgrind   these alone, built so
+# make check-unit, check-tsan, check-asan, check-valgrind   one of these builds, or memcheck
 UNITS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
 UNIT_MODULES := $(patsubst %.c,%.o,$(filter core/% alloc/% rma_shm/% coll_inplace/% bsend/% %/registry.c,$(MODULES))) \
                 $(ISAS:%=core/kernels_%.o)
 CHECK_FLAGS = $(shell pkg-config --cflags --libs check)
 
-SANITIZE_tsan := -fsanitize=thread -Wno-tsan
-SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZE_tsan := -UNDEBUG -fsanitize=thread -Wno-tsan
+SANITIZE_asan := -UNDEBUG -fsanitize=address,undefined -fno-sanitize-recover=all
 define unit_rules
 $(BUILD)/$(1)/obj/core/kernels_%.o: core/kernels.c $(BUILD)/config.mk
 	@mkdir -p $$(@D)
