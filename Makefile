@@ -1,191 +1,226 @@
-# make            build (configuring first if need be)
-# make demo       set up, build, run real programs with and without the plugin
-# make check      set up, build, run every test on every MPI found
-# make bench      plugin against host against the machine's floor (BENCH_RANKS="2 4" BENCH_OPTIONS="--part coll")
-# make scale      collectives with threads as ranks, measured against a model of their cost
-# make lint       set up, formatter, clang-tidy, cppcheck, shellcheck, and whatever else reads code
-# make format     clang-format on all that is committed
-# make install    library, command, header, manual and the rest (PREFIX=, LIBDIR=, DESTDIR=)
-# make uninstall  the contrary
-# make dist       build/libmpiaccel-VERSION.tar.gz of what is committed
-# make setup      bring the packages that `make check` needs, on Debian as root
+# make            build, after configuring if necessary
+# make demo       run real programs with and without the library
+# make check      run the tests on every MPI found
+# make check-long run the tests that take minutes each
+# make bench      compare the library with the host MPI (BENCH_RANKS="2 4" BENCH_OPTIONS="--part coll")
+# make scale      compare collectives with threads as ranks with a model of their cost
+# make lint       run clang-format, clang-tidy, cppcheck, shellcheck, pyflakes and mandoc
+# make format     run clang-format on every committed C file
+# make install    install library, command, headers, manual and documents (PREFIX=, LIBDIR=, DESTDIR=)
+# make uninstall  remove what `make install` installed
+# make dist       pack the committed files, configure and jemalloc into build/libmpiaccel-VERSION.tar.gz
+# make setup      install the packages that `make check` needs, on Debian as root
 # make examples   build the programs of examples/
 # make benches    build the benchmark
-# make figures    write the README's tables anew, from three runs of the benchmark
+# make figures    run the benchmark three times and update the tables of the documents
 # make tests      build the tests
-# make clean      remove what was built, but for jemalloc and the configuration
-# make distclean  remove all that was built
-# make help       this list; V=1 shows the commands, CI=1 makes warnings errors
+# make clean      remove what was built, except jemalloc and the configuration
+# make distclean  remove everything that was built
+# make help       print this list
 #
-# ./configure --help says what else can be chosen.
+# On Debian, as root, demo, check, bench and lint install the packages that they need; SETUP=no prevents
+# it. V=1 shows the commands, CI=1 makes warnings errors. ./configure --help lists the options of the
+# build. To build in another folder: mkdir b && cd b && ../configure && make.
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-# As many jobs as processors; an option -j on the command line comes after these and counts.
+# One job per processor; an option -j on the command line comes later and takes precedence.
 MAKEFLAGS += --no-builtin-rules -j$(shell nproc)
 
-# One short line a file; V=1 shows the command.
+# The folder of everything that is built. A build in another folder sets it (tools/outside.mk.in); the
+# scripts of the project read it from the environment.
+BUILD := build
+export BUILD
+
+# One short line per file; V=1 shows the command.
 show = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)' && )
 Q := $(if $(V),,@)
 
-# The commands of the README bring what is missing before anything is configured.
-SETUP := $(patsubst %,build/conf/setup.%,$(or \
-    $(filter demo lint bench,$(MAKECMDGOALS)),$(if $(filter check check-% setup,$(MAKECMDGOALS)),check)))
+# ---- packages and configuration ------------------------------------------------------------------
 
--include build/config.mk
-# It changes only when what it says does, so that nothing is built again without need.
-build/config.mk: build/conf/configured ;
-build/conf/configured: configure tools/debian-source $(SETUP)
-	@if [ -f build/conf/again ]; then sh build/conf/again; else ./configure; fi
+SETUP_GOALS := $(or $(filter demo lint bench,$(MAKECMDGOALS)),$(if $(filter check check-% setup,$(MAKECMDGOALS)),check))
+SETUP_STAMPS := $(if $(filter no,$(SETUP)),,$(SETUP_GOALS:%=$(BUILD)/conf/setup.%))
 
-build/conf/setup.%: tools/setup
+$(BUILD)/conf/setup.%: tools/setup
 	tools/setup $*
 	@mkdir -p $(@D) && touch $@
 
-setup: $(SETUP)
+setup: $(SETUP_STAMPS)
 
-LIB := build/lib/libmpiaccel.so
+configure: configure.ac VERSION | $(SETUP_STAMPS)
+	$(Q)if command -v autoconf >/dev/null; then autoconf; \
+	elif [ -f configure ]; then echo "make: no autoconf, so configure is not generated again"; touch configure; \
+	else echo "make: configure is missing; install autoconf, or use a release tarball" >&2; exit 1; fi
+
+# The goals that need no configuration do not start one.
+ifneq ($(filter-out help clean distclean setup,$(or $(MAKECMDGOALS),all)),)
+-include $(BUILD)/config.mk $(BUILD)/install.mk
+endif
+# configure does not touch config.mk when nothing has changed, so that nothing is compiled again.
+$(BUILD)/config.mk $(BUILD)/install.mk: $(BUILD)/conf/configured ;
+$(BUILD)/conf/configured: configure $(wildcard tools/*.mk.in) tools/jemalloc tools/debian-source $(SETUP_STAMPS)
+	$(Q)mkdir -p $(BUILD)
+	$(Q)cd $(BUILD)/.. && if [ -f config.status ]; then ./config.status --recheck && ./config.status; \
+	else "$(CURDIR)/configure"; fi
+
+LIB := $(BUILD)/lib/libmpiaccel.so
 CORE := $(wildcard core/*.c)
 MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard alloc/*.c rma_shm/*.c coll_inplace/*.c shmem/*.c bsend/*.c pmpi_wrap/*.c)
 ABI_SOURCES := $(wildcard pmpi_wrap/abi/*.c pmpi_wrap/abi/*/*.c)
-ISAS := baseline $(if $(findstring x86_64,$(shell uname -m)),avx2)
+ISAS := baseline $(if $(X86_64),avx2)
 
-OBJECTS := $(MODULES:%.c=build/obj/%.o) $(ISAS:%=build/obj/core/kernels_%.o) \
-           $(ABIS:%=build/obj/abi_%.o)
-ABI_OBJECTS = $(ABI_SOURCES:pmpi_wrap/abi/%.c=build/obj/$(1)/%.o)
-JEMALLOC_LIB := build/jemalloc/libmpiaccel_je.a
+OBJECTS := $(MODULES:%.c=$(BUILD)/obj/%.o) $(ISAS:%=$(BUILD)/obj/core/kernels_%.o) \
+           $(ABIS:%=$(BUILD)/obj/abi_%.o)
+ABI_OBJECTS = $(ABI_SOURCES:pmpi_wrap/abi/%.c=$(BUILD)/obj/$(1)/%.o)
+JEMALLOC_LIB := $(BUILD)/jemalloc/libmpiaccel_je.a
 
-# A newer MPI may call what an older one needs deprecated: no error.
+# A newer MPI may deprecate what an older one needs, so that warning is no error.
 STRICT := $(if $(CI),-Werror -Wno-error=deprecated-declarations)
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla $(STRICT)
-COMPILE = $(CC) -std=gnu11 -D_GNU_SOURCE -I. -Ibuild/jemalloc/include $(CFLAGS) $(WARNINGS) \
-          -fPIC -fvisibility=hidden -fno-semantic-interposition -pthread -MMD -MP $(MACHINE_FLAGS)
+PLAIN_COMPILE = $(CC) -std=gnu11 -D_GNU_SOURCE -I. -I$(BUILD)/generated $(CPPFLAGS) $(DEBUG_FLAGS) $(CFLAGS) $(WARNINGS)
+COMPILE = $(PLAIN_COMPILE) -I$(BUILD)/jemalloc/include -fPIC -fvisibility=hidden \
+          -fno-semantic-interposition -pthread $(DEPENDENCY_FLAGS) $(MACHINE_FLAGS)
 
-COMMAND := build/bin/mpiaccel
-MANUAL := build/man/mpiaccel.1 build/man/mpiaccel.7
+COMMAND := $(BUILD)/bin/mpiaccel
+MANUAL := $(BUILD)/man/mpiaccel.1 $(BUILD)/man/mpiaccel.7
 
 all: $(LIB) $(COMMAND) $(MANUAL)
 
-COMMAND_OBJECTS := $(patsubst %,build/obj/core/%.o,config log sync best_kernels $(ISAS:%=kernels_%))
-$(COMMAND): command/mpiaccel.c $(COMMAND_OBJECTS) build/conf/libdir
+# The version changes with each commit: only what includes this header is compiled again.
+VERSION := $(shell tools/version)
+VERSION_HEADER := $(BUILD)/generated/version.h
+$(VERSION_HEADER): FORCE
 	@mkdir -p $(@D)
-	$(call show,LINK,$@)$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(CFLAGS) $(WARNINGS) -DMPIACCEL_LIBDIR='"$(LIBDIR)"' \
-	    -DMPIACCEL_ABIS='"$(ABIS)"' $(filter %.c %.o,$^) -o $@
+	@echo '#define MPIACCEL_VERSION "$(VERSION)"' | cmp -s - $@ || echo '#define MPIACCEL_VERSION "$(VERSION)"' >$@
+$(BUILD)/obj/pmpi_wrap/version.o: $(VERSION_HEADER)
+
+COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,config log sync best_kernels $(ISAS:%=kernels_%))
+$(COMMAND): command/mpiaccel.c $(COMMAND_OBJECTS) $(VERSION_HEADER) $(BUILD)/conf/libdir
+	@mkdir -p $(@D)
+	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_LIBDIR='"$(libdir)"' -DMPIACCEL_ABIS='"$(ABIS)"' \
+	    $(LDFLAGS) $(filter %.c %.o,$^) -o $@
 
 $(LIB): $(OBJECTS) $(JEMALLOC_LIB) pmpi_wrap/exports.map
 	@mkdir -p $(@D)
-	$(call show,LINK,$@)$(CC) -shared -o $@ $(CFLAGS) $(LDFLAGS) -Wl,-soname,libmpiaccel.so -Wl,--no-undefined \
-	    -Wl,--version-script=pmpi_wrap/exports.map -Wl,-z,nodelete -Wl,--gc-sections \
-	    $(OBJECTS) $(JEMALLOC_LIB) -pthread -ldl
+	$(call show,LINK,$@)$(CC) -shared -o $@ $(CFLAGS) $(LDFLAGS) $(MACHINE_FLAGS) -Wl,-soname,libmpiaccel.so \
+	    -Wl,--no-undefined -Wl,--version-script=pmpi_wrap/exports.map -Wl,-z,nodelete -Wl,--gc-sections \
+	    $(OBJECTS) $(JEMALLOC_LIB) -pthread -ldl $(LIBS)
 
-build/obj/%.o: %.c build/config.mk | $(JEMALLOC_LIB)
+$(BUILD)/obj/%.o: %.c $(BUILD)/config.mk
 	@mkdir -p $(@D)
 	$(call show,CC,$<)$(COMPILE) -c $< -o $@
 
-# Structures of 24 bytes go by value in these, written as three words. A copy through vector registers
-# reads two of them at once, and waits until both have left the store buffer, behind the posts.
-WORDWISE := $(if $(findstring x86_64,$(shell uname -m)),-mgeneral-regs-only)
-build/obj/coll_inplace/%.o $(ABIS:%=build/obj/%/%.o): COMPILE += $(WORDWISE)
+# Structures of 24 bytes are passed by value in these files, written as three words. A copy through
+# vector registers would read two words at once, and wait until both have left the store buffer, behind
+# the stores to message slots.
+WORDWISE := $(if $(X86_64),-mgeneral-regs-only)
+$(BUILD)/obj/coll_inplace/%.o $(ABIS:%=$(BUILD)/obj/%/%.o): COMPILE += $(WORDWISE)
 
-# Each instruction set's kernels are one compile of the same file. Integers wrap as hosts' do.
+# The reduction kernels are compiled once per instruction set. Integers wrap, as in the hosts.
 ISA_baseline :=
-# No -mfma: GCC 12 fuses the products of complex numbers into vfmaddsub, whatever -ffp-contract says.
+# Without -mfma: GCC 12 fuses the products of complex numbers into vfmaddsub even with -ffp-contract=off.
 ISA_avx2 := -mavx2 -ffp-contract=off
-build/obj/core/kernels_%.o: core/kernels.c build/config.mk
+$(BUILD)/obj/core/kernels_%.o: core/kernels.c $(BUILD)/config.mk
 	@mkdir -p $(@D)
 	$(call show,CC,$< for $*)$(COMPILE) -O3 -fwrapv $(ISA_$*) -DISA=$* -DKERNELS=kernels_$* -c $< -o $@
 
-# Each ABI is one compile of the same files, linked into one object that shows only its table.
+# The files of pmpi_wrap/abi are compiled once per ABI and linked into one object whose only global
+# symbol is its table.
 define abi_rules
-build/obj/$(1)/%.o: pmpi_wrap/abi/%.c build/config.mk | $(JEMALLOC_LIB)
+$(BUILD)/obj/$(1)/%.o: pmpi_wrap/abi/%.c $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,CC,$$< for $(1))$$(COMPILE) $$(patsubst -I%,-isystem %,$$(INCLUDES_$(1))) -DABI_NAME=$(1) -c $$< -o $$@
-build/obj/abi_$(1).o: $$(call ABI_OBJECTS,$(1))
-	$$(call show,LINK,$$@)$$(CC) -r -nostdlib -o $$@ $$^
-	@objcopy --keep-global-symbol=abi_$(1) $$@
+$(BUILD)/obj/abi_$(1).o: $$(call ABI_OBJECTS,$(1))
+	$$(call show,LINK,$$@)$$(CC) -r -nostdlib $(MACHINE_FLAGS) -o $$@ $$^
+	@$(OBJCOPY) --keep-global-symbol=abi_$(1) $$@
 endef
 $(foreach abi,$(ABIS),$(eval $(call abi_rules,$(abi))))
 
-# A jemalloc of our own: other names than the program's, no constructor (nothing may happen in a
-# process that is not MPI), thread state that does not need the static block of a late dlopen.
-$(JEMALLOC_LIB): build/config.mk
-	@mkdir -p build/jemalloc
+# jemalloc is configured for this library: other names than those of the program's allocator, no
+# constructor, since nothing may run in a process without MPI, and thread-local storage that does not
+# need the static TLS block, which a late dlopen() of the library cannot get. Its make takes part in the
+# job server of this one, without the variables of the command line.
+$(JEMALLOC_LIB): $(BUILD)/config.mk
+	@mkdir -p $(BUILD)/jemalloc
 	@echo "  building jemalloc (half a minute)"
-	$(Q)rm -rf build/jemalloc/src && mkdir -p build/jemalloc/src
-	$(Q)if [ -d "$(JEMALLOC)" ]; then cp -r "$(JEMALLOC)"/. build/jemalloc/src; \
-	else tar -xf "$(JEMALLOC)" -C build/jemalloc/src --strip-components=1; fi
-	$(Q)[ -f build/jemalloc/src/configure ] || { cd build/jemalloc/src && autoconf; } # from 5.3.1 on
-	$(Q)cd build/jemalloc/src && ./configure CC="$(CC)" \
+	$(Q)rm -rf $(BUILD)/jemalloc/src && mkdir -p $(BUILD)/jemalloc/src
+	$(Q)if [ -d "$(JEMALLOC)" ]; then cp -r "$(JEMALLOC)"/. $(BUILD)/jemalloc/src; \
+	else tar -xf "$(JEMALLOC)" -C $(BUILD)/jemalloc/src --strip-components=1; fi
+	$(Q)[ -f $(BUILD)/jemalloc/src/configure ] || { cd $(BUILD)/jemalloc/src && autoconf; } # from 5.3.1 on
+	$(Q)cd $(BUILD)/jemalloc/src && ./configure $(HOST_ALIAS:%=--host=%) CC="$(CC)" \
 	    CFLAGS="-O2 -g -fvisibility=hidden $(MACHINE_FLAGS)" \
 	    --with-jemalloc-prefix=mpiaccel_je_ --with-private-namespace=mpiaccel_ \
 	    --disable-initial-exec-tls --disable-cache-oblivious --disable-cxx --disable-prof \
 	    --disable-stats --disable-fill --disable-libdl --disable-shared --disable-doc \
 	    >../configure.log 2>&1 || { tail ../configure.log; exit 1; }
-	$(Q)$(MAKE) -C build/jemalloc/src lib/libjemalloc_pic.a MAKEFLAGS= MAKEOVERRIDES= -j2 \
-	    >build/jemalloc/make.log 2>&1 || { tail build/jemalloc/make.log; exit 1; }
-	$(Q)rm -rf build/jemalloc/include && cp -r build/jemalloc/src/include build/jemalloc/include
-	$(Q)objcopy --remove-section=.init_array --remove-section=.rela.init_array \
-	    build/jemalloc/src/lib/libjemalloc_pic.a $@
+	$(Q)MAKEFLAGS='$(filter -j% --jobserver%,$(MAKEFLAGS))' MAKEOVERRIDES= \
+	    $(MAKE) -C $(BUILD)/jemalloc/src lib/libjemalloc_pic.a \
+	    >$(BUILD)/jemalloc/make.log 2>&1 || { tail $(BUILD)/jemalloc/make.log; exit 1; }
+	$(Q)rm -rf $(BUILD)/jemalloc/include && cp -r $(BUILD)/jemalloc/src/include $(BUILD)/jemalloc/include
+	$(Q)$(OBJCOPY) --remove-section=.init_array --remove-section=.rela.init_array \
+	    $(BUILD)/jemalloc/src/lib/libjemalloc_pic.a $@
+
+# The files that include jemalloc's headers wait for it.
+JEMALLOC_USERS := alloc/arena.o alloc/symmetric.o
+$(JEMALLOC_USERS:%=$(BUILD)/obj/%): | $(JEMALLOC_LIB)
 
 # ---- installing ----------------------------------------------------------------------------------
 
-VERSION := $(shell sed -n 's/^\#define MPIACCEL_VERSION "\(.*\)"/\1/p' core/config.h)
-
-# The command knows where the library will be, so it is built again when that changes.
-build/conf/libdir: FORCE
+# The command contains the folder of the library, so it is built again when that changes.
+$(BUILD)/conf/libdir: FORCE
 	@mkdir -p $(@D)
-	@echo '$(LIBDIR)' | cmp -s - $@ || echo '$(LIBDIR)' >$@
+	@echo '$(libdir)' | cmp -s - $@ || echo '$(libdir)' >$@
 FORCE:
 
-# The manual's tables come from the lists that the library is made of.
-build/man/tables: man/tables.c core/settings.def core/reasons.def pmpi_wrap/calls.def core/config.h \
-    core/stats.h
+# The tables of the manual come from the lists in the sources. This program runs while building.
+$(BUILD)/man/tables: man/tables.c core/settings.def core/reasons.def pmpi_wrap/calls.def core/config.h \
+    core/stats.h $(VERSION_HEADER)
 	@mkdir -p $(@D)
-	$(call show,LINK,$@)$(CC) -std=gnu11 -I. $(WARNINGS) $< -o $@
-build/man/%: man/%.in build/man/tables
-	$(call show,MAN,$@)build/man/tables <$< >$@
+	$(call show,LINK,$@)$(CC_FOR_BUILD) -std=gnu11 -I. -I$(BUILD)/generated $(WARNINGS) $< -o $@
+$(BUILD)/man/%: man/%.in $(BUILD)/man/tables
+	$(call show,MAN,$@)$(BUILD)/man/tables <$< >$@
 
-MANDIR = $(PREFIX)/share/man
-DOCDIR = $(PREFIX)/share/doc/mpiaccel
-MODULEDIR = $(PREFIX)/share/modulefiles/mpiaccel
+INSTALLED_NAME = $(shell echo mpiaccel | sed '$(program_transform_name)')
+HEADER_DIR = $(includedir)/mpiaccel
+MODULE_DIR = $(datadir)/modulefiles/mpiaccel
+PKGCONFIG_DIR = $(libdir)/pkgconfig
 DOCS := README.md LD_PRELOAD.md HACKING.md CHANGELOG.md LICENSE
 HEADERS := include/mpiaccel/mpiaccel.h include/mpiaccel/shmem.h
 EXAMPLE_SOURCES := $(wildcard examples/*.c examples/*.f90)
-FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|'
+FILL = sed -e 's|@PREFIX@|$(prefix)|' -e 's|@BINDIR@|$(bindir)|' -e 's|@LIBDIR@|$(libdir)|' \
+    -e 's|@INCLUDEDIR@|$(includedir)|' -e 's|@MANDIR@|$(mandir)|' -e 's|@VERSION@|$(VERSION)|'
 
 # put,MODE,FILES,FOLDER
 put = install -d "$(DESTDIR)$(3)" && install -m $(1) $(2) "$(DESTDIR)$(3)"
 
 install: all
-	$(Q)$(call put,755,$(COMMAND),$(PREFIX)/bin)
-	$(Q)$(call put,755,$(LIB),$(LIBDIR))
-	$(Q)$(call put,644,$(HEADERS),$(PREFIX)/include/mpiaccel)
-	$(Q)$(call put,644,build/man/mpiaccel.1,$(MANDIR)/man1)
-	$(Q)$(call put,644,build/man/mpiaccel.7,$(MANDIR)/man7)
-	$(Q)$(call put,644,$(DOCS),$(DOCDIR))
-	$(Q)$(call put,644,$(EXAMPLE_SOURCES),$(DOCDIR)/examples)
-	$(Q)install -d "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(MODULEDIR)"
-	$(Q)$(FILL) tools/mpiaccel.pc.in >"$(DESTDIR)$(LIBDIR)/pkgconfig/mpiaccel.pc"
-	$(Q)$(FILL) tools/modulefile.in >"$(DESTDIR)$(MODULEDIR)/$(VERSION)"
-	@echo "libmpiaccel $(VERSION) is in $(DESTDIR)$(PREFIX); try: $(PREFIX)/bin/mpiaccel info"
+	$(Q)install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(MODULE_DIR)"
+	$(Q)install -m 755 $(COMMAND) "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)"
+	$(Q)$(call put,755,$(LIB),$(libdir))
+	$(Q)$(call put,644,$(HEADERS),$(HEADER_DIR))
+	$(Q)install -m 644 $(BUILD)/man/mpiaccel.1 "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1"
+	$(Q)$(call put,644,$(BUILD)/man/mpiaccel.7,$(mandir)/man7)
+	$(Q)$(call put,644,$(DOCS),$(docdir))
+	$(Q)$(call put,644,$(EXAMPLE_SOURCES),$(docdir)/examples)
+	$(Q)$(FILL) tools/mpiaccel.pc.in >"$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc"
+	$(Q)$(FILL) tools/modulefile.in >"$(DESTDIR)$(MODULE_DIR)/$(VERSION)"
+	@echo "libmpiaccel $(VERSION) is in $(DESTDIR)$(prefix); try: $(bindir)/$(INSTALLED_NAME) info"
 
-# Folders of its own go too, when they are empty.
+# The project's own folders go too, when they are empty.
 uninstall:
-	$(Q)cd "$(DESTDIR)$(PREFIX)" && rm -f bin/mpiaccel $(HEADERS) \
-	    share/man/man1/mpiaccel.1 share/man/man7/mpiaccel.7 \
-	    share/modulefiles/mpiaccel/$(VERSION) \
-	    $(DOCS:%=share/doc/mpiaccel/%) $(EXAMPLE_SOURCES:%=share/doc/mpiaccel/%)
-	$(Q)cd "$(DESTDIR)$(LIBDIR)" && rm -f libmpiaccel.so pkgconfig/mpiaccel.pc
-	$(Q)cd "$(DESTDIR)$(PREFIX)" && rmdir include/mpiaccel share/modulefiles/mpiaccel \
-	    share/doc/mpiaccel/examples share/doc/mpiaccel 2>/dev/null || true
+	$(Q)rm -f "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)" "$(DESTDIR)$(libdir)/libmpiaccel.so" \
+	    "$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc" "$(DESTDIR)$(MODULE_DIR)/$(VERSION)" \
+	    "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1" "$(DESTDIR)$(mandir)/man7/mpiaccel.7"
+	$(Q)rm -f $(HEADERS:include/mpiaccel/%="$(DESTDIR)$(HEADER_DIR)/%") \
+	    $(DOCS:%="$(DESTDIR)$(docdir)/%") $(EXAMPLE_SOURCES:%="$(DESTDIR)$(docdir)/%")
+	$(Q)rmdir "$(DESTDIR)$(HEADER_DIR)" "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(docdir)/examples" \
+	    "$(DESTDIR)$(docdir)" 2>/dev/null || true
 
-dist:
-	$(Q)mkdir -p build
-	$(Q)git archive --prefix=libmpiaccel-$(VERSION)/ -o build/libmpiaccel-$(VERSION).tar.gz HEAD
-	@echo build/libmpiaccel-$(VERSION).tar.gz
+dist: configure
+	$(Q)tools/dist "$(VERSION)" "$(JEMALLOC)" $(BUILD)
 
 help:
-	@sed -n 's/^# \(make .*\)/\1/p' $(filter-out build/%,$(MAKEFILE_LIST))
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile tests/*/rules.mk
 
 lint: all
 	$(Q)tools/lint
@@ -198,13 +233,13 @@ format:
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 FORTRAN_EXAMPLES := $(patsubst examples/%.f90,%,$(wildcard examples/*.f90))
 define example_rules
-build/examples/$(1)/%: examples/%.c build/config.mk
+$(BUILD)/examples/$(1)/%: examples/%.c $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) -std=gnu11 -O2 -Wall -Wextra $$< -o $$@ -lm
-build/examples/$(1)/%: examples/%.f90 build/config.mk
+$(BUILD)/examples/$(1)/%: examples/%.f90 $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) -O2 -Wall $$< -o $$@
-examples: $$(patsubst %,build/examples/$(1)/%,$$(EXAMPLES) $$(if $$(MPIFORT_$(1)),$$(FORTRAN_EXAMPLES)))
+examples: $$(patsubst %,$(BUILD)/examples/$(1)/%,$$(EXAMPLES) $$(if $$(MPIFORT_$(1)),$$(FORTRAN_EXAMPLES)))
 endef
 $(foreach abi,$(ABIS),$(eval $(call example_rules,$(abi))))
 
@@ -214,20 +249,20 @@ demo: all examples
 # ---- benchmark -----------------------------------------------------------------------------------
 
 BENCH_RANKS ?= 2 4
-build/bin/mpiaccel-bench-%: $(filter-out bench/scale.c,$(wildcard bench/*.c)) bench/bench.h bench/calls.h build/config.mk
+$(BUILD)/bin/mpiaccel-bench-%: $(filter-out bench/scale.c,$(wildcard bench/*.c)) bench/bench.h bench/calls.h $(BUILD)/config.mk
 	@mkdir -p $(@D)
 	$(call show,MPICC,bench for $*)$(MPICC_$*) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $(filter %.c,$^) -o $@ -ldl -lm
 
-# Threads as ranks, without MPI: the modules alone.
-SCALE_OBJECTS = $(patsubst %.c,build/obj/%.o,$(filter core/% alloc/% coll_inplace/%,$(MODULES))) $(ISAS:%=build/obj/core/kernels_%.o)
-build/bin/mpiaccel-scale: bench/scale.c $(SCALE_OBJECTS) $(JEMALLOC_LIB)
+# Threads as ranks, without MPI.
+SCALE_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter core/% alloc/% coll_inplace/%,$(MODULES))) $(ISAS:%=$(BUILD)/obj/core/kernels_%.o)
+$(BUILD)/bin/mpiaccel-scale: bench/scale.c $(SCALE_OBJECTS) $(JEMALLOC_LIB)
 	@mkdir -p $(@D)
 	$(call show,CC,$<)$(COMPILE) -O2 -o $@ $< $(SCALE_OBJECTS) $(JEMALLOC_LIB) -lm -ldl
 
-scale: build/bin/mpiaccel-scale
-	build/bin/mpiaccel-scale
+scale: $(BUILD)/bin/mpiaccel-scale
+	$(BUILD)/bin/mpiaccel-scale
 
-benches: $(ABIS:%=build/bin/mpiaccel-bench-%)
+benches: $(ABIS:%=$(BUILD)/bin/mpiaccel-bench-%)
 
 bench: all benches
 	bench/run $(BENCH_OPTIONS) $(BENCH_RANKS)
@@ -243,13 +278,17 @@ include $(wildcard tests/*/rules.mk)
 check: all tests
 	tests/run
 
+# Each of these takes minutes, or much memory.
+check-long: all tests
+	tests/run $(addprefix --list ,$(wildcard tests/*/testlist.long))
+
 clean:
-	rm -rf build/obj build/lib build/bin build/man build/test build/tsan build/asan build/examples
+	rm -rf $(addprefix $(BUILD)/,obj lib bin man generated test tsan asan examples)
 
 distclean:
-	rm -rf build
+	rm -rf $(BUILD) autom4te.cache $(addprefix $(BUILD)/../,config.log config.status)
 
-.PHONY: all setup install uninstall dist help lint format examples demo bench scale benches figures check tests clean \
+.PHONY: all setup install uninstall dist help lint format examples demo bench scale benches figures check check-long tests clean \
     distclean FORCE
 
--include $(shell find build/obj build/test build/tsan build/asan -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/test $(BUILD)/tsan $(BUILD)/asan -name '*.d' 2>/dev/null)

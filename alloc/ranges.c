@@ -1,5 +1,6 @@
 #include "alloc/ranges.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,15 @@ static void insert(struct ranges *r, size_t i, struct range range)
 static void drop(struct ranges *r, size_t i)
 {
     memmove(r->list + i, r->list + i + 1, (--r->count - i) * sizeof *r->list);
+}
+
+/* Whether the ranges are in order and do not touch. */
+__attribute__((unused)) static bool valid(const struct ranges *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (!r->list[i].size || (i && r->list[i - 1].start + r->list[i - 1].size >= r->list[i].start))
+            return false;
+    return r->count <= r->room;
 }
 
 /* The number of ranges before an address. */
@@ -60,6 +70,7 @@ bool ranges_give(struct ranges *r, char *start, size_t size)
         r->list[i].size += size;
     } else
         insert(r, i, (struct range){start, size});
+    assert(valid(r));
     return true;
 }
 
@@ -79,6 +90,7 @@ char *ranges_take(struct ranges *r, size_t size, size_t align)
             insert(r, i + 1, (struct range){start + size, tail});
         if (!head)
             drop(r, i);
+        assert(valid(r));
         return start;
     }
     return NULL;

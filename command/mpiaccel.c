@@ -3,6 +3,7 @@
 #include "core/config.h"
 #include "core/kernels.h"
 #include "core/sync.h"
+#include "version.h"
 
 #include <fcntl.h>
 #include <libgen.h>

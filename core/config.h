@@ -4,8 +4,6 @@
 
 #include "core/base.h"
 
-#define MPIACCEL_VERSION "0.1.0"
-
 struct config {
 #define SWITCH                                  bool
 #define NUMBER                                  unsigned long

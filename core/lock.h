@@ -19,6 +19,8 @@
 
 #include "core/sync.h"
 
+#include <assert.h>
+
 #define RWLOCK_EXCLUSIVE 0x80000000u
 #define RWLOCK_CLAIM     0x7fff0000u
 #define RWLOCK_READERS   0x0000ffffu
@@ -54,13 +56,18 @@ static inline void rwlock_lock_shared(struct sync_word *lock, uint32_t rank)
 
 static inline void rwlock_unlock_exclusive(struct sync_word *lock)
 {
-    atomic_fetch_and_explicit(&lock->value, ~RWLOCK_EXCLUSIVE, memory_order_seq_cst);
+    uint32_t before =
+        atomic_fetch_and_explicit(&lock->value, ~RWLOCK_EXCLUSIVE, memory_order_seq_cst);
+    assert(before & RWLOCK_EXCLUSIVE && rwlock_valid(before));
+    (void)before; /* for NDEBUG */
     sync_wake(lock);
 }
 
 static inline void rwlock_unlock_shared(struct sync_word *lock)
 {
-    atomic_fetch_sub_explicit(&lock->value, 1, memory_order_seq_cst);
+    uint32_t before = atomic_fetch_sub_explicit(&lock->value, 1, memory_order_seq_cst);
+    assert(before & RWLOCK_READERS && rwlock_valid(before));
+    (void)before;
     sync_wake(lock);
 }
 
@@ -76,6 +83,7 @@ static inline void mutex_lock(struct sync_word *mutex)
  */
 static inline void mutex_unlock(struct sync_word *mutex)
 {
+    assert(sync_load(mutex));
     sync_publish(mutex, 0);
 }
 

@@ -100,10 +100,10 @@ static void text_reasons(FILE *out, const uint64_t by_reason[REASON_COUNT])
             fprintf(out, "mpiaccel:   %12" PRIu64 " %s\n", by_reason[r], stats_reasons[r]);
 }
 
-void stats_print_text(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
-                      const char *const calls[])
+void stats_print_text(FILE *out, const char *version, const struct stats_snapshot *sum,
+                      const struct stats_host *host, const char *const calls[])
 {
-    fprintf(out, "mpiaccel: %s with %s %s, %u ranks\n", MPIACCEL_VERSION, host->name, host->version,
+    fprintf(out, "mpiaccel: %s with %s %s, %u ranks\n", version, host->name, host->version,
             sum->ranks);
     fprintf(out, "mpiaccel: %-24s %12s %12s %16s\n", "call", "fast", "deferred", "bytes");
     for (unsigned c = 0; calls[c]; c++) {
@@ -157,10 +157,10 @@ static void json_outcome(FILE *out, uint64_t fast_count, const uint64_t by_reaso
     fputc('}', out);
 }
 
-void stats_print_json(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
-                      const char *const calls[])
+void stats_print_json(FILE *out, const char *version, const struct stats_snapshot *sum,
+                      const struct stats_host *host, const char *const calls[])
 {
-    fprintf(out, "{\"mpiaccel\":\"%s\",\"host\":{\"name\":", MPIACCEL_VERSION);
+    fprintf(out, "{\"mpiaccel\":\"%s\",\"host\":{\"name\":", version);
     json_string(out, host->name);
     fprintf(out, ",\"version\":");
     json_string(out, host->version);

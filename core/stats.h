@@ -60,10 +60,10 @@ struct stats_host {
     const char *name, *version, *abi;
 };
 
-/* `calls`: the names of the calls by number, terminated by NULL. */
-void stats_print_text(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
-                      const char *const calls[]);
-void stats_print_json(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
-                      const char *const calls[]);
+/* `version`: of the library. `calls`: the names of the calls by number, terminated by NULL. */
+void stats_print_text(FILE *out, const char *version, const struct stats_snapshot *sum,
+                      const struct stats_host *host, const char *const calls[]);
+void stats_print_json(FILE *out, const char *version, const struct stats_snapshot *sum,
+                      const struct stats_host *host, const char *const calls[]);
 
 #endif

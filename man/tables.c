@@ -2,6 +2,7 @@
  * @SETTINGS@, @CALLS@ and @REASONS@ with tables made from the lists of the library. */
 #include "core/config.h"
 #include "core/stats.h"
+#include "version.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,8 +1,13 @@
-/* The only exported function that neither MPI nor OpenSHMEM defines. */
-#include "core/config.h"
+/* mpiaccel_version(), the only exported function that neither MPI nor OpenSHMEM defines.
+ * build/version.h changes with each commit, so only this file, the command and the manual include
+ * it. */
 #include "include/mpiaccel/mpiaccel.h"
+#include "pmpi_wrap/library_version.h"
+#include "version.h"
+
+const char library_version[] = MPIACCEL_VERSION;
 
 __attribute__((visibility("default"))) const char *mpiaccel_version(void)
 {
-    return MPIACCEL_VERSION;
+    return library_version;
 }

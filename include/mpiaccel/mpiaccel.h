@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Returns a string such as "0.1.0". May be called at any time. */
+/* Returns a string such as "0.2.0". May be called at any time. */
 const char *mpiaccel_version(void) __attribute__((weak));
 
 #ifdef __cplusplus

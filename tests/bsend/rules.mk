@@ -3,18 +3,18 @@
 
 define bsend_test_rules
 TESTS_BSEND_$(1) := $$(patsubst tests/bsend/%.c,%,$$(wildcard tests/bsend/bsend_*.c)) finalizes.so
-build/test/$(1)/%.so: tests/bsend/%.c build/config.mk
+$(BUILD)/test/$(1)/%.so: tests/bsend/%.c $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -fPIC -shared $$< -o $$@
-build/test/$(1)/%: tests/bsend/%.c $$(wildcard tests/bsend/*.h) $$(TEST_HEADERS) build/config.mk
+$(BUILD)/test/$(1)/%: tests/bsend/%.c $$(wildcard tests/bsend/*.h) $$(TEST_HEADERS) $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -pthread
 ifneq ($$(MPIFORT_$(1)),)
 TESTS_BSEND_$(1) += $$(addprefix bsend_fortran_,MPIFH MODULE F08)
-build/test/$(1)/bsend_fortran_%: tests/bsend/buffered.F90 tests/fortran/harness.inc build/config.mk
-	@mkdir -p build/test/$(1)/mod.bsend.$$*
-	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J build/test/$(1)/mod.bsend.$$* $$< -o $$@
+$(BUILD)/test/$(1)/bsend_fortran_%: tests/bsend/buffered.F90 tests/fortran/harness.inc $(BUILD)/config.mk
+	@mkdir -p $(BUILD)/test/$(1)/mod.bsend.$$*
+	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J $(BUILD)/test/$(1)/mod.bsend.$$* $$< -o $$@
 endif
-tests: $$(addprefix build/test/$(1)/,$$(TESTS_BSEND_$(1)))
+tests: $$(addprefix $(BUILD)/test/$(1)/,$$(TESTS_BSEND_$(1)))
 endef
 $(foreach abi,$(ABIS),$(eval $(call bsend_test_rules,$(abi))))

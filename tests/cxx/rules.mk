@@ -4,12 +4,12 @@ CXX_FLAGS := -std=c++14 -O1 -g -Wall -Wextra -Wno-cast-function-type $(STRICT)
 define cxx_test_rules
 MPICXX_$(1) := $$(wildcard $$(subst mpicc,mpicxx,$$(MPICC_$(1))))
 CXX_TESTS_$(1) := $$(if $$(MPICXX_$(1)),cxx_threads cxx_threads.linked cxx_bindings)
-build/test/$(1)/cxx_%: tests/cxx/cxx_%.cpp tests/cxx/test.hpp build/config.mk
+$(BUILD)/test/$(1)/cxx_%: tests/cxx/cxx_%.cpp tests/cxx/test.hpp $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICXX,$$< for $(1))$$(MPICXX_$(1)) $$(CXX_FLAGS) $$(if $$(filter bindings,$$*),,-DMPICH_SKIP_MPICXX -DOMPI_SKIP_MPICXX) $$< -o $$@ -pthread
-build/test/$(1)/cxx_%.linked: tests/cxx/cxx_%.cpp tests/cxx/test.hpp $(LIB)
+$(BUILD)/test/$(1)/cxx_%.linked: tests/cxx/cxx_%.cpp tests/cxx/test.hpp $(BUILD)/config.mk | $(LIB)
 	@mkdir -p $$(@D)
 	$$(call show,MPICXX,$$< for $(1))$$(MPICXX_$(1)) $$(CXX_FLAGS) -DMPICH_SKIP_MPICXX -DOMPI_SKIP_MPICXX $$< -o $$@ $$(LINK_PLUGIN) -pthread
-tests: $$(addprefix build/test/$(1)/,$$(CXX_TESTS_$(1)))
+tests: $$(addprefix $(BUILD)/test/$(1)/,$$(CXX_TESTS_$(1)))
 endef
 $(foreach abi,$(ABIS),$(eval $(call cxx_test_rules,$(abi))))

@@ -2,14 +2,22 @@
 # shellcheck shell=sh
 root=$(cd "$(dirname "$0")/../.." && pwd)
 
-# make, not as a part of the one that may have started the tests.
-remake()
+build=${BUILD:-build}
+
+# alone COMMAND ...: without the options of a make that started the tests
+alone()
 {
-    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES make -C "$root" -s "$@" \
-        >"$TEST_TMP/make" 2>&1 || fail "make $*: $(cat "$TEST_TMP/make")"
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES "$@"
 }
 
-# settings, calls, reasons: the names in the lists that the library is made of.
+# make in the folder of this build, one at a time, because tests run in parallel
+remake()
+{
+    (cd "$root" && alone flock "$build/conf/lock" make -s BUILD="$build" "$@") >"$TEST_TMP/make" 2>&1 ||
+        fail "make $*: $(cat "$TEST_TMP/make")"
+}
+
+# settings, calls, reasons: the names in the lists of the sources
 settings()
 {
     sed -n 's/^SETTING([a-z_]*, "\([A-Z_]*\)".*/\1/p' "$root/core/settings.def"
@@ -25,12 +33,12 @@ reasons()
     sed -n 's/^REASON([A-Z_]*, "\([^"]*\)".*/\1/p' "$root/core/reasons.def"
 }
 
-# holds FILE LIST: each line of the output of LIST stands in the file.
+# holds FILE LIST: the file contains each line that LIST prints.
 holds()
 {
     "$2" >"$TEST_TMP/list"
-    [ "$(wc -l <"$TEST_TMP/list")" -ge 9 ] || fail "$2 were not understood"
+    [ "$(wc -l <"$TEST_TMP/list")" -ge 9 ] || fail "$2: too few were found in the sources"
     while read -r line; do
-        grep -qF -e "$line" "$1" || fail "$(basename "$1") does not say: $line"
+        grep -qF -e "$line" "$1" || fail "$(basename "$1") does not contain: $line"
     done <"$TEST_TMP/list"
 }

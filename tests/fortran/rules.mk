@@ -5,13 +5,13 @@ FORTRAN_FLAGS := -O1 -g -w -ffree-line-length-none -Itests/fortran -fcray-pointe
 
 define fortran_test_rules
 ifneq ($$(MPIFORT_$(1)),)
-build/test/$(1)/fortran_%: tests/fortran/onesided.F90 tests/fortran/harness.inc build/config.mk
-	@mkdir -p build/test/$(1)/mod.$$*
-	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J build/test/$(1)/mod.$$* $$< -o $$@
-build/test/$(1)/fortran_%.linked: tests/fortran/onesided.F90 tests/fortran/harness.inc $(LIB)
-	@mkdir -p build/test/$(1)/mod.$$*.linked
-	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J build/test/$(1)/mod.$$*.linked $$< -o $$@ $$(LINK_PLUGIN)
-tests: $$(addprefix build/test/$(1)/fortran_,MPIFH MODULE F08 F08.linked)
+$(BUILD)/test/$(1)/fortran_%: tests/fortran/onesided.F90 tests/fortran/harness.inc $(BUILD)/config.mk
+	@mkdir -p $(BUILD)/test/$(1)/mod.$$*
+	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J $(BUILD)/test/$(1)/mod.$$* $$< -o $$@
+$(BUILD)/test/$(1)/fortran_%.linked: tests/fortran/onesided.F90 tests/fortran/harness.inc $(BUILD)/config.mk | $(LIB)
+	@mkdir -p $(BUILD)/test/$(1)/mod.$$*.linked
+	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J $(BUILD)/test/$(1)/mod.$$*.linked $$< -o $$@ $$(LINK_PLUGIN)
+tests: $$(addprefix $(BUILD)/test/$(1)/fortran_,MPIFH MODULE F08 F08.linked)
 endif
 endef
 $(foreach abi,$(ABIS),$(eval $(call fortran_test_rules,$(abi))))

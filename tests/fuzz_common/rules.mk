@@ -6,13 +6,13 @@ FUZZ_COMMON := $(wildcard tests/fuzz_common/*.c)
 
 # fuzz_program,ABI,FOLDER,PROGRAM
 define fuzz_program
-build/test/$(1)/$(2)/%.o: tests/$(2)/%.c $$(wildcard tests/$(2)/*.h tests/fuzz_common/*.h) build/config.mk
+$(BUILD)/test/$(1)/$(2)/%.o: tests/$(2)/%.c $$(wildcard tests/$(2)/*.h tests/fuzz_common/*.h) $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(FUZZ_FLAGS) $$(WARNINGS) -c $$< -o $$@
 ifneq ($(3),)
-build/test/$(1)/$(3): $$(patsubst tests/%.c,build/test/$(1)/%.o,$$(wildcard tests/$(2)/*.c) $$(FUZZ_COMMON))
+$(BUILD)/test/$(1)/$(3): $$(patsubst tests/%.c,$(BUILD)/test/$(1)/%.o,$$(wildcard tests/$(2)/*.c) $$(FUZZ_COMMON))
 	$$(call show,MPICC,$$@)$$(MPICC_$(1)) $$^ -o $$@ -lm
-fuzzers: build/test/$(1)/$(3)
+fuzzers: $(BUILD)/test/$(1)/$(3)
 endif
 endef
 $(foreach abi,$(ABIS),$(eval $(call fuzz_program,$(abi),fuzz_common,)))

@@ -4,15 +4,15 @@ MEMORY_TOOLS := no_memfd
 MEMORY_PROGRAMS := $(filter-out $(MEMORY_TOOLS),$(patsubst tests/memory/%.c,%,$(wildcard tests/memory/*.c)))
 
 define memory_test_rules
-build/test/$(1)/%: tests/memory/%.c $$(TEST_HEADERS) build/config.mk
+$(BUILD)/test/$(1)/%: tests/memory/%.c $$(TEST_HEADERS) $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread
-build/test/$(1)/%.linked: tests/memory/%.c $$(TEST_HEADERS) $(LIB)
+$(BUILD)/test/$(1)/%.linked: tests/memory/%.c $$(TEST_HEADERS) $(BUILD)/config.mk | $(LIB)
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ $$(LINK_PLUGIN)
-build/test/$(1)/%.so: tests/memory/%.c build/config.mk
+$(BUILD)/test/$(1)/%.so: tests/memory/%.c $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(CC) $$(TEST_FLAGS) -fPIC -shared $$< -o $$@
-tests: $$(addprefix build/test/$(1)/,$$(MEMORY_PROGRAMS) host_copies.linked $$(MEMORY_TOOLS:%=%.so))
+tests: $$(addprefix $(BUILD)/test/$(1)/,$$(MEMORY_PROGRAMS) host_copies.linked $$(MEMORY_TOOLS:%=%.so))
 endef
 $(foreach abi,$(ABIS),$(eval $(call memory_test_rules,$(abi))))

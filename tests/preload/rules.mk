@@ -4,23 +4,23 @@ PRELOAD_TOOLS := profiler observer
 PRELOAD_PROGRAMS := $(filter-out $(PRELOAD_TOOLS),$(patsubst tests/preload/%.c,%,$(wildcard tests/preload/*.c)))
 
 define preload_test_rules
-build/test/$(1)/plain_%: tests/preload/plain_%.c
+$(BUILD)/test/$(1)/plain_%: tests/preload/plain_%.c
 	@mkdir -p $$(@D)
 	$$(call show,CC,$$<)$$(CC) $$(TEST_FLAGS) $$< -o $$@ -ldl
-build/test/$(1)/%: tests/preload/%.c $$(TEST_HEADERS) build/config.mk
+$(BUILD)/test/$(1)/%: tests/preload/%.c $$(TEST_HEADERS) $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread
-build/test/$(1)/%.linked: tests/preload/%.c $$(TEST_HEADERS) $(LIB)
+$(BUILD)/test/$(1)/%.linked: tests/preload/%.c $$(TEST_HEADERS) $(BUILD)/config.mk | $(LIB)
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ $$(LINK_PLUGIN) -lm -pthread
 # A tool to be preloaded, and one inside a program.
-build/test/$(1)/%.so: tests/preload/%.c build/config.mk
+$(BUILD)/test/$(1)/%.so: tests/preload/%.c $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -fPIC -shared $$< -o $$@
-build/test/$(1)/onesided.profiled: tests/preload/onesided.c tests/preload/profiler.c $$(TEST_HEADERS)
+$(BUILD)/test/$(1)/onesided.profiled: tests/preload/onesided.c tests/preload/profiler.c $$(TEST_HEADERS)
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$(filter %.c,$$^) -o $$@
-tests: $$(addprefix build/test/$(1)/,$$(PRELOAD_PROGRAMS) $$(PRELOAD_TOOLS:%=%.so) \
+tests: $$(addprefix $(BUILD)/test/$(1)/,$$(PRELOAD_PROGRAMS) $$(PRELOAD_TOOLS:%=%.so) \
     onesided.linked onesided.profiled)
 endef
 $(foreach abi,$(ABIS),$(eval $(call preload_test_rules,$(abi))))

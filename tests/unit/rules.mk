@@ -1,20 +1,21 @@
-# Unit tests know the modules and no MPI. They are built three times: with the modules as they are
-# shipped, and with the modules compiled for a sanitizer (jemalloc stays as it is). The modules come
-# as an archive, so that a test may include a module's source instead, to get at its inside.
+# Unit tests use the modules without MPI. They are built three times: with the modules as they are
+# shipped, and with the modules compiled for two sanitizers, where structures check themselves (assert).
+# jemalloc is the same for all. The modules are an archive, so that a test may include the source of a
+# module instead, for access to its static functions.
 #
-# make check-unit, check-tsan, check-asan, check-valgrind   these alone, built so
+# make check-unit, check-tsan, check-asan, check-valgrind   one of these builds, or memcheck
 UNITS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
 UNIT_MODULES := $(patsubst %.c,%.o,$(filter core/% alloc/% rma_shm/% coll_inplace/% bsend/% %/registry.c,$(MODULES))) \
                 $(ISAS:%=core/kernels_%.o)
 CHECK_FLAGS = $(shell pkg-config --cflags --libs check)
 
-SANITIZE_tsan := -fsanitize=thread -Wno-tsan
-SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZE_tsan := -UNDEBUG -fsanitize=thread -Wno-tsan
+SANITIZE_asan := -UNDEBUG -fsanitize=address,undefined -fno-sanitize-recover=all
 define unit_rules
-build/$(1)/obj/core/kernels_%.o: core/kernels.c build/config.mk
+$(BUILD)/$(1)/obj/core/kernels_%.o: core/kernels.c $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,CC,$$< for $$* for $(1))$$(COMPILE) -O1 -fwrapv $$(SANITIZE_$(1)) $$(ISA_$$*) -DISA=$$* -DKERNELS=kernels_$$* -c $$< -o $$@
-build/$(1)/obj/%.o: %.c build/config.mk | $(JEMALLOC_LIB)
+$(BUILD)/$(1)/obj/%.o: %.c $(BUILD)/config.mk | $(JEMALLOC_LIB)
 	@mkdir -p $$(@D)
 	$$(call show,CC,$$< for $(1))$$(COMPILE) -O1 $$(SANITIZE_$(1)) -c $$< -o $$@
 endef
@@ -30,9 +31,9 @@ $(2)/locality: UNIT_LIBS := -lhwloc
 tests: units-$(4)
 units-$(4): $(UNITS:%=$(2)/%)
 endef
-$(eval $(call unit_programs,build/obj,build/test/unit,,plain))
+$(eval $(call unit_programs,$(BUILD)/obj,$(BUILD)/test/unit,,plain))
 $(foreach build,tsan asan,\
-    $(eval $(call unit_programs,build/$(build)/obj,build/$(build),$(SANITIZE_$(build)),$(build))))
+    $(eval $(call unit_programs,$(BUILD)/$(build)/obj,$(BUILD)/$(build),$(SANITIZE_$(build)),$(build))))
 
 check-unit: units-plain
 	tests/run --kind unit --build plain

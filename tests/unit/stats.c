@@ -102,7 +102,7 @@ static char *json_of(const struct stats_snapshot *sum, const struct stats_host *
     char *text;
     size_t length;
     FILE *out = open_memstream(&text, &length);
-    stats_print_json(out, sum, host, calls);
+    stats_print_json(out, "1.2.3-dev+g123", sum, host, calls);
     fclose(out);
     return text;
 }
@@ -117,7 +117,7 @@ START_TEST(an_empty_job_is_valid_json)
 {
     static const struct stats_snapshot none;
     char *json = json_of(&none, &plain_host);
-    EXPECT_VALUE(json, "/mpiaccel", MPIACCEL_VERSION);
+    EXPECT_VALUE(json, "/mpiaccel", "1.2.3-dev+g123");
     EXPECT_VALUE(json, "/host/name", "Open MPI");
     EXPECT_VALUE(json, "/host/version", "4.1.4");
     EXPECT_VALUE(json, "/host/abi", "ompi");
@@ -190,7 +190,7 @@ static const char *text_of(const struct stats_snapshot *sum)
     static char text[4000];
     char raw[4000] = "";
     FILE *out = fmemopen(raw, sizeof raw, "w");
-    stats_print_text(out, sum, &plain_host, calls);
+    stats_print_text(out, "1.2.3", sum, &plain_host, calls);
     fclose(out);
     size_t n = 0;
     for (const char *c = raw; *c; c++)
@@ -213,7 +213,7 @@ START_TEST(the_summary_lists_calls_and_reasons)
     sum.windows_deferred[REASON_SHARED] = 4;
     char expected[1000];
     snprintf(expected, sizeof expected,
-             "mpiaccel: %s with Open MPI 4.1.4, 2 ranks\n"
+             "mpiaccel: 1.2.3 with Open MPI 4.1.4, 2 ranks\n"
              "mpiaccel: call fast deferred bytes\n"
              "mpiaccel: MPI_Put 10 0 11\n"
              "mpiaccel: MPI_Win_lock 0 12 0\n"
@@ -222,7 +222,7 @@ START_TEST(the_summary_lists_calls_and_reasons)
              "mpiaccel: 4 %s\n"
              "mpiaccel: host copies 13 14\n"
              "mpiaccel: heap: 8 allocations, peak 9 bytes, live 7\n",
-             MPIACCEL_VERSION, stats_reasons[REASON_GPU], stats_reasons[REASON_SHARED]);
+             stats_reasons[REASON_GPU], stats_reasons[REASON_SHARED]);
     ck_assert_str_eq(text_of(&sum), expected);
 }
 END_TEST

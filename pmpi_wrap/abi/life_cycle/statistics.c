@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "pmpi_wrap/calls.h"
 #include "pmpi_wrap/host_identity.h"
+#include "pmpi_wrap/library_version.h"
 
 #include <signal.h>
 #include <string.h>
@@ -56,9 +57,9 @@ void statistics_print(void)
         return;
     }
     if (text)
-        stats_print_text(out, &sum, &host_identity, call_names);
+        stats_print_text(out, library_version, &sum, &host_identity, call_names);
     else
-        stats_print_json(out, &sum, &host_identity, call_names);
+        stats_print_json(out, library_version, &sum, &host_identity, call_names);
     if (!text)
         fclose(out);
 }
