@@ -32,7 +32,8 @@ static void drop(struct ranges *r, size_t i)
 __attribute__((unused)) static bool valid(const struct ranges *r)
 {
     for (size_t i = 0; i < r->count; i++)
-        if (!r->list[i].size || (i && r->list[i - 1].start + r->list[i - 1].size >= r->list[i].start))
+        if (!r->list[i].size ||
+            (i && r->list[i - 1].start + r->list[i - 1].size >= r->list[i].start))
             return false;
     return r->count <= r->room;
 }
