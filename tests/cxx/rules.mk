@@ -9,7 +9,7 @@ $(BUILD)/test/$(1)/cxx_%: tests/cxx/cxx_%.cpp tests/cxx/test.hpp $(BUILD)/config
 	$$(call show,MPICXX,$$< for $(1))$$(MPICXX_$(1)) $$(CXX_FLAGS) $$(if $$(filter bindings,$$*),,-DMPICH_SKIP_MPICXX -DOMPI_SKIP_MPICXX) $$< -o $$@ -pthread
 $(BUILD)/test/$(1)/cxx_%.linked: tests/cxx/cxx_%.cpp tests/cxx/test.hpp $(BUILD)/config.mk | $(LIB)
 	@mkdir -p $$(@D)
-	$$(call show,MPICXX,$$< for $(1))$$(MPICXX_$(1)) $$(CXX_FLAGS) -DMPICH_SKIP_MPICXX -DOMPI_SKIP_MPICXX $$< -o $$@ $$(LINK_PLUGIN) -pthread
+	$$(call show,MPICXX,$$< for $(1))$$(MPICXX_$(1)) $$(CXX_FLAGS) -DMPICH_SKIP_MPICXX -DOMPI_SKIP_MPICXX $$< -o $$@ $$(LINK_LIBRARY) -pthread
 tests: $$(addprefix $(BUILD)/test/$(1)/,$$(CXX_TESTS_$(1)))
 endef
 $(foreach abi,$(ABIS),$(eval $(call cxx_test_rules,$(abi))))

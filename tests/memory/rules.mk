@@ -9,7 +9,7 @@ $(BUILD)/test/$(1)/%: tests/memory/%.c $$(TEST_HEADERS) $(BUILD)/config.mk
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread
 $(BUILD)/test/$(1)/%.linked: tests/memory/%.c $$(TEST_HEADERS) $(BUILD)/config.mk | $(LIB)
 	@mkdir -p $$(@D)
-	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ $$(LINK_PLUGIN)
+	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ $$(LINK_LIBRARY)
 $(BUILD)/test/$(1)/%.so: tests/memory/%.c $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(CC) $$(TEST_FLAGS) -fPIC -shared $$< -o $$@

@@ -64,10 +64,10 @@ mpirun()
     esac
 }
 
-# $plugin [NAME=VALUE ...] PROGRAM [ARGUMENT ...] runs a program with the library preloaded. Placed
+# $with_library [NAME=VALUE ...] PROGRAM [ARGUMENT ...] runs a program with the library preloaded. Placed
 # between the launcher and the program, it does not affect the launcher.
 # shellcheck disable=SC2034
-plugin="env LD_PRELOAD=$TEST_LIB"
+with_library="env LD_PRELOAD=$TEST_LIB"
 
 # statistics FILE EXPRESSION: fails unless a Python expression is true for the statistics in the file.
 # It may use `stats`, and fast(CALL), deferred(CALL) and why(CALL): a call's counts and its set of

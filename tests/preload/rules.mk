@@ -12,7 +12,7 @@ $(BUILD)/test/$(1)/%: tests/preload/%.c $$(TEST_HEADERS) $(BUILD)/config.mk
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread
 $(BUILD)/test/$(1)/%.linked: tests/preload/%.c $$(TEST_HEADERS) $(BUILD)/config.mk | $(LIB)
 	@mkdir -p $$(@D)
-	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ $$(LINK_PLUGIN) -lm -pthread
+	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ $$(LINK_LIBRARY) -lm -pthread
 # A tool to be preloaded, and one inside a program.
 $(BUILD)/test/$(1)/%.so: tests/preload/%.c $(BUILD)/config.mk
 	@mkdir -p $$(@D)

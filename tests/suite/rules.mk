@@ -1,6 +1,6 @@
-# The MPICH test suite under the plugin, compared with what passes without it. MPICH_SUITE is a program
+# The MPICH test suite under the library, compared with what passes without it. MPICH_SUITE is a program
 # that runs the suite of Debian's source package against a host; BASELINES the folder of its results
-# without the plugin, mpich-suite.<openmpi|mpich>.baseline.tsv.
+# without the library, mpich-suite.<openmpi|mpich>.baseline.tsv.
 MPICH_SUITE ?= mpich-suite
 BASELINES ?= .
 check-suite: all
