@@ -184,7 +184,8 @@ INSTALLED_NAME = $(shell echo mpiaccel | sed '$(program_transform_name)')
 HEADER_DIR = $(includedir)/mpiaccel
 MODULE_DIR = $(datadir)/modulefiles/mpiaccel
 PKGCONFIG_DIR = $(libdir)/pkgconfig
-DOCS := README.md LD_PRELOAD.md HACKING.md CHANGELOG.md LICENSE
+DOCS := README.md LD_PRELOAD.md HACKING.md CONTRIBUTING.md CHANGELOG.md LICENSE \
+    $(wildcard docs/*.md docs/*.svg docs/decisions/*.md)
 HEADERS := include/mpiaccel/mpiaccel.h include/mpiaccel/shmem.h
 EXAMPLE_SOURCES := $(wildcard examples/*.c examples/*.f90)
 FILL = sed -e 's|@PREFIX@|$(prefix)|' -e 's|@BINDIR@|$(bindir)|' -e 's|@LIBDIR@|$(libdir)|' \
@@ -200,7 +201,7 @@ install: all
 	$(Q)$(call put,644,$(HEADERS),$(HEADER_DIR))
 	$(Q)install -m 644 $(BUILD)/man/mpiaccel.1 "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1"
 	$(Q)$(call put,644,$(BUILD)/man/mpiaccel.7,$(mandir)/man7)
-	$(Q)$(call put,644,$(DOCS),$(docdir))
+	$(Q)for doc in $(DOCS); do install -D -m 644 "$$doc" "$(DESTDIR)$(docdir)/$$doc" || exit 1; done
 	$(Q)$(call put,644,$(EXAMPLE_SOURCES),$(docdir)/examples)
 	$(Q)$(FILL) tools/mpiaccel.pc.in >"$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc"
 	$(Q)$(FILL) tools/modulefile.in >"$(DESTDIR)$(MODULE_DIR)/$(VERSION)"
@@ -214,7 +215,7 @@ uninstall:
 	$(Q)rm -f $(HEADERS:include/mpiaccel/%="$(DESTDIR)$(HEADER_DIR)/%") \
 	    $(DOCS:%="$(DESTDIR)$(docdir)/%") $(EXAMPLE_SOURCES:%="$(DESTDIR)$(docdir)/%")
 	$(Q)rmdir "$(DESTDIR)$(HEADER_DIR)" "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(docdir)/examples" \
-	    "$(DESTDIR)$(docdir)" 2>/dev/null || true
+	    "$(DESTDIR)$(docdir)/docs/decisions" "$(DESTDIR)$(docdir)/docs" "$(DESTDIR)$(docdir)" 2>/dev/null || true
 
 dist: configure
 	$(Q)tools/dist "$(VERSION)" "$(JEMALLOC)" $(BUILD)
