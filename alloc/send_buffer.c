@@ -50,7 +50,8 @@ static size_t length, wanted;
 /* While there is room, a block is not reused before REST_BYTES of other blocks have been given
  * back. The lines of the block that was read last are in the reader's nearest cache, and writing
  * them again costs most: messages of 16 to 64 KiB take 1.2 to 1.4 times as long if one block is
- * reused every time (docs/measurements.md). REST_BYTES is more than such a cache holds. */
+ * reused every time (docs/measurements.md#buffered-sends). REST_BYTES is more than such a cache
+ * holds. */
 enum { REST_BYTES = 256 << 10, REST_BLOCKS = REST_BYTES / PAGE };
 static struct resting {
     struct send_block blocks[REST_BLOCKS];

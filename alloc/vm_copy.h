@@ -6,8 +6,8 @@
  * (pmpi_wrap/process_vm_entry.c). Memory of MPI_Alloc_mem and copies of buffered messages are in
  * the node's file, which this process has mapped, so a plain copy moves the same bytes without a
  * system call. For 16 KiB it takes a tenth of the time if the data are in both caches, two thirds
- * if the sender has just written them (docs/measurements.md). Everything else about a message,
- * above all matching and order, is left to the host.
+ * if the sender has just written them (docs/measurements.md#copies-between-processes). Everything
+ * else about a message, above all matching and order, is left to the host.
  *
  * A peer's address is turned into a position in the file by the base of the peer's mapping. The
  * base is in the peer's record (core/layout.h), which is written before the verdict and read after

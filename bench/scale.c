@@ -11,7 +11,8 @@
  * The cost of domains is only computed, because the machine may have a single one: when each rank
  * has received what it waits for, with transfers that take longer between domains.
  *
- * Prints the tables of docs/measurements.md. No MPI.
+ * Prints the tables of docs/measurements.md#scaling-of-collectives and of
+ * docs/measurements.md#domains. No MPI.
  */
 #include "alloc/arena.h"
 #include "alloc/node.h"

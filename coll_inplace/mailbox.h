@@ -88,7 +88,8 @@ static inline char *cell_of(struct mailbox *mailbox, uint32_t op)
 
 /* Where in the cell `bytes` bytes are written. More than CELL_FEW bytes use another part of the
  * cell in each round, until all of its room is used: a line that is rewritten only after 256 KiB of
- * others travels to the reader and back in half the time (docs/measurements.md). */
+ * others travels to the reader and back in half the time
+ * (docs/measurements.md#reusing-memory-late). */
 static inline char *cell_for(struct mailbox *mailbox, uint32_t op, size_t bytes)
 {
     uint32_t part = bytes > TEAM_CELL / 2 ? TEAM_CELL : TEAM_CELL / 2;

@@ -69,7 +69,8 @@ static inline void prefetch_block_to_read(const char *at, size_t bytes)
 }
 
 /* Copy to shared memory that peers have read last, so its lines are in their caches. Prefetches the
- * lines of each block for writing while it copies the block before. */
+ * lines of each block for writing while it copies the block before
+ * (docs/decisions/019-prefetching.md). */
 void copy_blocks_to_peers(char *to, const char *from, size_t bytes);
 HOT_INLINE void copy_to_peers(void *to, const void *from, size_t bytes)
 {
