@@ -1,8 +1,8 @@
 /* The ranks of this job on this node, and the file that they share (core/layout.h).
  *
  * Every member maps the whole file once, so the memory of a member is at a position in the file
- * that is the same for all and at an address that is this process's own. alloc/rendezvous.h
- * describes how the members find each other and get the file.
+ * that is the same for all members, and at an address that differs between processes.
+ * alloc/rendezvous.h describes how the members find each other and get the file.
  *
  * Two kinds of memory have a second address, an alias:
  *
@@ -31,8 +31,8 @@ struct node {
     struct layout_header *header; /* NULL: nothing is shared */
     char *base, *end;             /* of this process's mapping of the whole file */
     size_t slice_size;
-    uint32_t me, size;   /* this rank's number among the members, and how many there are */
-    enum reason why_not; /* nothing is shared */
+    uint32_t me, size;   /* this rank's number among the members; number of members */
+    enum reason why_not; /* why nothing is shared, if `header` is NULL */
     bool forked;         /* this process is a child of fork */
     uint32_t aliases;
     struct node_alias alias[NODE_ALIASES_MAX];
@@ -49,8 +49,8 @@ bool node_map(int file, size_t file_size, uint32_t me, uint32_t size, int world_
 /* Map the file with a member's static variables over the statics part of its slice. */
 bool node_map_statics(uint32_t member, int file);
 
-/* All members have the file mapped and have filled in their records. `file` stays open, for fork
- * and for aliases. */
+/* Call when all members have mapped the file and filled in their records. `file` stays open, for
+ * fork and for aliases. */
 void node_open(int file);
 
 void node_unmap(enum reason why_not);
@@ -78,11 +78,12 @@ bool node_oversubscribed(void);
 
 /* ---- positions ---- */
 
-/* [address, address + size) is the same memory as `position` in the file. False: too many. */
+/* Register that [address, address + size) is the same memory as `position` in the file. False:
+ * there are too many aliases. */
 bool node_add_alias(char *address, size_t size, uint64_t position);
 
-/* Map this part of the file at `address` too: over what is there, or, if not `replace`, only where
- * nothing is mapped. False: not possible. */
+/* Map this part of the file at `address` too. `replace`: over existing mappings; otherwise only
+ * where nothing is mapped. False: not possible. */
 bool node_map_alias(char *address, size_t size, uint64_t position, bool replace);
 void node_unmap_alias(char *address);
 

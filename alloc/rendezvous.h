@@ -4,10 +4,10 @@
  * from the user and the job: the first rank binds it and becomes the leader, the others connect and
  * send a greeting. The host's MPI_Init synchronises all ranks, with this library or without. So
  * when it has returned, the leader has every connection that will ever come, and no rank waits for
- * one without the library (H3: not all ranks have it). If there are as many as the launcher started
- * here, the node is complete; if there are fewer, it is partial, and the ranks that have the
- * library defer everything. A rank that comes later finds no listener, leads a group of one and
- * sees that it is partial.
+ * a rank without the library (H3: not all ranks have it). If the ranks counted are as many as the
+ * launcher started on this node, the node is complete. If there are fewer, the node is partial, and
+ * the ranks that have the library defer everything. A rank that comes later finds no listener,
+ * leads a group of one rank and finds it partial.
  *
  *   member                              leader
  *   connect, greeting, own statics ────▸ (queued in the socket)
@@ -23,9 +23,9 @@
  * Statics are the files with the members' static variables (alloc/statics.h). The messages with
  * them are sent only if some member has any; the offer holds their number. If one descriptor is
  * missing, for instance because of a limit on open files, or one member cannot map one of them,
- * statics are shared by no member, and the node is complete all the same. The owners find out by
- * header.statics_shared, so windows over statics are deferred on all ranks alike (H13: decisions
- * are equal on all ranks).
+ * statics are shared by no member, and the node is complete all the same. The owners learn this
+ * from header.statics_shared, so windows over statics are deferred on all ranks alike (H13:
+ * decisions are equal on all ranks).
  *
  * Greeting, offer and answer are checked: user (as reported by the OS), magic, version. The
  * greeting holds LAYOUT_VERSION, so ranks with two versions of this library do not mix. Sockets and

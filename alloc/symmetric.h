@@ -26,8 +26,9 @@
  * same two.
  *
  * Requests and decision are in control memory of PE 0, at header.symmetric, which PE 0 sets once: 1
- * + the offset in cache lines, or FAILED. If a PE never makes the call, the others wait, as in any
- * collective call, and give the host progress meanwhile. If a PE dies, the launcher ends the job.
+ * + the offset in units of LINE, or FAILED. If a PE never makes the call, the others wait, as in
+ * any collective call, and drive the host's progress meanwhile. If a PE dies, the launcher ends the
+ * job.
  */
 #ifndef MPIACCEL_SYMMETRIC_H
 #define MPIACCEL_SYMMETRIC_H

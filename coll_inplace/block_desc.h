@@ -1,12 +1,12 @@
 /* Slots with a different block of data for each rank.
  *
- * If only one other rank reads the slot, it is an ordinary slot with the block of that rank. If all
- * ranks know that the blocks have the same length (MPI_Scatter, MPI_Alltoall), the slot describes
- * all blocks as one buffer; when they are copied, our own is left out. Otherwise a few bytes in all
- * go into the slot, after one byte per rank with the length of its block. For more data there is a
- * table of block descriptors: in the slot if there is room, else at the beginning of the cell, with
- * the copied data behind it. Blocks that are too long for the cell are read by reference or go
- * through streams, one after the other, in the order of team_partner().
+ * If only one other rank reads the slot, it is an ordinary slot with the block for that rank. If
+ * all ranks know that the blocks have the same length (MPI_Scatter, MPI_Alltoall), the slot
+ * describes all blocks as one buffer; when they are copied, our own is left out. Otherwise blocks
+ * of only a few bytes in total go into the slot, preceded by one length byte per rank. For more
+ * data there is a table of block descriptors: in the slot if there is room, else at the beginning
+ * of the cell, with the copied data behind it. Blocks that are too long for the cell are read by
+ * reference or go through streams, one after the other, in the order of team_partner().
  */
 #ifndef MPIACCEL_BLOCK_DESC_H
 #define MPIACCEL_BLOCK_DESC_H

@@ -1,6 +1,7 @@
 /* A mailbox: the shared memory through which one rank of a team sends to the others. It lies in the
- * slice of its owner and holds a ring of 64 slots (one cache line each: a flag and a few bytes of
- * data), 16 cells for larger data, the cells of a stream, and counters.
+ * slice of its owner and holds a ring of 64 slots, 16 cells for larger data, the cells of a stream,
+ * and counters. A slot is one LINE (128 bytes, two cache lines) with a flag and up to SLOT_ROOM
+ * bytes of data.
  *
  * Only the owner writes to a mailbox. The exceptions are `consumed` (stream.h), `coop_copy`
  * (coop_copy.h) and `departed`. team.h describes the protocol.
@@ -13,11 +14,13 @@
 enum {
     TEAM_SLOTS = 64,
     TEAM_CELLS = 16,
-    SLOTS_AHEAD = TEAM_SLOTS / 2, /* A slot is prefetched for writing this early. Later, a reader
-                                     that is close behind takes the line away again. */
+    SLOTS_AHEAD = TEAM_SLOTS / 2, /* A slot is prefetched for writing this many operations ahead. If
+                                     that were fewer, a reader that is close behind could take the
+                                     line away again. */
     TEAM_CELL = 16384,            /* the most data in a cell, */
     CELL_ROOM = 2 * TEAM_CELL,    /* which has room for twice as much: see cell_for() */
-    CELL_FEW = TEAM_CELL / 4,
+    CELL_FEW = TEAM_CELL / 4,     /* up to this size, data use the start of the cell and ordinary
+                                     stores: see cell_for() and team_uses_nontemporal() */
     PIECE_CELLS = 2,
     PIECE = PIECE_CELLS * TEAM_CELL,
     STREAM_CELL = 32768,
@@ -42,7 +45,7 @@ struct slot {
 enum { SLOT_ROOM = sizeof(((struct slot *)NULL)->data) };
 _Static_assert(sizeof(struct slot) == LINE, "a flag and its data are one line");
 
-/* State of a cooperative copy; see coop_copy.h for who writes what. */
+/* State of a cooperative copy. coop_copy.h defines which rank writes each word. */
 struct coop_copy {
     _Alignas(LINE) struct sync_word opened; /* number of the operation */
     uint64_t target, bytes;                 /* remote address of the receiver's buffer; length */
@@ -68,7 +71,7 @@ struct mailbox {
 /* Returns an empty mailbox; NULL: no memory. */
 struct mailbox *mailbox_create(void);
 
-/* Frees a mailbox that nobody reads any longer and whose last operation was `op`. NULL is ignored.
+/* Frees a mailbox that no rank reads any more and whose last operation was `op`. NULL is ignored.
  */
 void mailbox_free(struct mailbox *mailbox, uint32_t op);
 
@@ -86,17 +89,18 @@ static inline char *cell_of(struct mailbox *mailbox, uint32_t op)
     return (char *)mailbox + mailbox->cells + op % TEAM_CELLS * (size_t)CELL_ROOM;
 }
 
-/* Where in the cell `bytes` bytes are written. More than CELL_FEW bytes use another part of the
- * cell in each round, until all of its room is used: a line that is rewritten only after 256 KiB of
- * others travels to the reader and back in half the time
- * (docs/measurements.md#reusing-memory-late). */
+/* Where in the cell `bytes` bytes are written. Data of more than CELL_FEW bytes move to another
+ * part of the cell each time the ring of cells wraps, until all room of the cell has been used. A
+ * line that is rewritten only after 256 KiB of other lines travels to the reader and back in half
+ * the time (docs/measurements.md#reusing-memory-late). */
 static inline char *cell_for(struct mailbox *mailbox, uint32_t op, size_t bytes)
 {
     uint32_t part = bytes > TEAM_CELL / 2 ? TEAM_CELL : TEAM_CELL / 2;
     return cell_of(mailbox, op) + (bytes > CELL_FEW ? op / TEAM_CELLS * part % CELL_ROOM : 0);
 }
 
-/* Where a piece is written: alternates between two places for the same reason. */
+/* Where a piece is written. Alternates between two places each time the ring wraps, so that a line
+ * is rewritten late, as in cell_for(). */
 static inline char *piece_of(struct mailbox *mailbox, uint32_t op)
 {
     return cell_of(mailbox, op) + op / TEAM_CELLS % 2 * PIECE;

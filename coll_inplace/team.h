@@ -3,10 +3,10 @@
  *
  * Operations are numbered. All ranks perform the same operations in the same order, so the numbers
  * agree. In operation k a rank that has data to send writes slot k mod 64 of its mailbox: the data
- * themselves if they fit into the slot; else where they are, which is cell k mod 16, a remote
- * address (SLOT_REFERENCE), or a stream. Then it publishes k in the slot, with a release. A rank
- * that needs the data waits, with an acquire, until the slot holds k. The flag and small data share
- * one line, so they travel together.
+ * themselves or, if they do not fit, their location: cell k mod 16, a remote address
+ * (SLOT_REFERENCE) or a stream. Then it publishes k in the slot, with a release. A rank that needs
+ * the data waits, with an acquire, until the slot holds k. The flag and small data share one LINE
+ * (128 bytes), so they travel together.
  *
  * A sender does not wait for its readers (H15: programs rely on collectives that do not
  * synchronise). `done` of each mailbox is the last operation whose data its owner has read. A slot
@@ -18,9 +18,10 @@
  *
  * A sender of data by reference (in the shared heap, or in private memory that peers copy through
  * the OS) leaves the operation only after the readers have published that they are done. Long data
- * that cannot be read by reference are pipelined: in pieces, each an operation of PIECE_CELLS
- * numbers and cells, of which several are in flight; or, if only two ranks know the length, through
- * a stream (stream.h).
+ * that cannot be read by reference are pipelined. If all ranks know the length, the data are sent
+ * in pieces, several of which may be in flight; each piece is an operation that takes PIECE_CELLS
+ * numbers and the adjacent cells with these numbers. If only two ranks know the length, the data go
+ * through a stream (stream.h).
  *
  * Facts that only one rank knows (where its buffer is, how long its part in a v-variant is) are
  * published in its slot, and the other ranks act on them. The decision to accelerate a call never
@@ -35,12 +36,13 @@
  *   - The number of mailboxes that we read (`size`) and the number of ranks that read a peer's
  *     mailbox (`group`) are equal only in an intracommunicator.
  *   - Ranks that pass MPI_PROC_NULL know neither root nor length. So every collective of an
- *     intercommunicator takes one operation, whatever it moves, and pipelined data always go
- *     through streams. (Long reductions for all ranks take two operations, and all ranks know it.)
- * All of these are flat; they suit groups of some ten ranks.
+ *     intercommunicator takes one operation, except long reductions for all ranks, which take two,
+ *     and pipelined data always go through streams.
+ * All collectives of intercommunicators use no tree (`flat`), so they suit groups of some ten
+ * ranks.
  *
- * A rank that terminates ends the job. A rank that runs ahead waits for free slots. While a rank
- * waits for another one that does not arrive, sync_wait() gives the host progress.
+ * A rank that dies ends the job. A rank that runs ahead waits for free slots. While a rank waits
+ * for another one that does not arrive, sync_wait() drives the host's progress.
  */
 #ifndef MPIACCEL_TEAM_H
 #define MPIACCEL_TEAM_H
@@ -116,7 +118,7 @@ struct team_offer {
  * communicator, or a rank of the other group. */
 struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct team_offer *offer);
 
-/* The same for an intercommunicator: our group has `group` ranks and the other one `size`. */
+/* team_prepare() for an intercommunicator: our group has `group` ranks, the other one `size`. */
 struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, int neighbour,
                                   struct team_offer *offer);
 
@@ -124,13 +126,14 @@ struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, 
  * REASON_COUNT if the team is ready, else the reason why not, which is the same on all ranks. */
 enum reason team_settle(struct team *team, const struct team_offer *offers, uint32_t size);
 
-/* Instead of step 2, or after it has failed. */
+/* Call instead of step 2, or after it has failed. */
 void team_withdraw(struct team *team, const struct team_offer *offer);
 
 /* A team of one rank, which shares nothing. NULL: no memory. */
 struct team *team_of_one(void);
 
-/* Local. Slower ranks may still read the mailbox; it is freed when all have left. */
+/* Frees the team on this rank; local. Publishes that this rank has left. Slower ranks may still
+ * read the mailbox, which is freed when all ranks have left. */
 void team_leave(struct team *team);
 
 /* Frees the teams that all ranks have left. */
@@ -152,7 +155,7 @@ static inline uint32_t team_begin_piece(struct team *t)
     return first;
 }
 
-/* All ranks have begun the operation after `op`. */
+/* Call when all ranks are known to have begun the operation after `op`; they are done with `op`. */
 static inline void team_note_all_done(struct team *t, uint32_t op)
 {
     if (sync_reached(op, t->all_done))
@@ -163,7 +166,7 @@ static inline void team_note_all_done(struct team *t, uint32_t op)
 void team_wait_all(struct team *team, uint32_t op);
 
 /* Waits until this rank may write the slot of the last operation begun and, unless all data are
- * inline, the cells up to the operation's own. */
+ * inline, the cells of that operation. */
 static inline void team_wait_room(struct team *t, enum slot_kind kind)
 {
     uint32_t free = t->op - (kind == SLOT_INLINE ? TEAM_SLOTS : TEAM_CELLS);
@@ -188,7 +191,7 @@ static inline void team_copy(const struct team *t, char *cell, const char *from,
         copy_to_peers(cell, from, bytes);
 }
 
-/* The same for bytes [first, first + bytes) of the data of a buffer. */
+/* team_copy() of bytes [first, first + bytes) of the data of a buffer. */
 static inline void team_fill(const struct team *t, char *cell, struct buffer from, size_t first,
                              size_t bytes)
 {
@@ -230,9 +233,9 @@ static inline const struct slot *team_wait(struct team *t, uint32_t rank, uint32
     return slot;
 }
 
-/* The same for a rank that may run ahead: if its slot is already there, the next one may be too and
- * is prefetched. (If the rank cannot run ahead, prefetching would take the lines of the next cell
- * away from the rank that is about to write them.) */
+/* team_wait() for a rank that may run ahead: if its slot is already there, the next one may be too
+ * and is prefetched. (If the rank cannot run ahead, prefetching would take the lines of the next
+ * cell away from the rank that is about to write them.) */
 static inline const struct slot *team_wait_stream(struct team *t, uint32_t rank, uint32_t op)
 {
     struct slot *slot = slot_of(t->mailbox[rank], op);
@@ -286,8 +289,8 @@ static inline void team_end_by_reference(struct team *t, uint32_t op, bool reads
 
 /* Pipelined data of an intercommunicator go to, or come from, one partner after the other. Rank a
  * of one group and rank b of the other are partners in step a + b modulo the size of the larger
- * group, so both come to each other in the same step. In an intracommunicator the two groups are
- * the same one, and one partner is the rank itself.
+ * group, so both reach each other in the same step. In an intracommunicator the two groups are the
+ * same one, and one partner is the rank itself.
  *
  * Returns the first partner of rank `rank` of a group of `group` ranks among `others` ranks. */
 static inline uint32_t first_partner(uint32_t rank, uint32_t group, uint32_t others)
@@ -306,8 +309,8 @@ static inline uint32_t team_partner(const struct team *t, uint32_t i)
 /* ---- data in slots ---- */
 
 /* The address of data that are read by reference: twice their position in the node's file; or, in
- * private memory, twice the address in their owner plus 1. 0: no such address, because the data are
- * not contiguous or peers cannot access them. */
+ * private memory, twice the address in the owner's process, plus 1. 0: no such address, because the
+ * data are not contiguous or peers cannot access them. */
 typedef uint64_t remote_addr_t;
 remote_addr_t team_address(struct team *team, struct buffer b, size_t bytes);
 
@@ -342,7 +345,7 @@ HOT_INLINE void team_publish_inline(struct team *t, uint32_t op, const void *fro
     team_publish(t, op, SLOT_INLINE, bytes);
 }
 
-/* Sends `bytes` bytes at an address; 0: there are none. */
+/* Sends `bytes` bytes by reference. Address 0: no data. */
 static inline void team_publish_address(struct team *t, uint32_t op, remote_addr_t address,
                                         size_t bytes)
 {

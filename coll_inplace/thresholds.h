@@ -1,6 +1,7 @@
-/* Sizes in bytes from which a collective uses another algorithm. Measured on 2 cores with 2 MiB of
- * L2 cache each, with 2 ranks, next to Open MPI 4.1 and MPICH 4.0; ns per call (`make bench` prints
- * all of them).
+/* Sizes in bytes from which a collective uses another algorithm. One more size is TEAM_CELL (16
+ * KiB) in mailbox.h: larger data do not fit into a cell, and long algorithms are used for them.
+ * Measured on 2 cores with 2 MiB of L2 cache each, with 2 ranks, next to Open MPI 4.1 and MPICH
+ * 4.0; ns per call (`make bench` prints all of them).
  *
  *   allreduce from the heap    1 KiB: copied into cells 590, by reference 350
  *                              8 KiB:                  1700,              420

@@ -1,4 +1,4 @@
-/* Dissemination barrier of the n ranks of a team, with one cache line per rank.
+/* Dissemination barrier of the n ranks of a team, with one LINE per rank.
  *
  * Every rank owns one word, which only it writes and which only grows: the number of rounds that
  * the rank has entered. In round r rank i waits until the k - 1 ranks i - j * k^r (0 < j < k, mod

@@ -11,9 +11,10 @@
  * microsecond or a time slice. With more ranks than processors, spinning keeps the awaited rank
  * from running.
  *
- * A rank that has waited long gives the host progress more often. A peer may be receiving messages
- * of this rank, and its host can run out of room for answers. It then keeps the last answers until
- * the peer calls the host again, which may be long after the event that this rank waits for. */
+ * A rank that has waited long drives the host's progress more often. A peer may be receiving
+ * messages of this rank, and its host can run out of room for answers. It then keeps the last
+ * answers until the peer calls the host again, which may be long after the event that this rank
+ * waits for. */
 enum {
     SPIN = 2000,
     SPIN_OVERSUBSCRIBED = 20,

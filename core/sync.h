@@ -8,8 +8,8 @@
  *         sync_wait(&wait, word, seen);
  *
  * sync_wait() spins briefly, then yields, and with more ranks than processors finally sleeps on the
- * word. Meanwhile it gives the host progress, because the awaited rank may be inside the host and
- * need this one. A rank that changes a word that others wait for calls sync_wake() afterwards.
+ * word. Meanwhile it drives the host's progress, because the awaited rank may be inside the host
+ * and need this one. A rank that changes a word that others wait for calls sync_wake() afterwards.
  *
  * No wake-up is lost. The waiter increments `sleepers`, then Linux compares `value` with the value
  * seen. The waker changes `value`, then reads `sleepers`. Both pairs are sequentially consistent,
@@ -47,11 +47,11 @@ extern bool sync_oversubscribed;
 /* One round of waiting while `word` holds `seen`. May return at any time. */
 void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen);
 
-/* Sleep while `word` holds `seen`, for a millisecond at most. For waits that have already taken
- * long on words whose writers always call sync_wake(), however many ranks there are. */
+/* Sleep while `word` holds `seen`, for a millisecond at most. For waits that have already lasted
+ * long, on words whose writers call sync_wake() regardless of the number of ranks. */
 void sync_sleep(struct sync_word *word, uint32_t seen);
 
-/* One round of waiting for a condition whose change wakes nobody. */
+/* One round of waiting for a condition whose change is not followed by sync_wake(). */
 void sync_pause(struct sync_wait *wait);
 
 /* The monotonic clock. */
@@ -142,8 +142,8 @@ void sync_progress(void);
  * progress however often the calls come. `next` belongs to the calling thread; initially 0. */
 void sync_progress_if_due(uint64_t *next);
 
-/* The program polls and its test has failed. One progress step of the host; with more ranks than
- * processors, also yields the processor. */
+/* Call when a test by which the program polls has failed. Makes one progress step of the host; with
+ * more ranks than processors, also yields the processor. */
 void sync_yield(void);
 
 #endif

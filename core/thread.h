@@ -47,7 +47,8 @@ void thread_take_inflight(struct thread *thread);
 void thread_fold_all(void);
 
 /* A program may poll with fast calls while a peer inside the host waits for it. So after this many
- * fast calls of a kind the thread reads the clock and, if it is time, gives the host progress. */
+ * fast calls of one kind, the thread reads the clock and drives the host's progress if that is due.
+ */
 enum { CALLS_PER_CLOCK_READ = 64 };
 
 /* Count a fast call. */

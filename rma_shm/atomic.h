@@ -5,10 +5,10 @@
  * window is therefore in one of two modes, and all origins agree on which:
  *
  * element mode (at first): an operation on one or a few aligned elements of up to 8 bytes consists
- *     of that many native atomic instructions. Nobody takes a lock.
- * bulk mode (from the first operation that needs it until the window is freed: one on many
- * elements, or on elements that are unaligned or longer than 8 bytes): every operation holds
- * `bulk_mutex` and uses plain, vectorized loads and stores.
+ *     of that many native atomic instructions. No lock is taken.
+ * bulk mode (from the first operation on many elements, or on elements that are unaligned or longer
+ *     than 8 bytes, until the window is freed): every operation holds `bulk_mutex` and uses plain,
+ *     vectorized loads and stores.
  *
  * A window of counters thus runs at the speed of the atomic instructions, a window of arrays at the
  * speed of vector code, and the two never meet on one location.
@@ -37,8 +37,8 @@ struct reduction_function {
     enum op op;
     uint32_t element;   /* bytes per element */
     combine_fn *kernel; /* NULL: OP_REPLACE, OP_NO_OP, or the host applies the operation */
-    /* One aligned element, atomically. Stores the old value in `result` unless that is NULL. NULL:
-     * the processor has no instruction for it. */
+    /* Combine one aligned element atomically, and store the old value in `result` unless `result`
+     * is NULL. `native` is NULL if the processor has no instruction for the operation. */
     void (*native)(const struct reduction_function *function, void *at, const void *origin,
                    void *result);
     void (*host)(const struct reduction_function *function, void *inout, const void *in, size_t n);
@@ -50,12 +50,13 @@ struct reduction_function {
 struct reduction_function reduction_function_of(enum op op, enum prim prim, uint32_t bytes,
                                                 combine_fn *kernel);
 
-/* The most elements that element mode handles in one operation. Without contention bulk mode costs
- * as much as one element; with two ranks on the same elements it costs as much as four. */
+/* The most elements that element mode handles in one operation. Without contention, an operation in
+ * bulk mode takes as long as one native instruction; with two ranks that access the same elements,
+ * as long as four. */
 enum { ATOMIC_FEW = 4 };
 
 /* MPI_Accumulate (`result.map` is NULL) or MPI_Get_accumulate. `element` is the predefined datatype
- * of all sides; OP_REPLACE and OP_NO_OP accept any. OP_NO_OP ignores `origin`. The address of
+ * of all buffers; OP_REPLACE and OP_NO_OP accept any. OP_NO_OP ignores `origin`. The address of
  * `target_data` is ignored, as in access.h. */
 enum win_error win_accumulate(struct win *win, const struct reduction_function *function,
                               const struct typemap *element, struct buffer origin,

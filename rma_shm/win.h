@@ -5,7 +5,7 @@
  * where the program allocated it.
  *
  * Access epochs. A peer is open for operations when its stamp equals the stamp of the window.
- * Opening an epoch towards all peers (fence, lock_all, start) only advances the stamp of the
+ * Opening an epoch towards several peers (fence, lock_all, start) only advances the stamp of the
  * window. The first operation on a peer then finds unequal stamps and takes the slow path,
  * win_open_peer() in epoch.h. That function checks that the epoch admits the operation, waits for
  * whatever this kind of epoch requires, and sets the stamp of the peer. Every later operation pays
@@ -83,7 +83,8 @@ struct win {
     struct win_shared *shared;
     struct peer *peer;
     void *memory;     /* allocated by MPI_Win_allocate, freed with the window; otherwise NULL */
-    struct peer self; /* this rank's part as the program passed it; peer[] of a window of one */
+    struct peer self; /* this rank's part as the program passed it; serves as peer[] in a window of
+                         one rank */
     int self_unit;    /* self.unit as an int, for the window attribute */
 };
 
@@ -127,7 +128,7 @@ void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum rea
  * cannot be fast. The result is the same on all ranks. */
 enum reason win_settle(struct win *win, const struct win_offer *offers);
 
-/* Complete a window of one rank. Its memory may be any; the control words are private. */
+/* Complete a window of one rank. Any memory will do. The control words are private. */
 bool win_settle_alone(struct win *win, void *base, size_t bytes, int64_t unit);
 
 /* Discard a window that was prepared but not settled. */
@@ -137,10 +138,10 @@ void win_discard_prepared(struct win *win, const struct win_offer *offer);
  * freed, because other ranks may still access them. */
 void win_discard_settled(struct win *win);
 
-/* May the window be freed? Only an unused fence epoch may be open. */
+/* Whether the window may be freed: no epoch is open, except for a fence epoch that is unused. */
 bool win_idle(const struct win *win);
 
-/* win_depart() announces that this rank no longer uses the window; win_free() follows. Rank 0 waits
+/* win_depart() publishes that this rank no longer uses the window; win_free() follows. Rank 0 waits
  * in win_free() until all ranks have departed, since it frees the shared control words. The other
  * ranks do not wait. */
 void win_depart(struct win *win);
@@ -166,8 +167,8 @@ HOT_INLINE char *win_at(struct win *win, int target, int64_t disp, size_t bytes)
     return peer->base + offset;
 }
 
-/* A plain store to a target was issued. Release: a thread that reads the mark also observes the
- * store. */
+/* Record that a plain store to a target was issued. Release: a thread that reads the mark also
+ * observes the store. */
 HOT_INLINE void win_wrote(struct win *win)
 {
     atomic_store_explicit(&win->written, 1, memory_order_release);

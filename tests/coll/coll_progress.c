@@ -1,6 +1,6 @@
 /* A rank waits in each collective, small and large, while all other ranks need it inside the host:
- * they enter only after they have received its messages. Hangs if a wait gives the host no progress
- * (H9: host progress while waiting). */
+ * they enter only after they have received its messages. Hangs if a wait does not drive the host's
+ * progress (H9: host progress while waiting). */
 #include "progress.h"
 
 enum { SMALL = 8, ELEMENTS = 200 << 10 };

@@ -1,6 +1,6 @@
 /* A rank polls with each accelerated call that never waits, until all other ranks have told it to
- * stop, which requires host progress at the polling rank. Hangs if such a call never gives the host
- * progress (H10: host progress while polling). */
+ * stop, which requires host progress at the polling rank. Hangs if such a call never drives the
+ * host's progress (H10: host progress while polling). */
 #include "progress.h"
 
 static MPI_Win win;

@@ -1,5 +1,5 @@
 /* A rank waits in each accelerated call that waits, while all other ranks need it inside the host.
- * Hangs if a wait gives the host no progress (H9: host progress while waiting). */
+ * Hangs if a wait does not drive the host's progress (H9: host progress while waiting). */
 #include "progress.h"
 
 static MPI_Win win, other;

@@ -1,10 +1,10 @@
 /* Communicators and their teams.
  *
  * The ranks of a communicator agree on a team by exchanging offers through the host's nonblocking
- * allgather. It begins after the second collective call, since many communicators never see one. It
- * completes in the first later call that synchronises its ranks anyway, or after some more calls,
- * so that no call waits that would not wait under the host (H15: collectives that do not
- * synchronise).
+ * allgather. It begins after the second collective call, since many communicators never see a
+ * second one. It completes in the first later call that synchronises its ranks anyway, or after
+ * some more calls, so that a call which does not wait under the host does not wait here (H15:
+ * collectives that do not synchronise).
  *
  * All ranks begin and complete the exchange in the same call, because they make the same collective
  * calls in the same order, and each counts them (H14: setting up is itself collective). A call
@@ -30,9 +30,9 @@ struct communicator {
     struct team *team;       /* of an intracommunicator; NULL: none, or not yet */
     struct team *inter_team; /* of an intercommunicator; NULL: none, or not yet */
     enum reason reason;      /* why it has no team */
-    uint32_t calls;          /* collective calls that the host has done, until there is a team */
-    uint32_t max_calls;      /* after so many, the exchange completes in any case */
-    struct team *prepared;   /* during the exchange */
+    uint32_t calls;        /* collective calls that the host has performed, until there is a team */
+    uint32_t max_calls;    /* after so many, the exchange completes in any case */
+    struct team *prepared; /* during the exchange */
     struct team_offer own_offer, answer, *offers;
     MPI_Request request; /* of the exchange */
     bool exchanging, answering, freed;
@@ -64,14 +64,14 @@ struct team *team_of_intercomm(MPI_Comm comm);
 /* The team of an intracommunicator that has one; begins and completes no exchange. */
 struct team *team_if_ready(MPI_Comm comm);
 
-/* Count a collective call that the host has done, with its result, which is returned. */
+/* Count a collective call that the host has performed with this result. Returns `result`. */
 int team_after_host(MPI_Comm comm, int result);
 
-/* Before the host frees a communicator. `may_wait`: for the other ranks, as MPI_Comm_disconnect
- * may. */
+/* Call before the host frees a communicator. `may_wait`: for the other ranks, as
+ * MPI_Comm_disconnect may. */
 void team_forget_comm(const MPI_Comm *comm, bool may_wait);
 
-/* At MPI_Finalize, before the host's. */
+/* Call in MPI_Finalize, before the host's. */
 void teams_close(void);
 
 #endif

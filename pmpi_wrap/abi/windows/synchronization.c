@@ -245,7 +245,7 @@ int accel_Win_flush_local_all(MPI_Win handle)
 }
 
 /* A rank that polls its own memory calls this. finish_sync() counts the call, and every so many
- * counted calls make the host's progress (H10: polling by calls that never wait). */
+ * counted calls drive the host's progress (H10: polling by calls that never wait). */
 int accel_Win_sync(MPI_Win handle)
 {
     struct win *win = fast_window(handle);
