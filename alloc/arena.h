@@ -3,8 +3,9 @@
  * jemalloc is a private copy (its names begin with mpiaccel_je_), separate from the program's
  * malloc and from any other jemalloc in the process. All its metadata are in private memory; the
  * file holds the allocations only (H22: a writer that overruns its window must not reach the
- * metadata of another process). There are two arenas: the program's heap, and the control part,
- * from which windows and teams allocate what they share.
+ * metadata of another process). There are three arenas: the program's heap; the control part, from
+ * which windows and teams allocate the memory they share; and, on PE 0, the symmetric heap
+ * (alloc/symmetric.h).
  *
  * Addresses of allocations are multiples of ARENA_GRAIN, and a byte map records for each such
  * address whether an allocation starts there. So a pointer into the heap that is not the start of a
@@ -12,7 +13,8 @@
  * nothing).
  *
  * Up to ARENA_KEEP bytes of freed memory stay ready for the next allocations. Beyond that the pages
- * are returned to the OS by holes in the file (H28: memory that is freed must really be returned).
+ * are returned to the OS by punching holes in the file (H28: memory that is freed must really be
+ * returned).
  */
 #ifndef MPIACCEL_ARENA_H
 #define MPIACCEL_ARENA_H
@@ -36,18 +38,18 @@ enum arena_answer {
 };
 enum arena_answer arena_free(void *at);
 
-/* Allocate from the control part, aligned to cache lines; zeroed, or with any content (raw). NULL:
- * no room. */
+/* Allocate from the control part, aligned to cache lines. arena_control_alloc() returns zeroed
+ * memory, arena_control_alloc_raw() memory with any content. NULL: no room. */
 void *arena_control_alloc(size_t size);
 void *arena_control_alloc_raw(size_t size);
 void arena_control_free(void *at);
 
-/* The symmetric heap, on the PE that decides for all. Addresses in [start, start + size) only
- * represent offsets; nothing is read or written there. `drop` frees the pages of a part on all PEs.
- */
+/* The symmetric heap, on the PE (rank) that allocates for all, PE 0. Addresses in [start, start +
+ * size) only represent offsets; nothing is read or written there. `drop` frees the pages of a part
+ * on all PEs. */
 bool arena_symmetric_open(char *start, size_t size, bool (*drop)(char *at, size_t size));
 void *arena_symmetric_alloc(size_t size, size_t align);
-bool arena_symmetric_resize(void *at, size_t size); /* without moving it */
+bool arena_symmetric_resize(void *at, size_t size); /* in place; false: not possible */
 size_t arena_symmetric_usable(void *at);
 void arena_symmetric_free(void *at);
 

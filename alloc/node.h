@@ -6,14 +6,14 @@
  *
  * Two kinds of memory have a second address, an alias:
  *
- *   symmetric heap    this process maps its part of the file again, at an address that all PEs have
- *                     in common (alloc/symmetric.h)
+ *   symmetric heap    this process maps its part of the file again, if possible at an address that
+ *                     is the same on all PEs, i.e. ranks (alloc/symmetric.h).
  *   static variables  each process keeps them in a file of its own, which exists before the node's
  *                     file does (alloc/statics.h). All members map that file over the statics part
  *                     of the owner's slice, so a position in that part is a position in the owner's
  *                     variables.
  *
- * In a child of fork there is no node, and its slice is private (alloc/fork.h).
+ * A child of fork belongs to no node, and its slice is a private mapping (alloc/fork.h).
  */
 #ifndef MPIACCEL_NODE_H
 #define MPIACCEL_NODE_H
@@ -42,8 +42,8 @@ extern struct node node;
 
 /* ---- for alloc/rendezvous.c ---- */
 
-/* Map the file, as member `me` of `size`, and make room for an index of `world_size` ranks. False:
- * not possible; the reason is logged. */
+/* Map the file, as member `me` of `size` members, and allocate an index of `world_size` ranks.
+ * False: not possible; the reason is logged. */
 bool node_map(int file, size_t file_size, uint32_t me, uint32_t size, int world_size);
 
 /* Map the file with a member's static variables over the statics part of its slice. */
@@ -57,7 +57,7 @@ void node_unmap(enum reason why_not);
 
 /* ---- members ---- */
 
-/* Ranks of MPI_COMM_WORLD, on this node or not. */
+/* The number of ranks in MPI_COMM_WORLD, on all nodes. */
 int node_world_size(void);
 
 /* The member that is `world_rank`, or -1 if that rank is not on this node. */
@@ -73,7 +73,7 @@ static inline char *node_slice(uint32_t member)
     return node.base + layout_header_size(node.size) + member * node.slice_size;
 }
 
-/* Whether there are more members than processors that they may run on. */
+/* Whether the members outnumber the processors in their affinity masks. */
 bool node_oversubscribed(void);
 
 /* ---- positions ---- */
@@ -82,11 +82,12 @@ bool node_oversubscribed(void);
  * there are too many aliases. */
 bool node_add_alias(char *address, size_t size, uint64_t position);
 
-/* Map this part of the file at `address` too. `replace`: over existing mappings; otherwise only
- * where nothing is mapped. False: not possible. */
+/* Map [position, position + size) of the file at `address` too, and register the alias. `replace`:
+ * over existing mappings; otherwise only where nothing is mapped. False: not possible. */
 bool node_map_alias(char *address, size_t size, uint64_t position, bool replace);
 void node_unmap_alias(char *address);
 
+/* node_position() for memory that has an alias. */
 bool node_alias_position(const void *address, size_t bytes, uint64_t *position);
 
 /* Whether [at, at + bytes) is memory that all members can access, and its position in the file. */

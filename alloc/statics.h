@@ -1,10 +1,10 @@
-/* Static variables in shared memory: those that a program has marked MPIACCEL_SHARED, and with
- * MPIACCEL_STATICS=1 all of the executable (its .data and .bss).
+/* Static variables in shared memory: those that a program has marked MPIACCEL_SHARED and, with
+ * MPIACCEL_STATICS=1, all those of the executable (its .data and .bss).
  *
- * Before the host's MPI_Init the pages that they lie on are copied into a file of this process
- * (alloc/memfd.h), and the file is mapped over them: same addresses, same values. Whatever else
- * lies on those pages moves with them. A page of zeroes is not copied, since a hole of the file
- * reads as zeroes too: memory is still allocated by first touch.
+ * Before the host's MPI_Init the pages that contain them are copied into a file of this process
+ * (alloc/memfd.h), and the file is mapped over them, so addresses and values stay the same.
+ * Everything else on those pages moves with them. A page of zeroes is not copied, since a hole in
+ * the file also reads as zeroes; so memory is still allocated on first touch.
  *
  * A write between the copy and the mapping would be lost. So pages move only while the process has
  * a single thread, and signals are blocked meanwhile. In a process with several threads, or where
@@ -19,9 +19,9 @@
  * A child of fork gets the variables as they were at the fork, whether or not they are shared with
  * other ranks (alloc/fork.h).
  *
- * Marked variables are found by a note that <mpiaccel/mpiaccel.h> puts into each executable and
- * library; it holds where the section begins and ends. So no code of this library runs there, and
- * it does not matter how and when this library comes into the process.
+ * Marked variables are found by an ELF note that <mpiaccel/mpiaccel.h> puts into each executable
+ * and library, which records where the section of marked variables begins and ends. So the program
+ * contains no code of this library, and it does not matter how or when the library is loaded.
  */
 #ifndef MPIACCEL_STATICS_H
 #define MPIACCEL_STATICS_H
@@ -32,7 +32,7 @@
  * open for fork, or -1 if there are none or they have not moved. */
 int statics_move(bool all_of_executable);
 
-/* When the node has settled: windows over the variables can be fast from now on, or a message says
+/* After rendezvous_settle(): windows over the variables can be fast from now on, or a message says
  * why they cannot. */
 void statics_open(void);
 

@@ -1,41 +1,42 @@
-/* The symmetric heap: memory that lies at the same offset on every PE. A PE is a rank of
- * MPI_COMM_WORLD; all of them must be on this node.
+/* The symmetric heap of OpenSHMEM: memory in which a block has the same offset on every PE
+ * (processing element). A PE is a rank of MPI_COMM_WORLD; all of them must be on this node.
  *
- * Each member's slice has a symmetric part of the same size. It is opened by the first call that
- * needs it, which is collective; programs without such a call pay with address space only. Then
- * each PE maps its own part again, at the first of a list of addresses where no PE has anything
- * mapped. If there is no such address, each PE maps it at an address of its own, and only offsets
- * are equal.
+ * Each member's slice has a symmetric part of the same size. The first call that needs the heap
+ * opens it; that call is collective. Other programs pay with address space only. Each PE then maps
+ * its own part again, at the first address of a list at which no PE has anything mapped. If there
+ * is no such address, the addresses may differ between PEs, and only offsets are equal.
  *
  * PE 0 decides and the others follow. Its jemalloc allocates offsets, represented by addresses in
- * its own part, which jemalloc neither reads nor writes. So nothing that a program writes can harm
- * it (H22: metadata are out of reach), and the PEs cannot disagree. A call has three steps:
+ * its own part, which jemalloc neither reads nor writes. So no store of a program can damage it
+ * (H22: overruns), and the PEs cannot disagree. A call has three steps:
  *
  *     each PE   writes its arguments into its request             barrier
  *     PE 0      compares them, decides, and writes the decision   barrier
  *     each PE   reads the decision
  *
  * A resize that moves a block then continues: each PE copies its own part, barrier, PE 0 frees the
- * old block. So does an allocation that clears the block: each PE clears its own part, barrier.
+ * old block. An allocation that clears the block also continues: each PE clears its own part,
+ * barrier.
  *
  * A request is written by its PE before the first barrier and read by PE 0 between the two. The
- * decision is written by PE 0 between them and read before the next call's first barrier. So
- * neither changes while another PE reads it, and one of each is enough. If the arguments differ,
- * the decision is an error for all PEs: no call hangs, and no offset is allocated on some PEs only.
- * OpenSHMEM requires a barrier at the start of a free and at the end of every call; these are the
- * same two.
+ * decision is written by PE 0 between them and read before the first barrier of the next call. So
+ * neither changes while another PE reads it, and one request per PE and one decision are enough. If
+ * the arguments differ, the decision is an error for all PEs: no call hangs, and no offset is
+ * allocated on some PEs only. OpenSHMEM requires a barrier at the start of a free and at the end of
+ * every call; these are the same two.
  *
- * Requests and decision are in control memory of PE 0, at header.symmetric, which PE 0 sets once: 1
- * + the offset in units of LINE, or FAILED. If a PE never makes the call, the others wait, as in
- * any collective call, and drive the host's progress meanwhile. If a PE dies, the launcher ends the
- * job.
+ * The requests and the decision are in control memory of PE 0. PE 0 sets header.symmetric once, to
+ * 1 + their offset in units of LINE, or to FAILED. If a PE never makes the call, the others wait,
+ * as in any collective call, and drive the host's progress meanwhile. If a PE dies, the launcher
+ * ends the job.
  */
 #ifndef MPIACCEL_SYMMETRIC_H
 #define MPIACCEL_SYMMETRIC_H
 
 #include "alloc/node.h"
 
-/* Every access reads it: one comparison decides whether an address is inside. Size 0: not open. */
+/* Read by every access: one comparison decides whether an address is in the heap. Size 0: not open.
+ */
 struct symmetric {
     char *base;
     size_t size;
@@ -53,10 +54,11 @@ enum symmetric_error {
     SYMMETRIC_NOT_HERE, /* there is no symmetric heap; symmetric_open() returns the reason */
 };
 
-/* The size of the symmetric part that the environment asks for; 0: it does not. */
+/* The size of the symmetric part that the environment requests; 0: none. */
 size_t symmetric_wanted(void);
 
-/* Collective the first time. REASON_COUNT: it is open. Otherwise the reason, equal on all PEs. */
+/* Opens the heap; collective the first time. Returns REASON_COUNT if it is open, else the reason
+ * why not, which is the same on all PEs. */
 enum reason symmetric_open(void);
 
 /* At Finalize: later calls fail. The memory can still be read and written. */
@@ -77,12 +79,12 @@ void *symmetric_resize(void *block, size_t size, enum symmetric_error *error);
 
 /* ---- local ---- */
 
-/* The address in this process of what [address, address + bytes) is on `pe`. `address` is in this
- * PE's own part or among its static variables in shared memory (alloc/statics.h). NULL: it is in
- * neither, or the two PEs do not have the same variables. */
+/* The address in this process of the memory that corresponds on `pe` to [address, address + bytes).
+ * `address` is in this PE's own part or among its static variables in shared memory
+ * (alloc/statics.h). NULL: it is in neither, or the two PEs have different variables. */
 char *symmetric_find(const void *address, size_t bytes, int pe);
 
-/* The same, for `address` in this PE's own part; otherwise NULL. */
+/* symmetric_find() for addresses in this PE's own part only. NULL: `address` is not in it. */
 HOT_INLINE char *symmetric_at(const void *address, size_t bytes, int pe)
 {
     size_t offset = (size_t)((const char *)address - symmetric.base);
@@ -92,7 +94,8 @@ HOT_INLINE char *symmetric_at(const void *address, size_t bytes, int pe)
     return symmetric.peer[pe] + offset;
 }
 
-/* All earlier stores of this thread are visible to all PEs before anything that follows. */
+/* A full fence: all earlier stores of this thread are visible to all PEs before any later access.
+ */
 HOT_INLINE void symmetric_quiet(void)
 {
     sync_full_fence();

@@ -3,10 +3,10 @@
  *
  * A copy is in the send buffer (alloc/send_buffer.h), where this rank can see when the receiver has
  * read it, or in private memory. A message whose copy has been read is delivered: its room is free,
- * and nobody waits for it any more. Its request stays in the list until the host reports
- * completion, too. All copies together take at most as many bytes as the program has attached, and
- * each counts with the length of its message, wherever it is. So every message for which the
- * standard guarantees room (MPI-4.0, 3.6) finds room.
+ * and no call waits for it any more. Its request stays in the list until the host also reports
+ * completion. All copies together take at most as many bytes as the program has attached, and each
+ * counts as the length of its message, wherever it is. So every message for which the standard
+ * guarantees room (MPI-4.0, 3.6) finds room.
  *
  * Threads: a mutex protects the list. A thread that tests a request removes its message from the
  * list meanwhile, so no request is tested by two threads at once. The mutex is never held during a
@@ -46,14 +46,15 @@ struct in_flight *in_flight_claim(size_t bytes);
 void in_flight_add(struct in_flight *f, uintptr_t request);
 void in_flight_drop(struct in_flight *f);
 
-/* Free copies and requests of complete messages. Returns after `most` tests of messages that were
- * not complete. */
+/* Free copies and requests of complete messages. Stops after `most` tests that found a message
+ * incomplete. */
 void in_flight_look(uint32_t most);
 
-/* Wait, with progress of the host, until no message is pending; until all are delivered; until the
- * host has completed all requests. */
+/* Wait, while driving the host's progress, until no message is pending. */
 void in_flight_wait_for_pending(void);
+/* Wait, while driving the host's progress, until all messages are delivered. */
 void in_flight_drain(void);
+/* Wait, while driving the host's progress, until the host has completed all requests. */
 void in_flight_finish(void);
 
 #endif

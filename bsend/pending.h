@@ -13,8 +13,8 @@
  * pending,
  *
  *   - another one is sent by MPI_Ibsend only if all messages begun since the buffer was last known
- * to be empty would fit into it, one after another. After a long message the buffer is not known to
- *     be empty until one is attached again.
+ *     to be empty would fit into it, one after another. After a long message the buffer is not
+ *     known to be empty until one is attached again.
  *   - otherwise it is sent by MPI_Isend from a copy of ours. Not all messages are sent like this,
  *     since Open MPI has at most 512 messages of more than about 250 bytes under way at a time, to
  *     all receivers together; after that its MPI_Send would wait for the receiver.

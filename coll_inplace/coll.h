@@ -13,11 +13,11 @@
  *                                             operations and of intercommunicators
  *
  * The variants (v, w, _block) of a call are in the same file. The first comment of each file
- * describes how the data move and what a rank waits for.
+ * describes how the data move and for which events a rank waits.
  *
- * The same functions serve intercommunicators (team.h) except where a comment says otherwise. There
- * the root passes INTER_ROOT, blocks are those of the other group's ranks, and nothing is done in
- * place.
+ * The same functions serve intercommunicators (team.h) except where a comment says otherwise. In an
+ * intercommunicator the root passes INTER_ROOT, there is one block per rank of the other group, and
+ * no call is in place.
  */
 #ifndef MPIACCEL_COLL_H
 #define MPIACCEL_COLL_H
@@ -42,7 +42,7 @@ struct blocks {
     const struct typemap *const *maps; /* per rank, instead of `map`; then `displs` are in bytes */
     size_t count;                      /* of each block */
     const void *counts, *displs;       /* per rank, instead of adjacent blocks of `count` */
-    bool wide;                         /* they are MPI_Count and MPI_Aint instead of int */
+    bool wide;                         /* these two are arrays of MPI_Count and MPI_Aint, not int */
 };
 
 static inline int64_t blocks_number(const struct blocks *b, const void *numbers, uint32_t rank)
@@ -60,9 +60,9 @@ static inline struct buffer block_of(const struct blocks *b, uint32_t rank)
 
 /* Bytes of data in a buffer. The caller has checked that the product fits.
  *
- * Where no data move, nobody sends a slot and nobody waits, as under the hosts. Both sides know it,
- * because the standard requires equal lengths on both. The operation is still counted, so that the
- * numbers agree. */
+ * If there are no data, no rank writes a slot and no rank waits, as under the hosts. Sender and
+ * receiver agree on this, because the standard requires equal lengths on both sides. The operation
+ * still takes a number, so that the numbers agree. */
 static inline size_t bytes_of(struct buffer b)
 {
     return typemap_to_move(b.map)->size * b.count;
@@ -82,8 +82,8 @@ void coll_barrier(struct team *team);
 /* Only for intercommunicators. */
 void coll_barrier_between(struct team *team);
 
-/* A call in which this rank of an intercommunicator takes no part (MPI_PROC_NULL). It is counted.
- */
+/* A call in which this rank of an intercommunicator takes no part (MPI_PROC_NULL). It takes an
+ * operation number all the same. */
 static inline void coll_pass(struct team *t)
 {
     team_begin(t);
@@ -93,7 +93,7 @@ static inline void coll_pass(struct team *t)
 enum coll_error coll_bcast(struct team *team, struct buffer data, uint32_t root);
 enum coll_error coll_gather(struct team *team, struct buffer mine, const struct blocks *all,
                             uint32_t root, bool in_place);
-/* `equal`: all ranks know that all blocks have the same length (MPI_Scatter). */
+/* `equal`: all blocks have the same length, which is given to all ranks (MPI_Scatter). */
 enum coll_error coll_scatter(struct team *team, const struct blocks *all, struct buffer mine,
                              uint32_t root, bool in_place, bool equal);
 enum coll_error coll_allgather(struct team *team, struct buffer mine, const struct blocks *all,
@@ -101,16 +101,16 @@ enum coll_error coll_allgather(struct team *team, struct buffer mine, const stru
 enum coll_error coll_alltoall(struct team *team, const struct blocks *to, const struct blocks *from,
                               bool in_place);
 
-/* In place: `from` and `to` are the same buffer. In an intercommunicator they are not, and the
- * result is that of the other group's operands. */
+/* In place: `from` and `to` are the same buffer. In an intercommunicator they are different, and
+ * the result combines the operands of the other group. */
 enum coll_error coll_reduce(struct team *team, const struct reducer *reducer, struct buffer from,
                             struct buffer to, uint32_t root);
 enum coll_error coll_allreduce(struct team *team, const struct reducer *reducer, struct buffer from,
                                struct buffer to);
 
-/* The same for a few ranks of an intracommunicator and operands that fit into a slot and have a
- * kernel. Most programs make mostly such calls, so this path has none of the branches of the
- * general one. Other ranks may take the general path in the same operation. */
+/* coll_allreduce() for a few ranks of an intracommunicator and operands that fit into a slot and
+ * have a kernel. In most programs most calls are of this kind, so this path has none of the
+ * branches of coll_allreduce(). Other ranks may be in coll_allreduce() in the same operation. */
 enum { COLL_FEW = SLOT_ROOM };
 static inline bool coll_is_few(const struct team *team, size_t bytes)
 {
@@ -119,7 +119,8 @@ static inline bool coll_is_few(const struct team *team, size_t bytes)
 void coll_allreduce_few(struct team *team, combine_fn *kernel, const char *from, char *to,
                         size_t elements, size_t bytes);
 
-/* `shares`: the number of elements of the result for each rank of our group; `to`: for ours. */
+/* `shares`: how many elements of the result each rank of our group receives; `to`: the buffer for
+ * this rank's elements. */
 enum coll_error coll_reduce_scatter(struct team *team, const struct reducer *reducer,
                                     struct buffer from, struct buffer to,
                                     const struct blocks *shares);

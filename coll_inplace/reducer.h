@@ -3,11 +3,11 @@
  * In transit, elements have `element` bytes each and are adjacent. If there is a kernel (predefined
  * operations on predefined datatypes), the layout in the program's buffers is the same, holes
  * included, and elements are combined where they are. Otherwise `apply` combines them through the
- * host (user-defined operations, datatypes that only the host knows), and elements travel packed.
+ * host (user-defined operations, datatypes that have no kernel), and elements travel packed.
  *
  * Elements are combined in rank order, from the left: ((x0 op x1) op x2) ... (H17: the result must
  * not depend on which rank arrives first). Only reductions that give the same bits in every order
- * use another one.
+ * use a different order.
  */
 #ifndef MPIACCEL_REDUCER_H
 #define MPIACCEL_REDUCER_H
@@ -22,11 +22,11 @@ struct reducer {
     const struct typemap *map; /* of an element in the program's buffers */
     uintptr_t host_type, host_op;
     char *scratch;       /* room for operands of `apply` in the layout of their datatype */
-    bool scratch_shared; /* it is in the node's file */
-    bool starved;        /* there was no memory for it: this rank cannot combine */
+    bool scratch_shared; /* `scratch` is in the node's file */
+    bool starved;        /* no memory for `scratch`: this rank cannot combine */
 };
 
-/* out = a op b; any two may be the same. kernels.h describes `ahead`. */
+/* out = a op b; any two of the three may be the same buffer. kernels.h describes `ahead`. */
 static inline void reducer_combine_ahead(const struct reducer *r, void *out, const void *a,
                                          const void *b, size_t bytes, const char *ahead)
 {
@@ -59,8 +59,8 @@ static inline bool reducer_is_plain(const struct reducer *r)
     return r->kernel;
 }
 
-/* Whether every order gives the same bits. The same on all ranks, because it depends on the
- * operation and the basic datatype only. */
+/* Whether the result has the same bits in every order of operands. All ranks return the same,
+ * because it depends on the operation and the basic datatype only. */
 static inline bool reducer_is_exact(const struct reducer *r)
 {
     return reducer_is_plain(r) && prim_is_exact(r->map->prim);
@@ -76,8 +76,8 @@ static inline struct buffer reducer_data(const struct reducer *r, struct buffer 
     return (struct buffer){from.at, map, 1};
 }
 
-/* Copies bytes [first, first + bytes), whole elements, out of a buffer of the program or into one.
- */
+/* Copy bytes [first, first + bytes), which are whole elements, out of a buffer of the program
+ * (read) or into one (write). */
 static inline void reducer_read(const struct reducer *r, char *to, struct buffer from, size_t first,
                                 size_t bytes)
 {

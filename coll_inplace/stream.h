@@ -1,11 +1,11 @@
-/* Streams: long data between two ranks, in pieces, when no other rank knows how long the data are.
+/* Streams: long data between two ranks, in pieces, when no other rank is given their length.
  *
- * Every rank writes one stream at a time, through the stream cells of its mailbox. Their number and
- * position change only between two streams. `produced` counts the pieces that the rank has written
- * since the team was created; only the rank writes it. `consumed` counts the pieces that were read;
- * the receiver of the stream writes it. A stream ends when all its pieces are consumed, so the next
- * receiver finds equal counters and is the only one that writes `consumed`. The producer publishes
- * in a slot at which count its stream starts.
+ * Every rank writes one stream at a time, through the stream cells of its mailbox. The number and
+ * position of the cells change only between two streams. `produced` counts the pieces that the rank
+ * has written since the team was created; only the rank writes it. `consumed` counts the pieces
+ * that were read; the receiver of the stream writes it. A stream ends when all its pieces are
+ * consumed, so the next receiver finds equal counters and is the only one that writes `consumed`.
+ * The producer publishes in a slot the count at which its stream starts.
  */
 #ifndef MPIACCEL_STREAM_H
 #define MPIACCEL_STREAM_H
@@ -26,10 +26,12 @@ static inline uint32_t stream_pieces(size_t bytes)
     return (uint32_t)((bytes + STREAM_CELL - 1) / STREAM_CELL);
 }
 
-/* A stream from us, from `rank`, or of no pieces. */
+/* The stream by which this rank sends `data`. */
 struct stream stream_out(struct team *team, struct buffer data, uint32_t start);
+/* The stream by which `rank` sends `bytes` bytes, which are received into `data`. */
 struct stream stream_in(struct team *team, uint32_t rank, struct buffer data, size_t bytes,
                         uint32_t start);
+/* A stream of no pieces, for stream_run() in one direction only. */
 struct stream stream_none(struct team *team);
 
 /* The start of the stream that a slot of SLOT_PIPELINED announces. */
@@ -40,8 +42,8 @@ static inline uint32_t slot_stream_start(const struct slot *slot)
     return start;
 }
 
-/* The stream of `rank`, in an intercommunicator, if the slot announces the same data for each rank
- * of our group: one stream per rank, in the order of partners. */
+/* For intercommunicators, where the slot announces equal data for each rank of our group: the
+ * stream of `rank` to us. Streams follow in the order of partners. */
 struct stream stream_of_partner(struct team *team, uint32_t rank, const struct slot *slot,
                                 struct buffer data);
 

@@ -12,16 +12,15 @@
  * synchronise). `done` of each mailbox is the last operation whose data its owner has read. A slot
  * or cell is written again only after all ranks are done with the operation that used it before.
  * `done` is published every eighth operation, and every fourth while cells are read, so a rank may
- * be some 56 operations ahead of the slowest one, or twelve with cells. A rank whose slot holds k
- * has also completed all operations before k, so a team whose collectives synchronise never reads
- * `done`.
+ * be some 56 operations ahead of the slowest one, or twelve with cells. A rank that has published k
+ * has completed all operations before k, so where collectives synchronise, `done` is never read.
  *
- * A sender of data by reference (in the shared heap, or in private memory that peers copy through
- * the OS) leaves the operation only after the readers have published that they are done. Long data
- * that cannot be read by reference are pipelined. If all ranks know the length, the data are sent
- * in pieces, several of which may be in flight; each piece is an operation that takes PIECE_CELLS
- * numbers and the adjacent cells with these numbers. If only two ranks know the length, the data go
- * through a stream (stream.h).
+ * A rank that sends data by reference (in the shared heap, or in private memory that peers copy
+ * through the OS) leaves the operation only after the readers have published that they are done.
+ * Long data that cannot be read by reference are pipelined. If all ranks know the length, the data
+ * are sent in pieces, several of which may be in flight; each piece is an operation that takes
+ * PIECE_CELLS numbers and the adjacent cells with these numbers. If only two ranks know the length,
+ * the data go through a stream (stream.h).
  *
  * Facts that only one rank knows (where its buffer is, how long its part in a v-variant is) are
  * published in its slot, and the other ranks act on them. The decision to accelerate a call never
@@ -35,10 +34,10 @@
  *     it, and as the root of a collective it means "this rank" (MPI_ROOT).
  *   - The number of mailboxes that we read (`size`) and the number of ranks that read a peer's
  *     mailbox (`group`) are equal only in an intracommunicator.
- *   - Ranks that pass MPI_PROC_NULL know neither root nor length. So every collective of an
- *     intercommunicator takes one operation, except long reductions for all ranks, which take two,
- *     and pipelined data always go through streams.
- * All collectives of intercommunicators use no tree (`flat`), so they suit groups of some ten
+ *   - Ranks that pass MPI_PROC_NULL are given neither root nor length. So every collective of an
+ *     intercommunicator takes one operation number, except long reductions whose result goes to all
+ *     ranks, which take two; and pipelined data always go through streams.
+ * No collective of an intercommunicator uses a tree (`flat`), so they suit groups of some ten
  * ranks.
  *
  * A rank that dies ends the job. A rank that runs ahead waits for free slots. While a rank waits
@@ -155,7 +154,8 @@ static inline uint32_t team_begin_piece(struct team *t)
     return first;
 }
 
-/* Call when all ranks are known to have begun the operation after `op`; they are done with `op`. */
+/* Call when all ranks are known to have begun the operation after `op`; this implies that they are
+ * done with `op`. */
 static inline void team_note_all_done(struct team *t, uint32_t op)
 {
     if (sync_reached(op, t->all_done))
@@ -175,7 +175,7 @@ static inline void team_wait_room(struct team *t, enum slot_kind kind)
 }
 
 /* Whether a cell is written with non-temporal stores, which leave its lines in no cache. The reader
- * then waits for memory once, some 300 ns, which does not pay for a few lines. */
+ * then waits for memory once, some 300 ns, which is not worthwhile for a few lines. */
 static inline bool team_uses_nontemporal(const struct team *t, size_t bytes)
 {
     return bytes > CELL_FEW && (t->policy & COPY_POLICY_NONTEMPORAL);
@@ -358,10 +358,11 @@ static inline void team_publish_address(struct team *t, uint32_t op, remote_addr
  * done with operation `op`. NULL: no memory. */
 char *team_hold(struct team *team, uint32_t op, size_t bytes);
 
-/* Whether data may be sent by reference, so that the sender waits for its readers. */
+/* Whether data may be sent by reference, in which case the sender waits for its readers. */
 enum by_reference {
     BY_REFERENCE_NEVER,    /* no: the data will be overwritten before they are read */
-    BY_REFERENCE_LONG,     /* only long data: for short ones the host does not synchronise (H15) */
+    BY_REFERENCE_LONG,     /* only long data; short data must not make the sender wait, since hosts
+                            * do not synchronise for them (H15) */
     BY_REFERENCE_OPERANDS, /* also short data in the heap; peers combine what they read */
     BY_REFERENCE,          /* also short data in the heap; peers copy what they read */
 };

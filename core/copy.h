@@ -11,8 +11,8 @@
  * of the caller orders them like any other store. */
 void copy_nontemporal(void *to, const void *from, size_t bytes);
 
-/* Do `bytes` bytes, everything that the ranks of a node read and write in one operation, stay in
- * the caches until the next operation? If not, copy_nontemporal() is faster. */
+/* Whether the caches hold `bytes` bytes (all that the ranks of a node read and write in one
+ * operation) until the next operation. If not, copy_nontemporal() is faster. */
 bool copy_caches_hold(size_t bytes);
 
 /* The largest number of bytes for which copy_caches_hold() returns true; 0: not determined yet. Set
@@ -28,8 +28,8 @@ void copy_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from
  * reference may be in private memory; such data are always in the shared heap. */
 
 /* Copies 1, 2, 4 or 8 bytes in one access, so a peer that polls them never reads half of an
- * element; the memmove() of the C library copies two bytes in two steps. The areas are identical or
- * do not overlap. */
+ * element. (The C library's memmove() copies two bytes in two steps.) The areas are identical or do
+ * not overlap. */
 HOT_INLINE void copy_bytes(void *to, const void *from, size_t bytes)
 {
     if (LIKELY(bytes == 8))
@@ -54,7 +54,7 @@ static inline void prefetch_to_write(const void *at)
 #endif
 }
 
-/* A block has as many lines as a core can fetch at once. */
+/* A core can fetch the lines of one block at the same time. */
 enum { PREFETCH_LINE = 64, PREFETCH_BLOCK = 8 * PREFETCH_LINE };
 static inline void prefetch_block_to_write(const char *at, size_t bytes)
 {
@@ -68,8 +68,8 @@ static inline void prefetch_block_to_read(const char *at, size_t bytes)
         __builtin_prefetch(at + i);
 }
 
-/* Copy to shared memory that peers have read last, so its lines are in their caches. Prefetches the
- * lines of each block for writing while it copies the block before
+/* Copy to shared memory that peers were the last to read, so its lines are in their caches. While
+ * it copies a block, it prefetches the lines of the next block for writing
  * (docs/decisions/019-prefetching.md). */
 void copy_blocks_to_peers(char *to, const char *from, size_t bytes);
 HOT_INLINE void copy_to_peers(void *to, const void *from, size_t bytes)

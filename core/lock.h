@@ -10,9 +10,9 @@
  * Every change is one atomic operation by the rank that acquires or releases. Readers pass a
  * waiting writer, as they do in the hosts: a program may need the second reader to proceed before
  * the first one releases, so strict queueing would deadlock programs that the hosts run. A writer
- * that has waited long enters its claim. From then on no other writer may overtake it, and new
- * readers wait for a bounded time. So nobody starves. If a holder dies, the lock stays taken; the
- * host ends the job.
+ * that has waited long writes its claim into the word. From then on no other writer may overtake
+ * it, and new readers wait for a bounded time. So no rank starves. If a holder dies, the lock stays
+ * taken; the host ends the job.
  */
 #ifndef MPIACCEL_LOCK_H
 #define MPIACCEL_LOCK_H
@@ -39,8 +39,8 @@ static inline bool rwlock_try(struct sync_word *lock, uint32_t from, uint32_t to
                                                    memory_order_relaxed);
 }
 
-/* Full fences, like all four rwlock functions here: order accesses before and after them. `rank`
- * identifies the claimant. */
+/* A full fence, as are all four lock and unlock functions: it orders accesses before and after it.
+ * `rank` identifies the claimant. */
 static inline void rwlock_lock_exclusive(struct sync_word *lock, uint32_t rank)
 {
     if (UNLIKELY(!rwlock_try(lock, 0, RWLOCK_EXCLUSIVE)))
@@ -79,8 +79,8 @@ static inline void mutex_lock(struct sync_word *mutex)
         mutex_lock_contended(mutex);
 }
 
-/* Release: the next holder observes all stores of this one. Not a full fence, unless ranks sleep.
- */
+/* Release: the next holder observes all stores of this one. Not a full fence, unless ranks
+ * outnumber processors. */
 static inline void mutex_unlock(struct sync_word *mutex)
 {
     assert(sync_load(mutex));

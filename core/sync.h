@@ -14,7 +14,7 @@
  * No wake-up is lost. The waiter increments `sleepers`, then Linux compares `value` with the value
  * seen. The waker changes `value`, then reads `sleepers`. Both pairs are sequentially consistent,
  * so one of the two sees the other. A waiter that was killed leaves `sleepers` too high, which
- * costs system calls and nothing else. Every sleep is bounded nevertheless, since the host needs
+ * costs system calls and nothing else. Every sleep is bounded all the same, since the host needs
  * progress.
  */
 #ifndef MPIACCEL_SYNC_H
@@ -51,7 +51,8 @@ void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen);
  * long, on words whose writers call sync_wake() regardless of the number of ranks. */
 void sync_sleep(struct sync_word *word, uint32_t seen);
 
-/* One round of waiting for a condition whose change is not followed by sync_wake(). */
+/* One round of waiting for a condition whose change is not followed by sync_wake(). Where
+ * sync_wait() would sleep on the word, it sleeps for a fixed time. */
 void sync_pause(struct sync_wait *wait);
 
 /* The monotonic clock. */
@@ -84,8 +85,9 @@ static inline void sync_publish_ordered(struct sync_word *word, uint32_t value)
     sync_wake(word);
 }
 
-/* Publish `value` and everything stored before it. A release only, unless ranks sleep. Cheaper than
- * sync_publish_ordered(), whose full fence waits for the line to return from its last reader. */
+/* Publish `value` and everything stored before it. A release only, unless ranks outnumber
+ * processors. Cheaper than sync_publish_ordered(), whose full fence waits for the line to return
+ * from its last reader. */
 static inline void sync_publish(struct sync_word *word, uint32_t value)
 {
     if (UNLIKELY(sync_oversubscribed))

@@ -1,4 +1,5 @@
-/* The private state of a thread: its counters and its slot for atomic operations in flight. */
+/* The state of a thread: its counters, and its slot for atomic operations in flight, which peers
+ * read. */
 #ifndef MPIACCEL_THREAD_H
 #define MPIACCEL_THREAD_H
 
@@ -22,10 +23,10 @@ struct thread {
     bool heap_bound;           /* allocations of this thread come from the shared heap */
 };
 
-/* Not of the initial-exec model. One such variable would force all thread-local memory of the
- * library, including 2.6 KB of jemalloc, into what is left of the static TLS block, and a late
- * dlopen() of the library would fail. With TLS descriptors (-mtls-dialect=gnu2) an access costs a
- * nanosecond. */
+/* This variable does not use the initial-exec TLS model. One that did would force all thread-local
+ * memory of the library, including 2.6 KB of jemalloc, into the remainder of the static TLS block,
+ * and a late dlopen() of the library would fail. With TLS descriptors (-mtls-dialect=gnu2) an
+ * access costs a nanosecond. */
 extern __thread struct thread *thread_current;
 
 struct thread *thread_attach(void);
@@ -47,8 +48,8 @@ void thread_take_inflight(struct thread *thread);
 void thread_fold_all(void);
 
 /* A program may poll with fast calls while a peer inside the host waits for it. So after this many
- * fast calls of one kind, the thread reads the clock and drives the host's progress if that is due.
- */
+ * fast calls of one kind, the thread reads the clock and, if it is time, drives the host's
+ * progress. */
 enum { CALLS_PER_CLOCK_READ = 64 };
 
 /* Count a fast call. */

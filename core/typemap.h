@@ -2,8 +2,8 @@
  *
  * A typemap is a list of runs. A run is `blocks` blocks of `bytes` bytes, `stride` bytes apart. A
  * vector is one run, a three-dimensional subarray has one run per plane, an indexed type one run
- * per block. A block holds whole elements of `prim`. Several copies of a datatype are `extent`
- * bytes apart.
+ * per block. A block consists of whole elements of `prim`. Consecutive copies of a datatype are
+ * `extent` bytes apart.
  *
  * A typemap is built once per datatype and never changes, so threads share it without locks.
  */
@@ -21,11 +21,11 @@ struct run {
 };
 
 struct typemap {
-    uintptr_t base; /* host handle of its only predefined datatype; 0: it has several */
+    uintptr_t base; /* host handle of its only predefined datatype; 0: several */
     size_t size;    /* bytes of data: the sum of bytes * blocks of all runs */
     ptrdiff_t extent;
     ptrdiff_t low, high; /* all its bytes are in [low, high) */
-    bool contiguous;     /* one block at 0 and extent == size: any number of copies is one block */
+    bool contiguous;     /* one block at 0, extent == size: any number of copies is one block */
     bool simple;      /* contiguous, without holes, not empty, and INT_MAX copies do not overflow */
     uint8_t prim;     /* enum prim; PRIM_MIXED: several or none */
     uint32_t element; /* bytes from one element of `prim` to the next */
@@ -57,11 +57,12 @@ static inline const struct typemap *typemap_to_move(const struct typemap *map)
     return map->without_holes ? map->without_holes : map;
 }
 
-/* Called for `blocks` blocks on both sides that hold the same part of the data. */
+/* Called for `blocks` blocks of `bytes` bytes on each side, which are the same part of the data. */
 typedef void piece_fn(void *context, char *a, ptrdiff_t a_stride, char *b, ptrdiff_t b_stride,
                       size_t bytes, size_t blocks);
 
-/* Walk through the first `total` bytes of both sides in step. Both sides must have that many. */
+/* Call `piece` for the first `total` bytes of data of both sides, in order. Both sides must have
+ * that many. */
 void typemap_walk(char *a, const struct typemap *a_map, char *b, const struct typemap *b_map,
                   size_t total, piece_fn *piece, void *context);
 
@@ -85,12 +86,12 @@ static inline bool buffer_bytes(struct buffer b, size_t *bytes)
     return !__builtin_mul_overflow(typemap_to_move(b.map)->size, b.count, bytes);
 }
 
-/* Copy data bytes [first, first + bytes) out of a buffer or into it. */
+/* Copy data bytes [first, first + bytes) out of a buffer (read) or into it (write). */
 void buffer_read(char *to, struct buffer from, size_t first, size_t bytes);
 void buffer_write(struct buffer to, size_t first, const char *from, size_t bytes);
 
-/* Copy data bytes out of a buffer into memory that only peers read next. `nontemporal`: use
- * non-temporal stores if the data are contiguous. */
+/* buffer_read() into memory that only peers read next. `nontemporal`: use non-temporal stores if
+ * the data are contiguous. */
 void buffer_fill(char *to, struct buffer from, size_t first, size_t bytes, bool nontemporal);
 
 /* All bytes of `count` copies are in [*low, *high), relative to the address of the buffer. False:

@@ -1,4 +1,4 @@
-/* The host: the MPI library in this process, and the ABI that fits it. */
+/* The host: the MPI library in this process, and the handlers compiled for its ABI. */
 #ifndef MPIACCEL_HOST_H
 #define MPIACCEL_HOST_H
 
@@ -7,11 +7,11 @@
 /* The tables through which the exported calls jump, by enum call. */
 struct dispatch_tables {
     mpi_fn **mpi, **pmpi;   /* targets of MPI_X and PMPI_X */
-    mpi_fn **onward;        /* where a call goes on after this library: a tool, or the host */
-    mpi_fn *const *counted; /* count the call and jump to `onward`; NULL: it has a handler */
+    mpi_fn **onward;        /* the next definition of the call: a tool's, or the host's */
+    mpi_fn *const *counted; /* count the call and jump to `onward`; NULL: the call has a handler */
 };
 
-/* Read the settings, find the host, and fill the tables. Once per process. */
+/* Read the settings, find the host, and fill the tables. Called once per process. */
 void host_open(const struct dispatch_tables *tables);
 
 /* After host_open(): NULL if there is no known host, or MPIACCEL=0. */

@@ -1,9 +1,9 @@
 /* Differences between hosts that need different code: bugs, limits, and choices that the standard
  * leaves open.
  *
- * The table in quirks.c lists them by host and version. It is read once, when the first MPI call
- * finds the host, with the version of the host in this process: a library that was built against
- * one release may run on another.
+ * The table in quirks.c lists them by host and version. It is evaluated once, when the first MPI
+ * call finds the host, for the version of the host in this process: a library that was built
+ * against one release may run on another.
  */
 #ifndef MPIACCEL_QUIRKS_H
 #define MPIACCEL_QUIRKS_H
@@ -11,8 +11,8 @@
 #include "pmpi_wrap/calls.h"
 
 enum quirk {
-    /* An operation other than MPI_Reduce with one buffer as both operand and result is an error. A
-     * host without the quirk reduces in place. */
+    /* Every reduction reports an error if operand and result are the same buffer. A host without
+     * the quirk does so in MPI_Reduce only, and performs other reductions in place. */
     QUIRK_REFUSES_ALIASES,
     /* MPI_Start of a persistent buffered send does not send the current contents of the buffer. */
     QUIRK_BSEND_INIT_SENDS_OLD_DATA,
@@ -26,7 +26,7 @@ enum quirk {
     QUIRK_BSEND_COMPLETES_LATE,
     /* MPI_Bsend may wait for the receiver (bsend/pending.h). */
     QUIRK_BSEND_WAITS,
-    /* Value: how many MPI_Isend this library may have in progress at a time. */
+    /* Value: the number of MPI_Isend calls that this library may have in progress at a time. */
     QUIRK_ISEND_LIMIT,
     /* Value: bytes of the longest message that the receiver does not read out of the sender's
      * memory. Every host has a row. */
@@ -50,7 +50,7 @@ static inline uint32_t quirk(enum quirk quirk)
 
 struct quirk_row {
     enum quirk quirk;
-    uint32_t value;       /* 0: 1 */
+    uint32_t value;       /* 0 stands for 1 */
     const char *abi;      /* struct abi's name */
     const char *host;     /* host_identity.name; NULL: every host of this ABI */
     uint32_t first, last; /* versions, both included */

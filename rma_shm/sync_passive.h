@@ -2,16 +2,17 @@
  * after WIN_ERR_SYNC nothing has changed. Ranks are ranks in the group of the window.
  *
  * `win_target.lock` is a reader/writer lock (core/lock.h). Lock_all is one increment of `lock_all`
- * in struct win_shared, whatever the number of ranks. The two exclude each other like this:
+ * in struct win_shared, whatever the number of ranks. The two exclude each other as follows:
  *
- *   exclusive lock of t  takes the lock of t, then reads `lock_all`. If a rank is inside, it
- *                        releases the lock and waits until no rank is.
+ *   exclusive lock of t  takes the lock of t, then reads `lock_all`. If a rank holds lock_all, it
+ *                        releases the lock of t and waits until no rank does.
  *   lock_all             increments `lock_all`. The first operation on t reads the lock of t and
- *                        waits while it is held exclusively. For its own memory lock_all does so
- *                        at once, since loads and stores of the program need no operation.
+ *                        waits while it is held exclusively. For its own memory, lock_all makes
+ *                        this check at once, since loads and stores of the program need no
+ *                        operation.
  *
- * Both sides write their word and then read the other one, all four sequentially consistent, so at
- * least one of them sees the other.
+ * Each side writes its own word, then reads the other's. All four accesses are sequentially
+ * consistent, so at least one side sees the other's write.
  */
 #ifndef MPIACCEL_SYNC_PASSIVE_H
 #define MPIACCEL_SYNC_PASSIVE_H

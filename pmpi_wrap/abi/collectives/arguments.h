@@ -8,7 +8,7 @@
 #include "pmpi_wrap/abi/datatypes/typemap_of.h"
 #include "pmpi_wrap/abi/deferral.h"
 
-/* False: the data is invalid, or too long for the address space. */
+/* False: the data are invalid, or too long for the address space. */
 static inline bool translate(struct data d, struct buffer *b)
 {
     size_t bytes;

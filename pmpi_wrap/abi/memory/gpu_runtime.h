@@ -4,7 +4,7 @@
 
 #include "core/base.h"
 
-/* A runtime that allocates GPU memory is loaded. Then all data is left to the host, which can find
+/* A runtime that allocates GPU memory is loaded. Then all data are left to the host, which can find
  * out where a buffer is (H7: pointers that the CPU must not touch). */
 bool gpu_runtime_loaded(void);
 
