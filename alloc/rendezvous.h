@@ -23,7 +23,7 @@
  * Statics are the files with the members' static variables (alloc/statics.h). The messages with
  * them are sent only if some member has any; the offer holds their number. If one descriptor is
  * missing, for instance because of a limit on open files, or one member cannot map one of them,
- * statics are shared by no member, and the node is complete all the same. The owners learn this
+ * statics are shared by no member, and the node is complete all the same. The members learn this
  * from header.statics_shared, so windows over statics are deferred on all ranks alike (H13:
  * decisions are equal on all ranks).
  *
@@ -44,7 +44,8 @@
  */
 void rendezvous_want(size_t symmetric, int statics_file);
 
-/* Before the host's MPI_Init, and after it. Then `node` is open, or node.why_not has the reason. */
+/* Call rendezvous_enter() before the host's MPI_Init, and rendezvous_settle() after it. After the
+ * second, `node` is open, or node.why_not has the reason. */
 void rendezvous_enter(const struct job *job);
 void rendezvous_settle(int world_rank, int world_size);
 

@@ -13,7 +13,8 @@
  * or cell is written again only after all ranks are done with the operation that used it before.
  * `done` is published every eighth operation, and every fourth while cells are read, so a rank may
  * be some 56 operations ahead of the slowest one, or twelve with cells. A rank that has published k
- * has completed all operations before k, so where collectives synchronise, `done` is never read.
+ * has completed all operations before k. So in collectives in which each rank waits for all others,
+ * `done` is never read.
  *
  * A rank that sends data by reference (in the shared heap, or in private memory that peers copy
  * through the OS) leaves the operation only after the readers have published that they are done.
@@ -26,19 +27,19 @@
  * published in its slot, and the other ranks act on them. The decision to accelerate a call never
  * depends on such facts (H13: the decision must be the same on all ranks).
  *
- * Intercommunicators. Data move only from one group to the other, even in a barrier. Therefore the
- * team of an intercommunicator has the mailboxes of the other group: `size`, and the rank of a
- * peer, refer to that group, and `rank` and `group` to our own. The collectives are the same code;
- * they differ in three points:
- *   - `self` is the index of our mailbox among the mailboxes. In an intercommunicator no peer has
- *     it, and as the root of a collective it means "this rank" (MPI_ROOT).
+ * Intercommunicators. Data move only between the groups, never within one, even in a barrier.
+ * Therefore the team of an intercommunicator has the mailboxes of the other group: `size`, and the
+ * rank of a peer, refer to that group, and `rank` and `group` to our own. The collectives are the
+ * same code; they differ in three points:
+ *   - `self` is the index of our mailbox among the mailboxes. In an intercommunicator it is
+ *     INTER_ROOT: no peer has this index, and as a root it means "this rank" (MPI_ROOT).
  *   - The number of mailboxes that we read (`size`) and the number of ranks that read a peer's
  *     mailbox (`group`) are equal only in an intracommunicator.
- *   - Ranks that pass MPI_PROC_NULL are given neither root nor length. So every collective of an
- *     intercommunicator takes one operation number, except long reductions whose result goes to all
- *     ranks, which take two; and pipelined data always go through streams.
- * No collective of an intercommunicator uses a tree (`flat`), so they suit groups of some ten
- * ranks.
+ *   - Ranks that pass MPI_PROC_NULL are given neither root nor length. The count of operation
+ *     numbers must not depend on them: every collective takes one, except long reductions whose
+ * result goes to all ranks, which take two; and pipelined data always go through streams. No
+ * collective of an intercommunicator uses a tree (`flat`), so they are efficient for groups of up
+ * to about ten ranks.
  *
  * A rank that dies ends the job. A rank that runs ahead waits for free slots. While a rank waits
  * for another one that does not arrive, sync_wait() drives the host's progress.
@@ -55,7 +56,7 @@
 #include "core/typemap.h"
 
 enum {
-    TEAM_RANKS_MAX = 512,      /* 16 bytes for each of them fit into a cell */
+    TEAM_RANKS_MAX = 512,      /* a table of block descriptors fits into a cell */
     SLOT_LAG = TEAM_SLOTS / 8, /* `done` is published after this many operations at the latest, */
     CELL_LAG = TEAM_CELLS / 4, /* and after this many if cells were read */
 };
@@ -92,7 +93,7 @@ struct team {
     struct team_common *common; /* NULL in an intercommunicator */
     struct mailbox *mine;
     struct held *held;         /* see team_hold() */
-    struct team *next;         /* in the list of teams that were left */
+    struct team *next;         /* in the list of teams that this rank has left but not yet freed */
     struct order *order;       /* of the ranks, for the tree; NULL: `flat` */
     struct mailbox *mailbox[]; /* by rank */
 };

@@ -11,8 +11,8 @@
  * waiting writer, as they do in the hosts: a program may need the second reader to proceed before
  * the first one releases, so strict queueing would deadlock programs that the hosts run. A writer
  * that has waited long writes its claim into the word. From then on no other writer may overtake
- * it, and new readers wait for a bounded time. So no rank starves. If a holder dies, the lock stays
- * taken; the host ends the job.
+ * it, and new readers give way to it for a bounded time. If a holder dies, the lock stays taken;
+ * the host ends the job.
  */
 #ifndef MPIACCEL_LOCK_H
 #define MPIACCEL_LOCK_H

@@ -144,8 +144,8 @@ void sync_progress(void);
  * progress however often the calls come. `next` belongs to the calling thread; initially 0. */
 void sync_progress_if_due(uint64_t *next);
 
-/* Call when a test by which the program polls has failed. Makes one progress step of the host; with
- * more ranks than processors, also yields the processor. */
+/* Call when a call with which the program polls, such as MPI_Win_test, has returned false. Makes
+ * one progress step of the host; with more ranks than processors, also yields the processor. */
 void sync_yield(void);
 
 #endif

@@ -103,8 +103,8 @@ enum win_error {
 
 /* ---- creation and destruction ----
  *
- * Collective: each rank calls win_prepare() and win_offer(), the caller exchanges the offers by an
- * allgather of the host, and each rank calls win_settle() with all of them. */
+ * Collective: each rank calls win_prepare() and win_offer(), the caller exchanges the offers by
+ * an allgather, and each rank calls win_settle() with all of them. */
 
 /* The contribution of one rank to a window, as plain bytes. */
 struct win_offer {
