@@ -11,13 +11,12 @@
 
 static struct mapping {
     enum fork_kind kind;
+    int file;
+    dev_t device; /* of the file, whose descriptor the program may have closed and reused */
+    ino_t inode;
+    uint64_t position;
     char *address;
     size_t size;
-    int file;
-    uint64_t position;
-    dev_t
-        device; /* of the file: the program may have closed the descriptor and reused its number */
-    ino_t inode;
     char *copy; /* of variables, during a fork */
 } mappings[64];
 static unsigned mapping_count;
@@ -118,8 +117,13 @@ bool fork_add(enum fork_kind kind, char *address, size_t size, int file, uint64_
         pthread_atfork(before_fork, in_parent, in_child);
     registered = true;
     pthread_mutex_lock(&mutex);
-    mappings[mapping_count++] =
-        (struct mapping){kind, address, size, file, position, status.st_dev, status.st_ino, NULL};
+    mappings[mapping_count++] = (struct mapping){.kind = kind,
+                                                 .file = file,
+                                                 .device = status.st_dev,
+                                                 .inode = status.st_ino,
+                                                 .position = position,
+                                                 .address = address,
+                                                 .size = size};
     pthread_mutex_unlock(&mutex);
     return true;
 }
