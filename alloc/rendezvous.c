@@ -470,7 +470,7 @@ static enum answer receive_statics(uint32_t left)
 {
     enum answer answer = ANSWER_FILE_AND_STATICS;
     while (left) {
-        struct statics_message message;
+        struct statics_message message = {0};
         int files[FD_MESSAGE_MAX];
         if (!fd_message_receive(rendezvous.leader, &message, sizeof message, files,
                                 FD_MESSAGE_MAX) ||

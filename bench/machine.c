@@ -50,7 +50,7 @@ static bool is_listed(int cpu, const char *list)
 
 static void print_caches(const int *cpus)
 {
-    char path[128], level[16], kind[32], bytes[16], shared[256];
+    char path[128], level[16] = "", kind[32] = "", bytes[16] = "", shared[256] = "";
     printf("ranks on processors");
     for (int r = 0; r < size; r++)
         printf(" %d", cpus[r]);

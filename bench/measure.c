@@ -72,7 +72,7 @@ static void wait_for(double deadline)
 static double time_of_batches(const struct cell *c, int way, long n)
 {
     cell_fn *run = way == FLOOR ? c->floor : c->run;
-    double on_time[MOST], late[MOST], returned = 0, last = 0;
+    double on_time[MOST] = {0}, late[MOST] = {0}, returned = 0, last = 0;
     int on_time_count = 0, late_count = 0;
     static long number;
     for (long i = 0; i <= n; i++) {
