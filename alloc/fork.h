@@ -1,5 +1,5 @@
-/* What a child of fork gets where its parent has shared memory mapped. What the child writes must
- * not reach the parent or its peers (H6: a child shares nothing).
+/* Shared mappings in a child of fork. Writes of the child must not reach the parent or its peers
+ * (H6: a child shares nothing).
  *
  * Variables have the values that they had at the fork. The parent copies them before it forks,
  * since what the child finds must not depend on what the parent does afterwards, and the child

@@ -225,7 +225,7 @@ static size_t max_size(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* What the file must have room for, for all members. */
+/* Combine a member's greeting with those of the others: the file must satisfy all of them. */
 static void add_greeting(struct greeting *all, const struct greeting *g, int statics)
 {
     bool has_statics = memfd_sealed_size(statics) == g->statics;

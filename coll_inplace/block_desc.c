@@ -54,7 +54,7 @@ static size_t block_bytes(const struct team *t, const struct blocks *all, uint32
     return r == t->self ? 0 : bytes_of(block_of(all, r));
 }
 
-/* Of the blocks of all other ranks. */
+/* Total and largest length of the blocks for other ranks. */
 struct sizes {
     size_t bytes, largest;
 };

@@ -27,7 +27,7 @@ static enum slot_kind publish_operand(struct team *t, const struct reducer *red,
     return team_publish_data(t, op, reducer_data(red, from, bytes, &run, &map), by_reference);
 }
 
-/* What combine_operands() combines. */
+/* The arguments of combine_operands(). */
 struct operands {
     uint32_t op, count; /* in the slots of ranks 0 .. count - 1 */
     size_t at, bytes;   /* part of each */

@@ -6,7 +6,7 @@
  * each rank one of its own. */
 enum receivers { ALL_RANKS, ROOT_ONLY, OWNERS, EACH_ITS_OWN };
 
-/* What a rank publishes first; 0: peers cannot access the buffer. */
+/* Published by each rank first: its operand and its result. 0: peers cannot access the buffer. */
 struct addresses {
     remote_addr_t from, to;
 };
