@@ -508,6 +508,28 @@ START_TEST(no_memory_is_a_reason)
 }
 END_TEST
 
+/* In an intercommunicator the offers are those of the other group, so a rank has to take its own
+ * access into account by itself. */
+START_TEST(a_rank_without_access_does_not_use_the_offers_of_others)
+{
+    struct team_offer offers[2];
+    struct team *t[2];
+    open_heap();
+    for (unsigned r = 0; r < 2; r++) {
+        config.kernel_copies = r; /* 0: rank 0 may not read private memory */
+        t[r] = team_prepare_between(1, 0, 1, 0, &offers[r]);
+    }
+    ck_assert(!offers[0].can_access_peers && offers[1].can_access_peers);
+    for (unsigned r = 0; r < 2; r++)
+        ck_assert_int_eq(team_settle(t[r], &offers[!r], 1), REASON_COUNT);
+    ck_assert(!t[0]->can_access_peers);
+    ck_assert(!t[1]->can_access_peers);
+    for (unsigned r = 0; r < 2; r++)
+        team_leave(t[r]);
+    team_reap();
+}
+END_TEST
+
 UNIT_MAIN(a_root_runs_ahead_until_it_would_overwrite, a_leaf_runs_ahead_until_it_would_overwrite,
           a_root_of_many_small_blocks_runs_as_far_ahead, a_root_waits_for_readers_by_reference,
           a_slot_of_long_ago_does_not_look_new, streams_of_any_length_run_in_both_directions,
@@ -515,4 +537,5 @@ UNIT_MAIN(a_root_runs_ahead_until_it_would_overwrite, a_leaf_runs_ahead_until_it
           in_place_excess_data_are_truncated_and_reported, a_late_rank_wakes_a_sleeping_one,
           a_rank_that_waits_for_a_stream_sleeps, all_is_freed_when_the_last_has_left,
           nothing_is_freed_before_the_last_has_left,
-          one_rank_that_cannot_take_part_prevents_the_team, no_memory_is_a_reason)
+          one_rank_that_cannot_take_part_prevents_the_team, no_memory_is_a_reason,
+          a_rank_without_access_does_not_use_the_offers_of_others)
