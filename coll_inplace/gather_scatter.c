@@ -42,7 +42,7 @@ static void begin_coop_copies(struct team *t, uint32_t op, const struct blocks *
 static enum coll_error receive_from(struct team *t, uint32_t op, uint32_t rank, struct buffer to,
                                     bool *by_reference)
 {
-    const struct slot *slot = team_wait_stream(t, rank, op);
+    const struct slot *slot = team_wait_ahead(t, rank, op);
     size_t bytes = slot_bytes(slot);
     struct coop_copy *coop_copy = &t->mailbox[rank]->coop_copy;
     *by_reference |= slot_kind(slot) == SLOT_REFERENCE;

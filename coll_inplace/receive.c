@@ -16,7 +16,7 @@ static const struct slot *pass_on(struct team *t, uint32_t op, const struct slot
 const struct slot *wait_for_root(struct team *t, uint32_t op, uint32_t root)
 {
     if (t->flat)
-        return team_wait_stream(t, root, op);
+        return team_wait_ahead(t, root, op);
     struct tree_node mine = tree_node(t->order, t->rank, root);
     const struct slot *received = team_wait(t, mine.parent, op);
     return mine.inner ? pass_on(t, op, received) : received;

@@ -49,7 +49,7 @@ static const char *operand(struct team *t, uint32_t rank, struct operands *o)
     if (rank == t->self && o->own)
         return o->own + o->at;
     const struct slot *slot =
-        o->ahead ? team_wait_stream(t, rank, o->op) : team_wait(t, rank, o->op);
+        o->ahead ? team_wait_ahead(t, rank, o->op) : team_wait(t, rank, o->op);
     if (LIKELY(slot_kind(slot) != SLOT_REFERENCE))
         return slot_data(t, rank, o->op, slot) + o->at;
     o->by_reference = true;

@@ -180,7 +180,7 @@ enum coll_error unsegmented_reduce_for_root(struct team *t, const struct reducer
     }
     bool reads = false, streaming = false;
     for (uint32_t r = 0; r < t->size; r++) {
-        const struct slot *slot = team_wait_stream(t, r, w.op);
+        const struct slot *slot = team_wait_ahead(t, r, w.op);
         reads |= slot_kind(slot) == SLOT_REFERENCE;
         streaming |= slot_kind(slot) == SLOT_PIPELINED;
     }

@@ -237,7 +237,7 @@ static inline const struct slot *team_wait(struct team *t, uint32_t rank, uint32
 /* team_wait() for a rank that may run ahead: if its slot is already there, the next one may be too
  * and is prefetched. (If the rank cannot run ahead, prefetching would take the lines of the next
  * cell away from the rank that is about to write them.) */
-static inline const struct slot *team_wait_stream(struct team *t, uint32_t rank, uint32_t op)
+static inline const struct slot *team_wait_ahead(struct team *t, uint32_t rank, uint32_t op)
 {
     struct slot *slot = slot_of(t->mailbox[rank], op);
     if (sync_reached(sync_load(&slot->op), op)) {
