@@ -395,24 +395,24 @@ static bool hear_all(struct connection *members, uint32_t count, struct greeting
     return good;
 }
 
-/* Find all members. Returns REASON_COUNT if the node is complete. For the node's file there is the
- * descriptor of the socket at the leader's place. */
+/* Find all members. Returns REASON_COUNT if the node is complete. */
 static enum reason find_all(struct connection *members, uint64_t *world_rank, uint32_t expected,
                             struct greeting *all, uint32_t *count)
 {
     enum reason why_not = REASON_COUNT;
     *count = call_all(members, expected, &why_not);
-    fd_close(&rendezvous.places);
-    if (why_not == REASON_COUNT && expected > 1 && one_too_many(expected))
-        why_not = REASON_OTHER_WORLD;
     world_rank[0] = all->world_rank;
-    if (!hear_all(members, *count, all, world_rank) && why_not == REASON_COUNT)
-        why_not = REASON_NO_LIBRARY;
-    if (why_not == REASON_COUNT && (!all->is_described || !world_ranks_differ(world_rank, *count)))
-        why_not = REASON_OTHER_WORLD;
-    if (why_not == REASON_COUNT && all->settings == (uint64_t)SETTINGS_DIFFER)
-        why_not = REASON_SETTINGS;
-    return why_not;
+    bool all_greet = hear_all(members, *count, all, world_rank);
+    /* Now there is a descriptor for one more connection, and then for the node's file. */
+    fd_close(&rendezvous.places);
+    if (why_not != REASON_COUNT)
+        return why_not;
+    if (!all_greet)
+        return REASON_NO_LIBRARY;
+    if (!all->is_described || !world_ranks_differ(world_rank, *count) ||
+        (expected > 1 && one_too_many(expected)))
+        return REASON_OTHER_WORLD;
+    return all->settings == (uint64_t)SETTINGS_DIFFER ? REASON_SETTINGS : REASON_COUNT;
 }
 
 static uint64_t new_token(void)
@@ -717,7 +717,7 @@ static bool is_called(int fd)
     return received == sizeof call && call.magic == LAYOUT_MAGIC && call.version == LAYOUT_VERSION;
 }
 
-/* Accept the leader's connection, if it has come; -1: not yet. */
+/* Accept the leader's connection. -1: it has not come yet (EAGAIN), or errno has another reason. */
 static int accept_leader(void)
 {
     int fd;
@@ -730,18 +730,23 @@ static int accept_leader(void)
 }
 
 /* The rank before this one leaves its place when the leader has called all, or when it has itself
- * given up. So when it has left, the leader has called this one, or will not. */
-static bool wait_for_leader(void)
+ * given up. So when it has left, the leader has called this one, or will not. REASON_COUNT: the
+ * leader has called. */
+static enum reason wait_for_leader(void)
 {
     struct sync_wait wait = SYNC_WAIT;
+    enum reason why_not = REASON_COUNT;
     bool last = false;
-    while ((rendezvous.leader = accept_leader()) < 0 && !last) {
-        last = has_ended(rendezvous.previous);
-        if (!last)
+    while ((rendezvous.leader = accept_leader()) < 0 && why_not == REASON_COUNT) {
+        if (errno != EAGAIN)
+            why_not = REASON_EXHAUSTED;
+        else if (last)
+            why_not = REASON_NO_LIBRARY;
+        else if (!(last = has_ended(rendezvous.previous)))
             sync_pause(&wait);
     }
     fd_close(&rendezvous.calls);
-    return rendezvous.leader >= 0;
+    return rendezvous.leader >= 0 ? REASON_COUNT : why_not;
 }
 
 /* With the descriptor of the statics, or without it if the OS refuses to take it. The leader then
@@ -759,13 +764,14 @@ static void join(int world_rank, int world_size, rendezvous_exchange_fn *exchang
 {
     struct offer offer = {0};
     char answer = ANSWER_NOTHING;
-    bool called = wait_for_leader();
+    enum reason why_not = wait_for_leader();
+    bool called = why_not == REASON_COUNT;
     if (called)
         greet(world_rank, world_size);
     bool offered = called && receive_offer(&offer);
     leave_place();
-    enum reason why_not =
-        offered && offer.why_not < REASON_COUNT ? offer.why_not : REASON_NO_LIBRARY;
+    if (called)
+        why_not = offered && offer.why_not < REASON_COUNT ? offer.why_not : REASON_NO_LIBRARY;
     if (offered && offer.file_size && rendezvous.file >= 0 &&
         node_map(rendezvous.file, offer.file_size, offer.me, offer.size, world_size) &&
         header_is_good()) {
