@@ -167,7 +167,7 @@ static bool bind_to(int fd, const char *what, uint32_t place)
     return !bind(fd, (struct sockaddr *)&address, length);
 }
 
-enum connected { CONNECTED, ABSENT, NO_DESCRIPTOR };
+enum connected { CONNECTED, NOBODY, NO_DESCRIPTOR };
 
 /* Connect to a rank of the same user. While its queue is full, which is the work of strangers, try
  * again for a while; also while it does not listen, if it `may_listen_later`. */
@@ -184,14 +184,14 @@ static enum connected connect_to(int *fd, const char *what, uint32_t place, bool
         bool again = errno == EAGAIN || (errno == ECONNREFUSED && may_listen_later);
         if (!again || sync_now_ns() - start > peer_patience_ns) {
             fd_close(fd);
-            return ABSENT;
+            return NOBODY;
         }
         sync_pause(&wait);
     }
     if (same_user(*fd))
         return CONNECTED;
     fd_close(fd);
-    return ABSENT;
+    return NOBODY;
 }
 
 static void leave_place(void)
@@ -230,7 +230,7 @@ static enum reason wait_at_place(void)
     switch (connect_to(&rendezvous.previous, "place", rendezvous.place - 1, true)) {
     case CONNECTED:
         return REASON_COUNT;
-    case ABSENT:
+    case NOBODY:
         return REASON_NO_LIBRARY;
     default:
         return REASON_EXHAUSTED;
@@ -347,7 +347,7 @@ static uint32_t call_all(struct connection *members, uint32_t expected, enum rea
         int fd;
         enum connected result = connect_to(&fd, "call", count, false);
         if (result != CONNECTED)
-            *why_not = result == ABSENT ? REASON_NO_LIBRARY : REASON_EXHAUSTED;
+            *why_not = result == NOBODY ? REASON_NO_LIBRARY : REASON_EXHAUSTED;
         if (result != CONNECTED)
             break;
         members[count] = (struct connection){.socket = fd, .statics = -1};
