@@ -338,22 +338,25 @@ static void add_greeting(struct greeting *all, const struct greeting *g, int sta
         all->settings = (uint64_t)SETTINGS_DIFFER;
 }
 
-/* Connect to all members. Returns how many there are, with the leader. */
-static uint32_t call_all(struct connection *members, uint32_t expected, enum reason *why_not)
+static enum connected call(uint32_t place, struct connection *member)
 {
     const struct call call = {LAYOUT_MAGIC, LAYOUT_VERSION};
+    member->statics = -1;
+    enum connected result = connect_to(&member->socket, "call", place, false);
+    if (result == CONNECTED && !fd_message_send(member->socket, &call, sizeof call, NULL, 0))
+        fd_close(&member->socket);
+    return result;
+}
+
+/* Returns how many members there are, with the leader. */
+static uint32_t call_all(struct connection *members, uint32_t expected, enum reason *why_not)
+{
     uint32_t count = 1;
-    for (; count < expected; count++) {
-        int fd;
-        enum connected result = connect_to(&fd, "call", count, false);
-        if (result != CONNECTED)
-            *why_not = result == NOBODY ? REASON_NO_LIBRARY : REASON_EXHAUSTED;
-        if (result != CONNECTED)
-            break;
-        members[count] = (struct connection){.socket = fd, .statics = -1};
-        if (!fd_message_send(fd, &call, sizeof call, NULL, 0))
-            fd_close(&members[count].socket);
-    }
+    enum connected result = CONNECTED;
+    while (count < expected && (result = call(count, &members[count])) == CONNECTED)
+        count++;
+    if (result != CONNECTED)
+        *why_not = result == NOBODY ? REASON_NO_LIBRARY : REASON_EXHAUSTED;
     return count;
 }
 
@@ -375,24 +378,30 @@ static bool world_ranks_differ(const uint64_t *world_rank, uint32_t count)
     return true;
 }
 
-/* Receive the greetings of all members. A member that does not send a good one is dropped. */
+/* A member that does not send a good greeting is dropped. */
+static bool hear(struct connection *member, struct greeting *g)
+{
+    bool good = member->socket >= 0 &&
+                fd_message_receive(member->socket, g, sizeof *g, &member->statics, 1) &&
+                g->magic == LAYOUT_MAGIC && g->version == LAYOUT_VERSION;
+    if (!good)
+        fd_close(&member->socket);
+    return good;
+}
+
 static bool hear_all(struct connection *members, uint32_t count, struct greeting *all,
                      uint64_t *world_rank)
 {
-    bool good = true;
+    uint32_t good = 1;
     for (uint32_t i = 1; i < count; i++) {
         struct greeting g;
-        if (members[i].socket >= 0 &&
-            fd_message_receive(members[i].socket, &g, sizeof g, &members[i].statics, 1) &&
-            g.magic == LAYOUT_MAGIC && g.version == LAYOUT_VERSION) {
-            add_greeting(all, &g, members[i].statics);
-            world_rank[i] = g.world_rank;
-        } else {
-            fd_close(&members[i].socket);
-            good = false;
-        }
+        if (!hear(&members[i], &g))
+            continue;
+        add_greeting(all, &g, members[i].statics);
+        world_rank[i] = g.world_rank;
+        good++;
     }
-    return good;
+    return good == count;
 }
 
 /* Find all members. Returns REASON_COUNT if the node is complete. */
@@ -572,18 +581,18 @@ static void close_all(struct connection *members, uint32_t size)
     free(members);
 }
 
-/* Those that there was no descriptor for. The one at the last place first: when a rank leaves its
- * place, the one at the next place gives up. */
+/* Members that the leader had no descriptor for, one after the other. The one at the last place
+ * comes first: when a rank leaves its place, the one behind it gives up. */
 static void turn_away(uint32_t first, uint32_t last, enum reason why_not)
 {
-    const struct call call = {LAYOUT_MAGIC, LAYOUT_VERSION};
     const struct offer offer = {.magic = LAYOUT_MAGIC, .why_not = why_not};
-    for (uint32_t i = last; i >= first; i--) {
-        int fd;
-        if (connect_to(&fd, "call", i, false) == CONNECTED &&
-            fd_message_send(fd, &call, sizeof call, NULL, 0))
-            fd_message_send(fd, &offer, sizeof offer, NULL, 0);
-        fd_close(&fd);
+    for (uint32_t place = last; place >= first; place--) {
+        struct connection member;
+        struct greeting greeting;
+        if (call(place, &member) == CONNECTED && hear(&member, &greeting))
+            fd_message_send(member.socket, &offer, sizeof offer, NULL, 0);
+        fd_close(&member.socket);
+        fd_close(&member.statics);
     }
 }
 
