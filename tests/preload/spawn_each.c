@@ -1,6 +1,6 @@
-/* Each rank spawns two children of its own, at the same time. The children of each use a window among
- * themselves. MPICH from 4.1 on serves all of them by one process of its launcher, so nothing but the
- * host itself tells the two jobs apart (H8: other jobs on the node).
+/* Each rank spawns two children of its own, at the same time. The children of each use a window
+ * among themselves. MPICH from 4.1 on serves all of them by one process of its launcher, so nothing
+ * but the host itself tells the two jobs apart (H8: other jobs on the node).
  *
  *   spawn_each COMMAND [ARGUMENT ...]   how to start a child, which runs this program too
  */
