@@ -13,6 +13,7 @@ static bool end_before_data;
 static unsigned sends_refused; /* the next ones */
 static unsigned files_refused; /* the next ones that carry more than the node's file */
 static int refusal = ENOBUFS;
+static useconds_t after_send; /* what the sender waits */
 
 /* No data is there; then the peer sends and closes; then the OS looks for the end. */
 static ssize_t receive_end_first(int fd, struct msghdr *message, int flags)
@@ -32,7 +33,9 @@ static ssize_t send_or_refuse(int fd, const struct msghdr *message, int flags)
         errno = refusal;
         return -1;
     }
-    return sendmsg(fd, message, flags);
+    ssize_t sent = sendmsg(fd, message, flags);
+    usleep(after_send);
+    return sent;
 }
 
 /* The OS cuts the queue of a listener to its limit (somaxconn): here, to one entry. */
@@ -255,6 +258,44 @@ START_TEST(two_jobs_with_equal_keys_share_nothing)
 {
     open_desk(2);
     run(be_of_two_worlds, 0, 3);
+}
+END_TEST
+
+/* Ranks 0 and 3, of different worlds, have the first places. They do not wait for a message. */
+static void be_behind_another_world(unsigned rank)
+{
+    static const unsigned order[] = {0, 2, 3, 1};
+    world = rank / 2;
+    await_count(&desk->entered, order[rank]);
+    enter();
+    meet(4);
+    settle(rank % 2, 2);
+    EXPECT(!node.header && !desk->message[world][own_world_rank]);
+}
+
+START_TEST(a_rank_too_many_is_noticed_before_messages_are_sent)
+{
+    open_desk(2);
+    run(be_behind_another_world, 0, 3);
+}
+END_TEST
+
+/* Each group consists of one rank of either world. */
+static void be_with_another_world(unsigned rank)
+{
+    struct job job = {.local_size = 2, .rank = -1};
+    world = rank / 2;
+    snprintf(job.key, sizeof job.key, "%s %u", desk->key, (rank + world) % 2);
+    rendezvous_enter(&job);
+    meet(4);
+    settle(rank % 2, 2);
+    expect_nothing(REASON_OTHER_WORLD);
+}
+
+START_TEST(members_with_another_token_are_of_another_world)
+{
+    open_desk(2);
+    run(be_with_another_world, 0, 3);
 }
 END_TEST
 
@@ -592,8 +633,10 @@ END_TEST
 static void lead_with_few_descriptors(unsigned rank)
 {
     enter_in_order(rank);
-    if (rank == 0)
+    if (rank == 0) {
         allow_descriptors(1);
+        after_send = 20 * 1000;
+    }
     meet(job_size);
     settle(rank, job_size);
     expect_nothing(REASON_EXHAUSTED);
@@ -704,7 +747,9 @@ END_TEST
 UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_is_shared,
           a_rank_that_comes_late_finds_no_leader,
           where_the_number_of_ranks_is_unknown_nothing_is_shared, two_jobs_do_not_meet,
-          two_jobs_with_equal_keys_share_nothing, parts_of_two_worlds_are_no_node,
+          two_jobs_with_equal_keys_share_nothing,
+          a_rank_too_many_is_noticed_before_messages_are_sent,
+          members_with_another_token_are_of_another_world, parts_of_two_worlds_are_no_node,
           a_launcher_that_contradicts_the_host_is_not_believed,
           a_process_whose_world_is_itself_is_alone,
           too_few_sockets_of_the_leader_have_their_own_reason,
