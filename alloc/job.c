@@ -1,15 +1,34 @@
 #include "alloc/job.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+uint64_t job_hash(const char *text)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return h;
+}
 
 static uint32_t number(const char *name)
 {
     const char *text = getenv(name);
     return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
+}
+
+/* The first variable that has a number. */
+static uint32_t first_number(const char *const *names)
+{
+    for (; *names; names++)
+        if (number(*names))
+            return number(*names);
+    return 0;
 }
 
 uint32_t job_slurm_tasks(const char *text, unsigned long node)
@@ -31,27 +50,10 @@ uint32_t job_slurm_tasks(const char *text, unsigned long node)
     return 0;
 }
 
-static uint32_t local_size(void)
+static uint32_t slurm_local_size(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-                                        "MV2_COMM_WORLD_LOCAL_SIZE", "PALS_LOCAL_SIZE"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (number(names[i]))
-            return number(names[i]);
     const char *tasks = getenv("SLURM_STEP_TASKS_PER_NODE");
     return tasks ? job_slurm_tasks(tasks, number("SLURM_NODEID")) : 0;
-}
-
-/* The address of the daemon that serves all ranks of the job on this node. Two jobs may have the
- * same namespace name, which is derived from a process id, but not the same daemon. */
-static const char *pmix_server(void)
-{
-    static const char *const names[] = {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3",
-                                        "PMIX_SERVER_URI21", "PMIX_SERVER_URI2"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (getenv(names[i]))
-            return getenv(names[i]);
-    return "";
 }
 
 /* The start time of a process in clock ticks since boot. It differs if a process id is reused. */
@@ -78,35 +80,118 @@ static unsigned long long pid_namespace(void)
     return stat("/proc/self/ns/pid", &status) ? 0 : status.st_ino;
 }
 
-/* Under Hydra the other end of PMI_FD is the proxy, one process for all ranks of the job on this
- * node. */
-static bool pmi_key(struct job *job)
+/* ---- PMI ---- */
+
+/* Whether Slurm has started this process and offers PMI. PMI_JOBID alone may come from a
+ * surrounding Slurm step, which has other ranks. */
+static bool pmi_is_of_slurm(void)
+{
+    return getenv("PMI_JOBID") && getenv("SLURM_PROCID") &&
+           number("SLURM_PROCID") == number("PMI_RANK") &&
+           number("SLURM_STEP_NUM_TASKS") == number("PMI_SIZE");
+}
+
+static uint32_t pmi_local_size(void)
+{
+    static const char *const names[] = {"MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE",
+                                        "PALS_LOCAL_SIZE", NULL};
+    uint32_t size = pmi_is_of_slurm() ? 0 : first_number(names);
+    return size ? size : slurm_local_size();
+}
+
+/* The other end of PMI_FD is the launcher's process on this node, one for all ranks of the job. In
+ * MPICH from 4.1 on it may also serve a job of MPI_Comm_spawn, hence the sizes. */
+static bool pmi_by_socket(struct job *job)
 {
     struct ucred proxy;
     socklen_t length = sizeof proxy;
-    if (!getenv("PMI_FD") || !getenv("PMI_RANK") ||
+    if (!getenv("PMI_RANK") ||
         getsockopt((int)number("PMI_FD"), SOL_SOCKET, SO_PEERCRED, &proxy, &length) || !proxy.pid)
         return false;
-    snprintf(job->key, sizeof job->key, "pmi %d %llu %llu", proxy.pid, start_time(proxy.pid),
-             pid_namespace());
+    job->local_size = pmi_local_size();
+    job->rank = (int)number("PMI_RANK");
+    snprintf(job->key, sizeof job->key, "pmi %d %llu %llu %u %u", proxy.pid, start_time(proxy.pid),
+             pid_namespace(), number("PMI_SIZE"), job->local_size);
     return true;
 }
 
-static bool pmix_key(struct job *job)
+/* PMI_PORT is the address at which the launcher's process on this node listens. */
+static bool pmi_by_port(struct job *job)
 {
-    const char *name = getenv("PMIX_NAMESPACE");
-    if (!name || !getenv("PMIX_RANK"))
+    const char *port = getenv("PMI_PORT");
+    if (!port || !getenv("PMI_ID"))
         return false;
-    snprintf(job->key, sizeof job->key, "pmix %s %s", name, pmix_server());
+    job->local_size = pmi_local_size();
+    job->rank = (int)number("PMI_ID");
+    snprintf(job->key, sizeof job->key, "port %u %.300s", job->local_size, port);
     return true;
 }
 
-void job_read(struct job *job)
+/* The host does not try PMI_PORT if PMI_FD does not work. */
+static bool pmi(struct job *job)
 {
-    if (pmix_key(job) || pmi_key(job)) {
-        job->local_size = local_size();
-        return;
+    return getenv("PMI_FD") ? pmi_by_socket(job) : pmi_by_port(job);
+}
+
+/* ---- PMIx ---- */
+
+static uint32_t pmix_local_size(const char *namespace)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "PALS_LOCAL_SIZE", NULL};
+    uint32_t size = strncmp(namespace, "slurm.", 6) ? first_number(names) : 0;
+    return size ? size : slurm_local_size();
+}
+
+/* The addresses of the daemon that serves all ranks of the job on this node, as one number. Two
+ * jobs may have the same namespace name, which is derived from a process id, but not the same
+ * daemon. The names of the variables depend on the version of PMIx. */
+static uint64_t pmix_server(void)
+{
+    static const char prefix[] = "PMIX_SERVER_URI";
+    uint64_t sum = 0;
+    for (char **entry = environ; *entry; entry++)
+        if (!strncmp(*entry, prefix, sizeof prefix - 1))
+            sum += job_hash(*entry); /* in whatever order they are */
+    return sum;
+}
+
+static bool pmix(struct job *job)
+{
+    const char *namespace = getenv("PMIX_NAMESPACE");
+    if (!namespace || !getenv("PMIX_RANK"))
+        return false;
+    job->local_size = pmix_local_size(namespace);
+    job->rank = (int)number("PMIX_RANK");
+    snprintf(job->key, sizeof job->key, "pmix %016" PRIx64 " %u %.300s", pmix_server(),
+             job->local_size, namespace);
+    return true;
+}
+
+/* ---- the host's choice ---- */
+
+static bool prefers_pmix(void)
+{
+    const char *version = getenv("MPIR_CVAR_PMI_VERSION");
+    return version && !strcmp(version, "x");
+}
+
+static bool find_launcher(struct job *job, enum job_host host)
+{
+    switch (host) {
+    case JOB_HOST_OPEN_MPI:
+        return pmix(job) || (getenv("SLURM_STEP_NUM_TASKS") && pmi_by_socket(job));
+    case JOB_HOST_MPICH:
+        return pmi(job);
+    default:
+        if (prefers_pmix())
+            return pmix(job);
+        return getenv("PMI_FD") || getenv("PMI_PORT") ? pmi(job) : pmix(job);
     }
-    job->key[0] = 0;
-    job->local_size = 1;
+}
+
+void job_read(struct job *job, enum job_host host)
+{
+    *job = (struct job){.local_size = 1, .rank = -1};
+    if (!find_launcher(job, host))
+        *job = (struct job){.local_size = 1, .rank = -1};
 }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -26,13 +27,21 @@ static const size_t control_size_max = (size_t)1 << 30;
 static const uint64_t peer_patience_ns =
     UINT64_C(2000000000); /* a peer may have lost its processor */
 
+/* From the leader, so that a member does not greet a stranger. */
+struct call {
+    uint64_t magic;
+    uint64_t version; /* 64 bits: padding would send bytes that were never set */
+};
+
 struct greeting {
     uint64_t magic;
-    uint64_t version;   /* 64 bits: padding would send bytes that were never set */
-    uint64_t heap;      /* most that it will use */
-    uint64_t symmetric; /* the same for the symmetric heap */
-    uint64_t statics;   /* the size of the file with its static variables, which comes with this */
-    uint64_t room;      /* address space that it has left */
+    uint64_t version;
+    uint64_t world_rank, world_size;
+    uint64_t is_described; /* whether the launcher has given it this rank */
+    uint64_t heap;         /* most that it will use */
+    uint64_t symmetric;    /* the same for the symmetric heap */
+    uint64_t statics; /* the size of the file with its static variables, which comes with this */
+    uint64_t room;    /* address space that it has left */
     uint64_t settings;
 };
 enum { SETTINGS_DIFFER = -1 };
@@ -55,15 +64,28 @@ struct statics_message {
 
 enum answer { ANSWER_NOTHING, ANSWER_FILE, ANSWER_FILE_AND_STATICS };
 
+#define NO_PLACE UINT32_MAX
+
 static struct {
     struct job job;
-    int listener; /* the leader's */
+    uint32_t place; /* NO_PLACE: this rank has not met the others, because of: */
+    enum reason why_not;
+    int places;   /* listens at this rank's place */
+    int calls;    /* a member's: the leader connects to it */
+    int previous; /* a member's connection to the place before its own */
     int leader;   /* a member's connection to the leader */
     int file;     /* the node's */
     int reserved; /* the number that its descriptor gets */
     size_t symmetric;
     int statics_file;
-} rendezvous = {.listener = -1, .leader = -1, .file = -1, .reserved = -1, .statics_file = -1};
+} rendezvous = {.place = NO_PLACE,
+                .places = -1,
+                .calls = -1,
+                .previous = -1,
+                .leader = -1,
+                .file = -1,
+                .reserved = -1,
+                .statics_file = -1};
 
 /* Ranks with different values would decide differently which windows and collectives are fast (H13:
  * decisions are equal on all ranks). */
@@ -97,11 +119,15 @@ void rendezvous_want(size_t symmetric, int statics_file)
     rendezvous.statics_file = statics_file;
 }
 
-static struct greeting own_greeting(void)
+static struct greeting own_greeting(int world_rank, int world_size)
 {
     size_t heap = config.heap_size ? config.heap_size : physical_memory();
     return (struct greeting){.magic = LAYOUT_MAGIC,
                              .version = LAYOUT_VERSION,
+                             .world_rank = (uint64_t)world_rank,
+                             .world_size = (uint64_t)world_size,
+                             .is_described =
+                                 rendezvous.job.rank < 0 || rendezvous.job.rank == world_rank,
                              .heap = heap,
                              .symmetric = rendezvous.symmetric ? rendezvous.symmetric : heap,
                              .statics = memfd_sealed_size(rendezvous.statics_file),
@@ -109,22 +135,15 @@ static struct greeting own_greeting(void)
                              .settings = common_settings()};
 }
 
-/* FNV-1a: the key may be longer than a socket's name. */
-static uint64_t hash(const char *text)
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return h;
-}
+/* ---- places ---- */
 
-static socklen_t socket_name(struct sockaddr_un *address)
+static socklen_t socket_name(struct sockaddr_un *address, const char *what, uint32_t place)
 {
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;
     int length =
-        snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "mpiaccel-%u-%016llx",
-                 geteuid(), (unsigned long long)hash(rendezvous.job.key));
+        snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "mpiaccel-%u-%016llx-%s-%u",
+                 geteuid(), (unsigned long long)job_hash(rendezvous.job.key), what, place);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
@@ -136,40 +155,86 @@ static bool same_user(int connection)
            peer.uid == geteuid();
 }
 
-/* With the descriptor of the statics, or without it if the OS refuses to take it. The leader then
- * finds that it is missing. */
-static bool greet(int leader)
+static int new_socket(void)
 {
-    struct greeting greeting = own_greeting();
-    return (rendezvous.statics_file >= 0 &&
-            fd_message_send(leader, &greeting, sizeof greeting, &rendezvous.statics_file, 1)) ||
-           fd_message_send(leader, &greeting, sizeof greeting, NULL, 0);
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Bind and lead, or connect and greet. False: try again. Either there is no listener, as between
- * the leader's bind and its listen, or after it has settled; then the name will soon be free. Or
- * there was no room in the queue, which only strangers can fill; a blocking connect would wait for
- * them. */
-static bool lead_or_join(void)
+static bool bind_to(int fd, const char *what, uint32_t place)
 {
     struct sockaddr_un address;
-    socklen_t length = socket_name(&address);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return true;
-    if (!bind(fd, (struct sockaddr *)&address, length)) {
-        listen(fd, (int)rendezvous.job.local_size);
-        rendezvous.listener = fd;
-        return true;
+    socklen_t length = socket_name(&address, what, place);
+    return !bind(fd, (struct sockaddr *)&address, length);
+}
+
+enum connected { CONNECTED, NOBODY, NO_DESCRIPTOR };
+
+/* Connect to a rank of the same user. While its queue is full, which is the work of strangers, try
+ * again for a while; also while it does not listen, if it `may_listen_later`. */
+static enum connected connect_to(int *fd, const char *what, uint32_t place, bool may_listen_later)
+{
+    struct sockaddr_un address;
+    socklen_t length = socket_name(&address, what, place);
+    struct sync_wait wait = SYNC_WAIT;
+    uint64_t start = sync_now_ns();
+    *fd = new_socket();
+    if (*fd < 0)
+        return NO_DESCRIPTOR;
+    while (connect(*fd, (struct sockaddr *)&address, length)) {
+        bool again = errno == EAGAIN || (errno == ECONNREFUSED && may_listen_later);
+        if (!again || sync_now_ns() - start > peer_patience_ns) {
+            fd_close(fd);
+            return NOBODY;
+        }
+        sync_pause(&wait);
     }
-    if (errno == EADDRINUSE && !connect(fd, (struct sockaddr *)&address, length) && same_user(fd) &&
-        greet(fd)) {
-        rendezvous.leader = fd;
-        return true;
+    if (same_user(*fd))
+        return CONNECTED;
+    fd_close(fd);
+    return NOBODY;
+}
+
+static void leave_place(void)
+{
+    fd_close(&rendezvous.calls);
+    fd_close(&rendezvous.places);
+    fd_close(&rendezvous.previous);
+    rendezvous.place = NO_PLACE;
+}
+
+/* The first place that nobody has. A rank at a place behind those of all expected ranks shows the
+ * leader that there are too many; no rank needs places further behind. */
+static enum reason take_place(void)
+{
+    rendezvous.places = new_socket();
+    for (uint32_t place = 0; rendezvous.places >= 0; place++) {
+        if (place > rendezvous.job.local_size)
+            return REASON_OTHER_WORLD;
+        if (bind_to(rendezvous.places, "place", place)) {
+            rendezvous.place = place;
+            return listen(rendezvous.places, 1) ? REASON_EXHAUSTED : REASON_COUNT;
+        }
+        if (errno != EADDRINUSE)
+            break;
     }
-    bool refused = errno == ECONNREFUSED || errno == EAGAIN;
-    close(fd);
-    return !refused;
+    return REASON_EXHAUSTED;
+}
+
+/* REASON_COUNT: none against it. The rank before this one may not listen yet. */
+static enum reason wait_at_place(void)
+{
+    rendezvous.calls = new_socket();
+    if (rendezvous.calls < 0 || !bind_to(rendezvous.calls, "call", rendezvous.place) ||
+        listen(rendezvous.calls, 1))
+        return REASON_EXHAUSTED;
+    switch (connect_to(&rendezvous.previous, "place", rendezvous.place - 1, true)) {
+    case CONNECTED:
+        return REASON_COUNT;
+    case NOBODY:
+        return REASON_NO_LIBRARY;
+    default:
+        return REASON_EXHAUSTED;
+    }
 }
 
 /* Reserve a descriptor with a high number, out of the way of programs that count theirs. It has to
@@ -196,10 +261,13 @@ void rendezvous_enter(const struct job *job)
     reserve_descriptor();
     if (job->local_size < 2)
         return;
-    struct sync_wait wait = SYNC_WAIT;
-    uint64_t start = sync_now_ns();
-    while (!lead_or_join() && sync_now_ns() - start < peer_patience_ns)
-        sync_pause(&wait);
+    enum reason why_not = take_place();
+    if (why_not == REASON_COUNT && rendezvous.place)
+        why_not = wait_at_place();
+    if (why_not == REASON_COUNT)
+        return;
+    rendezvous.why_not = why_not;
+    leave_place();
 }
 
 static void write_record(int world_rank)
@@ -210,6 +278,38 @@ static void write_record(int world_rank)
     me->base = (uintptr_t)node.base;
     me->probe = peer_memory_probe(&me->probe_address);
     sched_getaffinity(0, sizeof me->cpus, (cpu_set_t *)me->cpus);
+}
+
+/* ---- membership ---- */
+
+/* Whether the member before this one, in a ring of all members, is the rank of this world that it
+ * claims to be. */
+static bool is_confirmed(rendezvous_exchange_fn *exchange)
+{
+    uint32_t next = (node.me + 1) % node.size, previous = (node.me + node.size - 1) % node.size;
+    uint64_t received;
+    return exchange(node_member(next)->world_rank, node_member(previous)->world_rank,
+                    node.header->token, &received) &&
+           received == node.header->token;
+}
+
+static void publish_membership(rendezvous_exchange_fn *exchange)
+{
+    bool confirmed = is_confirmed(exchange);
+    sync_publish_ordered(&node_member(node.me)->membership,
+                         confirmed ? LAYOUT_SAME_WORLD : LAYOUT_OTHER_WORLD);
+    if (!confirmed)
+        log_message(2, "the ranks on this node are not those of one MPI_COMM_WORLD");
+}
+
+/* The word's value when it is no longer `initial`. */
+static uint32_t changed(struct sync_word *word, uint32_t initial)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    uint32_t value;
+    while ((value = sync_load(word)) == initial)
+        sync_wait(&wait, word, initial);
+    return value;
 }
 
 /* ---- the leader ---- */
@@ -233,47 +333,103 @@ static void add_greeting(struct greeting *all, const struct greeting *g, int sta
     all->symmetric = max_size(all->symmetric, g->symmetric);
     all->statics = has_statics ? max_size(all->statics, g->statics) : STATICS_MISSING;
     all->room = min_size(all->room, g->room);
+    all->is_described &= g->is_described && g->world_size == all->world_size;
     if (g->settings != all->settings)
         all->settings = (uint64_t)SETTINGS_DIFFER;
 }
 
-/* Statics are shared by all members or by none. Returns whether descriptors have become free. */
-static bool drop_statics(struct connection *members, uint32_t count, struct greeting *all)
+static enum connected call(uint32_t place, struct connection *member)
 {
-    bool any = false;
-    all->statics = STATICS_MISSING;
-    for (uint32_t i = 1; i < count; i++) {
-        any |= members[i].statics >= 0;
-        fd_close(&members[i].statics);
-    }
-    return any;
+    const struct call call = {LAYOUT_MAGIC, LAYOUT_VERSION};
+    member->statics = -1;
+    enum connected result = connect_to(&member->socket, "call", place, false);
+    if (result == CONNECTED && !fd_message_send(member->socket, &call, sizeof call, NULL, 0))
+        fd_close(&member->socket);
+    return result;
 }
 
-/* Accept the connections of all members that have sent a good greeting. Returns how many members
- * there are, with the leader. If there are too few descriptors for connections and statics, the
- * statics are dropped; for the node's file there is the one of the listener. */
-static uint32_t accept_all(struct connection *members, uint32_t expected, struct greeting *all)
+/* Returns how many members there are, with the leader. */
+static uint32_t call_all(struct connection *members, uint32_t expected, enum reason *why_not)
 {
-    const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
     uint32_t count = 1;
-    while (count < expected) {
-        struct greeting g;
-        struct connection c = {accept4(rendezvous.listener, NULL, NULL, flags), -1};
-        if (c.socket < 0 && errno == EMFILE && drop_statics(members, count, all))
-            continue;
-        if (c.socket < 0)
-            break;
-        ssize_t size = fd_message_receive_now(c.socket, &g, sizeof g, &c.statics, 1);
-        if (same_user(c.socket) && size == sizeof g && g.magic == LAYOUT_MAGIC &&
-            g.version == LAYOUT_VERSION) {
-            add_greeting(all, &g, c.statics);
-            members[count++] = c;
-        } else {
-            fd_close(&c.socket);
-            fd_close(&c.statics);
-        }
-    }
+    enum connected result = CONNECTED;
+    while (count < expected && (result = call(count, &members[count])) == CONNECTED)
+        count++;
+    if (result != CONNECTED)
+        *why_not = result == NOBODY ? REASON_NO_LIBRARY : REASON_EXHAUSTED;
     return count;
+}
+
+/* Whether there is one rank more than expected. */
+static bool one_too_many(uint32_t expected)
+{
+    int fd;
+    bool too_many = connect_to(&fd, "call", expected, false) == CONNECTED;
+    fd_close(&fd);
+    return too_many;
+}
+
+static bool world_ranks_differ(const uint64_t *world_rank, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (world_rank[i] == world_rank[j])
+                return false;
+    return true;
+}
+
+/* A member that does not send a good greeting is dropped. */
+static bool hear(struct connection *member, struct greeting *g)
+{
+    bool good = member->socket >= 0 &&
+                fd_message_receive(member->socket, g, sizeof *g, &member->statics, 1) &&
+                g->magic == LAYOUT_MAGIC && g->version == LAYOUT_VERSION;
+    if (!good)
+        fd_close(&member->socket);
+    return good;
+}
+
+static bool hear_all(struct connection *members, uint32_t count, struct greeting *all,
+                     uint64_t *world_rank)
+{
+    uint32_t good = 1;
+    for (uint32_t i = 1; i < count; i++) {
+        struct greeting g;
+        if (!hear(&members[i], &g))
+            continue;
+        add_greeting(all, &g, members[i].statics);
+        world_rank[i] = g.world_rank;
+        good++;
+    }
+    return good == count;
+}
+
+/* Find all members. Returns REASON_COUNT if the node is complete. */
+static enum reason find_all(struct connection *members, uint64_t *world_rank, uint32_t expected,
+                            struct greeting *all, uint32_t *count)
+{
+    enum reason why_not = REASON_COUNT;
+    *count = call_all(members, expected, &why_not);
+    world_rank[0] = all->world_rank;
+    bool all_greet = hear_all(members, *count, all, world_rank);
+    /* Now there is a descriptor for one more connection, and then for the node's file. */
+    fd_close(&rendezvous.places);
+    if (why_not != REASON_COUNT)
+        return why_not;
+    if (!all_greet)
+        return REASON_NO_LIBRARY;
+    if (!all->is_described || !world_ranks_differ(world_rank, *count) ||
+        (expected > 1 && one_too_many(expected)))
+        return REASON_OTHER_WORLD;
+    return all->settings == (uint64_t)SETTINGS_DIFFER ? REASON_SETTINGS : REASON_COUNT;
+}
+
+static uint64_t new_token(void)
+{
+    uint64_t token;
+    if (getrandom(&token, sizeof token, GRND_NONBLOCK) != sizeof token)
+        token = sync_now_ns() ^ (uint64_t)getpid() << 40;
+    return token;
 }
 
 /* Create the file for `size` members and fill in its header. */
@@ -314,6 +470,8 @@ static bool create_file(uint32_t size, int world_size, const struct greeting *al
         .control_size = round_down(min_size(control_size_max, (slice - tail) / 8), LAYOUT_PAGE),
         .symmetric_size = symmetric,
         .statics_size = statics,
+        .why_not = REASON_NO_SHARING,
+        .token = new_token(),
         .copy_policy = COPY_POLICY_DEFAULT,
     };
     return true;
@@ -423,31 +581,64 @@ static void close_all(struct connection *members, uint32_t size)
     free(members);
 }
 
-static void lead(int world_rank, int world_size)
+/* Members that the leader had no descriptor for, one after the other. The one at the last place
+ * comes first: when a rank leaves its place, the one behind it gives up. */
+static void turn_away(uint32_t first, uint32_t last, enum reason why_not)
+{
+    const struct offer offer = {.magic = LAYOUT_MAGIC, .why_not = why_not};
+    for (uint32_t place = last; place >= first; place--) {
+        struct connection member;
+        struct greeting greeting;
+        if (call(place, &member) == CONNECTED && hear(&member, &greeting))
+            fd_message_send(member.socket, &offer, sizeof offer, NULL, 0);
+        fd_close(&member.socket);
+        fd_close(&member.statics);
+    }
+}
+
+/* The leader's part in the verdict. */
+static bool decide(bool good, uint32_t size, rendezvous_exchange_fn *exchange)
+{
+    if (good && size > 1 && exchange) {
+        /* Releases what the header and the leader's record hold. */
+        sync_publish_ordered(&node.header->verdict, LAYOUT_CONFIRM);
+        publish_membership(exchange);
+        for (uint32_t i = 0; i < size; i++)
+            good &= changed(&node_member(i)->membership, LAYOUT_UNCONFIRMED) == LAYOUT_SAME_WORLD;
+        if (!good)
+            node.header->why_not = REASON_OTHER_WORLD;
+    }
+    sync_publish_ordered(&node.header->verdict, good ? LAYOUT_COMPLETE : LAYOUT_PARTIAL);
+    return good;
+}
+
+static void lead(int world_rank, int world_size, rendezvous_exchange_fn *exchange)
 {
     uint32_t expected = rendezvous.job.local_size, count = 1;
     struct connection *members = malloc(expected * sizeof *members);
-    struct greeting all = own_greeting();
-    if (members) {
+    uint64_t *world_ranks = malloc(expected * sizeof *world_ranks);
+    struct greeting all = own_greeting(world_rank, world_size);
+    enum reason why_not = REASON_EXHAUSTED;
+    if (members && world_ranks) {
         members[0] = (struct connection){-1, rendezvous.statics_file};
-        if (rendezvous.listener >= 0)
-            count = accept_all(members, expected, &all);
+        why_not = find_all(members, world_ranks, expected, &all, &count);
     }
-    fd_close(&rendezvous.listener);
-    bool complete = members && count == expected;
-    bool alike = all.settings != (uint64_t)SETTINGS_DIFFER;
-    bool shared = complete && alike && create_file(expected, world_size, &all);
+    fd_close(&rendezvous.places);
+    if (why_not == REASON_EXHAUSTED)
+        turn_away(count, expected - 1, why_not);
+    bool shared = why_not == REASON_COUNT && create_file(expected, world_size, &all);
+    if (why_not == REASON_COUNT)
+        why_not = REASON_NO_SHARING;
     if (shared)
         write_record(world_rank);
-    enum reason why_not = !complete ? REASON_NO_LIBRARY
-                          : alike   ? REASON_NO_SHARING
-                                    : REASON_SETTINGS;
     offer_to_all(members, count, shared, why_not);
     bool good = shared && all_answer(members, count);
-    /* Releases what the header and the leader's record hold. */
-    if (shared)
-        sync_publish_ordered(&node.header->verdict, good ? LAYOUT_COMPLETE : LAYOUT_PARTIAL);
+    if (shared && !decide(good, count, exchange)) {
+        why_not = node.header->why_not;
+        good = false;
+    }
     close_all(members, count);
+    free(world_ranks);
     if (!good)
         node_unmap(why_not);
 }
@@ -501,22 +692,95 @@ static bool receive_offer(struct offer *offer)
     return received;
 }
 
-static bool wait_for_verdict(void)
+/* The member's part in the verdict. */
+static bool wait_for_verdict(rendezvous_exchange_fn *exchange)
 {
-    struct sync_wait wait = SYNC_WAIT;
-    uint32_t verdict;
-    while ((verdict = sync_load(&node.header->verdict)) == LAYOUT_OPEN)
-        sync_wait(&wait, &node.header->verdict, LAYOUT_OPEN);
+    uint32_t verdict = changed(&node.header->verdict, LAYOUT_OPEN);
+    if (verdict == LAYOUT_CONFIRM) {
+        publish_membership(exchange);
+        verdict = changed(&node.header->verdict, LAYOUT_CONFIRM);
+    }
     return verdict == LAYOUT_COMPLETE;
 }
 
-static void join(int world_rank, int world_size)
+/* Whether a connection that nothing is sent on has ended. */
+static bool has_ended(int fd)
+{
+    char byte;
+    ssize_t received = recv(fd, &byte, 1, MSG_DONTWAIT);
+    return !received || (received < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+/* Whether a connection is from the leader, which calls at once. */
+static bool is_called(int fd)
+{
+    struct call call;
+    struct sync_wait wait = SYNC_WAIT;
+    uint64_t start = sync_now_ns();
+    ssize_t received = -1;
+    if (!same_user(fd))
+        return false;
+    while ((received = fd_message_receive_now(fd, &call, sizeof call, NULL, 0)) < 0 &&
+           errno == EAGAIN && sync_now_ns() - start < peer_patience_ns)
+        sync_pause(&wait);
+    return received == sizeof call && call.magic == LAYOUT_MAGIC && call.version == LAYOUT_VERSION;
+}
+
+/* Accept the leader's connection. -1: it has not come yet (EAGAIN), or errno has another reason. */
+static int accept_leader(void)
+{
+    int fd;
+    while ((fd = accept4(rendezvous.calls, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+        if (is_called(fd))
+            return fd;
+        close(fd);
+    }
+    return -1;
+}
+
+/* The rank before this one leaves its place when the leader has called all, or when it has itself
+ * given up. So when it has left, the leader has called this one, or will not. REASON_COUNT: the
+ * leader has called. */
+static enum reason wait_for_leader(void)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    enum reason why_not = REASON_COUNT;
+    bool last = false;
+    while ((rendezvous.leader = accept_leader()) < 0 && why_not == REASON_COUNT) {
+        if (errno != EAGAIN)
+            why_not = REASON_EXHAUSTED;
+        else if (last)
+            why_not = REASON_NO_LIBRARY;
+        else if (!(last = has_ended(rendezvous.previous)))
+            sync_pause(&wait);
+    }
+    fd_close(&rendezvous.calls);
+    return rendezvous.leader >= 0 ? REASON_COUNT : why_not;
+}
+
+/* With the descriptor of the statics, or without it if the OS refuses to take it. The leader then
+ * finds that it is missing. */
+static void greet(int world_rank, int world_size)
+{
+    struct greeting greeting = own_greeting(world_rank, world_size);
+    if (rendezvous.statics_file < 0 ||
+        !fd_message_send(rendezvous.leader, &greeting, sizeof greeting, &rendezvous.statics_file,
+                         1))
+        fd_message_send(rendezvous.leader, &greeting, sizeof greeting, NULL, 0);
+}
+
+static void join(int world_rank, int world_size, rendezvous_exchange_fn *exchange)
 {
     struct offer offer = {0};
     char answer = ANSWER_NOTHING;
-    bool offered = receive_offer(&offer);
-    enum reason why_not =
-        offered && offer.why_not < REASON_COUNT ? offer.why_not : REASON_NO_LIBRARY;
+    enum reason why_not = wait_for_leader();
+    bool called = why_not == REASON_COUNT;
+    if (called)
+        greet(world_rank, world_size);
+    bool offered = called && receive_offer(&offer);
+    leave_place();
+    if (called)
+        why_not = offered && offer.why_not < REASON_COUNT ? offer.why_not : REASON_NO_LIBRARY;
     if (offered && offer.file_size && rendezvous.file >= 0 &&
         node_map(rendezvous.file, offer.file_size, offer.me, offer.size, world_size) &&
         header_is_good()) {
@@ -526,20 +790,34 @@ static void join(int world_rank, int world_size)
     if (offered)
         fd_message_send(rendezvous.leader, &answer, 1, NULL, 0);
     fd_close(&rendezvous.leader);
-    if (answer == ANSWER_NOTHING || !wait_for_verdict())
-        node_unmap(why_not);
+    if (answer != ANSWER_NOTHING && wait_for_verdict(exchange))
+        return;
+    if (answer != ANSWER_NOTHING && node.header->why_not < REASON_COUNT)
+        why_not = node.header->why_not;
+    node_unmap(why_not);
 }
 
 /* ---- settling ---- */
 
-void rendezvous_settle(int world_rank, int world_size)
+/* A process whose world is itself needs no launcher, and may be inside a rank of another job. */
+static void leave_others(void)
 {
+    leave_place();
+    rendezvous.job = (struct job){.local_size = 1, .rank = -1};
+}
+
+void rendezvous_settle(int world_rank, int world_size, rendezvous_exchange_fn *exchange)
+{
+    if (world_size == 1)
+        leave_others();
     if (!rendezvous.job.local_size)
         node.why_not = REASON_UNKNOWN_NODE;
-    else if (rendezvous.leader >= 0)
-        join(world_rank, world_size);
+    else if (rendezvous.job.local_size == 1 || !rendezvous.place)
+        lead(world_rank, world_size, exchange);
+    else if (rendezvous.place == NO_PLACE)
+        node.why_not = rendezvous.why_not;
     else
-        lead(world_rank, world_size);
+        join(world_rank, world_size, exchange);
     if (!node.header) {
         fd_close(&rendezvous.file);
         fd_close(&rendezvous.reserved);

@@ -1,38 +1,62 @@
 /* How the ranks of a job on one node find each other and come to share a file.
  *
- * Before the host's MPI_Init each rank takes or joins an abstract Unix socket whose name is made
- * from the user and the job: the first rank binds it and becomes the leader, the others connect and
- * send a greeting. The host's MPI_Init synchronises all ranks, with this library or without. So
- * when it has returned, the leader has every connection that will ever come, and no rank waits for
- * a rank without the library (H3: not all ranks have it). If the ranks counted are as many as the
- * launcher started on this node, the node is complete. If there are fewer, the node is partial, and
- * the ranks that have the library defer everything. A rank that comes later finds no listener,
- * leads a group of one rank and finds it partial.
+ * Meeting. Before the host's MPI_Init each rank takes a place: the first free one of the abstract
+ * Unix sockets `place 0`, `place 1`, ..., whose names are made from the user and the job. The rank
+ * at place 0 is the leader. The others also open a socket `call`, to which the leader will connect,
+ * and connect to the place before theirs, whose owner does not accept the connection: it only shows
+ * this rank when that owner is gone. A queue of sockets thus has one entry, so it does not matter
+ * how many the OS permits (somaxconn).
+ *
+ * The host's MPI_Init synchronises all ranks, with this library or without. So when it has
+ * returned, every rank that has the library has taken its place, and the leader finds them by
+ * connecting to place 1, 2, and so on, up to the number of ranks that the launcher started on this
+ * node. It waits for no rank that is not there (H3: not all ranks have the library). If all are
+ * there, the node is complete. If not, the node is partial, and the ranks that have the library
+ * defer everything. A rank that comes later leads a group of one rank and finds it partial.
  *
  *   member                              leader
- *   connect, greeting, own statics ────▸ (queued in the socket)
+ *   takes its place                      takes place 0
  *   ─ host's MPI_Init ─                  ─ host's MPI_Init ─
- *                                        accepts all, counts, creates the file, maps all statics
+ *           ◂─────────────────────────── connects to the calls of all members
+ *   greeting, own statics ─────────────▸ counts and compares; creates the file, maps all statics
  *           ◂─────────────────────────── offer: the file's descriptor, or none
  *   maps it, writes its record
  *           ◂─────────────────────────── all members' statics, FD_MESSAGE_MAX in one message
  *   maps them
  *   answer ────────────────────────────▸ sets header.statics_shared if all have mapped all statics
- *   waits for header.verdict             header.verdict = complete or partial
+ *   waits for header.verdict             header.verdict = confirm, or partial
+ *   sends header.token to the next member, and compares what it gets from the previous one, by the
+ *   host; publishes the result in its record
+ *   waits for header.verdict             reads all results; header.verdict = complete, or partial
+ *
+ * If a member or the leader dies before the leader has called all members, the member at the next
+ * place sees the end of its connection, gives up, and thereby ends the connection of the place
+ * after its own: no rank waits. Members keep their places until the offer has come, and the leader
+ * makes offers when it has called all, so a member that gives up was not called. Later, a rank that
+ * dies closes its connection to the leader, or the leader closes those to all members.
+ *
+ * Membership. The launcher's description of the job may not be the host's: variables may come from
+ * another launcher (alloc/job.h), and two jobs may have equal keys. So the node is complete only if
+ * it has exactly the expected number of ranks, their world ranks differ and are those that the
+ * launcher has given them, and MPI_COMM_WORLD has the same size for all of them. Then every member
+ * compares the token, which the leader has drawn, with the one of the member before it, in a
+ * message of the host on MPI_COMM_WORLD. A member that belongs to another world would get a message
+ * from another rank, which has another token. All members have the library and are here, so the
+ * exchange waits for no other rank; the host keeps these messages apart from the program's, which
+ * are sent later. Only if two jobs have equal keys, sizes and numbers of ranks, and ranks of both
+ * run without the library, a message may not come. The wait for it is bounded.
  *
  * Statics are the files with the members' static variables (alloc/statics.h). The messages with
  * them are sent only if some member has any; the offer holds their number. If one descriptor is
  * missing, for instance because of a limit on open files, or one member cannot map one of them,
- * statics are shared by no member, and the node is complete all the same. The members learn this
- * from header.statics_shared, so windows over statics are deferred on all ranks alike (H13:
+ * statics are shared by no member, and the node is complete all the same. The members read this
+ * in header.statics_shared, so windows over statics are deferred on all ranks alike (H13:
  * decisions are equal on all ranks).
  *
- * Greeting, offer and answer are checked: user (as reported by the OS), magic, version. The
- * greeting holds LAYOUT_VERSION, so ranks with two versions of this library do not mix. Sockets and
- * memory files have no name in any file system: nothing is left behind, no matter which process
- * dies when, no limit of /dev/shm applies, and no /proc is needed. A member that dies in between
- * closes its connection, and the node is partial. If the leader dies, the members see the end of
- * its connection, or the host ends the job.
+ * Both ends of a connection check the user (as reported by the OS), a magic number and
+ * LAYOUT_VERSION, so ranks with two versions of this library do not mix. Sockets and memory files
+ * have no name in any file system: nothing is left behind, no matter which process dies when, no
+ * limit of /dev/shm applies, and no /proc is needed.
  */
 #ifndef MPIACCEL_RENDEZVOUS_H
 #define MPIACCEL_RENDEZVOUS_H
@@ -44,9 +68,15 @@
  */
 void rendezvous_want(size_t symmetric, int statics_file);
 
-/* Call rendezvous_enter() before the host's MPI_Init, and rendezvous_settle() after it. After the
- * second, `node` is open, or node.why_not has the reason. */
+/* Send `sent` to rank `to` of MPI_COMM_WORLD, and receive such a number from rank `from`. False: it
+ * has not come within a time that is much longer than ranks need that are in rendezvous_settle().
+ */
+typedef bool rendezvous_exchange_fn(int to, int from, uint64_t sent, uint64_t *received);
+
+/* Call rendezvous_enter() before the host is initialised, and rendezvous_settle() when all ranks of
+ * the node that have the library have entered. After the second, `node` is open, or node.why_not
+ * has the reason. */
 void rendezvous_enter(const struct job *job);
-void rendezvous_settle(int world_rank, int world_size);
+void rendezvous_settle(int world_rank, int world_size, rendezvous_exchange_fn *exchange);
 
 #endif

@@ -6,7 +6,8 @@
  *
  * Writers:
  *   header                    the leader, before any other rank maps the file, except:
- *     statics_shared, verdict the leader, once, in this order, when all members have answered
+ *     statics_shared, verdict the leader, in this order, when all members have answered
+ *     why_not, verdict        the leader, when all members have published `membership`
  *     calibration             two members (alloc/calibrate.h)
  *     copy_policy             one of them, when the calibration is complete
  *   member                    that member: its identity before the verdict, the rest at any time
@@ -32,14 +33,15 @@
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 11, /* of all shared structures; ranks with different versions do not share */
+    LAYOUT_VERSION = 12, /* of all shared structures; ranks with different versions do not share */
     LAYOUT_CPUS = 8192,
 };
 #define LAYOUT_MAGIC UINT64_C(0x6c6363616970616d)
 #define LAYOUT_PAGE  ((size_t)65536) /* the largest base page of the supported processors */
 #define LAYOUT_GAP   ((size_t)1 << 20)
 
-enum layout_verdict { LAYOUT_OPEN, LAYOUT_COMPLETE, LAYOUT_PARTIAL };
+enum layout_verdict { LAYOUT_OPEN, LAYOUT_CONFIRM, LAYOUT_COMPLETE, LAYOUT_PARTIAL };
+enum layout_membership { LAYOUT_UNCONFIRMED, LAYOUT_SAME_WORLD, LAYOUT_OTHER_WORLD };
 
 struct layout_member {
     /* Identity, written once. */
@@ -49,6 +51,7 @@ struct layout_member {
     uint64_t probe, probe_address;   /* see alloc/peer_memory.h */
     uint64_t statics;                /* fingerprint of the moved static variables; 0: none */
     uint64_t cpus[LAYOUT_CPUS / 64]; /* affinity mask */
+    _Alignas(LINE) struct sync_word membership; /* enum layout_membership */
     /* Written by the threads of the member; read by ranks that change to bulk mode. */
     struct inflight inflight[INFLIGHT_SLOTS];
     /* Written by the member; read by ranks that copy from its memory. See alloc/send_buffer.h. */
@@ -70,6 +73,8 @@ struct layout_header {
     uint32_t version, members;
     uint64_t slice_size, control_size, symmetric_size, statics_size;
     uint32_t statics_shared; /* whether every member has mapped all static variables */
+    uint32_t why_not;        /* enum reason, if the verdict is LAYOUT_PARTIAL */
+    uint64_t token;          /* of this group of members, drawn by the leader */
     _Alignas(LINE) struct sync_word verdict;     /* enum layout_verdict */
     _Alignas(LINE) struct sync_word symmetric;   /* see alloc/symmetric.h */
     _Alignas(LINE) _Atomic uint32_t copy_policy; /* see core/copy_policy.h */

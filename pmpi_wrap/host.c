@@ -6,7 +6,7 @@
 #include "pmpi_wrap/quirks.h"
 #include "pmpi_wrap/symbols.h"
 
-#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct {
@@ -92,20 +92,27 @@ static void warn(const char *line)
     log_message(0, "%s", line);
 }
 
-/* -1: no launcher has set it. */
-static int launched_rank(void)
+/* Whether this MPICH supports PMIx is visible only in its dependencies. */
+static enum job_host job_host(void)
 {
-    const char *pmix = getenv("PMIX_RANK"), *pmi = getenv("PMI_RANK");
-    const char *rank = pmix ? pmix : pmi;
-    return rank ? atoi(rank) : -1;
+    if (!strcmp(host_identity.abi, "ompi"))
+        return JOB_HOST_OPEN_MPI;
+    bool has_pmix = host.library && symbol_in(host.library, "PMIx_", "Init");
+    return has_pmix ? JOB_HOST_MPICH_PMIX : JOB_HOST_MPICH;
+}
+
+void host_job(struct job *job)
+{
+    job_read(job, job_host());
 }
 
 void host_open(const struct dispatch_tables *tables)
 {
-    int rank = launched_rank();
-    log_set_rank(rank);
-    config_read(environ, rank <= 0 ? warn : NULL);
+    struct job job;
     find_host();
+    host_job(&job);
+    log_set_rank(job.rank);
+    config_read(environ, job.rank <= 0 ? warn : NULL);
     bool known = host.abi && host.abi->bind(host.library, tables->mpi);
     if (!known)
         log_message(1, "nothing is fast: %s",

@@ -2,6 +2,7 @@
 #ifndef MPIACCEL_HOST_H
 #define MPIACCEL_HOST_H
 
+#include "alloc/job.h"
 #include "pmpi_wrap/abi.h"
 
 /* The tables through which the exported calls jump, by enum call. */
@@ -16,5 +17,8 @@ void host_open(const struct dispatch_tables *tables);
 
 /* After host_open(): NULL if there is no known host, or MPIACCEL=0. */
 const struct abi *host_abi(void);
+
+/* The job of this process, from the launcher that the host asks. */
+void host_job(struct job *job);
 
 #endif

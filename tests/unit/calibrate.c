@@ -20,7 +20,7 @@ static void settle_and_calibrate(unsigned rank)
     config.kernel_copies = 2;
     enter_in_order(RANKS - 1 - rank); /* the last rank leads: members are not in rank order */
     meet(RANKS);
-    rendezvous_settle((int)rank, RANKS);
+    settle(rank, RANKS);
     EXPECT(node.header && arena_open(node_slice(node.me), layout_symmetric_at(node.header),
                                      node.header->control_size, SIZE_MAX));
     sync_configure(false, NULL);

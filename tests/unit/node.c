@@ -4,14 +4,16 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
-#define FD_MESSAGE_MAX 2 /* so that statics come in several messages */
+#define FD_MESSAGE_MAX 3 /* so that statics come in several messages */
 
 /* What the OS may do, at a moment that the test chooses. */
 static bool end_before_data;
 static unsigned sends_refused; /* the next ones */
 static unsigned files_refused; /* the next ones that carry more than the node's file */
 static int refusal = ENOBUFS;
+static useconds_t after_send; /* what the sender waits */
 
 /* No data is there; then the peer sends and closes; then the OS looks for the end. */
 static ssize_t receive_end_first(int fd, struct msghdr *message, int flags)
@@ -31,12 +33,47 @@ static ssize_t send_or_refuse(int fd, const struct msghdr *message, int flags)
         errno = refusal;
         return -1;
     }
-    return sendmsg(fd, message, flags);
+    ssize_t sent = sendmsg(fd, message, flags);
+    usleep(after_send);
+    return sent;
 }
 
+/* The OS cuts the queue of a listener to its limit (somaxconn): here, to one entry. */
+static bool listens_late;
+static void announce(void);
+
+static int listen_with_limit(int fd, int queue)
+{
+    if (listens_late) {
+        announce();
+        usleep(50 * 1000);
+    }
+    return listen(fd, queue > 0 ? 0 : queue);
+}
+
+/* Or has no more sockets. */
+static unsigned sockets_left = ~0u;
+
+static int socket_with_limit(int domain, int type, int protocol)
+{
+    if (!sockets_left) {
+        errno = EMFILE;
+        return -1;
+    }
+    sockets_left--;
+    return socket(domain, type, protocol);
+}
+
+#define listen  listen_with_limit
+#define socket  socket_with_limit
 #define recvmsg receive_end_first
 #define sendmsg send_or_refuse
 #include "tests/unit/processes.h"
+
+static void announce(void)
+{
+    atomic_fetch_add(&desk->entered, 1);
+}
 
 static bool carries_statics(const struct msghdr *message)
 {
@@ -55,12 +92,12 @@ static unsigned open_files(void)
 
 /* ---- all ranks ---- */
 
-static void find_all(unsigned rank)
+static void find_everyone(unsigned rank)
 {
     unsigned before = open_files();
     enter();
     meet(job_size);
-    rendezvous_settle((int)rank + 10, (int)job_size + 20);
+    settle(rank + 10, job_size + 20);
     EXPECT(node.header && node.size == job_size && node.me < job_size);
     EXPECT(open_files() == before + 1, "%u files open, not %u", open_files(), before + 1);
     EXPECT(node_member_of((int)rank + 10) == (int)node.me);
@@ -82,9 +119,10 @@ static void find_all(unsigned rank)
 
 START_TEST(all_ranks_of_a_job_share_memory)
 {
-    for (unsigned size = 1; size <= 9; size += size > 3 ? 5 : 1) {
-        open_desk(size);
-        run(find_all, 0, size - 1);
+    static const unsigned sizes[] = {1, 2, 3, 4, 9, 40};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        open_desk(sizes[i]);
+        run(find_everyone, 0, sizes[i] - 1);
     }
 }
 END_TEST
@@ -98,7 +136,7 @@ static void miss_some(unsigned rank)
     unsigned before = open_files();
     enter();
     meet(present);
-    rendezvous_settle((int)rank, (int)job_size);
+    settle(rank, job_size);
     expect_nothing(REASON_NO_LIBRARY);
     EXPECT(open_files() == before, "%u files open, not %u", open_files(), before);
 }
@@ -120,7 +158,7 @@ static void come_late(unsigned rank)
     enter();
     if (rank < 2)
         meet(2);
-    rendezvous_settle((int)rank, (int)job_size);
+    settle(rank, job_size);
     atomic_fetch_add(&desk->step, 1);
     expect_nothing(REASON_NO_LIBRARY);
 }
@@ -135,7 +173,7 @@ END_TEST
 static void expect_unknown(unsigned rank)
 {
     enter();
-    rendezvous_settle((int)rank, 2);
+    settle(rank, 2);
     expect_nothing(REASON_UNKNOWN_NODE);
 }
 
@@ -148,11 +186,12 @@ END_TEST
 
 static void find_only_own_job(unsigned rank)
 {
-    struct job job = {.local_size = 2};
-    snprintf(job.key, sizeof job.key, "%s %u", desk->key, rank % 2);
+    struct job job = {.local_size = 2, .rank = -1};
+    world = rank % 2;
+    snprintf(job.key, sizeof job.key, "%s %u", desk->key, world);
     rendezvous_enter(&job);
     meet(4);
-    rendezvous_settle((int)rank / 2, 2);
+    settle(rank / 2, 2);
     EXPECT(node.header && node.size == 2);
     uint64_t *word = (uint64_t *)node_slice(0);
     if (node.me == 0)
@@ -174,7 +213,7 @@ static void be_on_two_nodes(unsigned rank)
     config.node_size = 2;
     enter();
     meet(4);
-    rendezvous_settle((int)rank, 4);
+    settle(rank, 4);
     EXPECT(node.header != NULL);
     for (unsigned r = 0; r < 4; r++)
         EXPECT((node_member_of((int)r) >= 0) == (r / 2 == rank / 2));
@@ -192,7 +231,7 @@ static void have_other_settings(unsigned rank)
     config.node_size = rank == 1;
     enter_in_order(rank);
     meet(3);
-    rendezvous_settle((int)rank, 3);
+    settle(rank, 3);
     expect_nothing(REASON_SETTINGS);
 }
 
@@ -203,23 +242,132 @@ START_TEST(ranks_whose_settings_differ_share_nothing)
 }
 END_TEST
 
+/* ---- other worlds ---- */
+
+/* Ranks 0 and 1 are world 0, ranks 2 and 3 world 1, and both have the same key. */
+static void be_of_two_worlds(unsigned rank)
+{
+    world = rank / 2;
+    enter();
+    meet(4);
+    settle(rank % 2, 2);
+    EXPECT(!node.header);
+}
+
+START_TEST(two_jobs_with_equal_keys_share_nothing)
+{
+    open_desk(2);
+    run(be_of_two_worlds, 0, 3);
+}
+END_TEST
+
+/* Ranks 0 and 3, of different worlds, have the first places. They do not wait for a message. */
+static void be_behind_another_world(unsigned rank)
+{
+    static const unsigned order[] = {0, 2, 3, 1};
+    world = rank / 2;
+    await_count(&desk->entered, order[rank]);
+    enter();
+    meet(4);
+    settle(rank % 2, 2);
+    EXPECT(!node.header && !desk->message[world][own_world_rank]);
+}
+
+START_TEST(a_rank_too_many_is_noticed_before_messages_are_sent)
+{
+    open_desk(2);
+    run(be_behind_another_world, 0, 3);
+}
+END_TEST
+
+/* Each group consists of one rank of either world. */
+static void be_with_another_world(unsigned rank)
+{
+    struct job job = {.local_size = 2, .rank = -1};
+    world = rank / 2;
+    snprintf(job.key, sizeof job.key, "%s %u", desk->key, (rank + world) % 2);
+    rendezvous_enter(&job);
+    meet(4);
+    settle(rank % 2, 2);
+    expect_nothing(REASON_OTHER_WORLD);
+}
+
+START_TEST(members_with_another_token_are_of_another_world)
+{
+    open_desk(2);
+    run(be_with_another_world, 0, 3);
+}
+END_TEST
+
+/* The other rank of either world runs without the library. */
+static void be_alone_in_a_world(unsigned rank)
+{
+    world = rank;
+    enter();
+    meet(2);
+    settle(rank, 2);
+    expect_nothing(REASON_OTHER_WORLD);
+}
+
+START_TEST(parts_of_two_worlds_are_no_node)
+{
+    open_desk(2);
+    run(be_alone_in_a_world, 0, 1);
+}
+END_TEST
+
+static enum { EQUAL_RANKS, OTHER_SIZE, OTHER_RANK, MISTAKES } mistake;
+
+static void be_mistaken(unsigned rank)
+{
+    bool wrong = rank == 1;
+    struct job job = {.local_size = 3, .rank = (int)(mistake == OTHER_RANK && wrong ? 0 : rank)};
+    snprintf(job.key, sizeof job.key, "%s", desk->key);
+    await_count(&desk->entered, rank);
+    rendezvous_enter(&job);
+    announce();
+    meet(3);
+    if (mistake == EQUAL_RANKS && wrong)
+        rendezvous.job.rank = 2;
+    settle(mistake == EQUAL_RANKS && wrong ? 2 : rank, mistake == OTHER_SIZE && wrong ? 4 : 3);
+    expect_nothing(REASON_OTHER_WORLD);
+}
+
+START_TEST(a_launcher_that_contradicts_the_host_is_not_believed)
+{
+    for (mistake = 0; mistake < MISTAKES; mistake++) {
+        open_desk(3);
+        run(be_mistaken, 0, 2);
+    }
+}
+END_TEST
+
+/* Rank 1 was started inside another rank, without a launcher. */
+static void be_a_world_of_one(unsigned rank)
+{
+    enter_in_order(rank);
+    meet(3);
+    settle(rank == 1 ? 0 : rank / 2, rank == 1 ? 1 : 2);
+    EXPECT((node.header != NULL) == (rank == 1));
+    EXPECT(rank != 1 || node.size == 1);
+    meet(3);
+}
+
+START_TEST(a_process_whose_world_is_itself_is_alone)
+{
+    open_desk(2);
+    run(be_a_world_of_one, 0, 2);
+}
+END_TEST
+
 /* ---- slow ranks ---- */
 
 static void listen_late_or_join(unsigned rank)
 {
-    if (rank == 0) {
-        struct sockaddr_un address;
-        socklen_t length = name_of_the_job(&address);
-        rendezvous.job.local_size = 2;
-        rendezvous.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        EXPECT(!bind(rendezvous.listener, (struct sockaddr *)&address, length));
-        atomic_fetch_add(&desk->entered, 1);
-        sleep_us(50 * 1000);
-        listen(rendezvous.listener, 2);
-    } else
-        enter_in_order(rank);
+    listens_late = rank == 0;
+    enter_in_order(rank);
     meet(2);
-    rendezvous_settle((int)rank, 2);
+    settle(rank, 2);
     EXPECT(node.header && node.size == 2);
 }
 
@@ -239,7 +387,7 @@ static void report_end_first(unsigned rank)
     meet(job_size);
     if (rank)
         sleep_us(20 * 1000);
-    rendezvous_settle((int)rank, (int)job_size);
+    settle(rank, job_size);
     EXPECT(node.header && node.size == job_size);
 }
 
@@ -261,15 +409,15 @@ static void die_before_settling(unsigned rank)
     if (rank == victim)
         _exit(0);
     sleep_us(3000);
-    rendezvous_settle((int)rank, (int)job_size);
+    settle(rank, job_size);
     EXPECT(!node.header);
 }
 
 START_TEST(a_rank_that_dies_leaves_the_others_alive)
 {
-    for (victim = 0; victim < 3; victim++) { /* rank 0 leads */
-        open_desk(3);
-        run(die_before_settling, 0, 2);
+    for (victim = 0; victim < 5; victim++) { /* rank 0 leads */
+        open_desk(5);
+        run(die_before_settling, 0, 4);
     }
 }
 END_TEST
@@ -311,7 +459,7 @@ static void share_statics(unsigned rank)
     unsigned before = open_files();
     enter();
     meet(job_size);
-    rendezvous_settle((int)rank, (int)job_size);
+    settle(rank, job_size);
     EXPECT(node.header && node.header->statics_shared);
     EXPECT(open_files() == before + 1, "%u files open, not %u", open_files(), before + 1);
     meet(job_size);
@@ -376,11 +524,12 @@ static void share_with_obstacles(unsigned rank)
     if (rank == disabled)
         be_disabled();
     enter_in_order(rank);
-    /* The leader has room for its connections only, a member for the node's file only. */
+    /* The leader has room for its connections only, a member for the node's file,
+     * and for two more descriptors when it has left its place. */
     if (rank == disabled && obstacle == NO_ROOM)
         allow_descriptors(rank ? 1 : job_size - 1);
     meet(job_size);
-    rendezvous_settle((int)rank, (int)job_size);
+    settle(rank, job_size);
     bool shared = obstacle == TOO_MANY_FOR_A_WHILE && disabled == 0;
     EXPECT(node.header && node.size == job_size);
     EXPECT(node.header && node.header->statics_shared == shared, "obstacle %u of rank %u", obstacle,
@@ -421,7 +570,7 @@ static void lead_without_sending(unsigned rank)
     sends_refused = rank == 0 ? unreached : 0;
     enter_in_order(rank);
     meet(job_size);
-    rendezvous_settle((int)rank, (int)job_size);
+    settle(rank, job_size);
     EXPECT(!node.header);
 }
 
@@ -431,6 +580,72 @@ START_TEST(a_leader_that_cannot_send_the_file_waits_for_no_answer)
         open_desk(3);
         run(lead_without_sending, 0, 2);
     }
+}
+END_TEST
+
+/* The leader has a socket for its place and for some members; the last one is missing. */
+static unsigned sockets;
+
+static void lead_with_few_sockets(unsigned rank)
+{
+    if (rank == 0)
+        sockets_left = sockets;
+    enter_in_order(rank);
+    if (rank == 0 && sockets > 1)
+        sockets_left = sockets - 1;
+    meet(job_size);
+    if (rank)
+        sleep_us(1000 * (rand() % 5));
+    settle(rank, job_size);
+    EXPECT(!node.header);
+    EXPECT(rank || node.why_not == REASON_EXHAUSTED, "%s", stats_reasons[node.why_not]);
+}
+
+START_TEST(too_few_sockets_of_the_leader_have_their_own_reason)
+{
+    for (sockets = 0; sockets < 4; sockets++) {
+        open_desk(4);
+        run(lead_with_few_sockets, 0, 3);
+    }
+}
+END_TEST
+
+static void join_with_few_sockets(unsigned rank)
+{
+    if (rank == 1)
+        sockets_left = sockets;
+    enter_in_order(rank);
+    meet(job_size);
+    settle(rank, job_size);
+    expect_nothing(rank == 1 ? REASON_EXHAUSTED : REASON_NO_LIBRARY);
+}
+
+START_TEST(too_few_sockets_of_a_member_have_their_own_reason)
+{
+    for (sockets = 0; sockets < 3; sockets++) {
+        open_desk(3);
+        run(join_with_few_sockets, 0, 2);
+    }
+}
+END_TEST
+
+/* The limit is such that the leader can call only one member at a time. */
+static void lead_with_few_descriptors(unsigned rank)
+{
+    enter_in_order(rank);
+    if (rank == 0) {
+        allow_descriptors(1);
+        after_send = 20 * 1000;
+    }
+    meet(job_size);
+    settle(rank, job_size);
+    expect_nothing(REASON_EXHAUSTED);
+}
+
+START_TEST(all_members_get_to_know_that_the_leader_has_too_few_descriptors)
+{
+    open_desk(5);
+    run(lead_with_few_descriptors, 0, 4);
 }
 END_TEST
 
@@ -446,7 +661,7 @@ static void live_in_little_room(unsigned rank)
     }
     enter_in_order(rank);
     meet(2);
-    rendezvous_settle((int)rank, 2);
+    settle(rank, 2);
     EXPECT((node.header != NULL) == (room > (size_t)100 << 20), "%zu MiB: %s", room >> 20,
            node.header ? "shared" : stats_reasons[node.why_not]);
     EXPECT(!node.header || (size_t)(node.end - node.base) <= room / 8, "most of it is ours");
@@ -473,7 +688,7 @@ static void have_a_child(unsigned rank)
 {
     enter();
     meet(2);
-    rendezvous_settle((int)rank, 2);
+    settle(rank, 2);
     uint64_t *mine = (uint64_t *)node_slice(node.me), *kept = mine;
     char *peer = node_slice(1 - node.me);
     *mine = 1;
@@ -508,7 +723,7 @@ static void have_a_child_without_a_descriptor(unsigned rank)
 {
     enter();
     meet(2);
-    rendezvous_settle((int)rank, 2);
+    settle(rank, 2);
     uint64_t *mine = (uint64_t *)node_slice(node.me);
     *mine = 1;
     int other = memfd_create("other", 0);
@@ -532,6 +747,14 @@ END_TEST
 UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_is_shared,
           a_rank_that_comes_late_finds_no_leader,
           where_the_number_of_ranks_is_unknown_nothing_is_shared, two_jobs_do_not_meet,
+          two_jobs_with_equal_keys_share_nothing,
+          a_rank_too_many_is_noticed_before_messages_are_sent,
+          members_with_another_token_are_of_another_world, parts_of_two_worlds_are_no_node,
+          a_launcher_that_contradicts_the_host_is_not_believed,
+          a_process_whose_world_is_itself_is_alone,
+          too_few_sockets_of_the_leader_have_their_own_reason,
+          too_few_sockets_of_a_member_have_their_own_reason,
+          all_members_get_to_know_that_the_leader_has_too_few_descriptors,
           a_node_may_be_treated_as_several, a_leader_that_is_slow_to_listen_still_leads,
           an_answer_is_received_even_if_the_os_reports_the_end_first,
           a_rank_that_dies_leaves_the_others_alive,

@@ -16,9 +16,11 @@
 static struct {
     _Atomic unsigned met, entered, step;
     char key[64];
+    _Atomic uint64_t message[2][64]; /* by world and receiver */
 } * desk;
 
 static unsigned job_size, job_number;
+static unsigned world; /* 0 or 1: a rank of another world is another process */
 typedef void process_fn(unsigned rank);
 
 static inline void expect_exit(pid_t pid)
@@ -75,10 +77,29 @@ static inline void meet(unsigned count)
 
 static inline void enter(void)
 {
-    struct job job = {.local_size = job_size};
+    struct job job = {.local_size = job_size, .rank = -1};
     snprintf(job.key, sizeof job.key, "%s", desk->key);
     rendezvous_enter(&job);
     atomic_fetch_add(&desk->entered, 1);
+}
+
+/* The host's messages. */
+static int own_world_rank;
+
+static inline bool exchange(int to, int from, uint64_t sent, uint64_t *received)
+{
+    (void)from;
+    atomic_store(&desk->message[world][to], sent);
+    for (int i = 0; i < 5000; i++, sleep_us(100))
+        if ((*received = atomic_load(&desk->message[world][own_world_rank])))
+            return true;
+    return false;
+}
+
+static inline void settle(unsigned world_rank, unsigned world_size)
+{
+    own_world_rank = (int)world_rank;
+    rendezvous_settle((int)world_rank, (int)world_size, exchange);
 }
 
 /* Rank 0 first, so that it leads. */
@@ -88,10 +109,10 @@ static inline void enter_in_order(unsigned rank)
     enter();
 }
 
-static inline socklen_t name_of_the_job(struct sockaddr_un *address)
+static inline socklen_t name_of(struct sockaddr_un *address, const char *what, unsigned place)
 {
     snprintf(rendezvous.job.key, sizeof rendezvous.job.key, "%s", desk->key);
-    return socket_name(address);
+    return socket_name(address, what, place);
 }
 
 static inline void expect_nothing(enum reason why)

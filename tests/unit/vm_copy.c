@@ -29,7 +29,7 @@ static void begin(unsigned rank)
     meet(RANKS);
     EXPECT(!vm_copy_read(getpid(), published, (uintptr_t)published, 1),
            "before anything is shared");
-    rendezvous_settle((int)rank, RANKS);
+    settle(rank, RANKS);
     vm_copy_open();
     published[rank] = (struct published){getpid(), (uintptr_t)node.base, (uintptr_t)memory_of(rank),
                                          (size_t)(node.end - node.base)};

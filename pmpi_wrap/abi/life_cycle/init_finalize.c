@@ -15,15 +15,43 @@
 #include "pmpi_wrap/abi/life_cycle/statistics.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/operation.h"
+#include "pmpi_wrap/host.h"
 
 static int world_rank;
 
 static void before_init(void)
 {
     struct job job;
-    job_read(&job);
+    host_job(&job);
     rendezvous_want(symmetric_wanted(), statics_move(config.statics));
     rendezvous_enter(&job);
+}
+
+/* In MPI_Init no other message of this library or the program is under way between two ranks, so
+ * any tag will do. If the message does not come, the receive remains, for one that comes later. */
+static bool exchange(int to, int from, uint64_t sent, uint64_t *received)
+{
+    enum { TAG = 1 };
+    static const uint64_t patience_ns = UINT64_C(10000000000);
+    static uint64_t out, in;
+    MPI_Request request[2];
+    struct sync_wait wait = SYNC_WAIT;
+    uint64_t start = sync_now_ns();
+    int arrived = 0, gone = 0;
+    /* Hosts connect two ranks when they first communicate, and need both of them for that. */
+    sync_configure(false, private_comm_progress);
+    out = sent;
+    host.Irecv(&in, sizeof in, constants.byte, from, TAG, MPI_COMM_WORLD, &request[0]);
+    host.Isend(&out, sizeof out, constants.byte, to, TAG, MPI_COMM_WORLD, &request[1]);
+    while (!(arrived && gone) && sync_now_ns() - start < patience_ns) {
+        if (!arrived)
+            host.Test(&request[0], &arrived, MPI_STATUS_IGNORE);
+        if (!gone)
+            host.Test(&request[1], &gone, MPI_STATUS_IGNORE);
+        sync_pause(&wait);
+    }
+    *received = in;
+    return arrived && gone;
 }
 
 static size_t heap_limit(void)
@@ -40,7 +68,7 @@ static void after_init(void)
     log_set_rank(world_rank);
     thread_concurrent = level == MPI_THREAD_MULTIPLE;
     constants_read();
-    rendezvous_settle(world_rank, size);
+    rendezvous_settle(world_rank, size, exchange);
     vm_copy_open();
     statics_open();
     predefined_open();
