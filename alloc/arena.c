@@ -1,5 +1,6 @@
 #include "alloc/arena.h"
 
+#include "alloc/memfd.h"
 #include "alloc/ranges.h"
 #include "core/layout.h"
 
@@ -9,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #define je(name) mpiaccel_je_##name
 
@@ -40,8 +43,9 @@ struct region {
     pthread_mutex_t purge_mutex;
 };
 
-static struct region heap, control, symmetric;
-static uint8_t *live_at; /* per grain of the heap: class_of() the allocation there, or 0 */
+static struct region heap, control, symmetric, early;
+static uint8_t *live_at;       /* per grain of the heap: class_of() the allocation there, or 0 */
+static uint8_t *early_live_at; /* per grain of the early heap: whether an allocation starts there */
 static _Atomic uint64_t live, peak, allocations, idle;
 enum { MALLOC_THRESHOLD_MIN = 128 << 10, MALLOC_THRESHOLD_MAX = 32 << 20 }; /* glibc's limits */
 static _Atomic uint64_t malloc_threshold = MALLOC_THRESHOLD_MIN; /* see raise_malloc_threshold() */
@@ -149,12 +153,15 @@ static void forked(void)
     heap.unused = (struct ranges){0};
     control.unused = (struct ranges){0};
     symmetric.unused = (struct ranges){0};
+    early.unused = (struct ranges){0};
     pthread_mutex_init(&heap.mutex, NULL);
     pthread_mutex_init(&control.mutex, NULL);
     pthread_mutex_init(&symmetric.mutex, NULL);
+    pthread_mutex_init(&early.mutex, NULL);
     pthread_mutex_init(&heap.purge_mutex, NULL);
     pthread_mutex_init(&control.purge_mutex, NULL);
     pthread_mutex_init(&symmetric.purge_mutex, NULL);
+    pthread_mutex_init(&early.purge_mutex, NULL);
 }
 
 static bool create_arena(struct region *r, char *start, size_t size,
@@ -173,14 +180,21 @@ static bool create_arena(struct region *r, char *start, size_t size,
            set_arena("arena.0.oversize_threshold", r->arena, ARENA_KEEP);
 }
 
+/* A map with a byte for each grain of a heap. */
+static uint8_t *create_map(size_t heap_size)
+{
+    void *map = mmap(NULL, heap_size / ARENA_GRAIN, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return map == MAP_FAILED ? NULL : map;
+}
+
 bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
 {
     char *start = (char *)round_up((uintptr_t)slice + control_size, LAYOUT_PAGE);
     size_t room = (size_t)(slice + size - LAYOUT_GAP - start);
     room = round_down(min_size(room, limit), LAYOUT_PAGE);
-    void *map = mmap(NULL, room / ARENA_GRAIN, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED)
+    uint8_t *map = create_map(room);
+    if (!map)
         return false;
     if (!create_arena(&control, slice, control_size, punch) ||
         !create_arena(&heap, start, room, punch)) {
@@ -404,4 +418,62 @@ void arena_symmetric_free(void *at)
         ready = 0;
         purge_all(&symmetric);
     }
+}
+
+/* ---- the early heap ---- */
+
+enum { EARLY_GIB_MAX = 16 };
+
+/* Each member needs address space for the early heaps of all members. */
+size_t arena_early_size(size_t limit)
+{
+    struct rlimit address_space;
+    size_t size = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 8;
+    size = min_size(size, min_size(limit, (size_t)EARLY_GIB_MAX << 30));
+    if (!getrlimit(RLIMIT_AS, &address_space) && address_space.rlim_cur != RLIM_INFINITY)
+        size = min_size(size, address_space.rlim_cur / 64);
+    return round_down(min_size(size, memfd_limit() / 4), LAYOUT_PAGE);
+}
+
+void arena_early_open(char *start, size_t size)
+{
+    early_live_at = create_map(size);
+    if (early_live_at && create_arena(&early, start, size, punch))
+        pthread_atfork(NULL, NULL, forked);
+    else
+        early_live_at = NULL;
+}
+
+void *arena_early_alloc(size_t size, size_t align)
+{
+    if (!early_live_at || size > (size_t)(early.end - early.start))
+        return NULL;
+    size_t grain = align > ARENA_GRAIN ? align : ARENA_GRAIN;
+    char *at = je(mallocx)(size ? size : 1,
+                           MALLOCX_ARENA(early.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(grain));
+    if (at) {
+        early_live_at[(at - early.start) / ARENA_GRAIN] = 1;
+        count_alloc(je(sallocx)(at, 0));
+    }
+    return at;
+}
+
+enum arena_answer arena_early_free(void *at)
+{
+    static _Atomic size_t ready; /* freed since the last purge */
+    char *p = at;
+    if (!early_live_at || p < early.start || p >= early.end)
+        return ARENA_FOREIGN;
+    uint8_t *is_live = &early_live_at[(p - early.start) / ARENA_GRAIN];
+    if ((p - early.start) % ARENA_GRAIN || !*is_live)
+        return ARENA_BAD;
+    *is_live = 0;
+    size_t size = je(sallocx)(p, 0);
+    je(dallocx)(p, MALLOCX_TCACHE_NONE);
+    counter_add(&live, -(uint64_t)size);
+    if ((ready += size) > ARENA_KEEP) {
+        ready = 0;
+        purge_all(&early);
+    }
+    return ARENA_FREED;
 }

@@ -53,6 +53,20 @@ bool arena_symmetric_resize(void *at, size_t size); /* in place; false: not poss
 size_t arena_symmetric_usable(void *at);
 void arena_symmetric_free(void *at);
 
+/* ---- the early heap ----
+ *
+ * A program that begins with a session may allocate memory before the ranks of the node have met.
+ * It comes from the early heap, an arena in a file of this process that the other ranks map when
+ * they meet (alloc/statics.h). Afterwards nothing is allocated there any more. */
+
+/* A good size, for a heap of at most `limit` bytes. */
+size_t arena_early_size(size_t limit);
+void arena_early_open(char *start, size_t size);
+
+/* NULL: no room, or no early heap. */
+void *arena_early_alloc(size_t size, size_t align);
+enum arena_answer arena_early_free(void *at);
+
 struct arena_use {
     uint64_t live, peak, allocations;
 };

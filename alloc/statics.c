@@ -30,8 +30,13 @@ static struct {
     bool too_many, all_of_executable;
 } found;
 
-static int file = -1; /* the areas one after the other; -1: they have not moved */
+static int file = -1; /* the areas one after the other, then the early heap; -1: there is none */
+static bool file_is_mapped;
 static const char *why_not;
+static struct {
+    char *start; /* NULL: there is none */
+    size_t size, position;
+} heap;
 
 static size_t page_size(void)
 {
@@ -224,9 +229,9 @@ static const char *find_obstacle(void)
 /* ---- moving ---- */
 
 /* With a number that is out of the way of programs that count their descriptors. */
-static int create_file(void)
+static int create_file(size_t size)
 {
-    int low = memfd_create_sealed(found.bytes);
+    int low = memfd_create_sealed(size);
     int high = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, 500);
     if (high < 0)
         return low;
@@ -257,6 +262,7 @@ static bool move_areas(int new_file, char *to)
             fork_remove(a->start);
             return false;
         }
+        file_is_mapped = true;
         position += a->size;
     }
     return true;
@@ -283,32 +289,60 @@ static void keep_libraries(void)
             dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-static const char *move(void)
+static const char *move(int new_file)
 {
-    int new_file = create_file();
     char *contents = new_file < 0 ? MAP_FAILED
                                   : mmap(NULL, found.bytes, PROT_READ | PROT_WRITE,
                                          MAP_SHARED | MAP_NORESERVE, new_file, 0);
-    if (contents == MAP_FAILED) {
-        if (new_file >= 0)
-            close(new_file);
+    if (contents == MAP_FAILED)
         return "there is no room; see `ulimit -v`, `ulimit -f` and `ulimit -n`";
-    }
     bool moved = move_areas_undisturbed(new_file, contents);
     munmap(contents, found.bytes);
     keep_libraries();
-    if (!moved)
-        return "the system refuses to map them";
-    file = new_file;
-    return NULL;
+    return moved ? NULL : "the system refuses to map them";
 }
 
-int statics_move(bool all_of_executable)
+/* Core files contain the pages that the arena hands out. */
+static bool map_heap(int new_file, size_t position, size_t size)
+{
+    char *start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, new_file,
+                       (off_t)position);
+    if (start == MAP_FAILED)
+        return false;
+    if (!fork_add(FORK_HEAP, start, size, new_file, position)) {
+        munmap(start, size);
+        return false;
+    }
+    madvise(start, size, MADV_DONTDUMP);
+    file_is_mapped = true;
+    heap.start = start;
+    heap.size = size;
+    heap.position = position;
+    return true;
+}
+
+int statics_move(bool all_of_executable, size_t heap_size)
 {
     find(all_of_executable);
-    if (found.count && !(why_not = find_obstacle()))
-        why_not = move();
+    if (found.count)
+        why_not = find_obstacle();
+    size_t bytes = found.count && !why_not ? found.bytes : 0;
+    int new_file = bytes + heap_size ? create_file(bytes + heap_size) : -1;
+    if (new_file < 0 && bytes && heap_size) /* rather without the heap */
+        new_file = create_file(bytes);
+    if (bytes)
+        why_not = move(new_file);
+    bool has_heap = memfd_sealed_size(new_file) > bytes && map_heap(new_file, bytes, heap_size);
+    if ((bytes && !why_not) || has_heap)
+        file = new_file;
+    if (new_file >= 0 && !file_is_mapped)
+        close(new_file);
     return file;
+}
+
+char *statics_heap(void)
+{
+    return heap.start;
 }
 
 /* ---- opening ---- */
@@ -325,10 +359,14 @@ static uint64_t fingerprint(void)
     return h | 1; /* 0: none */
 }
 
+static uint64_t position_of_file(void)
+{
+    return (uint64_t)(node_slice(node.me) - node.base) + layout_statics_at(node.header);
+}
+
 static void add_aliases(void)
 {
-    uint64_t position =
-        (uint64_t)(node_slice(node.me) - node.base) + layout_statics_at(node.header);
+    uint64_t position = position_of_file();
     for (size_t i = 0; i < found.count; i++) {
         node_add_alias(found.area[i].start, found.area[i].size, position);
         position += found.area[i].size;
@@ -338,6 +376,8 @@ static void add_aliases(void)
 
 void statics_open(void)
 {
+    if (node.header && node.header->statics_shared && heap.start)
+        node_add_alias(heap.start, heap.size, position_of_file() + heap.position);
     if (!found.count || !node.header)
         return;
     if (!why_not && !node.header->statics_shared)

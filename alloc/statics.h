@@ -28,12 +28,16 @@
 
 #include "core/base.h"
 
-/* Before the host's MPI_Init: move the variables. Returns the descriptor of their file, which stays
- * open for fork, or -1 if there are none or they have not moved. */
-int statics_move(bool all_of_executable);
+/* Before the host's MPI_Init: move the variables. `heap`: bytes for an early heap (alloc/arena.h),
+ * which gets the end of the same file. Returns the descriptor of the file, which stays open for
+ * fork, or -1 if it would be empty or cannot be made. */
+int statics_move(bool all_of_executable, size_t heap);
+
+/* The early heap; NULL: there is none. */
+char *statics_heap(void);
 
 /* After rendezvous_settle(): windows over the variables can be fast from now on, or a message says
- * why they cannot. */
+ * why they cannot. The same holds for the early heap. */
 void statics_open(void);
 
 #endif

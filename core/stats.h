@@ -30,7 +30,7 @@ struct stats_counts {
 };
 
 struct stats_snapshot {
-    _Atomic uint32_t complete; /* the other fields may be read */
+    _Atomic uint32_t complete; /* how often the other fields have been written */
     uint32_t ranks;
     struct stats_counts counts;
     uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];

@@ -18,11 +18,13 @@ static const char *const calls[] = {
 #define CALL(name, arguments) "MPI_" #name,
 #define CALL4                 CALL
 #define CALL41                CALL
+#define SESSION               CALL
 #define HOST(name, arguments)
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
 #undef CALL41
+#undef SESSION
 #undef HOST
 };
 

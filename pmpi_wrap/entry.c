@@ -72,19 +72,22 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
         dispatch_open();                                               \
         return ((type_##name *)dispatch_pmpi[CALL_##name])(NAMES_##n); \
     }
-#define CALL4  CALL
-#define CALL41 CALL
-#define HOST   CALL
+#define CALL4   CALL
+#define CALL41  CALL
+#define SESSION CALL
+#define HOST    CALL
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
 #undef CALL41
+#undef SESSION
 #undef HOST
 
 static mpi_fn *dispatch_mpi[CALL_COUNT] = {
 #define CALL(name, n) (mpi_fn *)first_mpi_##name,
 #define CALL4         CALL
 #define CALL41        CALL
+#define SESSION       CALL
 #define HOST          CALL
 #include "pmpi_wrap/calls.def"
 #undef CALL
@@ -96,6 +99,7 @@ static mpi_fn *dispatch_pmpi[CALL_COUNT] = {
 #undef CALL
 #undef CALL4
 #undef CALL41
+#undef SESSION
 #undef HOST
 };
 
@@ -104,6 +108,7 @@ static mpi_fn *dispatch_pmpi[CALL_COUNT] = {
 #define CALL(name, n)
 #define CALL4(name, n)
 #define CALL41(name, n)
+#define SESSION(name, n)
 #define HOST(name, n)                                                    \
     static long counted_##name(TYPES_##n)                                \
     {                                                                    \
@@ -119,6 +124,7 @@ static mpi_fn *const dispatch_counted[CALL_COUNT] = {
 #undef CALL
 #undef CALL4
 #undef CALL41
+#undef SESSION
 #undef HOST
 };
 

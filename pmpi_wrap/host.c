@@ -78,7 +78,7 @@ static void set_dispatch(const struct dispatch_tables *tables, enum call call, b
     if (onward && !handler && !inert)
         handler = tables->counted[call];
     if (!onward)
-        onward = (mpi_fn *)no_host;
+        onward = handler = (mpi_fn *)no_host;
     if (!handler)
         handler = onward;
     tables->onward[call] = onward;

@@ -48,6 +48,15 @@ struct entry *registry_add(struct registry *r, uintptr_t handle, void *object, u
     return e;
 }
 
+static void unlink_entry(struct registry *r, struct entry **link)
+{
+    struct entry *e = *link;
+    *link = e->next;
+    atomic_store_explicit(&e->handle, 0, memory_order_relaxed);
+    e->next = r->unused;
+    r->unused = e;
+}
+
 void *registry_remove(struct registry *r, uintptr_t handle)
 {
     void *object = NULL;
@@ -55,14 +64,22 @@ void *registry_remove(struct registry *r, uintptr_t handle)
     struct entry **link = &r->chain[registry_hash(handle)];
     while (*link && atomic_load_explicit(&(*link)->handle, memory_order_relaxed) != handle)
         link = &(*link)->next;
-    struct entry *e = *link;
-    if (e) {
-        *link = e->next;
-        object = e->object;
-        atomic_store_explicit(&e->handle, 0, memory_order_relaxed);
-        e->next = r->unused;
-        r->unused = e;
+    if (*link) {
+        object = (*link)->object;
+        unlink_entry(r, link);
     }
     pthread_mutex_unlock(&r->mutex);
     return object;
+}
+
+void registry_forget(struct registry *r, bool (*forget)(const struct entry *))
+{
+    pthread_mutex_lock(&r->mutex);
+    for (size_t slot = 0; slot < REGISTRY_SIZE; slot++)
+        for (struct entry **link = &r->chain[slot]; *link;)
+            if (forget(*link))
+                unlink_entry(r, link);
+            else
+                link = &(*link)->next;
+    pthread_mutex_unlock(&r->mutex);
 }

@@ -4,7 +4,7 @@
  * A lookup is one hash and one comparison. The cache in front holds addresses of entries. An entry
  * is never freed, only reused, so a thread may read an entry while another thread replaces it in
  * the cache: the entry's handle shows whether it is the right one. An entry is removed only when
- * the program frees the object, after which it must not use the handle.
+ * the program frees the object or the host is finalized, after which it must not use the handle.
  */
 #ifndef MPIACCEL_REGISTRY_H
 #define MPIACCEL_REGISTRY_H
@@ -59,5 +59,8 @@ struct entry *registry_add(struct registry *registry, uintptr_t handle, void *ob
 
 /* Returns the handle's object, NULL if it was not registered. */
 void *registry_remove(struct registry *registry, uintptr_t handle);
+
+/* Remove all entries for which `forget` returns true; it may free their objects. */
+void registry_forget(struct registry *registry, bool (*forget)(const struct entry *entry));
 
 #endif

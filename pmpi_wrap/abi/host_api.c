@@ -41,6 +41,7 @@ bool host_bind(void *host_library, mpi_fn *const *exported)
     HOST_HELPERS_OPTIONAL(FIND)
 #undef CALL4
 #undef CALL41
+#undef SESSION
 #define CALL(name, arguments)  NEED(name)
 #define CALL4(name, arguments) FIND_IF_4(name)
 #if MPI_VERSION >= 4
@@ -54,6 +55,7 @@ bool host_bind(void *host_library, mpi_fn *const *exported)
 #else
 #define FIND_IF_4_1(name)
 #endif
+#define SESSION(name, arguments) FIND(name)
 #include "pmpi_wrap/calls.def"
     /* Each of these passes this library exactly as often as the program calls it. So it may go to a
      * tool between this library and the host, which would miss it otherwise. */

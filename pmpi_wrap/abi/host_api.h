@@ -60,6 +60,25 @@ extern struct constants constants HIDDEN;
 /* After the host's MPI_Init. */
 void constants_read(void);
 
+/* ---- sessions ---- */
+
+/* Declared here, because the host may have sessions (MPI-4.0) when the headers do not. */
+#if MPI_VERSION < 4
+#if defined(OPEN_MPI)
+typedef struct ompi_instance_t *MPI_Session;
+#else
+typedef int MPI_Session;
+#endif
+#endif
+int PMPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session);
+int PMPI_Session_finalize(MPI_Session *session);
+int PMPI_Group_from_session_pset(MPI_Session session, const char *set, MPI_Group *group);
+int PMPI_Comm_create_from_group(MPI_Group group, const char *tag, MPI_Info info,
+                                MPI_Errhandler handler, MPI_Comm *comm);
+int PMPI_Intercomm_create_from_groups(MPI_Group local, int local_leader, MPI_Group remote,
+                                      int remote_leader, const char *tag, MPI_Info info,
+                                      MPI_Errhandler handler, MPI_Comm *comm);
+
 /* ---- functions ---- */
 
 /* The host's functions that this library calls besides the intercepted ones. */
@@ -81,7 +100,9 @@ void constants_read(void);
     X(Error_class)           \
     X(Finalized)             \
     X(Get_version)           \
+    X(Group_compare)         \
     X(Group_free)            \
+    X(Group_rank)            \
     X(Group_size)            \
     X(Group_translate_ranks) \
     X(Iallgather)            \
@@ -111,9 +132,9 @@ void constants_read(void);
 #define HOST_HELPERS_4(X)
 #endif
 #if defined(OPEN_MPI)
-#define HOST_HELPERS_OPTIONAL(X) HOST_HELPERS_4(X) X(Win_f2c)
+#define HOST_HELPERS_OPTIONAL(X) HOST_HELPERS_4(X) X(Group_from_session_pset) X(Win_f2c)
 #else
-#define HOST_HELPERS_OPTIONAL(X) HOST_HELPERS_4(X)
+#define HOST_HELPERS_OPTIONAL(X) HOST_HELPERS_4(X) X(Group_from_session_pset)
 #endif
 
 /* calls.def in this folder: the calls that the headers have and that are not always left to the
@@ -124,6 +145,7 @@ void constants_read(void);
 #else
 #define CALL4(name, arguments)
 #endif
+#define SESSION CALL
 #if HAVE_MPI_4_1
 #define CALL41 CALL
 #else

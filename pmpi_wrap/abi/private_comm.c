@@ -4,21 +4,62 @@
 
 static MPI_Comm comm;
 static MPI_Request unmatched; /* a receive on `comm` that no message matches */
-static _Atomic bool exists;
+static MPI_Group world;
+static MPI_Session session;
+static bool has_session, world_model;
+static _Atomic bool exists, world_exists; /* comm and unmatched; world */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void create(void)
+/* ---- from a session ---- */
+
+static bool group_of(const char *set, MPI_Group *group)
 {
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&mutex);
-    if (!atomic_load(&exists)) {
-        enter_host();
-        /* MPI_Comm_dup would copy, and later delete, the program's attributes. */
+    if (!has_session)
+        has_session = !host.Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    return has_session && !host.Group_from_session_pset(session, set, group);
+}
+
+static void create_comm_of_session(void)
+{
+    MPI_Group self;
+    if (!group_of("mpi://SELF", &self))
+        return;
+    host.Comm_create_from_group(self, "mpiaccel", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+    host.Group_free(&self);
+}
+
+/* ---- from either model ---- */
+
+static void create_comm(void)
+{
+    enter_host();
+    if (world_model) /* MPI_Comm_dup would copy, and later delete, the program's attributes. */
         host.Comm_split(MPI_COMM_SELF, 0, 0, &comm);
-        host.Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-        host.Irecv(NULL, 0, constants.byte, 0, PRIVATE_COMM_PROGRESS_TAG, comm, &unmatched);
-        leave_host();
-        /* Release: a thread that finds the communicator finds its receive. */
-        atomic_store_explicit(&exists, true, memory_order_release);
+    else
+        create_comm_of_session();
+    host.Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    host.Irecv(NULL, 0, constants.byte, 0, PRIVATE_COMM_PROGRESS_TAG, comm, &unmatched);
+    leave_host();
+}
+
+static void create_world(void)
+{
+    enter_host();
+    world = MPI_GROUP_NULL;
+    if (world_model)
+        host.Comm_group(MPI_COMM_WORLD, &world);
+    else if (!group_of("mpi://WORLD", &world))
+        world = MPI_GROUP_NULL;
+    leave_host();
+}
+
+/* Release: a thread that finds an object that `create` has made finds all that belongs to it. */
+static COLD void create_once(_Atomic bool *done, void (*create)(void))
+{
+    pthread_mutex_lock(&mutex);
+    if (!atomic_load(done)) {
+        create();
+        atomic_store_explicit(done, true, memory_order_release);
     }
     pthread_mutex_unlock(&mutex);
 }
@@ -26,8 +67,22 @@ static void create(void)
 MPI_Comm private_comm(void)
 {
     if (UNLIKELY(!atomic_load_explicit(&exists, memory_order_acquire)))
-        create();
+        create_once(&exists, create_comm);
     return comm;
+}
+
+MPI_Group world_group(void)
+{
+    if (UNLIKELY(!atomic_load_explicit(&world_exists, memory_order_acquire)))
+        create_once(&world_exists, create_world);
+    return world;
+}
+
+/* ---- use ---- */
+
+bool private_comm_exists(void)
+{
+    return atomic_load_explicit(&exists, memory_order_acquire);
 }
 
 /* Testing the receive makes the host's progress. A probe does not: MPICH 4.0 answers it at once on
@@ -35,8 +90,8 @@ MPI_Comm private_comm(void)
 void private_comm_progress(void)
 {
     int flag;
-    private_comm();
-    host.Request_get_status(unmatched, &flag, MPI_STATUS_IGNORE);
+    if (private_comm_exists())
+        host.Request_get_status(unmatched, &flag, MPI_STATUS_IGNORE);
 }
 
 int complete_request(MPI_Request *request)
@@ -44,12 +99,38 @@ int complete_request(MPI_Request *request)
     return host.Isend(NULL, 0, constants.byte, MPI_PROC_NULL, 0, private_comm(), request);
 }
 
+/* ---- beginning and ending ---- */
+
+/* What has been derived from a session remains. */
+void private_comm_world_begins(void)
+{
+    world_model = !has_session;
+}
+
+/* Objects of the world model are abandoned, not freed: a thread that works in a session may be
+ * using them at this moment. */
+void private_comm_world_ends(void)
+{
+    if (!world_model)
+        return;
+    bool had_comm = private_comm_exists();
+    world_model = false;
+    atomic_store(&exists, false);
+    atomic_store(&world_exists, false);
+    if (had_comm)
+        private_comm();
+}
+
 void private_comm_free(void)
 {
-    if (!atomic_load(&exists))
-        return;
-    atomic_store(&exists, false);
-    host.Cancel(&unmatched);
-    host.Wait(&unmatched, MPI_STATUS_IGNORE);
-    host.Comm_free(&comm);
+    if (atomic_exchange(&exists, false)) {
+        host.Cancel(&unmatched);
+        host.Wait(&unmatched, MPI_STATUS_IGNORE);
+        host.Comm_free(&comm);
+    }
+    if (atomic_exchange(&world_exists, false) && world != MPI_GROUP_NULL)
+        host.Group_free(&world);
+    if (has_session)
+        host.Session_finalize(&session);
+    has_session = world_model = false;
 }

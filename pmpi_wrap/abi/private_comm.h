@@ -1,5 +1,15 @@
-/* A communicator of this process alone, for the host's progress and for requests that are complete
- * from the start. Its error handler returns. */
+/* What this library needs of the host for itself: a communicator of this process alone, for the
+ * host's progress and for requests that are complete from the start, and the group of all processes
+ * of the job.
+ *
+ * They derive from the world model if the program has called MPI_Init, otherwise from a session of
+ * this library's own, since they have to last longer than any session of the program. The session
+ * is finalized before the program's last one, so that finalizing the latter finalizes the host.
+ *
+ * Some hosts synchronise all processes in the first MPI_Comm_create_from_group, even on a group of
+ * one process. So private_comm() must not be called before the program has made a communicator or
+ * called MPI_Init.
+ */
 #ifndef MPIACCEL_PRIVATE_COMM_H
 #define MPIACCEL_PRIVATE_COMM_H
 
@@ -9,17 +19,29 @@
  * other tags. */
 enum { PRIVATE_COMM_PROGRESS_TAG };
 
-/* Created by the first call. */
+/* Created by the first call, which comes with the program's first communicator. Its error handler
+ * returns. */
 MPI_Comm private_comm(void);
 
-/* One step of the host's progress engine (H9: host progress while waiting). */
+/* The group of MPI_COMM_WORLD, or of the process set mpi://WORLD. MPI_GROUP_NULL: the host has
+ * failed. */
+MPI_Group world_group(void);
+
+/* One step of the host's progress engine (H9: host progress while waiting), if private_comm() has
+ * been called. */
 void private_comm_progress(void);
+bool private_comm_exists(void);
 
 /* Make a request of the host's that is complete (H23: the program passes it to the host's
  * MPI_Wait and so on). */
 int complete_request(MPI_Request *request);
 
-/* At MPI_Finalize. */
+/* After the host's MPI_Init: the world model exists. Before its MPI_Finalize, while sessions of the
+ * program remain open: it ceases to exist. */
+void private_comm_world_begins(void);
+void private_comm_world_ends(void);
+
+/* Before the host is finalized. */
 void private_comm_free(void);
 
 #endif

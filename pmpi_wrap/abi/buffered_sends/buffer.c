@@ -14,7 +14,7 @@
 
 struct attached_buffer attached_buffer = {.copied_from = SIZE_MAX, .room = UINT64_MAX};
 
-static _Atomic bool stopped, is_open;
+static _Atomic bool left_to_host, finished, is_open;
 
 /* ---- buffers of newer MPI versions ---- */
 
@@ -71,9 +71,11 @@ static bool has_been_sent(uintptr_t *bits)
 static void read_limits(void)
 {
     int *tag, found = 0;
-    host.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, (void *)&tag, &found);
-    attached_buffer.max_tag = found ? *tag : 0;
-    host.Comm_size(MPI_COMM_WORLD, &attached_buffer.world_size);
+    if (!attached_buffer.max_tag) {
+        host.Comm_get_attr(private_comm(), MPI_TAG_UB, (void *)&tag, &found);
+        attached_buffer.max_tag = found ? *tag : 0;
+    }
+    attached_buffer.world_size = node_world_size();
     uint32_t limit = quirk(QUIRK_ISEND_LIMIT);
     attached_buffer.max_copies = limit ? limit : INT_MAX;
 }
@@ -82,7 +84,7 @@ static void read_limits(void)
 static bool open_buffer(uint64_t bytes, bool fast)
 {
     struct attached_buffer *b = &attached_buffer;
-    if (stopped)
+    if (left_to_host || finished)
         return false;
     /* Open MPI 4.1 reports success for a second attach, and ignores it. */
     uint64_t room = is_open ? min_size(b->room, bytes) : bytes;
@@ -114,13 +116,6 @@ static bool close_buffer(void)
     b->room = UINT64_MAX;
     in_flight_close();
     return was_fast;
-}
-
-static void stop(void)
-{
-    stopped = true;
-    attached_buffer.guarded = false;
-    attached_buffer.copied_from = SIZE_MAX;
 }
 
 static enum reason reason_to_defer(const void *buffer)
@@ -156,7 +151,9 @@ int buffer_detached(enum call call, int result)
 
 void buffer_leave_to_host(enum call call)
 {
-    stop();
+    left_to_host = true;
+    attached_buffer.guarded = false;
+    attached_buffer.copied_from = SIZE_MAX;
     note_deferred(call, REASON_HOST_BUFFERS);
 }
 
@@ -164,5 +161,11 @@ void buffer_finish(void)
 {
     in_flight_finish();
     close_buffer();
-    stop();
+    finished = true;
+    attached_buffer.complete_at_once = HANDLE_OF(MPI_Request, 0);
+}
+
+void buffer_reopen(void)
+{
+    finished = false;
 }

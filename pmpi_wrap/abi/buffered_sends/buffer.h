@@ -29,9 +29,12 @@ int buffer_detached(enum call call, int result);
 /* From now on the host sends all messages. */
 void buffer_leave_to_host(enum call call);
 
-/* At MPI_Finalize, before the host's: deliver all messages, because the host need not wait for
+/* Before the host is finalized: deliver all messages, because the host need not wait for
  * requests that the program has not created. A buffer that a callback of the host attaches later is
  * left to the host. */
 void buffer_finish(void);
+
+/* When the host is initialized again. */
+void buffer_reopen(void);
 
 #endif

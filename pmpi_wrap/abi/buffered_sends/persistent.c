@@ -4,6 +4,7 @@
 #include "pmpi_wrap/abi/datatypes/contents.h"
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/handlers.h"
+#include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/quirks.h"
 
@@ -102,9 +103,9 @@ static bool replace_request(const struct message *m, MPI_Request *request)
 
 static bool needs_stand_in(const struct message *m)
 {
-    const struct typemap *map = typemap_of(m->type);
-    if (!config.bsend || (uint64_t)m->count > INT_MAX)
+    if (!config.bsend || (uint64_t)m->count > INT_MAX || !node_setup_is_over())
         return false;
+    const struct typemap *map = typemap_of(m->type);
     return quirk(QUIRK_BSEND_INIT_SENDS_OLD_DATA) || quirk(QUIRK_BSEND_WAITS) ||
            (quirk(QUIRK_BSEND_COMPLETES_LATE) && map &&
             map->size * (size_t)m->count > quirk(QUIRK_EAGER_BYTES));
@@ -136,6 +137,18 @@ void persistent_forget_comm(const MPI_Comm *comm)
     for (struct persistent *p = all; p; p = p->next)
         p->comm_freed |= p->message.comm == *comm;
     pthread_mutex_unlock(&mutex);
+}
+
+static bool forget(const struct entry *e)
+{
+    remove_from_list(e->object);
+    free(e->object);
+    return true;
+}
+
+void persistent_forget_all(void)
+{
+    registry_forget(&persistent_registry, forget);
 }
 
 /* ---- starting ---- */

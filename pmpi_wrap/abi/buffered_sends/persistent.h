@@ -54,4 +54,7 @@ void persistent_free(struct persistent *p, const MPI_Request *request);
  * persistent requests on it. Waiting for messages is left to the host (MPI-4.0, 11.10.4). */
 void persistent_forget_comm(const MPI_Comm *comm);
 
+/* The host has been finalized, and its handles are invalid. */
+void persistent_forget_all(void);
+
 #endif

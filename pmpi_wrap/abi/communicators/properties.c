@@ -1,6 +1,9 @@
 #include "pmpi_wrap/abi/communicators/properties.h"
 
 #include "alloc/node.h"
+#include "pmpi_wrap/abi/communicators/team_setup.h"
+#include "pmpi_wrap/abi/life_cycle/node_setup.h"
+#include "pmpi_wrap/abi/private_comm.h"
 
 enum { CHUNK = 128 };
 
@@ -10,13 +13,11 @@ static enum reason find_members(MPI_Group group, int size, int rank, int *member
 {
     enum reason reason = REASON_COUNT;
     int ranks[CHUNK], found[CHUNK];
-    MPI_Group world;
-    host.Comm_group(MPI_COMM_WORLD, &world);
     for (int first = 0; first < size; first += CHUNK) {
         int some = size - first < CHUNK ? size - first : CHUNK;
         for (int i = 0; i < some; i++)
             ranks[i] = first + i;
-        host.Group_translate_ranks(group, some, ranks, world, found);
+        host.Group_translate_ranks(group, some, ranks, world_group(), found);
         for (int i = 0; i < some; i++) {
             if (found[i] == MPI_UNDEFINED)
                 reason = REASON_FOREIGN;
@@ -26,13 +27,20 @@ static enum reason find_members(MPI_Group group, int size, int rank, int *member
                 *member = found[i];
         }
     }
-    host.Group_free(&world);
     return reason;
+}
+
+/* May the communicator be older than the node on some rank? */
+static bool may_be_early(MPI_Comm comm)
+{
+    return node_setup_has_early_groups() && comm != MPI_COMM_WORLD && !team_is_marked(comm);
 }
 
 static enum reason members_of_comm(MPI_Comm comm, struct comm_properties *s)
 {
     MPI_Group group;
+    if (may_be_early(comm))
+        return REASON_EARLY_GROUP;
     host.Comm_group(comm, &group);
     int next = s->rank + 1 < s->size ? s->rank + 1 : 0;
     enum reason reason = find_members(group, s->size, next, &s->neighbour);
@@ -47,7 +55,7 @@ enum reason comm_properties_of(MPI_Comm comm, int max_ranks, struct comm_propert
     if (inside_host())
         return REASON_INSIDE;
     if (!node.header && node.why_not == REASON_NOT_INITIALISED)
-        return REASON_NOT_INITIALISED; /* the program uses sessions alone */
+        return REASON_NOT_INITIALISED;
     if (comm == MPI_COMM_NULL || host.Comm_test_inter(comm, &inter))
         return REASON_ARGUMENTS;
     if (inter)

@@ -292,6 +292,20 @@ struct team *team_if_ready(MPI_Comm comm)
     return c ? c->team : NULL;
 }
 
+void team_mark(MPI_Comm comm)
+{
+    struct communicator *c = register_comm(comm);
+    if (!c)
+        abort_without_memory("a communicator");
+    c->of_all_processes = true;
+}
+
+bool team_is_marked(MPI_Comm comm)
+{
+    const struct communicator *c = find(comm);
+    return c && c->of_all_processes;
+}
+
 /* The host has refused the arguments, and so has presumably done nothing: a single rank may have
  * made the call. Other errors (above all data that was too long) occur on some ranks in a call of
  * all. */
@@ -350,4 +364,15 @@ void team_forget_comm(const MPI_Comm *comm, bool may_wait)
 void teams_close(void)
 {
     finish_freed_exchanges(true);
+}
+
+static bool forget(const struct entry *e)
+{
+    discard(e->object);
+    return true;
+}
+
+void teams_forget(void)
+{
+    registry_forget(&communicator_registry, forget);
 }

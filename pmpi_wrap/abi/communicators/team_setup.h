@@ -36,6 +36,7 @@ struct communicator {
     struct team_offer own_offer, answer, *offers;
     MPI_Request request; /* of the exchange */
     bool exchanging, answering, freed;
+    bool of_all_processes;     /* see team_mark() */
     int size, rank;            /* these four are set before the exchange begins */
     int remote_size;           /* of an intercommunicator: ranks of the other group; else 0 */
     int neighbour;             /* see team_prepare() */
@@ -71,7 +72,15 @@ int team_after_host(MPI_Comm comm, int result);
  * MPI_Comm_disconnect may. */
 void team_forget_comm(const MPI_Comm *comm, bool may_wait);
 
-/* Call in MPI_Finalize, before the host's. */
+/* A communicator of all processes that a session has made from a group: it may be fast even if
+ * there are early groups (abi/life_cycle/node_setup.h). */
+void team_mark(MPI_Comm comm);
+bool team_is_marked(MPI_Comm comm);
+
+/* Before the host is finalized. */
 void teams_close(void);
+
+/* The host has been finalized, and its handles are invalid. */
+void teams_forget(void);
 
 #endif

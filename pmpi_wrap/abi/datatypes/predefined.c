@@ -1,6 +1,7 @@
 #include "pmpi_wrap/abi/datatypes/predefined.h"
 
 #include "core/kernels.h"
+#include "pmpi_wrap/abi/private_comm.h"
 
 struct registry datatype_registry = REGISTRY_INITIALIZER;
 struct registry operation_registry = REGISTRY_INITIALIZER;
@@ -131,31 +132,11 @@ static void add_pair(MPI_Datatype type, enum prim prim)
 
 /* ---- combinations without a reduction kernel ---- */
 
-static MPI_Errhandler set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
-{
-    MPI_Errhandler before = MPI_ERRHANDLER_NULL;
-    host.Comm_get_errhandler(comm, &before);
-    host.Comm_set_errhandler(comm, handler);
-    return before;
-}
-
-static void restore_errhandler(MPI_Comm comm, MPI_Errhandler before)
-{
-    host.Comm_set_errhandler(comm, before);
-    host.Errhandler_free(&before);
-}
-
-/* MPI_Reduce_local has no communicator, so its errors go to the handler of MPI_COMM_SELF (MPI-4) or
- * MPI_COMM_WORLD (MPI-3). */
+/* Not by MPI_Reduce_local, whose errors would go to an error handler of the program. */
 static bool try_on_host(MPI_Datatype type, MPI_Op op)
 {
-    char in[64] = {0}, inout[64] = {0};
-    MPI_Errhandler world = set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Errhandler self = set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    bool ok = !host.Reduce_local(in, inout, 1, type, op);
-    restore_errhandler(MPI_COMM_WORLD, world);
-    restore_errhandler(MPI_COMM_SELF, self);
-    return ok;
+    char in[64] = {0}, out[64];
+    return !host.Allreduce(in, out, 1, type, op, private_comm());
 }
 
 /* The datatype's entry caches the answer in two bits per operation: the host accepts it, or refuses
@@ -235,6 +216,21 @@ void predefined_open(void)
 #define X(name) registry_add(&operation_registry, BITS(MPI_##name), &operation_registry, OP_##name);
     OPS(X)
 #undef X
+}
+
+/* The handles of predefined datatypes and operations never change. */
+static bool is_derived(const struct entry *e)
+{
+    struct typemap *map = e->object;
+    if (map->base == atomic_load(&e->handle))
+        return false;
+    typemap_free(map);
+    return true;
+}
+
+void datatypes_forget(void)
+{
+    registry_forget(&datatype_registry, is_derived);
 }
 
 const struct typemap *predefined_for(const struct typemap *map)

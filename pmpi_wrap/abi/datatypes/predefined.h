@@ -19,8 +19,11 @@ HOT_INLINE enum op op_of(MPI_Op op)
     return LIKELY(e != NULL) ? (enum op)e->detail : OP_COUNT;
 }
 
-/* Register the predefined handles; in MPI_Init. */
+/* Register the predefined handles, when the node has settled. */
 void predefined_open(void);
+
+/* Forget all other datatypes: the host has been finalized. */
+void datatypes_forget(void);
 
 /* The class of a datatype's values; with their size in bytes it determines the prim. The size of
  * INTEGER or long depends on the compilers that the host was built with. */

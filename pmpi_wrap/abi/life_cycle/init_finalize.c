@@ -1,91 +1,87 @@
-/* MPI_Init, MPI_Init_thread and MPI_Finalize (MPI-4.0, 11.2). */
-#include "alloc/arena.h"
-#include "alloc/calibrate.h"
+/* MPI_Init, MPI_Init_thread, MPI_Finalize, MPI_Session_init and MPI_Session_finalize (MPI-4.0, 11.2
+ * and 11.3).
+ *
+ * The host is initialized while the world model or a session is open. A program may finalize it and
+ * initialize it again, which only some hosts support. The node remains as it was. */
+#include "pmpi_wrap/abi/life_cycle/init_finalize.h"
+
 #include "alloc/node.h"
-#include "alloc/rendezvous.h"
-#include "alloc/statics.h"
 #include "alloc/symmetric.h"
-#include "alloc/vm_copy.h"
 #include "core/config.h"
 #include "core/log.h"
 #include "pmpi_wrap/abi/buffered_sends/buffer.h"
+#include "pmpi_wrap/abi/buffered_sends/persistent.h"
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 #include "pmpi_wrap/abi/datatypes/predefined.h"
+#include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/handlers.h"
+#include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/abi/life_cycle/statistics.h"
 #include "pmpi_wrap/abi/private_comm.h"
-#include "pmpi_wrap/abi/windows/operation.h"
-#include "pmpi_wrap/host.h"
+#include "pmpi_wrap/abi/windows/window.h"
 
-static int world_rank;
+static struct {
+    pthread_mutex_t mutex;
+    _Atomic unsigned open; /* the program's sessions, and the world model */
+    bool entered, was_finalized;
+} host_use = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-static void before_init(void)
+bool host_is_in_use(void)
 {
-    struct job job;
-    host_job(&job);
-    rendezvous_want(symmetric_wanted(), statics_move(config.statics));
-    rendezvous_enter(&job);
+    return host_use.open;
 }
 
-/* In MPI_Init no other message of this library or the program is under way between two ranks, so
- * any tag will do. If the message does not come, the receive remains, for one that comes later. */
-static bool exchange(int to, int from, uint64_t sent, uint64_t *received)
+/* ---- initializing ---- */
+
+/* The host may give the handles of objects that the program has not freed to new ones. */
+static void forget_handles(void)
 {
-    enum { TAG = 1 };
-    static const uint64_t patience_ns = UINT64_C(10000000000);
-    static uint64_t out, in;
-    MPI_Request request[2];
-    struct sync_wait wait = SYNC_WAIT;
-    uint64_t start = sync_now_ns();
-    int arrived = 0, gone = 0;
-    /* Hosts connect two ranks when they first communicate, and need both of them for that. */
-    sync_configure(false, private_comm_progress);
-    out = sent;
-    host.Irecv(&in, sizeof in, constants.byte, from, TAG, MPI_COMM_WORLD, &request[0]);
-    host.Isend(&out, sizeof out, constants.byte, to, TAG, MPI_COMM_WORLD, &request[1]);
-    while (!(arrived && gone) && sync_now_ns() - start < patience_ns) {
-        if (!arrived)
-            host.Test(&request[0], &arrived, MPI_STATUS_IGNORE);
-        if (!gone)
-            host.Test(&request[1], &gone, MPI_STATUS_IGNORE);
-        sync_pause(&wait);
-    }
-    *received = in;
-    return arrived && gone;
+    teams_forget();
+    windows_forget();
+    datatypes_forget();
+    persistent_forget_all();
+    buffer_reopen();
 }
 
-static size_t heap_limit(void)
+static void before_init(bool session)
 {
-    return config.heap_size ? config.heap_size : SIZE_MAX;
+    pthread_mutex_lock(&host_use.mutex);
+    if (!host_use.entered)
+        node_setup_enter(session);
+    if (!host_use.open && host_use.was_finalized)
+        forget_handles();
+    host_use.entered = true;
+    pthread_mutex_unlock(&host_use.mutex);
+}
+
+/* The host can be used. */
+static void begin_use(bool session)
+{
+    pthread_mutex_lock(&host_use.mutex);
+    host_use.open++;
+    if (!session)
+        private_comm_world_begins();
+    constants_read();
+    if (world_group() == MPI_GROUP_NULL)
+        abort_without_memory("a session");
+    host.Group_rank(world_group(), &world_rank);
+    log_set_rank(world_rank);
+    sync_configure(node_oversubscribed(), private_comm_progress);
+    pthread_mutex_unlock(&host_use.mutex);
 }
 
 static void after_init(void)
 {
-    int size, level;
-    host.Comm_rank(MPI_COMM_WORLD, &world_rank);
-    host.Comm_size(MPI_COMM_WORLD, &size);
+    int level;
     host.Query_thread(&level);
-    log_set_rank(world_rank);
-    thread_concurrent = level == MPI_THREAD_MULTIPLE;
-    constants_read();
-    rendezvous_settle(world_rank, size, exchange);
-    vm_copy_open();
-    statics_open();
-    predefined_open();
-    reduction_functions_open();
-    sync_configure(node_oversubscribed(), NULL);
-    if (node.header && !arena_open(node_slice(node.me), layout_symmetric_at(node.header),
-                                   node.header->control_size, heap_limit()))
-        log_message(
-            1, "no memory for the shared heap's book-keeping: MPI_Alloc_mem is left to the host; "
-               "lower MPIACCEL_HEAP_SIZE or lift `ulimit -v` or `-d`");
-    calibrate();
-    sync_configure(node_oversubscribed(), private_comm_progress);
+    thread_concurrent |= level == MPI_THREAD_MULTIPLE;
+    begin_use(false);
+    node_setup_settle(MPI_COMM_WORLD);
 }
 
 int accel_Init(int *argc, char ***argv)
 {
-    before_init();
+    before_init(false);
     int result = host.Init(argc, argv);
     if (result == MPI_SUCCESS)
         after_init();
@@ -94,23 +90,84 @@ int accel_Init(int *argc, char ***argv)
 
 int accel_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    before_init();
+    before_init(false);
     int result = host.Init_thread(argc, argv, required, provided);
     if (result == MPI_SUCCESS)
         after_init();
     return result;
 }
 
-int accel_Finalize(void)
+/* Threads may use several sessions at once, whatever thread level each of them has. */
+int accel_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
+{
+    if (inside_host())
+        return host.Session_init(info, handler, session);
+    before_init(true);
+    thread_concurrent = true;
+    int result = host.Session_init(info, handler, session);
+    if (result == MPI_SUCCESS)
+        begin_use(true);
+    return result;
+}
+
+/* ---- finalizing ---- */
+
+static void end_use(void)
 {
     buffer_finish();
-    symmetric_close();
     teams_close();
     statistics_publish();
     sync_configure(node_oversubscribed(), NULL);
     private_comm_free();
-    int result = host.Finalize();
-    if (config.stats && world_rank == 0)
+    host_use.was_finalized = true;
+}
+
+/* Returns whether the host will be finalized. */
+static bool before_finalize(bool session)
+{
+    pthread_mutex_lock(&host_use.mutex);
+    bool last = host_use.open <= 1;
+    if (!session)
+        symmetric_close();
+    if (last) {
+        end_use();
+    } else if (!session) {
+        teams_close();
+        private_comm_world_ends();
+    }
+    host_use.open -= host_use.open > 0;
+    pthread_mutex_unlock(&host_use.mutex);
+    return last;
+}
+
+static void print_statistics(bool last)
+{
+    if (last && config.stats && world_rank == 0)
         statistics_print();
+}
+
+int accel_Finalize(void)
+{
+    bool last = before_finalize(false);
+    int result = host.Finalize();
+    print_statistics(last);
+    return result;
+}
+
+/* MPICH can be told to refuse to finalize a session that has live objects. */
+int accel_Session_finalize(MPI_Session *session)
+{
+    if (inside_host() || !host_is_in_use())
+        return host.Session_finalize(session);
+    bool had_comm = private_comm_exists();
+    bool last = before_finalize(true);
+    int result = host.Session_finalize(session);
+    if (result != MPI_SUCCESS) {
+        begin_use(true);
+        if (had_comm)
+            private_comm();
+        return result;
+    }
+    print_statistics(last);
     return result;
 }

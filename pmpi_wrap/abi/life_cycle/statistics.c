@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <string.h>
 
-static struct stats_snapshot own_snapshot;
+static struct stats_snapshot own_snapshot; /* if nothing is shared */
 
 void statistics_publish(void)
 {
@@ -23,17 +23,18 @@ void statistics_publish(void)
     s->heap_peak = use.peak;
     s->heap_allocations = use.allocations;
     /* Release: a rank that reads `complete` reads the counters above. */
-    atomic_store_explicit(&s->complete, 1, memory_order_release);
+    atomic_fetch_add_explicit(&s->complete, 1, memory_order_release);
 }
 
-/* Wait for a member's snapshot. Not for a member that has died, and at most two seconds for one
- * that has not called MPI_Finalize: the host need not synchronise there. */
+/* Wait until a member has published as often as this rank. Not for a member that has died, and at
+ * most two seconds for one that has not finalized the host: the host need not synchronise there. */
 static bool await_snapshot(const struct layout_member *member)
 {
     const uint64_t timeout_ns = 2000000000;
     uint64_t start = sync_now_ns();
     struct sync_wait wait = SYNC_WAIT;
-    while (!atomic_load_explicit(&member->stats.complete, memory_order_acquire)) {
+    uint32_t published = node_member(node.me)->stats.complete;
+    while (atomic_load_explicit(&member->stats.complete, memory_order_acquire) < published) {
         if (kill(member->pid, 0) || sync_now_ns() - start > timeout_ns)
             return false;
         sync_pause(&wait);
@@ -44,6 +45,7 @@ static bool await_snapshot(const struct layout_member *member)
 void statistics_print(void)
 {
     static struct stats_snapshot sum;
+    memset(&sum, 0, sizeof sum);
     if (!node.header)
         sum = own_snapshot;
     for (uint32_t i = 0; node.header && i < node.size; i++)

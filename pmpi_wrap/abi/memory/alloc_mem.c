@@ -4,6 +4,8 @@
 #include "core/log.h"
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/handlers.h"
+#include "pmpi_wrap/abi/life_cycle/init_finalize.h"
+#include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/abi/memory/alignment.h"
 
 static COLD int leave_to_host(MPI_Aint size, MPI_Info info, void *baseptr)
@@ -27,13 +29,21 @@ static COLD int leave_to_host(MPI_Aint size, MPI_Info info, void *baseptr)
     return result;
 }
 
+/* Before the ranks of the node have met. */
+static COLD void *alloc_early(MPI_Aint size, MPI_Info info, const void *baseptr)
+{
+    bool possible = size >= 0 && baseptr && config.alloc && !node.header && !inside_host() &&
+                    host_is_in_use() && !node_setup_is_over();
+    return possible ? arena_early_alloc((size_t)size, alignment_of(info)) : NULL;
+}
+
 int accel_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 {
     struct thread *thread = thread_self();
     void *memory = NULL;
     if (LIKELY(size >= 0 && baseptr && config.alloc && node.header && !thread->inside))
         memory = arena_alloc((size_t)size, alignment_of(info));
-    if (UNLIKELY(!memory))
+    if (UNLIKELY(!memory) && !(memory = alloc_early(size, info, baseptr)))
         return leave_to_host(size, info, baseptr);
     *(void **)baseptr = memory;
     thread_count(thread, CALL_Alloc_mem, (size_t)size);
@@ -42,7 +52,10 @@ int accel_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 
 int accel_Free_mem(void *base)
 {
-    switch (arena_free(base)) {
+    enum arena_answer answer = arena_free(base);
+    if (answer == ARENA_FOREIGN)
+        answer = arena_early_free(base);
+    switch (answer) {
     case ARENA_FREED:
         thread_count(thread_self(), CALL_Free_mem, 0);
         return MPI_SUCCESS;

@@ -4,6 +4,18 @@
 
 struct registry window_registry = REGISTRY_INITIALIZER;
 
+/* The window itself stays: other ranks may still access it. */
+static bool forget(const struct entry *e)
+{
+    (void)e;
+    return true;
+}
+
+void windows_forget(void)
+{
+    registry_forget(&window_registry, forget);
+}
+
 int report_on_win(MPI_Win win, int error_class)
 {
     host.Win_call_errhandler(win, error_class);

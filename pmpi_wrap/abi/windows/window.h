@@ -11,6 +11,9 @@
 /* Objects are fast windows; NULL for windows that are left to the host. */
 extern struct registry window_registry HIDDEN;
 
+/* The host has been finalized, and its handles are invalid. */
+void windows_forget(void);
+
 /* `detail` of an entry. */
 struct window_detail {
     uint8_t reason; /* why the window is left to the host; REASON_COUNT: it is fast */

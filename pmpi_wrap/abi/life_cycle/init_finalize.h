@@ -1,0 +1,10 @@
+/* When the host can be used. */
+#ifndef MPIACCEL_INIT_FINALIZE_H
+#define MPIACCEL_INIT_FINALIZE_H
+
+#include "core/base.h"
+
+/* Whether the program has the world model or a session open. */
+bool host_is_in_use(void);
+
+#endif

@@ -1,0 +1,56 @@
+/* When the ranks of a node meet (alloc/rendezvous.h).
+ *
+ * They enter before the host is initialized. They settle at a point that no rank of the job reaches
+ * before all ranks have entered, since ranks without this library cannot take part in a barrier of
+ * ours (H3). There are two such points; the first one that a process reaches counts:
+ *
+ *   MPI_Init                    has returned
+ *   MPI_Comm_create_from_group  has returned, and the group has all processes of the job
+ *
+ * MPI_Session_init is not such a point: it may be local, as it is in MPICH 5. A host need not
+ * synchronise the ranks in the other two calls either, but they do: they agree on the context of
+ * the communicator. If a host did not, the node would be partial, and no rank would wait.
+ *
+ * Early groups. Calls on a communicator must be fast on all its ranks or on none (H13). A
+ * communicator that descends from one of all processes begins after the node has settled, on all
+ * its ranks. A session may also make communicators of fewer processes before that. If threads use
+ * them, the node may settle between the same two collective calls on one rank, and not on another.
+ * So each rank publishes, when it has settled, whether it has made or begun to make such a
+ * communicator. If any rank of the node has, only MPI_COMM_WORLD and communicators of all processes
+ * from MPI_Comm_create_from_group are fast, which no rank has had before it settled; their
+ * descendants cannot be told from those of the others. A thread that makes a communicator while
+ * another one settles waits until that is over. So a rank that has published no such communicator
+ * has begun none.
+ *
+ * The word in layout_member is written by its owner after the verdict (core/layout.h), and read by
+ * all. A reader waits until it is written, which every rank does as soon as it has settled.
+ */
+#ifndef MPIACCEL_NODE_SETUP_H
+#define MPIACCEL_NODE_SETUP_H
+
+#include "pmpi_wrap/abi/host_api.h"
+
+enum early_groups { EARLY_UNKNOWN, EARLY_NONE, EARLY_SOME };
+
+/* Before the host is initialized for the first time. `session`: by a session. */
+void node_setup_enter(bool session);
+
+/* At one of the points above; does nothing if the node has settled. `all`: a communicator of all
+ * processes, on which the program has not communicated yet. */
+void node_setup_settle(MPI_Comm all);
+
+bool node_setup_is_over(void);
+
+/* Before the host makes a communicator from a group that has not all processes. */
+void node_setup_group_begins(void);
+
+/* Whether it still matters which groups communicators are made from. */
+bool node_setup_needs_groups(void);
+
+/* Whether a rank of this node has early groups; after the node has settled. */
+bool node_setup_has_early_groups(void);
+
+/* The rank of this process among all of the job; 0 before the host is initialized. */
+extern int world_rank HIDDEN;
+
+#endif

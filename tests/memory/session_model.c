@@ -1,0 +1,378 @@
+/* Programs that use sessions (MPI-4) with or without MPI_Init: calls on their communicators and
+ * windows are accelerated like those of the world model, with the right results, in every order of
+ * initialisation (H31: life cycle). The first argument selects the program; `init`: call MPI_Init
+ * too. */
+#include "test.h"
+
+#if MPI_VERSION >= 4
+#include <pthread.h>
+
+enum { TIMES = 20, WORDS = 8192 };
+
+static MPI_Session open_session(void)
+{
+    MPI_Session session;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    return session;
+}
+
+static MPI_Comm from_group(MPI_Group group, const char *tag)
+{
+    MPI_Comm comm;
+    MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    return comm;
+}
+
+static MPI_Comm from_set(MPI_Session session, const char *set)
+{
+    MPI_Group group;
+    MPI_Group_from_session_pset(session, set, &group);
+    MPI_Comm comm = from_group(group, set);
+    MPI_Group_free(&group);
+    return comm;
+}
+
+static MPI_Comm world_of(MPI_Session session)
+{
+    MPI_Comm comm = from_set(session, "mpi://WORLD");
+    MPI_Comm_rank(comm, &test_rank);
+    MPI_Comm_size(comm, &test_size);
+    return comm;
+}
+
+/* The communicator of `count` ranks from `first` on; MPI_COMM_NULL on the others. */
+static MPI_Comm part_of(MPI_Session session, int first, int count)
+{
+    MPI_Group all, part;
+    MPI_Comm comm = MPI_COMM_NULL;
+    int rank;
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &all);
+    MPI_Group_range_incl(all, 1, (int[1][3]){{first, first + count - 1, 1}}, &part);
+    MPI_Group_rank(part, &rank);
+    if (rank != MPI_UNDEFINED)
+        comm = from_group(part, "part");
+    MPI_Group_free(&part);
+    MPI_Group_free(&all);
+    return comm;
+}
+
+static void add_up(MPI_Comm comm, long *in, long *out)
+{
+    int rank, size;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (int t = 0; t < TIMES; t++) {
+        for (int i = 0; i < WORDS; i++)
+            in[i] = rank + i + t;
+        MPI_Allreduce(in, out, WORDS, MPI_LONG, MPI_SUM, comm);
+        for (int i = 0; i < WORDS; i++)
+            CHECK(out[i] == size * (long)(i + t) + size * (size - 1) / 2, "time %d, word %d: %ld",
+                  t, i, out[i]);
+    }
+}
+
+static long *allocate(void)
+{
+    void *memory;
+    CHECK_CLASS(MPI_Alloc_mem(WORDS * sizeof(long), MPI_INFO_NULL, &memory), MPI_SUCCESS);
+    return memory;
+}
+
+static void use(MPI_Comm comm)
+{
+    static long in[WORDS], out[WORDS];
+    add_up(comm, in, out);
+}
+
+static void use_and_free(MPI_Comm comm)
+{
+    if (comm == MPI_COMM_NULL)
+        return;
+    use(comm);
+    MPI_Comm_free(&comm);
+}
+
+/* ---- programs ---- */
+
+static void collectives(void)
+{
+    MPI_Session session = open_session();
+    long *in = allocate(), *out = allocate();
+    MPI_Comm comm = world_of(session);
+    add_up(comm, in, out);
+    MPI_Free_mem(in);
+    in = allocate();
+    add_up(comm, in, out);
+    MPI_Free_mem(in);
+    MPI_Free_mem(out);
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
+}
+
+/* All memory is allocated before there is a communicator, and some of it freed. */
+static void early_memory(void)
+{
+    enum { BLOCKS = 200 };
+    char *block[BLOCKS];
+    MPI_Session session = open_session();
+    for (int i = 0; i < BLOCKS; i++) {
+        MPI_Alloc_mem(i * 1000, MPI_INFO_NULL, &block[i]);
+        memset(block[i], i, (size_t)i * 1000);
+        CHECK((uintptr_t)block[i] % 16 == 0, "%p", (void *)block[i]);
+        if (i % 3 == 2)
+            CHECK_CLASS(MPI_Free_mem(block[i - 1]), MPI_SUCCESS);
+    }
+    use_and_free(world_of(session));
+    for (int i = 0; i < BLOCKS; i++) {
+        if (i % 3 == 1 && i + 1 < BLOCKS)
+            continue;
+        for (int k = 0; k < i * 1000; k++)
+            CHECK(block[i][k] == (char)i, "block %d, byte %d: %d", i, k, block[i][k]);
+        CHECK_CLASS(MPI_Free_mem(block[i]), MPI_SUCCESS);
+    }
+    MPI_Session_finalize(&session);
+}
+
+/* Groups of some ranks before the one of all ranks, or only after it. */
+static void parts(bool first)
+{
+    MPI_Session session = open_session();
+    MPI_Comm world = first ? MPI_COMM_NULL : world_of(session);
+    MPI_Comm part = part_of(session, 0, 2), twin;
+    if (part != MPI_COMM_NULL)
+        use(part);
+    if (first)
+        world = world_of(session);
+    use(world);
+    MPI_Comm_dup(world, &twin);
+    use_and_free(twin);
+    use_and_free(world);
+    if (part != MPI_COMM_NULL)
+        use_and_free(part);
+    use_and_free(world_of(session));
+    MPI_Session_finalize(&session);
+}
+
+static void two_sessions(void)
+{
+    MPI_Session a = open_session(), b = open_session();
+    MPI_Comm of_b = world_of(b);
+    use(of_b);
+    use_and_free(world_of(a));
+    MPI_Session_finalize(&a);
+    use(of_b);
+    a = open_session();
+    use_and_free(world_of(a));
+    MPI_Session_finalize(&a);
+    use_and_free(of_b);
+    MPI_Session_finalize(&b);
+}
+
+static void with_init(bool session_first, bool finalize_first)
+{
+    MPI_Session session;
+    if (session_first)
+        session = open_session();
+    MPI_Init(NULL, NULL);
+    if (!session_first)
+        session = open_session();
+    MPI_Comm comm = world_of(session);
+    use(MPI_COMM_WORLD);
+    use(comm);
+    if (finalize_first) {
+        MPI_Finalize();
+        use_and_free(comm);
+        use_and_free(world_of(session));
+        MPI_Session_finalize(&session);
+    } else {
+        MPI_Comm_free(&comm);
+        MPI_Session_finalize(&session);
+        use(MPI_COMM_WORLD);
+        MPI_Finalize();
+    }
+}
+
+/* The host is finalized and initialized again, with objects left behind. */
+static void cycles(void)
+{
+    for (int cycle = 0; cycle < 4; cycle++) {
+        MPI_Session session = open_session();
+        long *in = allocate(), *out = allocate();
+        MPI_Comm comm = world_of(session);
+        MPI_Datatype pair;
+        MPI_Type_contiguous(1 + cycle, MPI_LONG, &pair);
+        MPI_Type_commit(&pair);
+        add_up(comm, in, out);
+        for (int i = 0; i <= cycle; i++)
+            in[i] = i + 1;
+        for (int t = 0; t < TIMES; t++) {
+            memset(out, 0, 16 * sizeof *out);
+            if (!test_rank)
+                memcpy(out, in, 16 * sizeof *out);
+            MPI_Bcast(out, 1, pair, 0, comm);
+            for (int i = 0; i <= cycle; i++)
+                CHECK(out[i] == i + 1, "cycle %d, word %d: %ld", cycle, i, out[i]);
+        }
+        if (cycle % 2)
+            MPI_Type_free(&pair);
+        MPI_Comm_free(&comm);
+        MPI_Free_mem(in);
+        MPI_Free_mem(out);
+        MPI_Session_finalize(&session);
+    }
+}
+
+/* One rank never makes a communicator of all ranks, nor do the others. */
+static void alone(void)
+{
+    MPI_Session session = open_session();
+    for (int i = 0; i < 1000; i++) {
+        long *memory = allocate();
+        memory[WORDS - 1] = i;
+        MPI_Free_mem(memory);
+    }
+    use_and_free(from_set(session, "mpi://SELF"));
+    MPI_Session_finalize(&session);
+}
+
+static void send_buffered(void)
+{
+    enum { ROOM = 1 << 20 };
+    static char buffer[ROOM];
+    static long data[WORDS];
+    void *detached;
+    int size;
+    MPI_Session session = open_session();
+    MPI_Comm comm = world_of(session);
+    MPI_Buffer_attach(buffer, ROOM);
+    for (int t = 0; t < TIMES; t++) {
+        data[0] = t, data[WORDS - 1] = test_rank;
+        MPI_Bsend(data, WORDS, MPI_LONG, test_next(), 7, comm);
+        MPI_Recv(data, WORDS, MPI_LONG, test_previous(), 7, comm, MPI_STATUS_IGNORE);
+        CHECK(data[0] == t && data[WORDS - 1] == test_previous(), "%ld %ld", data[0],
+              data[WORDS - 1]);
+    }
+    MPI_Buffer_detach(&detached, &size);
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
+}
+
+static void put_to_next(MPI_Win win, const long *memory)
+{
+    long value = 100 + test_rank;
+    MPI_Win_fence(0, win);
+    MPI_Put(&value, 1, MPI_LONG, test_next(), 3, 1, MPI_LONG, win);
+    MPI_Win_fence(0, win);
+    CHECK(memory[3] == 100 + test_previous(), "%ld", memory[3]);
+}
+
+static void windows(bool init)
+{
+    long *memory;
+    MPI_Aint at, remote;
+    MPI_Win win;
+    MPI_Session session = open_session();
+    long *early = allocate();
+    if (init)
+        MPI_Init(NULL, NULL);
+    MPI_Comm comm = world_of(session);
+    MPI_Win_create(early, WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, comm, &win);
+    put_to_next(win, early);
+    MPI_Win_free(&win);
+    MPI_Win_allocate(WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, comm, &memory, &win);
+    put_to_next(win, memory);
+    MPI_Win_free(&win);
+    MPI_Win_allocate_shared(WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, comm, &memory, &win);
+    put_to_next(win, memory);
+    MPI_Win_free(&win);
+    MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &win);
+    MPI_Win_attach(win, early, WORDS * sizeof(long));
+    MPI_Get_address(early, &at);
+    MPI_Sendrecv(&at, 1, MPI_AINT, test_previous(), 0, &remote, 1, MPI_AINT, test_next(), 0, comm,
+                 MPI_STATUS_IGNORE);
+    long value = 200 + test_rank;
+    MPI_Win_fence(0, win);
+    MPI_Put(&value, 1, MPI_LONG, test_next(), remote, 1, MPI_LONG, win);
+    MPI_Win_fence(0, win);
+    CHECK(early[0] == 200 + test_previous(), "%ld", early[0]);
+    MPI_Win_detach(win, early);
+    MPI_Win_free(&win);
+    MPI_Free_mem(early);
+    MPI_Comm_free(&comm);
+    if (init)
+        MPI_Finalize();
+    MPI_Session_finalize(&session);
+}
+
+/* Two threads: one makes and uses communicators of two ranks while the other makes and uses one of
+ * all ranks. */
+static void *use_pair(void *session)
+{
+    static long in[WORDS], out[WORDS];
+    MPI_Group all;
+    int rank;
+    MPI_Group_from_session_pset(*(MPI_Session *)session, "mpi://WORLD", &all);
+    MPI_Group_rank(all, &rank);
+    MPI_Group_free(&all);
+    MPI_Comm pair = part_of(*(MPI_Session *)session, rank / 2 * 2, 2);
+    for (int i = 0; i < 3; i++)
+        add_up(pair, in, out);
+    MPI_Comm_free(&pair);
+    return NULL;
+}
+
+static void threads(void)
+{
+    pthread_t thread;
+    MPI_Info info;
+    MPI_Session session;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE");
+    MPI_Session_init(info, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Info_free(&info);
+    pthread_create(&thread, NULL, use_pair, &session);
+    MPI_Comm comm = world_of(session);
+    for (int i = 0; i < 3; i++)
+        use(comm);
+    pthread_join(thread, NULL);
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
+}
+
+int main(int argc, char **argv)
+{
+    const char *program = argc > 1 ? argv[1] : "collectives";
+    if (!strcmp(program, "collectives"))
+        collectives();
+    else if (!strcmp(program, "memory"))
+        early_memory();
+    else if (!strcmp(program, "part_first"))
+        parts(true);
+    else if (!strcmp(program, "part_later"))
+        parts(false);
+    else if (!strcmp(program, "two"))
+        two_sessions();
+    else if (!strcmp(program, "init"))
+        with_init(argc > 2, argc > 3);
+    else if (!strcmp(program, "cycles"))
+        cycles();
+    else if (!strcmp(program, "alone"))
+        alone();
+    else if (!strcmp(program, "bsend"))
+        send_buffered();
+    else if (!strcmp(program, "windows"))
+        windows(argc > 2);
+    else if (!strcmp(program, "threads"))
+        threads();
+    else if (!strcmp(program, "finalize_first"))
+        with_init(false, true);
+    else
+        return 2;
+    return test_failures ? 1 : 0;
+}
+#else
+int main(void)
+{
+    return 77; /* only for hosts that have them */
+}
+#endif
