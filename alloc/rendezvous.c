@@ -379,7 +379,7 @@ static bool world_ranks_differ(const uint64_t *world_rank, uint32_t count)
 }
 
 /* A member that does not send a good greeting is dropped. */
-static bool hear(struct connection *member, struct greeting *g)
+static bool receive_greeting(struct connection *member, struct greeting *g)
 {
     bool good = member->socket >= 0 &&
                 fd_message_receive(member->socket, g, sizeof *g, &member->statics, 1) &&
@@ -389,13 +389,13 @@ static bool hear(struct connection *member, struct greeting *g)
     return good;
 }
 
-static bool hear_all(struct connection *members, uint32_t count, struct greeting *all,
-                     uint64_t *world_rank)
+static bool receive_greetings(struct connection *members, uint32_t count, struct greeting *all,
+                              uint64_t *world_rank)
 {
     uint32_t good = 1;
     for (uint32_t i = 1; i < count; i++) {
         struct greeting g;
-        if (!hear(&members[i], &g))
+        if (!receive_greeting(&members[i], &g))
             continue;
         add_greeting(all, &g, members[i].statics);
         world_rank[i] = g.world_rank;
@@ -411,7 +411,7 @@ static enum reason find_all(struct connection *members, uint64_t *world_rank, ui
     enum reason why_not = REASON_COUNT;
     *count = call_all(members, expected, &why_not);
     world_rank[0] = all->world_rank;
-    bool all_greet = hear_all(members, *count, all, world_rank);
+    bool all_greet = receive_greetings(members, *count, all, world_rank);
     /* Now there is a descriptor for one more connection, and then for the node's file. */
     fd_close(&rendezvous.places);
     if (why_not != REASON_COUNT)
@@ -589,7 +589,7 @@ static void turn_away(uint32_t first, uint32_t last, enum reason why_not)
     for (uint32_t place = last; place >= first; place--) {
         struct connection member;
         struct greeting greeting;
-        if (call(place, &member) == CONNECTED && hear(&member, &greeting))
+        if (call(place, &member) == CONNECTED && receive_greeting(&member, &greeting))
             fd_message_send(member.socket, &offer, sizeof offer, NULL, 0);
         fd_close(&member.socket);
         fd_close(&member.statics);

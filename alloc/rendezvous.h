@@ -3,9 +3,9 @@
  * Meeting. Before the host's MPI_Init each rank takes a place: the first free one of the abstract
  * Unix sockets `place 0`, `place 1`, ..., whose names are made from the user and the job. The rank
  * at place 0 is the leader. The others also open a socket `call`, to which the leader will connect,
- * and connect to the place before theirs, whose owner does not accept the connection: it only shows
- * this rank when that owner is gone. A queue of sockets thus has one entry, so it does not matter
- * how many the OS permits (somaxconn).
+ * and connect to the place before theirs, whose owner does not accept the connection: its only
+ * purpose is that it ends when that owner has left. A queue of sockets thus has one entry, so it
+ * does not matter how many the OS permits (somaxconn).
  *
  * The host's MPI_Init synchronises all ranks, with this library or without. So when it has
  * returned, every rank that has the library has taken its place, and the leader finds them by
@@ -43,8 +43,8 @@
  * message of the host on MPI_COMM_WORLD. A member that belongs to another world would get a message
  * from another rank, which has another token. All members have the library and are here, so the
  * exchange waits for no other rank; the host keeps these messages apart from the program's, which
- * are sent later. Only if two jobs have equal keys, sizes and numbers of ranks, and ranks of both
- * run without the library, a message may not come. The wait for it is bounded.
+ * are sent later. Only if three jobs have equal keys, sizes and numbers of ranks, or if two have
+ * and ranks of both run without the library, a message may not come. The wait for it is bounded.
  *
  * Statics are the files with the members' static variables (alloc/statics.h). The messages with
  * them are sent only if some member has any; the offer holds their number. If one descriptor is

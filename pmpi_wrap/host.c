@@ -95,7 +95,7 @@ static void warn(const char *line)
 /* Whether this MPICH supports PMIx is visible only in its dependencies. */
 static enum job_host job_host(void)
 {
-    if (!strcmp(host_identity.abi, "ompi"))
+    if (!strcmp(host_identity.abi, "ompi") || !strcmp(host_identity.name, "Open MPI"))
         return JOB_HOST_OPEN_MPI;
     bool has_pmix = host.library && symbol_in(host.library, "PMIx_", "Init");
     return has_pmix ? JOB_HOST_MPICH_PMIX : JOB_HOST_MPICH;

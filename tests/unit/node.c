@@ -642,7 +642,7 @@ static void lead_with_few_descriptors(unsigned rank)
     expect_nothing(REASON_EXHAUSTED);
 }
 
-START_TEST(all_members_get_to_know_that_the_leader_has_too_few_descriptors)
+START_TEST(members_get_the_reason_if_the_leader_has_too_few_descriptors)
 {
     open_desk(5);
     run(lead_with_few_descriptors, 0, 4);
@@ -754,7 +754,7 @@ UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_
           a_process_whose_world_is_itself_is_alone,
           too_few_sockets_of_the_leader_have_their_own_reason,
           too_few_sockets_of_a_member_have_their_own_reason,
-          all_members_get_to_know_that_the_leader_has_too_few_descriptors,
+          members_get_the_reason_if_the_leader_has_too_few_descriptors,
           a_node_may_be_treated_as_several, a_leader_that_is_slow_to_listen_still_leads,
           an_answer_is_received_even_if_the_os_reports_the_end_first,
           a_rank_that_dies_leaves_the_others_alive,
