@@ -60,4 +60,16 @@ struct entry *registry_add(struct registry *registry, uintptr_t handle, void *ob
 /* Returns the handle's object, NULL if it was not registered. */
 void *registry_remove(struct registry *registry, uintptr_t handle);
 
+/* registry_add() in two steps, for a caller that must not fail once it has the handle: an entry
+ * that is in use by nobody (NULL: no memory), and then either of the other two, which cannot fail.
+ */
+struct entry *registry_new_entry(struct registry *registry);
+void registry_put(struct registry *registry, struct entry *entry, uintptr_t handle, void *object,
+                  uint32_t detail);
+void registry_discard(struct registry *registry, struct entry *entry);
+
+/* registry_remove() for a caller that may have to put the entry back: it keeps its object and
+ * detail. NULL: the handle was not registered. */
+struct entry *registry_take(struct registry *registry, uintptr_t handle);
+
 #endif
