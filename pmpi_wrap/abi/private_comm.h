@@ -12,6 +12,10 @@ enum { PRIVATE_COMM_PROGRESS_TAG };
 /* Created by the first call. */
 MPI_Comm private_comm(void);
 
+/* For collective calls on it, which only one thread may make at a time. */
+MPI_Comm private_comm_lock(void);
+void private_comm_unlock(void);
+
 /* One step of the host's progress engine (H9: host progress while waiting). */
 void private_comm_progress(void);
 

@@ -1,6 +1,7 @@
 #include "pmpi_wrap/abi/datatypes/predefined.h"
 
 #include "core/kernels.h"
+#include "pmpi_wrap/abi/private_comm.h"
 
 struct registry datatype_registry = REGISTRY_INITIALIZER;
 struct registry operation_registry = REGISTRY_INITIALIZER;
@@ -131,30 +132,16 @@ static void add_pair(MPI_Datatype type, enum prim prim)
 
 /* ---- combinations without a reduction kernel ---- */
 
-static MPI_Errhandler set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
-{
-    MPI_Errhandler before = MPI_ERRHANDLER_NULL;
-    host.Comm_get_errhandler(comm, &before);
-    host.Comm_set_errhandler(comm, handler);
-    return before;
-}
-
-static void restore_errhandler(MPI_Comm comm, MPI_Errhandler before)
-{
-    host.Comm_set_errhandler(comm, before);
-    host.Errhandler_free(&before);
-}
-
-/* MPI_Reduce_local has no communicator, so its errors go to the handler of MPI_COMM_SELF (MPI-4) or
- * MPI_COMM_WORLD (MPI-3). */
+/* MPI_Reduce_local has no communicator, so its errors go to a handler that the program owns, and
+ * that other threads may need at this moment. MPI_Allreduce of one rank checks the same. */
 static bool try_on_host(MPI_Datatype type, MPI_Op op)
 {
-    char in[64] = {0}, inout[64] = {0};
-    MPI_Errhandler world = set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Errhandler self = set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    bool ok = !host.Reduce_local(in, inout, 1, type, op);
-    restore_errhandler(MPI_COMM_WORLD, world);
-    restore_errhandler(MPI_COMM_SELF, self);
+    char in[64] = {0}, out[64];
+    MPI_Comm comm = private_comm_lock();
+    enter_host();
+    bool ok = !host.Allreduce(in, out, 1, type, op, comm);
+    leave_host();
+    private_comm_unlock();
     return ok;
 }
 

@@ -7,7 +7,7 @@
 #include "pmpi_wrap/abi/communicators/properties.h"
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 #include "pmpi_wrap/abi/memory/alignment.h"
-#include "pmpi_wrap/abi/memory/gpu_runtime.h"
+#include "pmpi_wrap/abi/memory/gpu_memory.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/window.h"
 
@@ -49,14 +49,17 @@ int window_deferred(int result, MPI_Win *win, MPI_Comm comm, enum call call, enu
  * components (https://github.com/open-mpi/ompi/issues/10726). */
 static bool host_refuses_one_rank(void)
 {
-    static int refuses = -1;
+    static enum { UNKNOWN, NO, YES } refuses; /* read and written under the lock */
     MPI_Win win;
-    if (refuses < 0) {
-        refuses = host.Win_create(NULL, 0, 1, MPI_INFO_NULL, private_comm(), &win) != MPI_SUCCESS;
-        if (!refuses)
+    MPI_Comm comm = private_comm_lock();
+    if (refuses == UNKNOWN) {
+        refuses = host.Win_create(NULL, 0, 1, MPI_INFO_NULL, comm, &win) == MPI_SUCCESS ? NO : YES;
+        if (refuses == NO)
             host.Win_free(&win);
     }
-    return refuses;
+    bool answer = refuses == YES;
+    private_comm_unlock();
+    return answer;
 }
 
 /* Create the host's window below a fast one, which keeps its attributes, group, name, info and
@@ -95,7 +98,7 @@ static enum reason allocate(const struct window_request *r, const struct comm_pr
     new->entry = registry_new_entry(&window_registry);
     if (r->size < 0 || r->unit <= 0 || r->unit > INT32_MAX)
         return REASON_ARGUMENTS;
-    if (gpu_runtime_loaded())
+    if (gpu_memory_possible())
         return REASON_GPU;
     if (allocates)
         new->memory = arena_alloc((size_t)r->size, alignment_of(r->info));
