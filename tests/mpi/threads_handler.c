@@ -43,6 +43,15 @@ static void *accumulate(void)
     for (size_t t = 0; t < sizeof types / sizeof *types; t++)
         for (size_t o = 0; o < sizeof ops / sizeof *ops; o++)
             MPI_Accumulate(data, 1, types[t], test_rank, 0, 1, types[t], ops[o], win);
+#ifdef OPEN_MPI
+    for (int p = 1; p <= 15; p++) /* each is another datatype */
+        for (int r = 1; r <= 30; r++) {
+            MPI_Datatype real;
+            MPI_Type_create_f90_real(p, r, &real);
+            for (size_t o = 0; o < sizeof ops / sizeof *ops; o++)
+                MPI_Accumulate(data, 1, real, test_rank, 0, 1, real, ops[o], win);
+        }
+#endif
     MPI_Win_unlock(test_rank, win);
     done = true;
     return NULL;
