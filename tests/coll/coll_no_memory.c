@@ -1,5 +1,6 @@
 /* The library cannot allocate memory on one rank, while the program and the host can: all calls end
- * on all ranks, with correct results. With the argument `datatype` the library has to end the job.
+ * on all ranks, with correct results. With the argument `datatype` or `communicator` the library
+ * has to end the job, because it cannot count the calls that the other ranks count.
  */
 #define _GNU_SOURCE
 #include "coll.h"
@@ -109,12 +110,33 @@ static void datatype(void)
     MPI_Type_free(&vector);
 }
 
+/* First the teams of many communicators take what the shared file has. */
+static void communicator(void)
+{
+    enum { TEAMS = 4, MORE = 1900 };
+    MPI_Comm comm;
+    for (int i = 0; i < TEAMS; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        for (int k = 0; k < 4; k++)
+            MPI_Barrier(comm);
+    }
+    starve_last_rank(true);
+    for (int i = 0; i < MORE; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Barrier(comm);
+    }
+    starve_last_rank(false);
+}
+
 int main(int argc, char **argv)
 {
     coll_begin(&argc, &argv);
     starve_open();
     if (argc > 1) {
-        datatype();
+        if (!strcmp(argv[1], "datatype"))
+            datatype();
+        else
+            communicator();
         return test_end();
     }
     communicators();
