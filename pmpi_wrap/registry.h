@@ -62,5 +62,16 @@ void *registry_remove(struct registry *registry, uintptr_t handle);
 
 /* Remove all entries for which `forget` returns true; it may free their objects. */
 void registry_forget(struct registry *registry, bool (*forget)(const struct entry *entry));
+/* registry_add() in two steps, for a caller that must not fail once it has the handle: an entry
+ * that is in use by nobody (NULL: no memory), and then either of the other two, which cannot fail.
+ */
+struct entry *registry_new_entry(struct registry *registry);
+void registry_put(struct registry *registry, struct entry *entry, uintptr_t handle, void *object,
+                  uint32_t detail);
+void registry_discard(struct registry *registry, struct entry *entry);
+
+/* registry_remove() for a caller that may have to put the entry back: it keeps its object and
+ * detail. NULL: the handle was not registered. */
+struct entry *registry_take(struct registry *registry, uintptr_t handle);
 
 #endif

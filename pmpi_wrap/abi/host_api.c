@@ -9,9 +9,9 @@ struct constants constants;
 mpi_fn *const *exported_calls;
 static void *library;
 
-/* A program that was linked with the host may have a copy of the variable, which the host then uses
- * too: the copy comes first in the global scope. */
-void *host_variable(const char *name)
+/* The global scope comes first: a program that was linked with the host may have a copy of a
+ * variable, which the host then uses too. */
+void *host_symbol(const char *name)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
     return address ? address : dlsym(library, name);

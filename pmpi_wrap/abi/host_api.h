@@ -36,7 +36,7 @@
         static void *_Atomic cached;                                         \
         void *address = atomic_load_explicit(&cached, memory_order_relaxed); \
         if (UNLIKELY(!address)) {                                            \
-            address = host_variable(#global);                                \
+            address = host_symbol(#global);                                  \
             atomic_store_explicit(&cached, address, memory_order_relaxed);   \
         }                                                                    \
         (type) address;                                                      \
@@ -46,7 +46,9 @@
 #define HANDLE_OF(type, bits) ((type)(unsigned)(bits))
 #endif
 
-void *host_variable(const char *name);
+/* A variable or function of the host, by its full name, as the program would find it; NULL: none.
+ */
+void *host_symbol(const char *name);
 
 /* Handles that hot paths compare with or pass on; in Open MPI the macros above cost a load and a
  * branch each. */
@@ -87,7 +89,6 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local, int local_leader, MPI_Gro
     X(Cancel)                \
     X(Comm_call_errhandler)  \
     X(Comm_get_attr)         \
-    X(Comm_get_errhandler)   \
     X(Comm_group)            \
     X(Comm_rank)             \
     X(Comm_remote_group)     \
@@ -96,7 +97,6 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local, int local_leader, MPI_Gro
     X(Comm_size)             \
     X(Comm_split)            \
     X(Comm_test_inter)       \
-    X(Errhandler_free)       \
     X(Error_class)           \
     X(Finalized)             \
     X(Get_version)           \

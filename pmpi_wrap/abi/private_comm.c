@@ -85,6 +85,20 @@ bool private_comm_exists(void)
     return atomic_load_explicit(&exists, memory_order_acquire);
 }
 
+static pthread_mutex_t collective_calls = PTHREAD_MUTEX_INITIALIZER;
+
+MPI_Comm private_comm_lock(void)
+{
+    private_comm();
+    pthread_mutex_lock(&collective_calls);
+    return comm;
+}
+
+void private_comm_unlock(void)
+{
+    pthread_mutex_unlock(&collective_calls);
+}
+
 /* Testing the receive makes the host's progress. A probe does not: MPICH 4.0 answers it at once on
  * a communicator of one process. */
 void private_comm_progress(void)

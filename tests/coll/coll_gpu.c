@@ -1,33 +1,25 @@
-/* One rank loads a GPU runtime after communicators were created without one. From then on its new
- * communicators are left to the host, on all ranks, even though on an intercommunicator only the
- * remote group is informed first (H7: GPU memory).
+/* A buffer of one rank may be GPU memory: on its communicators all ranks leave the collectives to
+ * the host, even though on an intercommunicator only the remote group is informed first (H7: GPU
+ * memory).
  *
- *   coll_gpu RANK LIBRARY   which rank loads which library; one that is not a GPU runtime changes
- *                           nothing
+ *   coll_gpu RANK accepts   only the host of this rank accepts GPU memory
+ *   coll_gpu RANK LIBRARY   this rank loads a GPU runtime after another communicator was set up
  */
+#include "gpu/gpu.h"
 #include "inter.h"
-
-#include <dlfcn.h>
-
-static void load(const char *program, const char *library)
-{
-    char path[4096];
-    int folder = (int)(strrchr(program, '/') - program);
-    snprintf(path, sizeof path, "%.*s/gpu/%s", folder, program, library);
-    void *runtime = dlopen(path, RTLD_NOW);
-    CHECK(runtime && dlsym(runtime, "cuda_is_here"), "%s: %s", path, dlerror());
-}
 
 int main(int argc, char **argv)
 {
     MPI_Comm before;
     coll_begin(&argc, &argv);
+    bool accepts = !strcmp(argv[2], "accepts"), concerned = test_rank == atoi(argv[1]);
+    gpu_accepted = accepts && concerned;
     MPI_Comm_dup(MPI_COMM_WORLD, &before);
     for (int i = 0; i < 4; i++)
         MPI_Barrier(before);
     MPI_Comm_free(&before);
-    if (test_rank == atoi(argv[1]))
-        load(argv[0], argv[2]);
+    if (!accepts && concerned)
+        gpu_load(argv[0], argv[2]);
     for (int many = 1; many < test_size; many++) {
         struct inter x = inter_make(0, many);
         for (int i = 0; i < 30; i++) {

@@ -1,69 +1,19 @@
 /* The library cannot allocate memory on one rank, while the program and the host can: all calls end
- * on all ranks, with correct results. With the argument `datatype` the library has to end the job.
+ * on all ranks, with correct results. With the argument `datatype` or `communicator` the library
+ * has to end the job, because it cannot count the calls that the other ranks count.
  */
 #define _GNU_SOURCE
 #include "coll.h"
-
-#include <dlfcn.h>
-#include <errno.h>
-#include <link.h>
-#include <stdatomic.h>
-
-/* ---- who asks for memory ---- */
-
-static uintptr_t low, high; /* the caller is the library */
-static _Atomic bool starving;
-static _Atomic int refusals;
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *at, size_t size);
-
-static bool is_refused(void *caller)
-{
-    if (!starving || (uintptr_t)caller < low || (uintptr_t)caller >= high)
-        return false;
-    refusals++;
-    errno = ENOMEM;
-    return true;
-}
-
-void *malloc(size_t size)
-{
-    return is_refused(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-    return is_refused(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
-}
-
-void *reallocarray(void *at, size_t count, size_t size)
-{
-    return is_refused(__builtin_return_address(0)) ? NULL : __libc_realloc(at, count * size);
-}
-
-static int find_plugin(struct dl_phdr_info *library, size_t size, void *unused)
-{
-    (void)size, (void)unused;
-    if (!strstr(library->dlpi_name, "libmpiaccel.so"))
-        return 0;
-    low = high = library->dlpi_addr;
-    for (int i = 0; i < library->dlpi_phnum; i++) {
-        uintptr_t end = low + library->dlpi_phdr[i].p_vaddr + library->dlpi_phdr[i].p_memsz;
-        if (library->dlpi_phdr[i].p_type == PT_LOAD && end > high)
-            high = end;
-    }
-    return 1;
-}
+#include "starve.h"
 
 /* The last rank has no memory. */
-static void starve(bool now)
+static void starve_last_rank(bool now)
 {
-    starving = now && test_rank == test_size - 1;
+    if (now && test_rank == test_size - 1)
+        starve(1, INT_MAX);
+    else
+        starve_end();
 }
-
-/* ---- what must go on all the same ---- */
 
 static void use(MPI_Comm comm, int sum)
 {
@@ -82,9 +32,9 @@ static void communicators(void)
     MPI_Comm comm[COMMS];
     for (int i = 0; i < COMMS; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
-        starve(true);
+        starve_last_rank(true);
         use(comm[i], test_size * (test_size - 1) / 2);
-        starve(false);
+        starve_last_rank(false);
     }
     for (int i = 0; i < COMMS; i++) {
         use(comm[i], test_size * (test_size - 1) / 2);
@@ -99,13 +49,13 @@ static void two_groups(void)
     bool last = test_rank == test_size - 1;
     MPI_Comm_split(MPI_COMM_WORLD, last, test_rank, &mine);
     MPI_Intercomm_create(mine, 0, MPI_COMM_WORLD, last ? 0 : test_size - 1, 12, &inter);
-    starve(true);
+    starve_last_rank(true);
     for (int i = 0; i < 24; i++) {
         int give = test_rank + 1, got = -1, others = test_size * (test_size - 1) / 2;
         MPI_Allreduce(&give, &got, 1, MPI_INT, MPI_SUM, inter);
         CHECK(got == (last ? others : test_size), "%d", got);
     }
-    starve(false);
+    starve_last_rank(false);
     MPI_Comm_free(&inter);
     MPI_Comm_free(&mine);
 }
@@ -134,9 +84,9 @@ static void operations(void)
             for (int k = 0; k < n; k++)
                 mine[2 * k] = test_rank + k;
             memset(got, 0, sizeof got);
-            starve(true);
+            starve_last_rank(true);
             MPI_Allreduce(mine, got, n, i ? spaced : MPI_INT, op, MPI_COMM_WORLD);
-            starve(false);
+            starve_last_rank(false);
             int k = i ? 2 * (n - 1) : 2 * ((n - 1) / 2);
             int value = (i ? n - 1 : (n - 1) / 2) * test_size + test_size * (test_size - 1) / 2;
             CHECK(got[k] == value, "element %d: %d, expected %d", k, got[k], value);
@@ -153,24 +103,46 @@ static void datatype(void)
     coll_warm(MPI_COMM_WORLD);
     MPI_Type_vector(10, 3, 5, MPI_INT, &vector);
     MPI_Type_commit(&vector);
-    starve(true);
+    starve_last_rank(true);
     MPI_Bcast(data, 1, vector, 0, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
-    starve(false);
+    starve_last_rank(false);
     MPI_Type_free(&vector);
+}
+
+/* First the teams of many communicators take what the shared file has. */
+static void communicator(void)
+{
+    enum { TEAMS = 4, MORE = 1900 };
+    MPI_Comm comm;
+    for (int i = 0; i < TEAMS; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        for (int k = 0; k < 4; k++)
+            MPI_Barrier(comm);
+    }
+    starve_last_rank(true);
+    for (int i = 0; i < MORE; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Barrier(comm);
+    }
+    starve_last_rank(false);
 }
 
 int main(int argc, char **argv)
 {
     coll_begin(&argc, &argv);
-    dl_iterate_phdr(find_plugin, NULL);
+    starve_open();
     if (argc > 1) {
-        datatype();
+        if (!strcmp(argv[1], "datatype"))
+            datatype();
+        else
+            communicator();
         return test_end();
     }
     communicators();
     two_groups();
     operations();
-    CHECK(!high || test_rank < test_size - 1 || refusals > 10, "%d refusals", refusals);
+    CHECK(!starve_high || test_rank < test_size - 1 || starve_refusals > 10, "%d refusals",
+          starve_refusals);
     return test_end();
 }

@@ -3,10 +3,10 @@
 
 define coll_test_rules
 TESTS_COLL_$(1) := $$(patsubst tests/coll/%.c,%,$$(wildcard tests/coll/*.c))
-$(BUILD)/test/$(1)/%: tests/coll/%.c $$(wildcard tests/coll/*.h) $$(TEST_HEADERS) $(BUILD)/config.mk
+$(BUILD)/test/$(1)/%: tests/coll/%.c $$(wildcard tests/coll/*.h tests/coll/gpu/*.h) $$(TEST_HEADERS) $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread -ldl
-TESTS_COLL_$(1) += $$(addprefix gpu/,libcuda.so.1 libze_loader.so.1 libze_intel_gpu.so.1)
+TESTS_COLL_$(1) += $$(addprefix gpu/,libcuda.so.1 libamdhip64.so.6 libze_loader.so.1 libze_intel_gpu.so.1)
 $(BUILD)/test/$(1)/gpu/%: tests/coll/gpu/cuda.c
 	@mkdir -p $$(@D)
 	$$(call show,CC,$$<)$$(CC) -shared -fPIC -Wl,-soname,$$* $$< -o $$@

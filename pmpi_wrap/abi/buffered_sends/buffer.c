@@ -6,7 +6,7 @@
 #include "core/config.h"
 #include "core/copy_policy.h"
 #include "pmpi_wrap/abi/deferral.h"
-#include "pmpi_wrap/abi/memory/gpu_runtime.h"
+#include "pmpi_wrap/abi/memory/gpu_memory.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/quirks.h"
 
@@ -120,10 +120,10 @@ static bool close_buffer(void)
 
 static enum reason reason_to_defer(const void *buffer)
 {
-    return !node.header           ? node.why_not
-           : gpu_runtime_loaded() ? REASON_GPU
-           : !is_known(buffer)    ? REASON_HOST_BUFFERS
-                                  : REASON_COUNT;
+    return !node.header            ? node.why_not
+           : gpu_memory_possible() ? REASON_GPU
+           : !is_known(buffer)     ? REASON_HOST_BUFFERS
+                                   : REASON_COUNT;
 }
 
 int buffer_attached(enum call call, const void *buffer, MPI_Count size, int result)

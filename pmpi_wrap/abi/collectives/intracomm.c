@@ -148,8 +148,7 @@ HOT_INLINE size_t allreduce_few(const struct reduction *r, struct team *t)
         return 0;
     const struct typemap *map = typemap_of_or_abort(r->type);
     enum op op = op_of(r->op);
-    if (UNLIKELY(!map || !reduction_kernels || op == OP_COUNT || map->without_holes) ||
-        r->from == r->to)
+    if (UNLIKELY(!map || op == OP_COUNT || map->without_holes) || r->from == r->to)
         return 0;
     size_t bytes = (size_t)r->count * map->element;
     combine_fn *kernel = kernel_for(op, r->type, map);

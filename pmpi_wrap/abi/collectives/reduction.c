@@ -77,8 +77,6 @@ bool reducer_open(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buff
                   uint32_t ranks)
 {
     enum op known = op_of(op);
-    if (UNLIKELY(!reduction_kernels))
-        reduction_kernels = kernels_best();
     if (UNLIKELY(known == OP_COUNT))
         return open_user_defined(red, op, type, b, ranks);
     combine_fn *kernel = kernel_for(known, type, b.map);

@@ -7,7 +7,8 @@
 #include "pmpi_wrap/abi/collectives/collectives.h"
 #include "pmpi_wrap/abi/datatypes/predefined.h"
 
-/* Those of this processor; NULL before the first reduction. */
+/* Those of this processor; set in MPI_Init by reduction_functions_open(), before other threads may
+ * read it. */
 extern const struct kernels *reduction_kernels;
 
 /* For a predefined operation on a predefined datatype; NULL: none. A derived datatype is an error

@@ -5,7 +5,7 @@
 #include "core/config.h"
 #include "pmpi_wrap/abi/communicators/properties.h"
 #include "pmpi_wrap/abi/deferral.h"
-#include "pmpi_wrap/abi/memory/gpu_runtime.h"
+#include "pmpi_wrap/abi/memory/gpu_memory.h"
 
 #include <stdlib.h>
 
@@ -98,7 +98,7 @@ static void prepare_team(struct communicator *c)
     c->prepared = remote_size
                       ? team_prepare_between(size, rank, remote_size, c->neighbour, &c->own_offer)
                       : team_prepare(size, rank, c->neighbour, &c->own_offer);
-    if (gpu_runtime_loaded())
+    if (gpu_memory_possible())
         c->own_offer.reason = REASON_GPU;
     c->offers = malloc(offer_count(c) * sizeof *c->offers);
     if (!c->offers)
@@ -246,8 +246,9 @@ static void begin_team(MPI_Comm comm, struct communicator *c)
     if (c->reason != REASON_NOT_READY)
         return;
     if (is_alone(c)) {
-        c->team = team_of_one();
-        c->reason = c->team ? REASON_COUNT : REASON_NO_MEMORY;
+        bool gpu = gpu_memory_possible();
+        c->team = gpu ? NULL : team_of_one();
+        c->reason = c->team ? REASON_COUNT : gpu ? REASON_GPU : REASON_NO_MEMORY;
         return;
     }
     finish_freed_exchanges(false);

@@ -132,11 +132,17 @@ static void add_pair(MPI_Datatype type, enum prim prim)
 
 /* ---- combinations without a reduction kernel ---- */
 
-/* Not by MPI_Reduce_local, whose errors would go to an error handler of the program. */
+/* MPI_Reduce_local has no communicator, so its errors go to a handler that the program owns, and
+ * that other threads may need at this moment. MPI_Allreduce of one rank checks the same. */
 static bool try_on_host(MPI_Datatype type, MPI_Op op)
 {
     char in[64] = {0}, out[64];
-    return !host.Allreduce(in, out, 1, type, op, private_comm());
+    MPI_Comm comm = private_comm_lock();
+    enter_host();
+    bool ok = !host.Allreduce(in, out, 1, type, op, comm);
+    leave_host();
+    private_comm_unlock();
+    return ok;
 }
 
 /* The datatype's entry caches the answer in two bits per operation: the host accepts it, or refuses

@@ -1,6 +1,7 @@
 #include "pmpi_wrap/abi/windows/operation.h"
 
 #include "core/kernels.h"
+#include "pmpi_wrap/abi/collectives/reduction.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "rma_shm/epoch.h"
 
@@ -109,7 +110,7 @@ void reduction_functions_open(void)
         PRIMS(X)
 #undef X
     };
-    const struct kernels *kernels = kernels_best();
+    const struct kernels *kernels = reduction_kernels = kernels_best();
     for (int op = 0; op < OP_COUNT; op++)
         for (int prim = 0; prim < PRIM_COUNT; prim++) {
             combine_fn *kernel = kernels->combine[op][prim];

@@ -106,7 +106,7 @@ HOT_INLINE bool fast_get(enum call call, struct win *win, struct side origin,
 /* By operation and prim; an element of 0 bytes where this library has no arithmetic. */
 extern struct reduction_function reduction_functions[OP_COUNT][PRIM_COUNT] HIDDEN;
 
-/* Choose the reduction kernels for this processor; in MPI_Init. */
+/* Choose the reduction kernels for this processor, also for collectives; in MPI_Init. */
 void reduction_functions_open(void);
 
 /* For contiguous elements of one datatype on all sides. `result.address` NULL: nothing is fetched.

@@ -7,7 +7,7 @@
 #include "pmpi_wrap/abi/communicators/properties.h"
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 #include "pmpi_wrap/abi/memory/alignment.h"
-#include "pmpi_wrap/abi/memory/gpu_runtime.h"
+#include "pmpi_wrap/abi/memory/gpu_memory.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/window.h"
 
@@ -15,16 +15,18 @@
 
 /* ---- registering ---- */
 
-/* `fast` is NULL for a window that is left to the host; then `detail` has the reason. */
-static void register_window(MPI_Win win, struct win *fast, MPI_Comm comm, enum call call,
-                            struct window_detail detail)
+/* `fast` is NULL for a window that is left to the host; then `detail` has the reason, and `entry`
+ * may be NULL: the host does all operations on a window that is not registered. */
+static void register_window(struct entry *entry, MPI_Win win, struct win *fast, MPI_Comm comm,
+                            enum call call, struct window_detail detail)
 {
     int ranks = 0;
     host.Comm_size(comm, &ranks);
     detail.ranks = ranks < UINT16_MAX ? (uint16_t)ranks : UINT16_MAX;
     if (fast)
         fast->handle = BITS(win);
-    registry_add(&window_registry, BITS(win), fast, window_pack(detail));
+    if (entry)
+        registry_put(&window_registry, entry, BITS(win), fast, window_pack(detail));
     uint64_t count = stats_window(fast, (enum reason)detail.reason);
     if (fast)
         log_message(3, "%s: a fast window of %d ranks", call_names[call], ranks);
@@ -36,7 +38,8 @@ static void register_window(MPI_Win win, struct win *fast, MPI_Comm comm, enum c
 int window_deferred(int result, MPI_Win *win, MPI_Comm comm, enum call call, enum reason reason)
 {
     if (result == MPI_SUCCESS)
-        register_window(*win, NULL, comm, call, (struct window_detail){.reason = (uint8_t)reason});
+        register_window(registry_new_entry(&window_registry), *win, NULL, comm, call,
+                        (struct window_detail){.reason = (uint8_t)reason});
     return result;
 }
 
@@ -46,14 +49,17 @@ int window_deferred(int result, MPI_Win *win, MPI_Comm comm, enum call call, enu
  * components (https://github.com/open-mpi/ompi/issues/10726). */
 static bool host_refuses_one_rank(void)
 {
-    static int refuses = -1;
+    static enum { UNKNOWN, NO, YES } refuses; /* read and written under the lock */
     MPI_Win win;
-    if (refuses < 0) {
-        refuses = host.Win_create(NULL, 0, 1, MPI_INFO_NULL, private_comm(), &win) != MPI_SUCCESS;
-        if (!refuses)
+    MPI_Comm comm = private_comm_lock();
+    if (refuses == UNKNOWN) {
+        refuses = host.Win_create(NULL, 0, 1, MPI_INFO_NULL, comm, &win) == MPI_SUCCESS ? NO : YES;
+        if (refuses == NO)
             host.Win_free(&win);
     }
-    return refuses;
+    bool answer = refuses == YES;
+    private_comm_unlock();
+    return answer;
 }
 
 /* Create the host's window below a fast one, which keeps its attributes, group, name, info and
@@ -71,12 +77,40 @@ static int create_host_window(const struct window_request *r, void *base, MPI_Wi
     return result;
 }
 
-/* This rank's reason against a fast window, which goes into the exchange; or REASON_COUNT. */
-static enum reason local_reason(const struct window_request *r)
+/* All that this rank allocates for a fast window. */
+struct new_window {
+    struct win *win;
+    struct entry *entry; /* of the registry */
+    void *memory;        /* for MPI_Win_allocate */
+};
+
+static void *base_of(const struct window_request *r, const struct new_window *new)
 {
+    return r->flavor == MPI_WIN_FLAVOR_ALLOCATE ? new->memory : r->base;
+}
+
+/* Allocate it. Returns this rank's reason against a fast window, or REASON_COUNT. */
+static enum reason allocate(const struct window_request *r, const struct comm_properties *s,
+                            struct new_window *new)
+{
+    bool allocates = r->flavor == MPI_WIN_FLAVOR_ALLOCATE;
+    new->win = win_prepare((uint32_t)s->size, (uint32_t)s->rank);
+    new->entry = registry_new_entry(&window_registry);
     if (r->size < 0 || r->unit <= 0 || r->unit > INT32_MAX)
         return REASON_ARGUMENTS;
-    return gpu_runtime_loaded() ? REASON_GPU : REASON_COUNT;
+    if (gpu_memory_possible())
+        return REASON_GPU;
+    if (allocates)
+        new->memory = arena_alloc((size_t)r->size, alignment_of(r->info));
+    return new->win &&new->entry && (new->memory || !allocates) ? REASON_COUNT : REASON_NO_MEMORY;
+}
+
+/* What the window structure does not own. */
+static void discard_parts(struct new_window *new)
+{
+    registry_discard(&window_registry, new->entry);
+    if (new->memory)
+        arena_free(new->memory);
 }
 
 /* The exchange goes through the communicator's team if it has one. All ranks find the same, because
@@ -98,82 +132,73 @@ static bool exchange(const struct window_request *r, struct win_offer *own, stru
 }
 
 /* A window of one rank. */
-static enum reason settle_alone(const struct window_request *r, void *base, struct win **made)
+static enum reason settle_alone(const struct window_request *r, enum reason reason,
+                                struct new_window *new)
 {
-    enum reason reason = local_reason(r);
-    if (reason == REASON_COUNT && !base && r->flavor == MPI_WIN_FLAVOR_ALLOCATE)
+    if (reason == REASON_COUNT &&
+        !win_settle_alone(new->win, base_of(r, new), (size_t)r->size, r->unit))
         reason = REASON_NO_MEMORY;
-    struct win *win = reason == REASON_COUNT ? win_prepare(1, 0) : NULL;
-    if (win && win_settle_alone(win, base, (size_t)r->size, r->unit)) {
-        *made = win;
-        return REASON_COUNT;
-    }
-    win_free(win);
-    return reason == REASON_COUNT ? REASON_NO_MEMORY : reason;
-}
-
-/* Collective: exchange offers, and make the window if all ranks can. */
-static enum reason settle_together(const struct window_request *r, const struct comm_properties *s,
-                                   void *base, struct win **made)
-{
-    enum reason reason = local_reason(r);
-    if (reason == REASON_COUNT && !base && r->flavor == MPI_WIN_FLAVOR_ALLOCATE)
-        reason = REASON_NO_MEMORY;
-    struct win *win = win_prepare((uint32_t)s->size, (uint32_t)s->rank);
-    struct win_offer own, *all = malloc((size_t)s->size * sizeof *all);
-    win_offer(win, base, r->size > 0 ? (size_t)r->size : 0, r->unit, reason, &own);
-    if (!all || !exchange(r, &own, all))
-        reason = REASON_NO_MEMORY;
-    else
-        reason = win_settle(win, all);
-    free(all);
-    if (reason == REASON_COUNT)
-        *made = win;
-    else
-        win_discard_prepared(win, &own);
+    if (reason != REASON_COUNT)
+        win_free(new->win);
     return reason;
 }
 
-/* REASON_COUNT and a fast window, or why there is none. `memory`: allocated for
- * MPI_Win_allocate. */
-static enum reason create_fast(const struct window_request *r, void **memory, struct win **made)
+/* Collective: exchange offers, and make the window if all ranks can. A rank that cannot takes part
+ * all the same, since the others wait for its offer, which declines. Nothing after the exchange
+ * needs memory. */
+static enum reason settle_together(const struct window_request *r, const struct comm_properties *s,
+                                   enum reason reason, struct new_window *new)
+{
+    static struct win_offer unread[WIN_RANKS_MAX]; /* in place of `all` */
+    struct win_offer own, *all = malloc((size_t)s->size * sizeof *all);
+    if (!all && reason == REASON_COUNT)
+        reason = REASON_NO_MEMORY;
+    win_offer(new->win, base_of(r, new), r->size > 0 ? (size_t)r->size : 0, r->unit, reason, &own);
+    if (!exchange(r, &own, all ? all : unread))
+        reason = REASON_NO_MEMORY;
+    else if (all && new->win)
+        reason = win_settle(new->win, all);
+    free(all);
+    if (reason != REASON_COUNT)
+        win_discard_prepared(new->win, &own);
+    return reason;
+}
+
+/* REASON_COUNT and a fast window, or why there is none. */
+static enum reason create_fast(const struct window_request *r, struct new_window *new)
 {
     struct comm_properties s = {0};
     enum reason reason = config.rma ? comm_properties_of(r->comm, WIN_RANKS_MAX, &s) : REASON_OFF;
-    if (reason == REASON_COUNT) {
-        void *base = r->base;
-        if (r->flavor == MPI_WIN_FLAVOR_ALLOCATE && r->size >= 0)
-            base = *memory = arena_alloc((size_t)r->size, alignment_of(r->info));
-        reason = s.size == 1 ? settle_alone(r, base, made) : settle_together(r, &s, base, made);
-        if (reason != REASON_COUNT && *memory)
-            arena_free(*memory);
-    }
+    if (reason != REASON_COUNT)
+        return reason;
+    reason = allocate(r, &s, new);
+    reason = s.size == 1 ? settle_alone(r, reason, new) : settle_together(r, &s, reason, new);
+    if (reason != REASON_COUNT)
+        discard_parts(new);
     return reason;
 }
 
 enum reason window_create(const struct window_request *r, void *baseptr, MPI_Win *win, int *result)
 {
-    struct win *fast = NULL;
-    void *memory = NULL;
-    enum reason reason = create_fast(r, &memory, &fast);
+    struct new_window new = {0};
+    enum reason reason = create_fast(r, &new);
     if (reason != REASON_COUNT)
         return reason;
-    void *base = memory ? memory : r->base;
+    void *base = base_of(r, &new);
     *result = create_host_window(r, base, win);
     if (*result != MPI_SUCCESS) {
-        win_discard_settled(fast);
-        if (memory)
-            arena_free(memory);
+        win_discard_settled(new.win);
+        discard_parts(&new);
         return REASON_COUNT;
     }
-    fast->memory = memory;
-    fast->self.base = base;
-    fast->self.size = (size_t)r->size;
-    fast->self.unit = r->unit;
-    fast->self_unit = (int)r->unit;
+    new.win->memory = new.memory;
+    new.win->self.base = base;
+    new.win->self.size = (size_t)r->size;
+    new.win->self.unit = r->unit;
+    new.win->self_unit = (int)r->unit;
     if (baseptr)
-        *(void **)baseptr = memory;
-    register_window(*win, fast, r->comm, r->call,
+        *(void **)baseptr = new.memory;
+    register_window(new.entry, *win, new.win, r->comm, r->call,
                     (struct window_detail){.reason = REASON_COUNT, .flavor = (uint8_t)r->flavor});
     return REASON_COUNT;
 }
@@ -197,13 +222,15 @@ int window_free(MPI_Win *win)
         win_depart(fast);
     /* The window is unregistered before the host frees it, because the host may then give the same
      * handle to another thread's window at once. */
-    registry_remove(&window_registry, handle);
+    e = registry_take(&window_registry, handle);
     enter_host();
     int result = host.Win_free(win);
     leave_host();
-    if (result == MPI_SUCCESS)
-        win_free(fast);
-    else
-        registry_add(&window_registry, handle, fast, detail);
+    if (result != MPI_SUCCESS) {
+        registry_put(&window_registry, e, handle, fast, detail);
+        return result;
+    }
+    registry_discard(&window_registry, e);
+    win_free(fast);
     return result;
 }

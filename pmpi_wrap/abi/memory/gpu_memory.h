@@ -1,0 +1,23 @@
+/* Could a buffer be GPU memory (H7: pointers that the CPU must not touch)?
+ *
+ * The host is asked once whether it accepts addresses of GPU memory.
+ *
+ * - A host that accepts them may get one in any later call, on any rank. Whether the program has a
+ *   GPU runtime is of no use: it may load one at any time, and a single rank cannot abandon a team
+ *   or window that all use. So nothing that accesses buffers is fast with such a host, unless the
+ *   user excludes GPU memory with MPIACCEL_GPU=0.
+ * - If it does not accept them, a GPU runtime changes nothing.
+ * - A host that does not answer for a vendor (Open MPI 4.1 for AMD and Intel) accepts addresses
+ * only with the help of a transport such as UCX. Then a runtime of this vendor that is loaded when
+ * a team, window or buffer is set up counts.
+ *
+ * The answer is a local fact, and goes into the offers from which all ranks decide. */
+#ifndef MPIACCEL_GPU_MEMORY_H
+#define MPIACCEL_GPU_MEMORY_H
+
+#include "core/base.h"
+
+/* Between MPI_Init and MPI_Finalize. */
+bool gpu_memory_possible(void);
+
+#endif
