@@ -16,7 +16,7 @@
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/operation.h"
 
-static int world_rank;
+static int world_rank, world_size;
 
 static void before_init(void)
 {
@@ -33,14 +33,14 @@ static size_t heap_limit(void)
 
 static void after_init(void)
 {
-    int size, level;
+    int level;
     host.Comm_rank(MPI_COMM_WORLD, &world_rank);
-    host.Comm_size(MPI_COMM_WORLD, &size);
+    host.Comm_size(MPI_COMM_WORLD, &world_size);
     host.Query_thread(&level);
     log_set_rank(world_rank);
     thread_concurrent = level == MPI_THREAD_MULTIPLE;
     constants_read();
-    rendezvous_settle(world_rank, size);
+    rendezvous_settle(world_rank, world_size);
     vm_copy_open();
     statics_open();
     predefined_open();
@@ -82,7 +82,6 @@ int accel_Finalize(void)
     sync_configure(node_oversubscribed(), NULL);
     private_comm_free();
     int result = host.Finalize();
-    if (config.stats && world_rank == 0)
-        statistics_print();
+    statistics_print(world_rank, world_size);
     return result;
 }
