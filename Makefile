@@ -194,7 +194,17 @@ FILL = sed -e 's|@PREFIX@|$(prefix)|' -e 's|@BINDIR@|$(bindir)|' -e 's|@LIBDIR@|
 # put,MODE,FILES,FOLDER
 put = install -d "$(DESTDIR)$(3)" && install -m $(1) $(2) "$(DESTDIR)$(3)"
 
+# Installed files are in these folders and below docdir. Those that do not exist are noted in a file of
+# the build, so that `uninstall` removes what `install` created, and no empty folder of others.
+FOLDERS = "$(DESTDIR)$(bindir)" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(HEADER_DIR)" \
+    "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(mandir)/man7" \
+    "$(DESTDIR)$(docdir)/docs/decisions" "$(DESTDIR)$(docdir)/examples"
+CREATED := $(BUILD)/conf/created
+
 install: all
+	$(Q)for folder in $(FOLDERS); do \
+	    while [ ! -e "$$folder" ]; do echo "$$folder"; folder=$$(dirname "$$folder"); done \
+	done >>$(CREATED)
 	$(Q)install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(MODULE_DIR)"
 	$(Q)install -m 755 $(COMMAND) "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)"
 	$(Q)$(call put,755,$(LIB),$(libdir))
@@ -207,7 +217,7 @@ install: all
 	$(Q)$(FILL) tools/modulefile.in >"$(DESTDIR)$(MODULE_DIR)/$(VERSION)"
 	@echo "libmpiaccel $(VERSION) is in $(DESTDIR)$(prefix); try: $(bindir)/$(INSTALLED_NAME) info"
 
-# The project's own folders go too, when they are empty.
+# The project's own folders go too, and those that it created, when they are empty.
 uninstall:
 	$(Q)rm -f "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)" "$(DESTDIR)$(libdir)/libmpiaccel.so" \
 	    "$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc" "$(DESTDIR)$(MODULE_DIR)/$(VERSION)" \
@@ -216,6 +226,9 @@ uninstall:
 	    $(DOCS:%="$(DESTDIR)$(docdir)/%") $(EXAMPLE_SOURCES:%="$(DESTDIR)$(docdir)/%")
 	$(Q)rmdir "$(DESTDIR)$(HEADER_DIR)" "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(docdir)/examples" \
 	    "$(DESTDIR)$(docdir)/docs/decisions" "$(DESTDIR)$(docdir)/docs" "$(DESTDIR)$(docdir)" 2>/dev/null || true
+	$(Q)touch $(CREATED) && sort -ru $(CREATED) | while read -r folder; do \
+	    rmdir "$$folder" 2>/dev/null || [ ! -d "$$folder" ] || echo "$$folder"; \
+	done >$(CREATED).left && mv $(CREATED).left $(CREATED)
 
 dist: configure
 	$(Q)tools/dist "$(VERSION)" "$(JEMALLOC)" $(BUILD)

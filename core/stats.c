@@ -101,10 +101,14 @@ static void text_reasons(FILE *out, const uint64_t by_reason[REASON_COUNT])
 }
 
 void stats_print_text(FILE *out, const char *version, const struct stats_snapshot *sum,
-                      const struct stats_host *host, const char *const calls[])
+                      const struct stats_host *host, const struct stats_job *job,
+                      const char *const calls[])
 {
-    fprintf(out, "mpiaccel: %s with %s %s, %u ranks\n", version, host->name, host->version,
-            sum->ranks);
+    fprintf(out, "mpiaccel: %s with %s %s, ", version, host->name, host->version);
+    if (sum->ranks == job->ranks)
+        fprintf(out, "%u ranks\n", sum->ranks);
+    else
+        fprintf(out, "%u of %u ranks (node %s)\n", sum->ranks, job->ranks, job->node);
     fprintf(out, "mpiaccel: %-24s %12s %12s %16s\n", "call", "fast", "deferred", "bytes");
     for (unsigned c = 0; calls[c]; c++) {
         uint64_t deferred_count = total(sum->deferred[c]);
@@ -158,13 +162,17 @@ static void json_outcome(FILE *out, uint64_t fast_count, const uint64_t by_reaso
 }
 
 void stats_print_json(FILE *out, const char *version, const struct stats_snapshot *sum,
-                      const struct stats_host *host, const char *const calls[])
+                      const struct stats_host *host, const struct stats_job *job,
+                      const char *const calls[])
 {
     fprintf(out, "{\"mpiaccel\":\"%s\",\"host\":{\"name\":", version);
     json_string(out, host->name);
     fprintf(out, ",\"version\":");
     json_string(out, host->version);
-    fprintf(out, ",\"abi\":\"%s\"},\"ranks\":%u,\"calls\":{", host->abi, sum->ranks);
+    fprintf(out, ",\"abi\":\"%s\"},\"ranks\":%u,\"job_ranks\":%u,\"node\":", host->abi, sum->ranks,
+            job->ranks);
+    json_string(out, job->node);
+    fprintf(out, ",\"calls\":{");
     const char *comma = "";
     for (unsigned c = 0; calls[c]; c++) {
         if (!sum->counts.fast[c] && !total(sum->deferred[c]))

@@ -3,7 +3,7 @@
  * A thread counts its fast calls in plain memory of its own, which is folded into the counters of
  * the process when the thread ends. Deferred calls are slow anyway, so they are counted directly in
  * the counters of the process. At MPI_Finalize each rank writes a snapshot to shared memory, and
- * rank 0 adds up the snapshots of its node.
+ * one rank of the node adds up the snapshots of its ranks.
  */
 #ifndef MPIACCEL_STATS_H
 #define MPIACCEL_STATS_H
@@ -60,10 +60,18 @@ struct stats_host {
     const char *name, *version, *abi;
 };
 
+/* What the sum is a part of: the job has `ranks` ranks, on this node and on others. */
+struct stats_job {
+    const char *node; /* the host name of the node whose ranks are in the sum */
+    uint32_t ranks;
+};
+
 /* `version`: of the library. `calls`: the names of the calls by number, terminated by NULL. */
 void stats_print_text(FILE *out, const char *version, const struct stats_snapshot *sum,
-                      const struct stats_host *host, const char *const calls[]);
+                      const struct stats_host *host, const struct stats_job *job,
+                      const char *const calls[]);
 void stats_print_json(FILE *out, const char *version, const struct stats_snapshot *sum,
-                      const struct stats_host *host, const char *const calls[]);
+                      const struct stats_host *host, const struct stats_job *job,
+                      const char *const calls[]);
 
 #endif

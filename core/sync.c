@@ -23,7 +23,10 @@ enum {
     YIELDS_PER_PROGRESS = 4,
     SLEEP_NS_MIN = 50 * 1000,
     SLEEP_NS_MAX = 1000 * 1000,
-    HOST_SHARE = 32, /* calls that never wait spend at most 1/HOST_SHARE of the time on progress */
+    /* Calls that never wait make no progress for HOST_SHARE times as long as the last progress
+     * took, but for TICKS_PER_PROGRESS_MAX at most: then a slow host takes a larger share of the
+     * time. */
+    HOST_SHARE = 32,
     TICKS_PER_PROGRESS_MAX = 1 << 16 /* about 25 us */
 };
 

@@ -97,12 +97,14 @@ static const char *look_up(const char *json, const char *where)
     return found;
 }
 
+static struct stats_job job = {"node1", 4};
+
 static char *json_of(const struct stats_snapshot *sum, const struct stats_host *host)
 {
     char *text;
     size_t length;
     FILE *out = open_memstream(&text, &length);
-    stats_print_json(out, "1.2.3-dev+g123", sum, host, calls);
+    stats_print_json(out, "1.2.3-dev+g123", sum, host, &job, calls);
     fclose(out);
     return text;
 }
@@ -147,6 +149,8 @@ START_TEST(every_number_has_its_key)
     sum.windows_deferred[REASON_SHARED] = 4;
     char *json = json_of(&sum, &plain_host), number[32], where[300];
     EXPECT_VALUE(json, "/ranks", "4");
+    EXPECT_VALUE(json, "/job_ranks", "4");
+    EXPECT_VALUE(json, "/node", "node1");
     EXPECT_VALUE(json, "/calls/MPI_Put/fast", "10");
     EXPECT_VALUE(json, "/calls/MPI_Put/bytes", "11");
     EXPECT_VALUE(json, "/calls/MPI_Put/deferred", "0");
@@ -190,7 +194,7 @@ static const char *text_of(const struct stats_snapshot *sum)
     static char text[4000];
     char raw[4000] = "";
     FILE *out = fmemopen(raw, sizeof raw, "w");
-    stats_print_text(out, "1.2.3", sum, &plain_host, calls);
+    stats_print_text(out, "1.2.3", sum, &plain_host, &job, calls);
     fclose(out);
     size_t n = 0;
     for (const char *c = raw; *c; c++)
@@ -204,7 +208,7 @@ START_TEST(the_summary_lists_calls_and_reasons)
 {
     static struct stats_snapshot sum;
     sum = (struct stats_snapshot){
-        .ranks = 2, .windows_fast = 5, .heap_peak = 9, .heap_live = 7, .heap_allocations = 8};
+        .ranks = 4, .windows_fast = 5, .heap_peak = 9, .heap_live = 7, .heap_allocations = 8};
     sum.host_copies = 13;
     sum.host_copied = 14;
     sum.counts.fast[0] = 10;
@@ -213,7 +217,7 @@ START_TEST(the_summary_lists_calls_and_reasons)
     sum.windows_deferred[REASON_SHARED] = 4;
     char expected[1000];
     snprintf(expected, sizeof expected,
-             "mpiaccel: 1.2.3 with Open MPI 4.1.4, 2 ranks\n"
+             "mpiaccel: 1.2.3 with Open MPI 4.1.4, 4 ranks\n"
              "mpiaccel: call fast deferred bytes\n"
              "mpiaccel: MPI_Put 10 0 11\n"
              "mpiaccel: MPI_Win_lock 0 12 0\n"
@@ -224,6 +228,16 @@ START_TEST(the_summary_lists_calls_and_reasons)
              "mpiaccel: heap: 8 allocations, peak 9 bytes, live 7\n",
              stats_reasons[REASON_GPU], stats_reasons[REASON_SHARED]);
     ck_assert_str_eq(text_of(&sum), expected);
+}
+END_TEST
+
+START_TEST(the_summary_of_one_node_says_so)
+{
+    static struct stats_snapshot sum;
+    static const char expected[] =
+        "mpiaccel: 1.2.3 with Open MPI 4.1.4, 3 of 4 ranks (node node1)\n";
+    sum = (struct stats_snapshot){.ranks = 3};
+    ck_assert_msg(!strncmp(text_of(&sum), expected, strlen(expected)), "%s", text_of(&sum));
 }
 END_TEST
 
@@ -301,4 +315,5 @@ START_TEST(snapshots_add_up)
 END_TEST
 
 UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, host_names_are_escaped,
-          the_summary_lists_calls_and_reasons, counts_of_ended_threads_are_kept, snapshots_add_up)
+          the_summary_lists_calls_and_reasons, the_summary_of_one_node_says_so,
+          counts_of_ended_threads_are_kept, snapshots_add_up)

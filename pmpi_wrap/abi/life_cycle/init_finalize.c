@@ -65,6 +65,7 @@ static void begin_use(bool session)
     if (world_group() == MPI_GROUP_NULL)
         abort_without_memory("a session");
     host.Group_rank(world_group(), &world_rank);
+    host.Group_size(world_group(), &world_size);
     log_set_rank(world_rank);
     sync_configure(node_oversubscribed(), private_comm_progress);
     pthread_mutex_unlock(&host_use.mutex);
@@ -142,8 +143,8 @@ static bool before_finalize(bool session)
 
 static void print_statistics(bool last)
 {
-    if (last && config.stats && world_rank == 0)
-        statistics_print();
+    if (last)
+        statistics_print(world_rank, world_size);
 }
 
 int accel_Finalize(void)

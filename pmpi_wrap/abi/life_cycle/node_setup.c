@@ -17,7 +17,7 @@
 
 #include <pthread.h>
 
-int world_rank;
+int world_rank, world_size;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool settled;
@@ -102,9 +102,7 @@ static void open_arena(void)
 
 static void settle(void)
 {
-    int size = 0;
-    host.Group_size(world_group(), &size);
-    rendezvous_settle(world_rank, size, exchange);
+    rendezvous_settle(world_rank, world_size, exchange);
     publish_early_groups();
     vm_copy_open();
     statics_open();

@@ -50,7 +50,9 @@ bool node_setup_needs_groups(void);
 /* Whether a rank of this node has early groups; after the node has settled. */
 bool node_setup_has_early_groups(void);
 
-/* The rank of this process among all of the job; 0 before the host is initialized. */
-extern int world_rank HIDDEN;
+/* The rank of this process among all of the job, and their number; 0 before the host is
+ * initialized.
+ */
+extern int world_rank HIDDEN, world_size HIDDEN;
 
 #endif

@@ -8,8 +8,10 @@
 #include "pmpi_wrap/host_identity.h"
 #include "pmpi_wrap/library_version.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct stats_snapshot own_snapshot; /* if nothing is shared */
 
@@ -42,26 +44,64 @@ static bool await_snapshot(const struct layout_member *member)
     return true;
 }
 
-void statistics_print(void)
+/* The rank with the lowest number on each node writes a file if the name contains the node's, and
+ * only rank 0 otherwise. Nothing else can collect them: ranks of other nodes may not have the
+ * library, so an exchange among all ranks might wait forever (H3: not all ranks have it). The ranks
+ * of a partial node do not know each other, so none but rank 0 writes. */
+static bool writes(int world_rank)
+{
+    if (world_rank == 0)
+        return true;
+    if (!strstr(config.stats, "%h") || !node.header)
+        return false;
+    for (uint32_t i = 0; i < node.size; i++)
+        if (node_member(i)->world_rank < world_rank)
+            return false;
+    return true;
+}
+
+/* The name of the file, with %h replaced by the host name. */
+static void file_name(char *name, size_t room, const char *host_name)
+{
+    size_t n = 0;
+    for (const char *c = config.stats; *c && n < room - 1; c++) {
+        if (strncmp(c, "%h", 2)) {
+            name[n++] = *c;
+            continue;
+        }
+        n += (size_t)snprintf(name + n, room - n, "%s", host_name);
+        n = min_size(n, room - 1);
+        c++;
+    }
+    name[n] = 0;
+}
+
+void statistics_print(int world_rank, int world_size)
 {
     static struct stats_snapshot sum;
+    if (!config.stats || !writes(world_rank))
+        return;
     memset(&sum, 0, sizeof sum);
+    char host_name[HOST_NAME_MAX + 1] = "", name[PATH_MAX];
+    gethostname(host_name, sizeof host_name - 1);
+    const struct stats_job job = {host_name, (uint32_t)world_size};
     if (!node.header)
         sum = own_snapshot;
     for (uint32_t i = 0; node.header && i < node.size; i++)
         if (await_snapshot(node_member(i)))
             stats_add(&sum, &node_member(i)->stats);
     bool text = !strcmp(config.stats, "1") || !strcmp(config.stats, "-");
-    FILE *out = text ? stderr : fopen(config.stats, "we");
+    file_name(name, sizeof name, host_name);
+    FILE *out = text ? stderr : fopen(name, "we");
     if (!out) {
         log_message(0, "cannot write the statistics to %s: %m; name a file in a folder that exists",
-                    config.stats);
+                    name);
         return;
     }
     if (text)
-        stats_print_text(out, library_version, &sum, &host_identity, call_names);
+        stats_print_text(out, library_version, &sum, &host_identity, &job, call_names);
     else
-        stats_print_json(out, library_version, &sum, &host_identity, call_names);
+        stats_print_json(out, library_version, &sum, &host_identity, &job, call_names);
     if (!text)
         fclose(out);
 }

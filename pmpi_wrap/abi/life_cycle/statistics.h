@@ -1,4 +1,4 @@
-/* The statistics of the job, in MPI_Finalize. */
+/* The statistics of a node, in MPI_Finalize. */
 #ifndef MPIACCEL_STATISTICS_H
 #define MPIACCEL_STATISTICS_H
 
@@ -6,7 +6,8 @@
  * rank leaves before all have entered it. */
 void statistics_publish(void);
 
-/* Print the sum of all ranks, as MPIACCEL_STATS asks; on rank 0, after the host's MPI_Finalize. */
-void statistics_print(void);
+/* If this rank is the one to do it, print the sum over the ranks of the node, as MPIACCEL_STATS
+ * asks. After the host's MPI_Finalize. */
+void statistics_print(int world_rank, int world_size);
 
 #endif
