@@ -145,16 +145,30 @@ static void restore_errhandler(MPI_Comm comm, MPI_Errhandler before)
     host.Errhandler_free(&before);
 }
 
-/* MPI_Reduce_local has no communicator, so its errors go to the handler of MPI_COMM_SELF (MPI-4) or
+/* Errors of calls that have no communicator go to the handler of MPI_COMM_SELF (MPI-4) or
  * MPI_COMM_WORLD (MPI-3). */
+struct errhandlers {
+    MPI_Errhandler world, self;
+};
+
+static struct errhandlers let_errors_return(void)
+{
+    return (struct errhandlers){set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN),
+                                set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)};
+}
+
+static void restore_errhandlers(struct errhandlers before)
+{
+    restore_errhandler(MPI_COMM_WORLD, before.world);
+    restore_errhandler(MPI_COMM_SELF, before.self);
+}
+
 static bool try_on_host(MPI_Datatype type, MPI_Op op)
 {
     char in[64] = {0}, inout[64] = {0};
-    MPI_Errhandler world = set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Errhandler self = set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    struct errhandlers before = let_errors_return();
     bool ok = !host.Reduce_local(in, inout, 1, type, op);
-    restore_errhandler(MPI_COMM_WORLD, world);
-    restore_errhandler(MPI_COMM_SELF, self);
+    restore_errhandlers(before);
     return ok;
 }
 
@@ -203,8 +217,11 @@ static bool host_reduces_as_int8(MPI_Datatype type)
     return true;
 }
 
+/* The standard ABI has handles for datatypes that its host may not have, such as MPI_REAL16, and
+ * the host reports an error. */
 void predefined_open(void)
 {
+    struct errhandlers before = let_errors_return();
 #define X(type, kind) add_kind(type, kind);
     KINDS(X)
     /* Names that a host may lack. */
@@ -235,6 +252,7 @@ void predefined_open(void)
 #define X(name) registry_add(&operation_registry, BITS(MPI_##name), &operation_registry, OP_##name);
     OPS(X)
 #undef X
+    restore_errhandlers(before);
 }
 
 const struct typemap *predefined_for(const struct typemap *map)
