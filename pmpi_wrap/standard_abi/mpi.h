@@ -2,7 +2,7 @@
  * that have it come in a library of its own, libmpi_abi.so, for programs built with mpicc_abi.
  *
  * Written from the standard, so that this library serves the ABI wherever it was built. The test
- * tests/standard_abi/header compares it with the header of the host.
+ * tests/preload/standard_header compares it with the header of the host.
  */
 #ifndef MPIACCEL_STANDARD_ABI_H
 #define MPIACCEL_STANDARD_ABI_H
