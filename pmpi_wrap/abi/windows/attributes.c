@@ -48,8 +48,7 @@ int accel_Win_get_attr(MPI_Win win, int keyval, void *attribute, int *flag)
 }
 
 #if defined(MPIACCEL_STANDARD_ABI_H)
-/* No host has a Fortran library for this ABI. One for all hosts could call only MPI_Win_get_attr.
- */
+/* No host has Fortran bindings for this ABI. Those that work on all hosts call MPI_Win_get_attr. */
 bool fortran_window_attribute(int window, int keyval, int64_t *value)
 {
     (void)window;
