@@ -10,8 +10,8 @@
 
 #include "core/base.h"
 
-/* Fortran's REAL(16) and COMPLEX(16), as both GCC and Clang spell them. */
-typedef __float128 float128;
+/* Fortran's REAL(16) and COMPLEX(16), in the spelling that GCC and Clang accept on every processor. */
+typedef float float128 __attribute__((mode(TF)));
 typedef _Complex float complex128 __attribute__((mode(TC)));
 
 struct pair_float_int {
