@@ -120,7 +120,7 @@ void host_open(const struct dispatch_tables *tables)
     if (!known)
         log_message(1, "nothing is fast: %s",
                     !host.library ? "no MPI is loaded; load its library before the first call"
-                    : host.is_standard
+                    : host.is_standard && !host.abi
                         ? "libmpi_abi is that of an unknown MPI; use that of MPICH or Open MPI"
                         : "this MPI was not there when libmpiaccel was built; build it again "
                           "here");
