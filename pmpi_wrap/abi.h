@@ -10,8 +10,8 @@ struct shmem_host; /* shmem/shmem.h */
 struct abi {
     const char *name; /* "ompi", "mpich", "standard" */
 
-    /* Is this library of this ABI? Not called for libmpi_abi and the other ABIs, nor for other
-     * libraries and the standard ABI. */
+    /* Does this library have this ABI? The caller has already separated libmpi_abi from libraries
+     * with an MPI's own ABI. */
     bool (*matches)(void *library, enum host_family family);
 
     /* Look up the host's functions. `exported`: the calls as the program makes them, by enum call.
