@@ -67,10 +67,14 @@ LIB := $(BUILD)/lib/libmpiaccel.so
 CORE := $(wildcard core/*.c)
 MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard alloc/*.c rma_shm/*.c coll_inplace/*.c shmem/*.c bsend/*.c pmpi_wrap/*.c)
 ABI_SOURCES := $(wildcard pmpi_wrap/abi/*.c pmpi_wrap/abi/*/*.c)
+# Those of the MPIs that configure found, and MPI-5's, whose header is here. Its tests need an MPI that
+# has it.
+COMPILED_ABIS := $(ABIS) standard
+TEST_ABIS := $(ABIS) $(if $(MPICC_standard),standard)
 ISAS := baseline $(if $(X86_64),avx2)
 
 OBJECTS := $(MODULES:%.c=$(BUILD)/obj/%.o) $(ISAS:%=$(BUILD)/obj/core/kernels_%.o) \
-           $(ABIS:%=$(BUILD)/obj/abi_%.o)
+           $(COMPILED_ABIS:%=$(BUILD)/obj/abi_%.o)
 ABI_OBJECTS = $(ABI_SOURCES:pmpi_wrap/abi/%.c=$(BUILD)/obj/$(1)/%.o)
 JEMALLOC_LIB := $(BUILD)/jemalloc/libmpiaccel_je.a
 
@@ -97,7 +101,7 @@ $(BUILD)/obj/pmpi_wrap/version.o: $(VERSION_HEADER)
 COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,config log sync best_kernels $(ISAS:%=kernels_%))
 $(COMMAND): command/mpiaccel.c $(COMMAND_OBJECTS) $(VERSION_HEADER) $(BUILD)/conf/libdir
 	@mkdir -p $(@D)
-	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_LIBDIR='"$(libdir)"' -DMPIACCEL_ABIS='"$(ABIS)"' \
+	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_LIBDIR='"$(libdir)"' -DMPIACCEL_ABIS='"$(COMPILED_ABIS)"' \
 	    $(LDFLAGS) $(filter %.c %.o,$^) -o $@
 
 $(LIB): $(OBJECTS) $(JEMALLOC_LIB) pmpi_wrap/exports.map
@@ -114,7 +118,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/config.mk
 # vector registers would read two words at once, and wait until both have left the store buffer, behind
 # the stores to message slots.
 WORDWISE := $(if $(X86_64),-mgeneral-regs-only)
-$(BUILD)/obj/coll_inplace/%.o $(ABIS:%=$(BUILD)/obj/%/%.o): COMPILE += $(WORDWISE)
+$(BUILD)/obj/coll_inplace/%.o $(COMPILED_ABIS:%=$(BUILD)/obj/%/%.o): COMPILE += $(WORDWISE)
 
 # The reduction kernels are compiled once per instruction set. Integers wrap, as in the hosts.
 ISA_baseline :=
@@ -134,7 +138,7 @@ $(BUILD)/obj/abi_$(1).o: $$(call ABI_OBJECTS,$(1))
 	$$(call show,LINK,$$@)$$(CC) -r -nostdlib $(MACHINE_FLAGS) -o $$@ $$^
 	@$(OBJCOPY) --keep-global-symbol=abi_$(1) $$@
 endef
-$(foreach abi,$(ABIS),$(eval $(call abi_rules,$(abi))))
+$(foreach abi,$(COMPILED_ABIS),$(eval $(call abi_rules,$(abi))))
 
 # jemalloc is configured for this library: other names than those of the program's allocator, no
 # constructor, since nothing may run in a process without MPI, and thread-local storage that does not

@@ -1,16 +1,18 @@
-/* One set of MPI headers that this library was built with. */
+/* One ABI of MPI: the handlers compiled with its headers. */
 #ifndef MPIACCEL_ABI_H
 #define MPIACCEL_ABI_H
 
 #include "pmpi_wrap/calls.h"
+#include "pmpi_wrap/host_identity.h"
 
 struct shmem_host; /* shmem/shmem.h */
 
 struct abi {
-    const char *name; /* "ompi", "mpich" */
+    const char *name; /* "ompi", "mpich", "standard" */
 
-    /* Is the library with this version text (MPI_Get_library_version) of this ABI? */
-    bool (*matches)(void *library, const char *version);
+    /* Does this library have this ABI? The caller has already separated libmpi_abi from libraries
+     * with an MPI's own ABI. */
+    bool (*matches)(void *library, enum host_family family);
 
     /* Look up the host's functions. `exported`: the calls as the program makes them, by enum call.
      * False: a function that we need is missing. */
@@ -26,5 +28,8 @@ struct abi {
 
 /* NULL: not built for this ABI. */
 extern const struct abi abi_ompi __attribute__((weak)), abi_mpich __attribute__((weak));
+
+/* MPI-5's. Its header is part of this library's source. */
+extern const struct abi abi_standard;
 
 #endif

@@ -29,15 +29,24 @@ const struct abi *host_abi(void)
 
 /* ---- finding the host ---- */
 
-static const struct abi *const abis[] = {&abi_ompi, &abi_mpich};
-
-/* libmpi_abi.so of MPICH and of Open MPI; without this test it would match either ABI. */
+/* libmpi_abi.so, of any MPI. In the library with the MPI's own ABI the version is -1. */
 static bool is_standard_abi(void)
 {
     typedef int version_fn(int *, int *);
     version_fn *get_version = (version_fn *)symbol_in(host.library, "PMPI_", "Abi_get_version");
     int major = 0, minor = 0;
     return get_version && !get_version(&major, &minor) && major > 0;
+}
+
+/* NULL: none. */
+static const struct abi *find_abi(enum host_family family)
+{
+    static const struct abi *const abis[] = {&abi_ompi, &abi_mpich, &abi_standard};
+    for (size_t i = 0; i < sizeof abis / sizeof *abis; i++)
+        if (abis[i] && (abis[i] == &abi_standard) == host.is_standard &&
+            abis[i]->matches(host.library, family))
+            return abis[i];
+    return NULL;
 }
 
 /* The object that defines PMPI_Get_library_version is the host, wherever and however it was loaded
@@ -56,13 +65,14 @@ static void find_host(void)
     if (!get_version || get_version(version, &length))
         return;
     host.is_standard = is_standard_abi();
-    for (size_t i = 0; i < sizeof abis / sizeof *abis && !host.is_standard; i++)
-        if (abis[i] && abis[i]->matches(host.library, version))
-            host.abi = abis[i];
+    enum host_family family = host_family(version);
+    host.abi = find_abi(family);
     if (!host.abi)
         return;
     host_identify(version, host.abi->name);
-    quirks_open(host_identity.abi, host_identity.name, host_identity.version);
+    if (family == FAMILY_UNKNOWN)
+        family = FAMILY_OPEN_MPI; /* only its ABI is recognised under any name */
+    quirks_open(family, host_identity.name, host_identity.version);
 }
 
 /* ---- filling the tables ---- */
@@ -117,9 +127,8 @@ void host_open(const struct dispatch_tables *tables)
     if (!known)
         log_message(1, "nothing is fast: %s",
                     !host.library ? "no MPI is loaded; load its library before the first call"
-                    : host.is_standard
-                        ? "MPI-5's standard interface (libmpi_abi) is not known; link with the "
-                          "MPI's own library"
+                    : host.is_standard && !host.abi
+                        ? "libmpi_abi is that of an unknown MPI; use that of MPICH or Open MPI"
                         : "this MPI was not there when libmpiaccel was built; build it again "
                           "here");
     else if (!config.enabled)

@@ -9,13 +9,13 @@ uint32_t quirks[QUIRK_COUNT];
 static const struct quirk_row rows[] = {
     {
         .quirk = QUIRK_REFUSES_ALIASES,
-        .abi = "mpich",
+        .family = FAMILY_MPICH,
         .last = VERSION_LAST,
         .reason = "MPICH checks for aliased buffers in all reductions, Open MPI in MPI_Reduce only",
     },
     {
         .quirk = QUIRK_BSEND_INIT_SENDS_OLD_DATA,
-        .abi = "ompi",
+        .family = FAMILY_OPEN_MPI,
         .last = VERSION(5, 255, 255),
         .reason = "from the second start on, Open MPI sends what lies where the first message was "
                   "in the attached buffer; the fix is in 6.0, and was merged into the branches of "
@@ -24,33 +24,33 @@ static const struct quirk_row rows[] = {
     },
     {
         .quirk = QUIRK_PROC_NULL_NEVER_ACTIVE,
-        .abi = "mpich",
+        .family = FAMILY_MPICH,
         .last = VERSION_LAST,
         .reason = "MPICH's MPI_Start skips such a request (seen in 4.0.2)",
     },
     {
         .quirk = QUIRK_BSEND_REFUSES_EARLY,
-        .abi = "ompi",
+        .family = FAMILY_OPEN_MPI,
         .last = VERSION_LAST,
         .reason = "Open MPI makes progress only after it has refused a message (seen in 4.1.4)",
     },
     {
         .quirk = QUIRK_BSEND_COMPLETES_LATE,
-        .abi = "mpich",
+        .family = FAMILY_MPICH,
         .last = VERSION_LAST,
         .reason = "MPICH frees the room when the receiver's acknowledgement arrives, which the "
                   "receiver may send in a later call only (seen in 4.0.2)",
     },
     {
         .quirk = QUIRK_BSEND_WAITS,
-        .abi = "ompi",
+        .family = FAMILY_OPEN_MPI,
         .last = VERSION_LAST,
         .reason = "Open MPI's MPI_Bsend waits for a free fragment when 19 to 512 messages wait for "
                   "a receiver outside of MPI (seen in 4.1.4)",
     },
     {
         .quirk = QUIRK_ISEND_LIMIT,
-        .abi = "ompi",
+        .family = FAMILY_OPEN_MPI,
         .last = VERSION_LAST,
         .value = 64,
         .reason = "Open MPI has 512 fragments for messages to all ranks; when they are in use, "
@@ -58,33 +58,33 @@ static const struct quirk_row rows[] = {
     },
     {
         .quirk = QUIRK_EAGER_BYTES,
-        .abi = "ompi",
+        .family = FAMILY_OPEN_MPI,
         .last = VERSION_LAST,
         .value = 4 << 10,
         .reason = "default of Open MPI's btl_vader_eager_limit",
     },
     {
         .quirk = QUIRK_EAGER_BYTES,
-        .abi = "mpich",
+        .family = FAMILY_MPICH,
         .last = VERSION_LAST,
         .value = 8 << 10,
         .reason = "the largest message that MPICH puts into a cell of shared memory, rounded down",
     },
 };
 
-static bool matches(const struct quirk_row *row, const char *abi, const char *host,
+static bool matches(const struct quirk_row *row, enum host_family family, const char *host,
                     uint32_t version)
 {
-    return !strcmp(row->abi, abi) && (!row->host || !strcmp(row->host, host)) &&
+    return row->family == family && (!row->host || !strcmp(row->host, host)) &&
            version >= row->first && version <= row->last;
 }
 
-void quirks_look_up(const struct quirk_row *table, size_t count, const char *abi, const char *host,
-                    uint32_t version, uint32_t values[QUIRK_COUNT])
+void quirks_look_up(const struct quirk_row *table, size_t count, enum host_family family,
+                    const char *host, uint32_t version, uint32_t values[QUIRK_COUNT])
 {
     memset(values, 0, QUIRK_COUNT * sizeof *values);
     for (size_t i = 0; i < count; i++)
-        if (matches(&table[i], abi, host, version))
+        if (matches(&table[i], family, host, version))
             values[table[i].quirk] = table[i].value ? table[i].value : 1;
 }
 
@@ -101,7 +101,7 @@ uint32_t quirks_version(const char *text)
                    at_most(patch, UINT8_MAX));
 }
 
-void quirks_open(const char *abi, const char *host, const char *version)
+void quirks_open(enum host_family family, const char *host, const char *version)
 {
-    quirks_look_up(rows, sizeof rows / sizeof *rows, abi, host, quirks_version(version), quirks);
+    quirks_look_up(rows, sizeof rows / sizeof *rows, family, host, quirks_version(version), quirks);
 }

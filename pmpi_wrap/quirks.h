@@ -1,7 +1,8 @@
 /* Differences between hosts that need different code: bugs, limits, and choices that the standard
  * leaves open.
  *
- * The table in quirks.c lists them by host and version. It is evaluated once, when the first MPI
+ * The table in quirks.c lists them by host and version: the library of a host's own ABI and its
+ * libmpi_abi have the same. It is evaluated once, when the first MPI
  * call finds the host, for the version of the host in this process: a library that was built
  * against one release may run on another.
  */
@@ -9,6 +10,7 @@
 #define MPIACCEL_QUIRKS_H
 
 #include "pmpi_wrap/calls.h"
+#include "pmpi_wrap/host_identity.h"
 
 enum quirk {
     /* Every reduction reports an error if operand and result are the same buffer. A host without
@@ -50,22 +52,22 @@ static inline uint32_t quirk(enum quirk quirk)
 
 struct quirk_row {
     enum quirk quirk;
-    uint32_t value;       /* 0 stands for 1 */
-    const char *abi;      /* struct abi's name */
-    const char *host;     /* host_identity.name; NULL: every host of this ABI */
+    uint32_t value; /* 0 stands for 1 */
+    enum host_family family;
+    const char *host;     /* host_identity.name; NULL: every host of the family */
     uint32_t first, last; /* versions, both included */
     const char *reason;
     const char *issue; /* of the host's project; NULL: none known */
 };
 
 /* Fill `values` from the rows that match. */
-void quirks_look_up(const struct quirk_row *rows, size_t count, const char *abi, const char *host,
-                    uint32_t version, uint32_t values[QUIRK_COUNT]);
+void quirks_look_up(const struct quirk_row *rows, size_t count, enum host_family family,
+                    const char *host, uint32_t version, uint32_t values[QUIRK_COUNT]);
 
 /* "4.1.4", "6.0.0rc2", "2021.10" as VERSION(); missing numbers are 0. */
 uint32_t quirks_version(const char *text);
 
 /* Set `quirks` for a host. */
-void quirks_open(const char *abi, const char *host, const char *version);
+void quirks_open(enum host_family family, const char *host, const char *version);
 
 #endif

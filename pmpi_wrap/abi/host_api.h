@@ -1,8 +1,8 @@
 /* The host's functions, handles and constants.
  *
- * The files of this folder are compiled once per set of MPI headers, with -DABI_NAME=ompi or mpich,
- * and linked into one object whose only global symbol is abi_<name>. They call the host only
- * through `host`. All differences between the ABIs are in this header.
+ * The files of this folder are compiled once per set of MPI headers, with -DABI_NAME=ompi, mpich or
+ * standard, and linked into one object whose only global symbol is abi_<name>. They call the host
+ * only through `host`. All differences between the ABIs are in this header.
  */
 #ifndef MPIACCEL_HOST_API_H
 #define MPIACCEL_HOST_API_H
@@ -21,12 +21,17 @@
 
 /* ---- handles ---- */
 
-/* BITS: a handle as a number; HANDLE_OF: the reverse. Handles are addresses in Open MPI, ints in
- * MPICH. */
-#if defined(OPEN_MPI)
+/* BITS: a handle as a number; HANDLE_OF: the reverse. Handles are ints in MPICH, addresses in Open
+ * MPI and in the standard ABI. */
+#if defined(OPEN_MPI) || defined(MPIACCEL_STANDARD_ABI_H)
 #define BITS(handle)          ((uintptr_t)(handle))
 #define HANDLE_OF(type, bits) ((type)(bits))
+#else
+#define BITS(handle)          ((uintptr_t)(unsigned)(handle))
+#define HANDLE_OF(type, bits) ((type)(unsigned)(bits))
+#endif
 
+#if defined(OPEN_MPI)
 /* Open MPI's predefined handles are addresses of its variables. The library must not refer to them
  * by name: the host may be another one, or may be loaded later. The first use looks up the
  * address, which takes a thousand instructions. */
@@ -41,9 +46,6 @@
         }                                                                    \
         (type) address;                                                      \
     })
-#else
-#define BITS(handle)          ((uintptr_t)(unsigned)(handle))
-#define HANDLE_OF(type, bits) ((type)(unsigned)(bits))
 #endif
 
 /* A variable or function of the host, by its full name, as the program would find it; NULL: none.
@@ -110,6 +112,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local, int local_leader, MPI_Gro
     X(Initialized)           \
     X(Irecv)                 \
     X(Isend)                 \
+    X(Pack_size)             \
     X(Query_thread)          \
     X(Reduce_local)          \
     X(Request_get_status)    \

@@ -5,20 +5,18 @@
 #include "pmpi_wrap/abi/windows/attributes.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
-static bool matches(void *library, const char *version)
+static bool matches(void *library, enum host_family family)
 {
-#if defined(OPEN_MPI)
-    (void)version;
+#if defined(MPIACCEL_STANDARD_ABI_H)
+    (void)library;
+    return family != FAMILY_UNKNOWN; /* the quirks of an unknown host are unknown, too */
+#elif defined(OPEN_MPI)
+    (void)family;
     return dlsym(library, "ompi_mpi_comm_world");
 #else
-    static const char *const families[] = {"MPICH", "Intel(R) MPI", "MVAPICH", "ParaStation"};
     (void)library;
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (strstr(version, families[i]))
-            return true;
-    return false;
+    return family == FAMILY_MPICH;
 #endif
 }
 

@@ -5,17 +5,9 @@
 
 #if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
 /* MPICH up to 5.0 alone does not wait for messages that have left its own buffer. */
-#if defined(MPICH)
-#define WAITS(buffer) ((buffer) != MPI_BUFFER_AUTOMATIC)
-#else
-#define WAITS(buffer) true
-#endif
+#define WAITS(buffer) (!host_is("MPICH") || (buffer) != MPI_BUFFER_AUTOMATIC)
 /* Open MPI 6.0 alone waits in MPI_Buffer_iflush. */
-#if defined(OPEN_MPI)
-enum { IFLUSH_WAITS = 1 };
-#else
-enum { IFLUSH_WAITS = 0 };
-#endif
+#define IFLUSH_WAITS host_is("Open MPI")
 
 enum { MESSAGES = 6 };
 

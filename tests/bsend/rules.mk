@@ -17,4 +17,4 @@ $(BUILD)/test/$(1)/bsend_fortran_%: tests/bsend/buffered.F90 tests/fortran/harne
 endif
 tests: $$(addprefix $(BUILD)/test/$(1)/,$$(TESTS_BSEND_$(1)))
 endef
-$(foreach abi,$(ABIS),$(eval $(call bsend_test_rules,$(abi))))
+$(foreach abi,$(TEST_ABIS),$(eval $(call bsend_test_rules,$(abi))))

@@ -24,4 +24,4 @@ $(BUILD)/test/$(1)/coll_fortran_%: tests/coll/collective.F90 tests/fortran/harne
 endif
 tests: $$(addprefix $(BUILD)/test/$(1)/,$$(TESTS_COLL_$(1)))
 endef
-$(foreach abi,$(ABIS),$(eval $(call coll_test_rules,$(abi))))
+$(foreach abi,$(TEST_ABIS),$(eval $(call coll_test_rules,$(abi))))

@@ -12,4 +12,4 @@ $(BUILD)/test/$(1)/cxx_%.linked: tests/cxx/cxx_%.cpp tests/cxx/test.hpp $(BUILD)
 	$$(call show,MPICXX,$$< for $(1))$$(MPICXX_$(1)) $$(CXX_FLAGS) -DMPICH_SKIP_MPICXX -DOMPI_SKIP_MPICXX $$< -o $$@ $$(LINK_LIBRARY) -pthread
 tests: $$(addprefix $(BUILD)/test/$(1)/,$$(CXX_TESTS_$(1)))
 endef
-$(foreach abi,$(ABIS),$(eval $(call cxx_test_rules,$(abi))))
+$(foreach abi,$(TEST_ABIS),$(eval $(call cxx_test_rules,$(abi))))

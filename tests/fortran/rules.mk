@@ -14,4 +14,4 @@ $(BUILD)/test/$(1)/fortran_%.linked: tests/fortran/onesided.F90 tests/fortran/ha
 tests: $$(addprefix $(BUILD)/test/$(1)/fortran_,MPIFH MODULE F08 F08.linked)
 endif
 endef
-$(foreach abi,$(ABIS),$(eval $(call fortran_test_rules,$(abi))))
+$(foreach abi,$(TEST_ABIS),$(eval $(call fortran_test_rules,$(abi))))

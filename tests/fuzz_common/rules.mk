@@ -15,9 +15,9 @@ $(BUILD)/test/$(1)/$(3): $$(patsubst tests/%.c,$(BUILD)/test/$(1)/%.o,$$(wildcar
 fuzzers: $(BUILD)/test/$(1)/$(3)
 endif
 endef
-$(foreach abi,$(ABIS),$(eval $(call fuzz_program,$(abi),fuzz_common,)))
-$(foreach abi,$(ABIS),$(eval $(call fuzz_program,$(abi),fuzz,rma_fuzz)))
-$(foreach abi,$(ABIS),$(eval $(call fuzz_program,$(abi),fuzz_coll,coll_fuzz)))
+$(foreach abi,$(TEST_ABIS),$(eval $(call fuzz_program,$(abi),fuzz_common,)))
+$(foreach abi,$(TEST_ABIS),$(eval $(call fuzz_program,$(abi),fuzz,rma_fuzz)))
+$(foreach abi,$(TEST_ABIS),$(eval $(call fuzz_program,$(abi),fuzz_coll,coll_fuzz)))
 tests: fuzzers
 
 PROGRAMS ?= 10000

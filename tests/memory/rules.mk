@@ -15,4 +15,4 @@ $(BUILD)/test/$(1)/%.so: tests/memory/%.c $(BUILD)/config.mk
 	$$(CC) $$(TEST_FLAGS) -fPIC -shared $$< -o $$@
 tests: $$(addprefix $(BUILD)/test/$(1)/,$$(MEMORY_PROGRAMS) host_copies.linked $$(MEMORY_TOOLS:%=%.so))
 endef
-$(foreach abi,$(ABIS),$(eval $(call memory_test_rules,$(abi))))
+$(foreach abi,$(TEST_ABIS),$(eval $(call memory_test_rules,$(abi))))

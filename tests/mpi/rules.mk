@@ -24,4 +24,4 @@ $(BUILD)/test/$(1)/%.linked: tests/mpi/%.f90 $(BUILD)/config.mk | $(LIB)
 	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) -O1 -g -J $(BUILD)/test/$(1)/mod.$$*.linked $$< -o $$@ $$(LINK_LIBRARY)
 tests: $$(TESTS_$(1))
 endef
-$(foreach abi,$(ABIS),$(eval $(call mpi_test_rules,$(abi))))
+$(foreach abi,$(TEST_ABIS),$(eval $(call mpi_test_rules,$(abi))))

@@ -38,6 +38,15 @@ static inline int class_of(int error)
         CHECK(got_ == (expected), "%s: class %d, expected %d", #call, got_, expected); \
     } while (0)
 
+/* At run time, because a program of the standard ABI runs on any host. */
+static inline bool host_is(const char *name)
+{
+    static char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(version, &length);
+    return strstr(version, name);
+}
+
 static inline void test_begin(int *argc, char ***argv)
 {
     MPI_Init(argc, argv);

@@ -1,5 +1,5 @@
 # Sourced by the test scripts. tests/run starts them, with the host to use in the environment:
-# TEST_ABI, TEST_LIB, TEST_MPIRUN, TEST_MPICC, TEST_PROGRAMS, TEST_TMP.
+# TEST_ABI, TEST_HOST, TEST_LIB, TEST_MPIRUN, TEST_MPICC, TEST_PROGRAMS, TEST_TMP.
 # shellcheck shell=sh
 set -u
 
@@ -50,7 +50,7 @@ by_rank()
 # The launcher, with arguments that both hosts accept: -np N program … [: -np N program …]
 mpirun()
 {
-    case "$TEST_ABI $*" in
+    case "$TEST_HOST $*" in
     "ompi "*" : "*)
         if ! starts_several; then
             by_rank "$@"
@@ -58,7 +58,7 @@ mpirun()
         fi
         ;;
     esac
-    case $TEST_ABI in
+    case $TEST_HOST in
     ompi) "$TEST_MPIRUN" --oversubscribe --bind-to none "$@" ;;
     *) "$TEST_MPIRUN" "$@" ;;
     esac

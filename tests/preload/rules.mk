@@ -23,4 +23,4 @@ $(BUILD)/test/$(1)/onesided.profiled: tests/preload/onesided.c tests/preload/pro
 tests: $$(addprefix $(BUILD)/test/$(1)/,$$(PRELOAD_PROGRAMS) $$(PRELOAD_TOOLS:%=%.so) \
     onesided.linked onesided.profiled)
 endef
-$(foreach abi,$(ABIS),$(eval $(call preload_test_rules,$(abi))))
+$(foreach abi,$(TEST_ABIS),$(eval $(call preload_test_rules,$(abi))))

@@ -7,4 +7,4 @@ $(BUILD)/test/$(1)/%.linked: tests/shmem/%.c tests/shmem/shmem_test.h include/mp
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Iinclude -Itests/mpi $$< -o $$@ $$(LINK_LIBRARY) -lm -pthread
 tests: $$(addprefix $(BUILD)/test/$(1)/,$$(TESTS_SHMEM_$(1)))
 endef
-$(foreach abi,$(ABIS),$(eval $(call shmem_test_rules,$(abi))))
+$(foreach abi,$(TEST_ABIS),$(eval $(call shmem_test_rules,$(abi))))

@@ -36,4 +36,4 @@ $(BUILD)/test/$(1)/statics_fortran: tests/statics/statics_fortran.f90 $(BUILD)/c
 endif
 tests: $$(addprefix $(BUILD)/test/$(1)/,$$(STATICS_$(1)))
 endef
-$(foreach abi,$(ABIS),$(eval $(call statics_test_rules,$(abi))))
+$(foreach abi,$(TEST_ABIS),$(eval $(call statics_test_rules,$(abi))))

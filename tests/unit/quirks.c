@@ -6,16 +6,16 @@
 static uint32_t values[QUIRK_COUNT];
 
 /* Looks up one row for 4.1.2 to 5.0.3 of the host "Open MPI". */
-static uint32_t value_in_range(const char *abi, const char *name, const char *version)
+static uint32_t value_in_range(enum host_family family, const char *name, const char *version)
 {
     const struct quirk_row row = {
         .quirk = QUIRK_BSEND_WAITS,
-        .abi = "ompi",
+        .family = FAMILY_OPEN_MPI,
         .host = "Open MPI",
         .first = VERSION(4, 1, 2),
         .last = VERSION(5, 0, 3),
     };
-    quirks_look_up(&row, 1, abi, name, quirks_version(version), values);
+    quirks_look_up(&row, 1, family, name, quirks_version(version), values);
     return values[QUIRK_BSEND_WAITS];
 }
 
@@ -34,51 +34,51 @@ END_TEST
 
 START_TEST(a_row_applies_inside_its_range)
 {
-    ck_assert_uint_eq(value_in_range("ompi", "Open MPI", "4.1.4"), 1);
-    ck_assert_uint_eq(value_in_range("ompi", "Open MPI", "5.0.0"), 1);
+    ck_assert_uint_eq(value_in_range(FAMILY_OPEN_MPI, "Open MPI", "4.1.4"), 1);
+    ck_assert_uint_eq(value_in_range(FAMILY_OPEN_MPI, "Open MPI", "5.0.0"), 1);
 }
 END_TEST
 
 START_TEST(a_row_applies_at_both_ends_of_its_range)
 {
-    ck_assert_uint_eq(value_in_range("ompi", "Open MPI", "4.1.2"), 1);
-    ck_assert_uint_eq(value_in_range("ompi", "Open MPI", "5.0.3"), 1);
+    ck_assert_uint_eq(value_in_range(FAMILY_OPEN_MPI, "Open MPI", "4.1.2"), 1);
+    ck_assert_uint_eq(value_in_range(FAMILY_OPEN_MPI, "Open MPI", "5.0.3"), 1);
 }
 END_TEST
 
 START_TEST(a_row_does_not_apply_outside_of_its_range)
 {
-    ck_assert_uint_eq(value_in_range("ompi", "Open MPI", "4.1.1"), 0);
-    ck_assert_uint_eq(value_in_range("ompi", "Open MPI", "5.0.4"), 0);
-    ck_assert_uint_eq(value_in_range("ompi", "Open MPI", "3.1.3"), 0);
-    ck_assert_uint_eq(value_in_range("ompi", "Open MPI", "6.0.0"), 0);
+    ck_assert_uint_eq(value_in_range(FAMILY_OPEN_MPI, "Open MPI", "4.1.1"), 0);
+    ck_assert_uint_eq(value_in_range(FAMILY_OPEN_MPI, "Open MPI", "5.0.4"), 0);
+    ck_assert_uint_eq(value_in_range(FAMILY_OPEN_MPI, "Open MPI", "3.1.3"), 0);
+    ck_assert_uint_eq(value_in_range(FAMILY_OPEN_MPI, "Open MPI", "6.0.0"), 0);
 }
 END_TEST
 
 START_TEST(a_row_applies_to_its_host_only)
 {
-    ck_assert_uint_eq(value_in_range("mpich", "MPICH", "4.2.0"), 0);
-    ck_assert_uint_eq(value_in_range("ompi", "another", "4.1.4"), 0);
+    ck_assert_uint_eq(value_in_range(FAMILY_MPICH, "MPICH", "4.2.0"), 0);
+    ck_assert_uint_eq(value_in_range(FAMILY_OPEN_MPI, "another", "4.1.4"), 0);
 }
 END_TEST
 
-START_TEST(a_row_without_a_host_applies_to_its_abi)
+START_TEST(a_row_without_a_host_applies_to_its_family)
 {
     const struct quirk_row row = {
-        .quirk = QUIRK_EAGER_BYTES, .abi = "mpich", .last = VERSION_LAST, .value = 77};
-    quirks_look_up(&row, 1, "mpich", "Intel(R) MPI", quirks_version("2021.10"), values);
+        .quirk = QUIRK_EAGER_BYTES, .family = FAMILY_MPICH, .last = VERSION_LAST, .value = 77};
+    quirks_look_up(&row, 1, FAMILY_MPICH, "Intel(R) MPI", quirks_version("2021.10"), values);
     ck_assert_uint_eq(values[QUIRK_EAGER_BYTES], 77);
-    quirks_look_up(&row, 1, "ompi", "Open MPI", quirks_version("4.1.4"), values);
+    quirks_look_up(&row, 1, FAMILY_OPEN_MPI, "Open MPI", quirks_version("4.1.4"), values);
     ck_assert_uint_eq(values[QUIRK_EAGER_BYTES], 0);
 }
 END_TEST
 
 START_TEST(a_lookup_replaces_the_values_of_an_earlier_one)
 {
-    quirks_open("ompi", "Open MPI", "4.1.4");
+    quirks_open(FAMILY_OPEN_MPI, "Open MPI", "4.1.4");
     ck_assert_uint_eq(quirk(QUIRK_BSEND_WAITS), 1);
     ck_assert_uint_eq(quirk(QUIRK_BSEND_COMPLETES_LATE), 0);
-    quirks_open("mpich", "MPICH", "4.0.2");
+    quirks_open(FAMILY_MPICH, "MPICH", "4.0.2");
     ck_assert_uint_eq(quirk(QUIRK_BSEND_WAITS), 0);
     ck_assert_uint_eq(quirk(QUIRK_BSEND_COMPLETES_LATE), 1);
 }
@@ -86,9 +86,9 @@ END_TEST
 
 START_TEST(old_data_of_persistent_sends_ends_with_open_mpi_6)
 {
-    quirks_open("ompi", "Open MPI", "5.0.7");
+    quirks_open(FAMILY_OPEN_MPI, "Open MPI", "5.0.7");
     ck_assert_uint_eq(quirk(QUIRK_BSEND_INIT_SENDS_OLD_DATA), 1);
-    quirks_open("ompi", "Open MPI", "6.0.0rc2");
+    quirks_open(FAMILY_OPEN_MPI, "Open MPI", "6.0.0rc2");
     ck_assert_uint_eq(quirk(QUIRK_BSEND_INIT_SENDS_OLD_DATA), 0);
 }
 END_TEST
@@ -98,19 +98,18 @@ START_TEST(every_row_is_complete)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ck_assert_uint_lt(rows[i].quirk, QUIRK_COUNT);
         ck_assert_uint_le(rows[i].first, rows[i].last);
-        ck_assert_ptr_nonnull(rows[i].abi);
+        ck_assert_int_ne(rows[i].family, FAMILY_UNKNOWN);
         ck_assert_ptr_nonnull(rows[i].reason);
     }
-    static const char *const abis[] = {"ompi", "mpich"};
-    for (size_t i = 0; i < sizeof abis / sizeof *abis; i++) {
-        quirks_open(abis[i], "any", "1.0");
-        ck_assert_msg(quirk(QUIRK_EAGER_BYTES), "no QUIRK_EAGER_BYTES for %s", abis[i]);
+    for (enum host_family f = FAMILY_UNKNOWN + 1; f <= FAMILY_MPICH; f++) {
+        quirks_open(f, "any", "1.0");
+        ck_assert_msg(quirk(QUIRK_EAGER_BYTES), "no QUIRK_EAGER_BYTES for family %d", (int)f);
     }
 }
 END_TEST
 
 UNIT_MAIN(versions_are_ordered_as_numbers, a_row_applies_inside_its_range,
           a_row_applies_at_both_ends_of_its_range, a_row_does_not_apply_outside_of_its_range,
-          a_row_applies_to_its_host_only, a_row_without_a_host_applies_to_its_abi,
+          a_row_applies_to_its_host_only, a_row_without_a_host_applies_to_its_family,
           a_lookup_replaces_the_values_of_an_earlier_one,
           old_data_of_persistent_sends_ends_with_open_mpi_6, every_row_is_complete)

@@ -99,6 +99,36 @@ static void merge(struct contents *c, const struct raw *raw)
         *a++ = raw->large[i];
 }
 
+#if defined(MPIACCEL_STANDARD_ABI_H)
+/* For the order and the distribution of arrays, libmpi_abi of Open MPI 6.0 returns the constants of
+ * Open MPI's own ABI. No number has a meaning in both. */
+static void correct_constants(struct contents *c)
+{
+    enum { OWN_ORDER_FORTRAN = 1, OWN_BLOCK = 0, OWN_NONE = 2, OWN_DFLT_DARG = -1 };
+    int64_t *n = c->integers, *order = NULL;
+    if (c->combiner == MPI_COMBINER_SUBARRAY) {
+        order = &n[1 + 3 * n[0]];
+    } else if (c->combiner == MPI_COMBINER_DARRAY) {
+        int64_t dimensions = n[2], *kinds = &n[3 + dimensions], *arguments = kinds + dimensions;
+        order = arguments + 2 * dimensions;
+        for (int64_t d = 0; d < dimensions; d++) {
+            kinds[d] = kinds[d] == OWN_BLOCK  ? MPI_DISTRIBUTE_BLOCK
+                       : kinds[d] == OWN_NONE ? MPI_DISTRIBUTE_NONE
+                                              : kinds[d];
+            if (arguments[d] == OWN_DFLT_DARG)
+                arguments[d] = MPI_DISTRIBUTE_DFLT_DARG;
+        }
+    }
+    if (order && *order == OWN_ORDER_FORTRAN)
+        *order = MPI_ORDER_FORTRAN;
+}
+#else
+static void correct_constants(struct contents *c)
+{
+    (void)c;
+}
+#endif
+
 /* All arrays come from one allocation, because a program may make a datatype for each of its
  * messages. */
 static bool allocate(struct contents *c, struct raw *raw)
@@ -129,6 +159,7 @@ bool contents_get(MPI_Datatype type, struct contents *c)
         return false;
     c->type_count = (int)raw.type_count;
     merge(c, &raw);
+    correct_constants(c);
     return true;
 }
 

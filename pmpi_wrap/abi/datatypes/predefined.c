@@ -110,10 +110,20 @@ static const struct typemap *add(MPI_Datatype type, enum prim prim)
     return map;
 }
 
+/* The standard ABI has handles for datatypes that its host may not have, such as MPI_REAL16. Errors
+ * of MPI_Pack_size go to the handler of our communicator, which returns; those of calls without a
+ * communicator would go to a handler of the program. */
+static bool host_has_type(MPI_Datatype type)
+{
+    int size;
+    return !host.Pack_size(1, type, private_comm(), &size);
+}
+
 /* In some hosts a name stands for no datatype, or two names for the same one. */
 static bool is_new(MPI_Datatype type)
 {
-    return type && type != MPI_DATATYPE_NULL && !registry_find(&datatype_registry, BITS(type));
+    return type && type != MPI_DATATYPE_NULL && !registry_find(&datatype_registry, BITS(type)) &&
+           host_has_type(type);
 }
 
 static void add_kind(MPI_Datatype type, enum kind kind)

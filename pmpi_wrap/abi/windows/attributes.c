@@ -13,7 +13,8 @@ static bool window_attribute(MPI_Win win, int keyval, MPI_Aint *value)
     if (!fast)
         return false;
     if (keyval == MPI_WIN_CREATE_FLAVOR)
-        *value = window_unpack(e->detail).flavor;
+        *value =
+            window_unpack(e->detail).allocated ? MPI_WIN_FLAVOR_ALLOCATE : MPI_WIN_FLAVOR_CREATE;
     else if (keyval == MPI_WIN_BASE)
         *value = (MPI_Aint)fast->self.base;
     else if (keyval == MPI_WIN_SIZE)
@@ -40,13 +41,22 @@ int accel_Win_get_attr(MPI_Win win, int keyval, void *attribute, int *flag)
     else if (keyval == MPI_WIN_DISP_UNIT)
         *(int **)attribute = &fast->self_unit;
     else {
-        static int flavors[UINT8_MAX + 1];
-        flavors[value] = (int)value;
-        *(int **)attribute = &flavors[value];
+        static int created = MPI_WIN_FLAVOR_CREATE, allocated = MPI_WIN_FLAVOR_ALLOCATE;
+        *(int **)attribute = value == MPI_WIN_FLAVOR_ALLOCATE ? &allocated : &created;
     }
     return result;
 }
 
+#if defined(MPIACCEL_STANDARD_ABI_H)
+/* No host has Fortran bindings for this ABI. Those that work on all hosts call MPI_Win_get_attr. */
+bool fortran_window_attribute(int window, int keyval, int64_t *value)
+{
+    (void)window;
+    (void)keyval;
+    (void)value;
+    return false;
+}
+#else
 bool fortran_window_attribute(int window, int keyval, int64_t *value)
 {
 #if defined(OPEN_MPI)
@@ -62,3 +72,4 @@ bool fortran_window_attribute(int window, int keyval, int64_t *value)
     *value = found;
     return true;
 }
+#endif

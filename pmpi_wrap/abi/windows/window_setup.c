@@ -199,7 +199,8 @@ enum reason window_create(const struct window_request *r, void *baseptr, MPI_Win
     if (baseptr)
         *(void **)baseptr = new.memory;
     register_window(new.entry, *win, new.win, r->comm, r->call,
-                    (struct window_detail){.reason = REASON_COUNT, .flavor = (uint8_t)r->flavor});
+                    (struct window_detail){.reason = REASON_COUNT,
+                                           .allocated = r->flavor == MPI_WIN_FLAVOR_ALLOCATE});
     return REASON_COUNT;
 }
 
