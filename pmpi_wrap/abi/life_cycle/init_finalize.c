@@ -76,7 +76,7 @@ static void after_init(void)
     host.Query_thread(&level);
     thread_concurrent |= level == MPI_THREAD_MULTIPLE;
     begin_use(false);
-    node_setup_settle();
+    node_setup_settle(false);
 }
 
 int accel_Init(int *argc, char ***argv)
