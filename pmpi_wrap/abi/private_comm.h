@@ -27,6 +27,9 @@ MPI_Comm private_comm(void);
  * failed. */
 MPI_Group world_group(void);
 
+/* The value of MPI_TAG_UB; 0: unknown. */
+int largest_tag(void);
+
 /* One step of the host's progress engine (H9: host progress while waiting), if private_comm() has
  * been called. */
 void private_comm_progress(void);
