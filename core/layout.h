@@ -56,8 +56,8 @@ struct layout_member {
     struct inflight inflight[INFLIGHT_SLOTS];
     /* Written by the member; read by ranks that copy from its memory. See alloc/send_buffer.h. */
     _Alignas(LINE) _Atomic uint64_t send_buffer;
-    /* Written once, when the node has settled: enum early_groups (abi/life_cycle/node_setup.h). */
-    _Alignas(LINE) struct sync_word early_groups;
+    /* Written once, when the node has settled: enum start_fact (abi/life_cycle/node_setup.h). */
+    _Alignas(LINE) struct sync_word start_facts;
     /* Written whenever the host is finalized. */
     _Alignas(LINE) struct stats_snapshot stats;
 };

@@ -57,6 +57,13 @@ static const struct quirk_row rows[] = {
                   "MPI_Send to any rank waits (seen in 4.1.4)",
     },
     {
+        .quirk = QUIRK_REDUCE_LOCAL_NEEDS_INIT,
+        .family = FAMILY_OPEN_MPI,
+        .first = VERSION(5, 0, 0),
+        .last = VERSION_LAST,
+        .reason = "it uses functions of MPI_COMM_SELF, which a session does not set up",
+    },
+    {
         .quirk = QUIRK_EAGER_BYTES,
         .family = FAMILY_OPEN_MPI,
         .last = VERSION_LAST,

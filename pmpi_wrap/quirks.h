@@ -28,6 +28,8 @@ enum quirk {
     QUIRK_BSEND_COMPLETES_LATE,
     /* MPI_Bsend may wait for the receiver (bsend/pending.h). */
     QUIRK_BSEND_WAITS,
+    /* MPI_Reduce_local crashes in a process that has not called MPI_Init. */
+    QUIRK_REDUCE_LOCAL_NEEDS_INIT,
     /* Value: the number of MPI_Isend calls that this library may have in progress at a time. */
     QUIRK_ISEND_LIMIT,
     /* Value: bytes of the longest message that the receiver does not read out of the sender's

@@ -80,6 +80,15 @@ MPI_Group world_group(void)
 
 /* ---- use ---- */
 
+/* Open MPI 4.1 has the attribute on MPI_COMM_WORLD only. */
+int largest_tag(void)
+{
+    int *tag, found = 0;
+    host.Comm_get_attr(world_model ? MPI_COMM_WORLD : private_comm(), MPI_TAG_UB, (void *)&tag,
+                       &found);
+    return found ? *tag : 0;
+}
+
 bool private_comm_exists(void)
 {
     return atomic_load_explicit(&exists, memory_order_acquire);

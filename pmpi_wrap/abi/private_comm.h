@@ -30,6 +30,8 @@ MPI_Group world_group(void);
 /* For collective calls on it, which only one thread may make at a time. */
 MPI_Comm private_comm_lock(void);
 void private_comm_unlock(void);
+/* The value of MPI_TAG_UB; 0: unknown. */
+int largest_tag(void);
 
 /* One step of the host's progress engine (H9: host progress while waiting), if private_comm() has
  * been called. */

@@ -70,11 +70,8 @@ static bool has_been_sent(uintptr_t *bits)
 
 static void read_limits(void)
 {
-    int *tag, found = 0;
-    if (!attached_buffer.max_tag) {
-        host.Comm_get_attr(private_comm(), MPI_TAG_UB, (void *)&tag, &found);
-        attached_buffer.max_tag = found ? *tag : 0;
-    }
+    if (!attached_buffer.max_tag)
+        attached_buffer.max_tag = largest_tag();
     attached_buffer.world_size = node_world_size();
     uint32_t limit = quirk(QUIRK_ISEND_LIMIT);
     attached_buffer.max_copies = limit ? limit : INT_MAX;

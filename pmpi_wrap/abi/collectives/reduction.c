@@ -3,6 +3,7 @@
 #include "alloc/arena.h"
 #include "coll_inplace/reduce_unsegmented.h"
 #include "pmpi_wrap/abi/collectives/arguments.h"
+#include "pmpi_wrap/abi/life_cycle/node_setup.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -54,8 +55,9 @@ static bool open_user_defined(struct reducer *red, MPI_Op op, MPI_Datatype type,
     const struct typemap *map = typemap_to_move(b.map);
     size_t bytes = map->size * b.count, room = 0;
     ptrdiff_t low, high;
-    if (op == MPI_OP_NULL || (bytes > TEAM_CELL && ranks > UNSEGMENTED_RANKS_MAX) ||
-        b.count > INT_MAX || !typemap_span(b.map, b.count, &low, &high))
+    if (op == MPI_OP_NULL || !node_setup_has_reduce_local() ||
+        (bytes > TEAM_CELL && ranks > UNSEGMENTED_RANKS_MAX) || b.count > INT_MAX ||
+        !typemap_span(b.map, b.count, &low, &high))
         return false;
     *red = (struct reducer){.element = map->size ? map->size : 1,
                             .apply = apply,

@@ -77,7 +77,7 @@ static void after_init(void)
     host.Query_thread(&level);
     thread_concurrent |= level == MPI_THREAD_MULTIPLE;
     begin_use(false);
-    node_setup_settle(MPI_COMM_WORLD);
+    node_setup_settle(MPI_COMM_WORLD, false);
 }
 
 int accel_Init(int *argc, char ***argv)

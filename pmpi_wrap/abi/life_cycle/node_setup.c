@@ -14,6 +14,7 @@
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/operation.h"
 #include "pmpi_wrap/host.h"
+#include "pmpi_wrap/quirks.h"
 
 #include <pthread.h>
 
@@ -84,11 +85,12 @@ static bool exchange(int to, int from, uint64_t sent, uint64_t *received)
     return arrived && gone;
 }
 
-static void publish_early_groups(void)
+static void publish_start_facts(bool by_session)
 {
+    uint32_t facts =
+        START_KNOWN | (early_groups ? START_EARLY_GROUPS : 0) | (by_session ? START_BY_SESSION : 0);
     if (node.header)
-        sync_publish_ordered(&node_member(node.me)->early_groups,
-                             early_groups ? EARLY_SOME : EARLY_NONE);
+        sync_publish_ordered(&node_member(node.me)->start_facts, facts);
 }
 
 static void open_arena(void)
@@ -100,10 +102,10 @@ static void open_arena(void)
                "lower MPIACCEL_HEAP_SIZE or lift `ulimit -v` or `-d`");
 }
 
-static void settle(void)
+static void settle(bool by_session)
 {
     rendezvous_settle(world_rank, world_size, exchange);
-    publish_early_groups();
+    publish_start_facts(by_session);
     vm_copy_open();
     statics_open();
     predefined_open();
@@ -114,12 +116,12 @@ static void settle(void)
     sync_configure(node_oversubscribed(), private_comm_progress);
 }
 
-void node_setup_settle(MPI_Comm all)
+void node_setup_settle(MPI_Comm all, bool by_session)
 {
     pthread_mutex_lock(&mutex);
     if (!settled) {
         meeting = all;
-        settle();
+        settle(by_session);
         settled = true;
     }
     pthread_mutex_unlock(&mutex);
@@ -130,7 +132,7 @@ bool node_setup_is_over(void)
     return settled;
 }
 
-/* ---- early groups ---- */
+/* ---- what the ranks have published ---- */
 
 void node_setup_group_begins(void)
 {
@@ -139,25 +141,36 @@ void node_setup_group_begins(void)
     pthread_mutex_unlock(&mutex);
 }
 
-static bool member_has_early_groups(struct layout_member *member)
+static uint32_t facts_of(struct layout_member *member)
 {
     struct sync_wait wait = SYNC_WAIT;
-    uint32_t value;
-    while ((value = sync_load(&member->early_groups)) == EARLY_UNKNOWN)
-        sync_wait(&wait, &member->early_groups, EARLY_UNKNOWN);
-    return value == EARLY_SOME;
+    uint32_t facts;
+    while (!(facts = sync_load(&member->start_facts)))
+        sync_wait(&wait, &member->start_facts, 0);
+    return facts;
+}
+
+/* The union of the sets of all members. */
+static bool any_member_has(enum start_fact fact)
+{
+    static _Atomic uint32_t all;
+    if (UNLIKELY(!all) && node.header) {
+        uint32_t facts = 0;
+        for (uint32_t i = 0; i < node.size; i++)
+            facts |= facts_of(node_member(i));
+        all = facts;
+    }
+    return all & fact;
 }
 
 bool node_setup_has_early_groups(void)
 {
-    static _Atomic enum early_groups known;
-    if (LIKELY(known != EARLY_UNKNOWN) || !node.header)
-        return known == EARLY_SOME;
-    bool any = false;
-    for (uint32_t i = 0; i < node.size; i++)
-        any |= member_has_early_groups(node_member(i));
-    known = any ? EARLY_SOME : EARLY_NONE;
-    return any;
+    return any_member_has(START_EARLY_GROUPS);
+}
+
+bool node_setup_has_reduce_local(void)
+{
+    return !quirk(QUIRK_REDUCE_LOCAL_NEEDS_INIT) || !any_member_has(START_BY_SESSION);
 }
 
 bool node_setup_needs_groups(void)

@@ -30,14 +30,15 @@
 
 #include "pmpi_wrap/abi/host_api.h"
 
-enum early_groups { EARLY_UNKNOWN, EARLY_NONE, EARLY_SOME };
+/* The word, as a set. 0: not written yet. */
+enum start_fact { START_KNOWN = 1, START_EARLY_GROUPS = 2, START_BY_SESSION = 4 };
 
 /* Before the host is initialized for the first time. `session`: by a session. */
 void node_setup_enter(bool session);
 
 /* At one of the points above; does nothing if the node has settled. `all`: a communicator of all
  * processes, on which the program has not communicated yet. */
-void node_setup_settle(MPI_Comm all);
+void node_setup_settle(MPI_Comm all, bool by_session);
 
 bool node_setup_is_over(void);
 
@@ -47,8 +48,10 @@ void node_setup_group_begins(void);
 /* Whether it still matters which groups communicators are made from. */
 bool node_setup_needs_groups(void);
 
-/* Whether a rank of this node has early groups; after the node has settled. */
+/* After the node has settled: whether a rank of this node has early groups; whether the host's
+ * MPI_Reduce_local works on all of them (QUIRK_REDUCE_LOCAL_NEEDS_INIT). */
 bool node_setup_has_early_groups(void);
+bool node_setup_has_reduce_local(void);
 
 /* The rank of this process among all of the job, and their number; 0 before the host is
  * initialized.

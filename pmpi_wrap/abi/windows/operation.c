@@ -2,6 +2,7 @@
 
 #include "core/kernels.h"
 #include "pmpi_wrap/abi/collectives/reduction.h"
+#include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "rma_shm/epoch.h"
 
@@ -153,7 +154,8 @@ static bool find_reduction_function(MPI_Op op, const struct typemap *element,
     function->host = reduce_by_host;
     function->host_type = element->base;
     function->host_op = BITS(op);
-    return element->base && host_reduces(HANDLE_OF(MPI_Datatype, element->base), op);
+    return element->base && node_setup_has_reduce_local() &&
+           host_reduces(HANDLE_OF(MPI_Datatype, element->base), op);
 }
 
 NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
