@@ -155,5 +155,12 @@ void private_comm_free(void)
         host.Group_free(&world);
     if (has_session)
         host.Session_finalize(&session);
-    has_session = world_model = false;
+    has_session = false;
+}
+
+void private_comm_finalized(void)
+{
+    world_model = false;
+    atomic_store(&exists, false);
+    atomic_store(&world_exists, false);
 }

@@ -141,17 +141,19 @@ static bool before_finalize(bool session)
     return last;
 }
 
-static void print_statistics(bool last)
+static void after_finalize(bool last)
 {
-    if (last)
-        statistics_print(world_rank, world_size);
+    if (!last)
+        return;
+    private_comm_finalized();
+    statistics_print(world_rank, world_size);
 }
 
 int accel_Finalize(void)
 {
     bool last = before_finalize(false);
     int result = host.Finalize();
-    print_statistics(last);
+    after_finalize(last);
     return result;
 }
 
@@ -169,6 +171,6 @@ int accel_Session_finalize(MPI_Session *session)
             private_comm();
         return result;
     }
-    print_statistics(last);
+    after_finalize(last);
     return result;
 }
