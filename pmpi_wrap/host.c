@@ -75,10 +75,12 @@ static void set_dispatch(const struct dispatch_tables *tables, enum call call, b
     const char *name = call_names[call] + 4;
     mpi_fn *handler = inert ? NULL : host.abi->handlers[call];
     mpi_fn *onward = host.library ? symbol_onward(host.library, name) : NULL;
-    if (onward && !handler && !inert)
-        handler = tables->counted[call];
-    if (!onward)
+    if (!onward) {
+        handler = NULL; /* a call of a newer MPI than the host */
         onward = (mpi_fn *)no_host;
+    } else if (!handler && !inert) {
+        handler = tables->counted[call];
+    }
     if (!handler)
         handler = onward;
     tables->onward[call] = onward;

@@ -13,8 +13,7 @@
 #define OMPI_OMIT_MPI1_COMPAT_DECLS 1
 #include <mpi.h>
 
-/* Do the headers have MPI-4.1's buffers of communicators and sessions? */
-#define HAVE_MPI_4_1 (MPI_VERSION * 10 + MPI_SUBVERSION >= 41)
+#include "pmpi_wrap/abi/newer_calls.h"
 
 /* Some calls that MPI-3 hosts need are deprecated in MPI-4. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -105,30 +104,16 @@ void constants_read(void);
     X(Win_get_group)
 
 /* Those that an older release of the ABI may lack. */
-#if MPI_VERSION >= 4
-#define HOST_HELPERS_4(X) X(Type_get_contents_c) X(Type_get_envelope_c)
-#else
-#define HOST_HELPERS_4(X)
-#endif
 #if defined(OPEN_MPI)
-#define HOST_HELPERS_OPTIONAL(X) HOST_HELPERS_4(X) X(Win_f2c)
+#define HOST_HELPERS_OPTIONAL(X) X(Type_get_contents_c) X(Type_get_envelope_c) X(Win_f2c)
 #else
-#define HOST_HELPERS_OPTIONAL(X) HOST_HELPERS_4(X)
+#define HOST_HELPERS_OPTIONAL(X) X(Type_get_contents_c) X(Type_get_envelope_c)
 #endif
 
-/* calls.def in this folder: the calls that the headers have and that are not always left to the
- * host. Define CALL before including it. */
+/* calls.def: the calls that are not always left to the host. Define CALL before including it. */
 #define HOST(name, arguments)
-#if MPI_VERSION >= 4
-#define CALL4 CALL
-#else
-#define CALL4(name, arguments)
-#endif
-#if HAVE_MPI_4_1
+#define CALL4  CALL
 #define CALL41 CALL
-#else
-#define CALL41(name, arguments)
-#endif
 
 struct host_functions {
 #define X(name) __typeof__(&PMPI_##name) name;
@@ -147,9 +132,6 @@ extern mpi_fn *const *exported_calls;
 
 /* Look up all of them. False: a function that we need is missing. */
 bool host_bind(void *library, mpi_fn *const *exported);
-
-/* Does the host have a call that the headers may lack, such as "Buffer_flush"? */
-bool host_has(const char *name);
 
 /* Between these, calls that the host makes into this library go straight back to the host (H4:
  * hosts call themselves through the exported symbols). */
