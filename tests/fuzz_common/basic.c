@@ -127,14 +127,16 @@ MPI_Op op_handle(int op)
     return handles[op];
 }
 
-/* MPICH 5.0 alone moves elements of quadruple precision in derived datatypes as long doubles, of
- * which it copies 10 bytes. Some calls are left to the host, so such data cannot be used at all. */
+/* MPICH 5.0 and Open MPI 5.0 alone move elements of quadruple precision in some derived datatypes
+ * as long doubles, of which they copy 10 bytes. Some calls are left to the host, so such data
+ * cannot be used at all. */
 static bool host_cuts_quads(void)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length, major = 0;
     MPI_Get_library_version(version, &length);
-    return sscanf(version, "MPICH Version: %d.", &major) == 1 && major >= 5;
+    return (sscanf(version, "MPICH Version: %d.", &major) == 1 && major >= 5) ||
+           (sscanf(version, "Open MPI v%d.", &major) == 1 && major == 5);
 }
 
 void basics_open(void)
