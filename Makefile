@@ -1,6 +1,7 @@
 # make            build, after configuring if necessary
 # make demo       run real programs with and without the library
-# make check      run the tests on every MPI found
+# make check      run the tests on every MPI found (TESTS="--abi mpich 'coll_*'")
+# make check-hosts run them in roots of other Debian releases too, as root (ROOTS=, HOSTS="--releases sid")
 # make check-long run the tests that take minutes each
 # make bench      compare the library with the host MPI (BENCH_RANKS="2 4" BENCH_OPTIONS="--part coll")
 # make scale      compare collectives with threads as ranks with a model of their cost
@@ -294,7 +295,10 @@ figures: all benches
 include $(wildcard tests/*/rules.mk)
 
 check: all tests
-	tests/run
+	tests/run $(TESTS)
+
+check-hosts: all tests
+	tools/check-hosts $(if $(ROOTS),--roots $(ROOTS)) $(HOSTS)
 
 # Each of these takes minutes, or much memory.
 check-long: all tests
@@ -306,7 +310,7 @@ clean:
 distclean:
 	rm -rf $(BUILD) autom4te.cache $(addprefix $(BUILD)/../,config.log config.status)
 
-.PHONY: all setup install uninstall dist help lint format examples demo bench scale benches figures check check-long tests clean \
+.PHONY: all setup install uninstall dist help lint format examples demo bench scale benches figures check check-hosts check-long tests clean \
     distclean FORCE
 
 -include $(shell find $(BUILD)/obj $(BUILD)/test $(BUILD)/tsan $(BUILD)/asan -name '*.d' 2>/dev/null)

@@ -31,6 +31,10 @@ typedef float vector __attribute__((vector_size(16)));
         vector t, vector u, vector v, vector w
 #define NAMES a, b, c, d, e, f, p, q, r, s, t, u, v, w
 typedef void shmem_fn(REGISTERS);
+/* A variadic function reads the vector registers only if rax contains their number. The first call
+ * of a name overwrites rax, and therefore jumps with this type, which sets it. Later calls leave
+ * rax alone. */
+typedef void variadic_fn(REGISTERS, ...);
 #define EXPORT __attribute__((visibility("default")))
 
 static shmem_fn *dispatch_shmem[SHMEM_CALL_COUNT];
@@ -53,7 +57,7 @@ static COLD void set_dispatch(enum shmem_call call, const char *name, mpi_fn *ow
     static COLD void first_##name(REGISTERS)                      \
     {                                                             \
         set_dispatch(CALL_##name, #name, (mpi_fn *)accel_##name); \
-        dispatch_shmem[CALL_##name](NAMES);                       \
+        ((variadic_fn *)dispatch_shmem[CALL_##name])(NAMES);      \
     }
 #include "shmem/calls.def"
 #undef CALL

@@ -17,11 +17,6 @@ void *host_symbol(const char *name)
     return address ? address : dlsym(library, name);
 }
 
-bool host_has(const char *name)
-{
-    return symbol_in(library, "PMPI_", name);
-}
-
 void constants_read(void)
 {
     constants = (struct constants){.info_null = MPI_INFO_NULL,
@@ -42,19 +37,9 @@ bool host_bind(void *host_library, mpi_fn *const *exported)
 #undef CALL4
 #undef CALL41
 #undef SESSION
-#define CALL(name, arguments)  NEED(name)
-#define CALL4(name, arguments) FIND_IF_4(name)
-#if MPI_VERSION >= 4
-#define FIND_IF_4 FIND
-#else
-#define FIND_IF_4(name)
-#endif
-#define CALL41(name, arguments) FIND_IF_4_1(name)
-#if HAVE_MPI_4_1
-#define FIND_IF_4_1 FIND
-#else
-#define FIND_IF_4_1(name)
-#endif
+#define CALL(name, arguments)    NEED(name)
+#define CALL4(name, arguments)   FIND(name)
+#define CALL41(name, arguments)  FIND(name)
 #define SESSION(name, arguments) FIND(name)
 #include "pmpi_wrap/calls.def"
     /* Each of these passes this library exactly as often as the program calls it. So it may go to a

@@ -13,8 +13,7 @@
 #define OMPI_OMIT_MPI1_COMPAT_DECLS 1
 #include <mpi.h>
 
-/* Do the headers have MPI-4.1's buffers of communicators and sessions? */
-#define HAVE_MPI_4_1 (MPI_VERSION * 10 + MPI_SUBVERSION >= 41)
+#include "pmpi_wrap/abi/newer_calls.h"
 
 /* Some calls that MPI-3 hosts need are deprecated in MPI-4. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -64,25 +63,6 @@ extern struct constants constants HIDDEN;
 /* After the host's MPI_Init. */
 void constants_read(void);
 
-/* ---- sessions ---- */
-
-/* Declared here, because the host may have sessions (MPI-4.0) when the headers do not. */
-#if MPI_VERSION < 4
-#if defined(OPEN_MPI)
-typedef struct ompi_instance_t *MPI_Session;
-#else
-typedef int MPI_Session;
-#endif
-#endif
-int PMPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session);
-int PMPI_Session_finalize(MPI_Session *session);
-int PMPI_Group_from_session_pset(MPI_Session session, const char *set, MPI_Group *group);
-int PMPI_Comm_create_from_group(MPI_Group group, const char *tag, MPI_Info info,
-                                MPI_Errhandler handler, MPI_Comm *comm);
-int PMPI_Intercomm_create_from_groups(MPI_Group local, int local_leader, MPI_Group remote,
-                                      int remote_leader, const char *tag, MPI_Info info,
-                                      MPI_Errhandler handler, MPI_Comm *comm);
-
 /* ---- functions ---- */
 
 /* The host's functions that this library calls besides the intercepted ones. */
@@ -129,31 +109,19 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local, int local_leader, MPI_Gro
     X(Win_get_group)
 
 /* Those that an older release of the ABI may lack. */
-#if MPI_VERSION >= 4
-#define HOST_HELPERS_4(X) X(Type_get_contents_c) X(Type_get_envelope_c)
-#else
-#define HOST_HELPERS_4(X)
-#endif
 #if defined(OPEN_MPI)
-#define HOST_HELPERS_OPTIONAL(X) HOST_HELPERS_4(X) X(Group_from_session_pset) X(Win_f2c)
+#define HOST_HELPERS_OPTIONAL(X) \
+    X(Type_get_contents_c) X(Type_get_envelope_c) X(Group_from_session_pset) X(Win_f2c)
 #else
-#define HOST_HELPERS_OPTIONAL(X) HOST_HELPERS_4(X) X(Group_from_session_pset)
+#define HOST_HELPERS_OPTIONAL(X) \
+    X(Type_get_contents_c) X(Type_get_envelope_c) X(Group_from_session_pset)
 #endif
 
-/* calls.def in this folder: the calls that the headers have and that are not always left to the
- * host. Define CALL before including it. */
+/* calls.def: the calls that are not always left to the host. Define CALL before including it. */
 #define HOST(name, arguments)
-#if MPI_VERSION >= 4
-#define CALL4 CALL
-#else
-#define CALL4(name, arguments)
-#endif
+#define CALL4   CALL
+#define CALL41  CALL
 #define SESSION CALL
-#if HAVE_MPI_4_1
-#define CALL41 CALL
-#else
-#define CALL41(name, arguments)
-#endif
 
 struct host_functions {
 #define X(name) __typeof__(&PMPI_##name) name;
@@ -172,9 +140,6 @@ extern mpi_fn *const *exported_calls;
 
 /* Look up all of them. False: a function that we need is missing. */
 bool host_bind(void *library, mpi_fn *const *exported);
-
-/* Does the host have a call that the headers may lack, such as "Buffer_flush"? */
-bool host_has(const char *name);
 
 /* Between these, calls that the host makes into this library go straight back to the host (H4:
  * hosts call themselves through the exported symbols). */

@@ -2,7 +2,6 @@
  * implement calls with counts. See count.h. */
 #include "pmpi_wrap/abi/host_api.h"
 
-#if MPI_VERSION >= 4
 #define LARGE_COUNT
 /* NOLINTBEGIN(bugprone-suspicious-include) */
 #include "pmpi_wrap/abi/buffered_sends/attach_detach.c"
@@ -13,4 +12,3 @@
 #include "pmpi_wrap/abi/windows/put_get_accumulate.c"
 #include "pmpi_wrap/abi/windows/shared_query.c"
 /* NOLINTEND(bugprone-suspicious-include) */
-#endif

@@ -53,13 +53,13 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_REPLACE ((MPI_Op)0x3c)
 #define MPI_NO_OP   ((MPI_Op)0x3d)
 
-#define MPI_COMM_NULL       ((MPI_Comm)0x100)
-#define MPI_COMM_WORLD      ((MPI_Comm)0x101)
-#define MPI_COMM_SELF       ((MPI_Comm)0x102)
-#define MPI_GROUP_NULL      ((MPI_Group)0x108)
-#define MPI_INFO_NULL       ((MPI_Info)0x130)
-#define MPI_ERRORS_RETURN   ((MPI_Errhandler)0x143)
-#define MPI_REQUEST_NULL    ((MPI_Request)0x180)
+#define MPI_COMM_NULL     ((MPI_Comm)0x100)
+#define MPI_COMM_WORLD    ((MPI_Comm)0x101)
+#define MPI_COMM_SELF     ((MPI_Comm)0x102)
+#define MPI_GROUP_NULL    ((MPI_Group)0x108)
+#define MPI_INFO_NULL     ((MPI_Info)0x130)
+#define MPI_ERRORS_RETURN ((MPI_Errhandler)0x143)
+#define MPI_REQUEST_NULL  ((MPI_Request)0x180)
 
 #define MPI_DATATYPE_NULL           ((MPI_Datatype)0x200)
 #define MPI_AINT                    ((MPI_Datatype)0x201)
@@ -295,6 +295,12 @@ int PMPI_Comm_set_errhandler(MPI_Comm, MPI_Errhandler);
 int PMPI_Comm_size(MPI_Comm, int *);
 int PMPI_Comm_split(MPI_Comm, int, int, MPI_Comm *);
 int PMPI_Comm_test_inter(MPI_Comm, int *);
+int PMPI_Session_init(MPI_Info, MPI_Errhandler, MPI_Session *);
+int PMPI_Session_finalize(MPI_Session *);
+int PMPI_Group_from_session_pset(MPI_Session, const char *, MPI_Group *);
+int PMPI_Comm_create_from_group(MPI_Group, const char *, MPI_Info, MPI_Errhandler, MPI_Comm *);
+int PMPI_Intercomm_create_from_groups(MPI_Group, int, MPI_Group, int, const char *, MPI_Info,
+                                      MPI_Errhandler, MPI_Comm *);
 int PMPI_Group_compare(MPI_Group, MPI_Group, int *);
 int PMPI_Group_free(MPI_Group *);
 int PMPI_Group_rank(MPI_Group, int *);

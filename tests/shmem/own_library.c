@@ -9,7 +9,9 @@ double shmem_init(int a, double b, int c, double d, long e, long f, long g, long
     return a + b + c + d + (double)(e + f + g + h + i) + j + (double)k;
 }
 
-int shmem_int_p(int count, ...);
+/* The last byte of its address is 0. In rax, where a caller of a variadic function passes the
+ * number of vector registers with arguments, an address would then state that there are none. */
+int shmem_int_p(int count, ...) __attribute__((aligned(256)));
 int shmem_int_p(int count, ...)
 {
     va_list numbers;

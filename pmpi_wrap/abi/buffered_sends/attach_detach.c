@@ -24,7 +24,6 @@ int SUFFIXED(accel_Buffer_detach)(void *buffer, COUNT *size)
                            host.SUFFIXED(Buffer_detach)(buffer, size));
 }
 
-#if HAVE_MPI_4_1
 int SUFFIXED(accel_Comm_attach_buffer)(MPI_Comm comm, void *buffer, COUNT size)
 {
     buffer_leave_to_host(SUFFIXED(CALL_Comm_attach_buffer));
@@ -36,9 +35,8 @@ int SUFFIXED(accel_Session_attach_buffer)(MPI_Session session, void *buffer, COU
     buffer_leave_to_host(SUFFIXED(CALL_Session_attach_buffer));
     return host.SUFFIXED(Session_attach_buffer)(session, buffer, size);
 }
-#endif
 
-#if HAVE_MPI_4_1 && !defined(LARGE_COUNT)
+#ifndef LARGE_COUNT
 int accel_Buffer_flush(void)
 {
     in_flight_drain();

@@ -16,9 +16,6 @@ struct attached_buffer attached_buffer = {.copied_from = SIZE_MAX, .room = UINT6
 
 static _Atomic bool left_to_host, finished, is_open;
 
-/* ---- buffers of newer MPI versions ---- */
-
-#if HAVE_MPI_4_1
 /* Bytes of the buffer that the library provides for MPI_BUFFER_AUTOMATIC. */
 static const uint64_t automatic_bytes = UINT64_C(1) << 26;
 
@@ -26,36 +23,6 @@ static uint64_t bytes_in(const void *buffer, MPI_Count size)
 {
     return buffer == MPI_BUFFER_AUTOMATIC ? automatic_bytes : (uint64_t)size;
 }
-
-static bool is_known(const void *buffer)
-{
-    (void)buffer;
-    return true;
-}
-#else
-static uint64_t bytes_in(const void *buffer, MPI_Count size)
-{
-    (void)buffer;
-    return (uint64_t)size;
-}
-
-/* A host that is newer than the headers has calls that this library does not intercept, and
- * constants in place of a buffer's address. (Looking up a name takes half a microsecond.) */
-static bool host_is_newer(void)
-{
-    static _Atomic enum { UNKNOWN, NO, YES } known;
-    if (UNLIKELY(known == UNKNOWN))
-        known = host_has("Comm_attach_buffer") ? YES : NO;
-    return known == YES;
-}
-
-/* Constants are numbers around 0. */
-static bool is_known(const void *buffer)
-{
-    bool is_address = (uintptr_t)buffer + LAYOUT_PAGE > 2 * (uintptr_t)LAYOUT_PAGE;
-    return is_address && !host_is_newer();
-}
-#endif
 
 /* ---- attaching ---- */
 
@@ -115,19 +82,16 @@ static bool close_buffer(void)
     return was_fast;
 }
 
-static enum reason reason_to_defer(const void *buffer)
+static enum reason reason_to_defer(void)
 {
-    return !node.header            ? node.why_not
-           : gpu_memory_possible() ? REASON_GPU
-           : !is_known(buffer)     ? REASON_HOST_BUFFERS
-                                   : REASON_COUNT;
+    return !node.header ? node.why_not : gpu_memory_possible() ? REASON_GPU : REASON_COUNT;
 }
 
 int buffer_attached(enum call call, const void *buffer, MPI_Count size, int result)
 {
     if (result != MPI_SUCCESS)
         return result;
-    enum reason reason = reason_to_defer(buffer);
+    enum reason reason = reason_to_defer();
     if (reason == REASON_COUNT && !open_buffer(bytes_in(buffer, size), config.bsend))
         reason = REASON_HOST_BUFFERS;
     if (reason == REASON_COUNT && config.bsend)

@@ -13,11 +13,9 @@ struct raw {
 
 static bool get_envelope(MPI_Datatype type, struct raw *raw, int *combiner)
 {
-#if MPI_VERSION >= 4
     if (host.Type_get_envelope_c)
         return !host.Type_get_envelope_c(type, &raw->integer_count, &raw->address_count,
                                          &raw->large_count, &raw->type_count, combiner);
-#endif
     int integers, addresses, types;
     if (host.Type_get_envelope(type, &integers, &addresses, &types, combiner))
         return false;
@@ -27,12 +25,10 @@ static bool get_envelope(MPI_Datatype type, struct raw *raw, int *combiner)
 
 static bool get_contents(MPI_Datatype type, struct raw *raw, MPI_Datatype *types)
 {
-#if MPI_VERSION >= 4
     if (host.Type_get_contents_c)
         return !host.Type_get_contents_c(type, raw->integer_count, raw->address_count,
                                          raw->large_count, raw->type_count, raw->integers,
                                          raw->addresses, raw->large, types);
-#endif
     return !host.Type_get_contents(type, (int)raw->integer_count, (int)raw->address_count,
                                    (int)raw->type_count, raw->integers, raw->addresses, types);
 }
