@@ -69,7 +69,9 @@ static bool exchange(int to, int from, uint64_t sent, uint64_t *received)
     uint64_t start = sync_now_ns();
     int arrived = 0, gone = 0, ranks[2] = {to, from};
     ranks_of_meeting(ranks);
-    /* Hosts connect two ranks when they first communicate, and need both of them for that. */
+    /* Hosts connect two ranks when they first communicate, and need both of them for that. So this
+     * rank makes progress for the host until all members have confirmed. */
+    private_comm();
     sync_configure(false, private_comm_progress);
     out = sent;
     host.Irecv(&in, sizeof in, constants.byte, ranks[1], TAG, meeting, &request[0]);
