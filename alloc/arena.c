@@ -471,8 +471,8 @@ enum arena_answer arena_early_free(void *at)
     size_t size = je(sallocx)(p, 0);
     je(dallocx)(p, MALLOCX_TCACHE_NONE);
     counter_add(&live, -(uint64_t)size);
-    if ((ready += size) > ARENA_KEEP) {
-        ready = 0;
+    if (atomic_fetch_add_explicit(&ready, size, memory_order_relaxed) + size > ARENA_KEEP) {
+        atomic_store_explicit(&ready, 0, memory_order_relaxed);
         purge_all(&early);
     }
     return ARENA_FREED;

@@ -714,7 +714,7 @@ static bool has_ended(int fd)
 /* Whether a connection is from the leader, which calls at once. */
 static bool is_called(int fd)
 {
-    struct call call;
+    struct call call = {0};
     struct sync_wait wait = SYNC_WAIT;
     uint64_t start = sync_now_ns();
     ssize_t received = -1;

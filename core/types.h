@@ -10,7 +10,7 @@
 
 #include "core/base.h"
 
-/* Fortran's REAL(16) and COMPLEX(16), in the spelling that GCC and Clang accept on every processor. */
+/* Fortran's REAL(16) and COMPLEX(16), as GCC and Clang spell them on every processor. */
 typedef float float128 __attribute__((mode(TF)));
 typedef _Complex float complex128 __attribute__((mode(TC)));
 

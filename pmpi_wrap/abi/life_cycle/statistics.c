@@ -65,7 +65,7 @@ static void file_name(char *name, size_t room, const char *host_name)
 {
     size_t n = 0;
     for (const char *c = config.stats; *c && n < room - 1; c++) {
-        if (strncmp(c, "%h", 2)) {
+        if (strncmp(c, "%h", 2) != 0) {
             name[n++] = *c;
             continue;
         }
