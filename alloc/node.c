@@ -3,11 +3,14 @@
 #include "alloc/fork.h"
 #include "alloc/memfd.h"
 #include "core/config.h"
+#include "core/copy_policy.h"
 #include "core/log.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 struct node node = {.why_not = REASON_NOT_INITIALISED};
 
@@ -56,6 +59,89 @@ void node_unmap(enum reason why_not)
     free(by_rank.member);
     by_rank.member = NULL;
     node = (struct node){.why_not = why_not};
+}
+
+/* ---- creating ---- */
+
+static const size_t file_size_max = (size_t)1 << 45; /* of the 47 bits of an address */
+static const size_t slice_size_min = (size_t)16 << 20;
+static const size_t control_size_max = (size_t)1 << 30;
+
+static size_t max_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+void node_needs_combine(struct node_needs *all, const struct node_needs *more)
+{
+    all->heap = max_size(all->heap, more->heap);
+    all->symmetric = max_size(all->symmetric, more->symmetric);
+    all->statics = max_size(all->statics, more->statics);
+    all->room = min_size(all->room, more->room);
+}
+
+static uint64_t new_token(void)
+{
+    uint64_t token;
+    if (getrandom(&token, sizeof token, GRND_NONBLOCK) != sizeof token)
+        token = sync_now_ns() ^ (uint64_t)getpid() << 40;
+    return token;
+}
+
+/* The sizes of the parts of the file (core/layout.h). False: there is not enough room. */
+static bool choose_sizes(struct layout_header *h, const struct node_needs *needs)
+{
+    /* Limited address space is mostly left to the program. */
+    size_t header = layout_header_size(h->members);
+    size_t most = min_size(min_size(needs->room / 8, file_size_max), memfd_limit());
+    most = most > header ? (most - header) / h->members : 0;
+    /* A small limit on the heap is enforced by the arena: a slice also holds what windows share. */
+    size_t heap = max_size(needs->heap, slice_size_min);
+    size_t arenas = round_up(min_size(heap, file_size_max), LAYOUT_PAGE) +
+                    min_size(control_size_max, heap / 8) + LAYOUT_GAP;
+    /* If room is short, the statics get what they need or nothing, and the symmetric heap a quarter
+     * of the rest. */
+    size_t spare =
+        most > slice_size_min + layout_tail(0, 0) ? most - slice_size_min - layout_tail(0, 0) : 0;
+    size_t statics = needs->statics <= spare ? round_up(needs->statics, LAYOUT_PAGE) : 0;
+    spare -= min_size(spare, statics);
+    size_t symmetric = round_up(min_size(needs->symmetric, file_size_max), LAYOUT_PAGE);
+    if (symmetric + arenas > spare)
+        symmetric = round_down(min_size(symmetric, spare / 4), LAYOUT_PAGE);
+    size_t tail = layout_tail(symmetric, statics);
+    size_t slice = round_down(min_size(arenas + tail, most), LAYOUT_PAGE);
+    if (slice < slice_size_min + tail)
+        return false;
+    h->slice_size = slice;
+    h->control_size = round_down(min_size(control_size_max, (slice - tail) / 8), LAYOUT_PAGE);
+    h->symmetric_size = symmetric;
+    h->statics_size = statics;
+    return true;
+}
+
+int node_create(uint32_t size, int world_size, const struct node_needs *needs)
+{
+    struct layout_header header = {
+        .magic = LAYOUT_MAGIC,
+        .version = LAYOUT_VERSION,
+        .members = size,
+        .why_not = REASON_NO_SHARING,
+        .token = new_token(),
+        .copy_policy = COPY_POLICY_DEFAULT,
+    };
+    if (!choose_sizes(&header, needs)) {
+        log_message(2, "no room for a shared file; see `ulimit -v` and `ulimit -f`");
+        return -1;
+    }
+    int file = memfd_create_sealed(layout_size(&header));
+    if (file < 0)
+        return -1;
+    if (!node_map(file, layout_size(&header), 0, size, world_size)) {
+        close(file);
+        return -1;
+    }
+    *node.header = header;
+    return file;
 }
 
 /* ---- opening ---- */

@@ -42,6 +42,23 @@ extern struct node node;
 
 /* ---- for alloc/rendezvous.c ---- */
 
+/* What a member needs of the file, in bytes. */
+struct node_needs {
+    uint64_t heap;      /* most that it will use */
+    uint64_t symmetric; /* the same for the symmetric heap */
+    uint64_t statics;   /* the size of the file with its static variables */
+    uint64_t room;      /* address space that it has left */
+};
+#define NODE_STATICS_MISSING \
+    SIZE_MAX /* `statics` of a file that has not come: there is never room */
+
+/* Combine them into the needs of all members. */
+void node_needs_combine(struct node_needs *all, const struct node_needs *more);
+
+/* Create and map the file, as member 0 of `size` members, and fill in its header. Returns its
+ * descriptor, or -1: not possible; the reason is logged. */
+int node_create(uint32_t size, int world_size, const struct node_needs *needs);
+
 /* Map the file, as member `me` of `size` members, and allocate an index of `world_size` ranks.
  * False: not possible; the reason is logged. */
 bool node_map(int file, size_t file_size, uint32_t me, uint32_t size, int world_size);

@@ -4,6 +4,7 @@
 #include "alloc/memfd.h"
 #include "alloc/node.h"
 #include "alloc/peer_memory.h"
+#include "alloc/places.h"
 #include "core/config.h"
 #include "core/copy_policy.h"
 #include "core/log.h"
@@ -15,37 +16,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
-
-static const size_t file_size_max = (size_t)1 << 45; /* of the 47 bits of an address */
-static const size_t slice_size_min = (size_t)16 << 20;
-static const size_t control_size_max = (size_t)1 << 30;
-static const uint64_t peer_patience_ns =
-    UINT64_C(2000000000); /* a peer may have lost its processor */
-
-/* From the leader, so that a member does not greet a stranger. */
-struct call {
-    uint64_t magic;
-    uint64_t version; /* 64 bits: padding would send bytes that were never set */
-};
 
 struct greeting {
     uint64_t magic;
-    uint64_t version;
+    uint64_t version; /* 64 bits: padding would send bytes that were never set */
     uint64_t world_rank, world_size;
     uint64_t is_described; /* whether the launcher has given it this rank */
-    uint64_t heap;         /* most that it will use */
-    uint64_t symmetric;    /* the same for the symmetric heap */
-    uint64_t statics; /* the size of the file with its static variables, which comes with this */
-    uint64_t room;    /* address space that it has left */
+    struct node_needs needs;
     uint64_t settings;
 };
 enum { SETTINGS_DIFFER = -1 };
-#define STATICS_MISSING SIZE_MAX /* of some member: more than there is ever room for */
 
 struct offer {
     uint64_t magic;
@@ -64,28 +47,15 @@ struct statics_message {
 
 enum answer { ANSWER_NOTHING, ANSWER_FILE, ANSWER_FILE_AND_STATICS };
 
-#define NO_PLACE UINT32_MAX
-
 static struct {
     struct job job;
-    uint32_t place; /* NO_PLACE: this rank has not met the others, because of: */
-    enum reason why_not;
-    int places;   /* listens at this rank's place */
-    int calls;    /* a member's: the leader connects to it */
-    int previous; /* a member's connection to the place before its own */
-    int leader;   /* a member's connection to the leader */
-    int file;     /* the node's */
-    int reserved; /* the number that its descriptor gets */
+    enum reason why_not; /* why this rank has no place, although it expects others */
+    int leader;          /* a member's connection to the leader */
+    int file;            /* the node's */
+    int reserved;        /* the number that its descriptor gets */
     size_t symmetric;
     int statics_file;
-} rendezvous = {.place = NO_PLACE,
-                .places = -1,
-                .calls = -1,
-                .previous = -1,
-                .leader = -1,
-                .file = -1,
-                .reserved = -1,
-                .statics_file = -1};
+} rendezvous = {.leader = -1, .file = -1, .reserved = -1, .statics_file = -1};
 
 /* Ranks with different values would decide differently which windows and collectives are fast (H13:
  * decisions are equal on all ranks). */
@@ -119,122 +89,25 @@ void rendezvous_want(size_t symmetric, int statics_file)
     rendezvous.statics_file = statics_file;
 }
 
-static struct greeting own_greeting(int world_rank, int world_size)
+static struct node_needs own_needs(void)
 {
     size_t heap = config.heap_size ? config.heap_size : physical_memory();
+    return (struct node_needs){.heap = heap,
+                               .symmetric = rendezvous.symmetric ? rendezvous.symmetric : heap,
+                               .statics = memfd_sealed_size(rendezvous.statics_file),
+                               .room = address_space_left()};
+}
+
+static struct greeting own_greeting(int world_rank, int world_size)
+{
+    const struct job *job = &rendezvous.job;
     return (struct greeting){.magic = LAYOUT_MAGIC,
                              .version = LAYOUT_VERSION,
                              .world_rank = (uint64_t)world_rank,
                              .world_size = (uint64_t)world_size,
-                             .is_described =
-                                 rendezvous.job.rank < 0 || rendezvous.job.rank == world_rank,
-                             .heap = heap,
-                             .symmetric = rendezvous.symmetric ? rendezvous.symmetric : heap,
-                             .statics = memfd_sealed_size(rendezvous.statics_file),
-                             .room = address_space_left(),
+                             .is_described = job->rank < 0 || job->rank == world_rank,
+                             .needs = own_needs(),
                              .settings = common_settings()};
-}
-
-/* ---- places ---- */
-
-static socklen_t socket_name(struct sockaddr_un *address, const char *what, uint32_t place)
-{
-    memset(address, 0, sizeof *address);
-    address->sun_family = AF_UNIX;
-    int length =
-        snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "mpiaccel-%u-%016llx-%s-%u",
-                 geteuid(), (unsigned long long)job_hash(rendezvous.job.key), what, place);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-}
-
-static bool same_user(int connection)
-{
-    struct ucred peer;
-    socklen_t length = sizeof peer;
-    return !getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) &&
-           peer.uid == geteuid();
-}
-
-static int new_socket(void)
-{
-    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-}
-
-static bool bind_to(int fd, const char *what, uint32_t place)
-{
-    struct sockaddr_un address;
-    socklen_t length = socket_name(&address, what, place);
-    return !bind(fd, (struct sockaddr *)&address, length);
-}
-
-enum connected { CONNECTED, NOBODY, NO_DESCRIPTOR };
-
-/* Connect to a rank of the same user. While its queue is full, which is the work of strangers, try
- * again for a while; also while it does not listen, if it `may_listen_later`. */
-static enum connected connect_to(int *fd, const char *what, uint32_t place, bool may_listen_later)
-{
-    struct sockaddr_un address;
-    socklen_t length = socket_name(&address, what, place);
-    struct sync_wait wait = SYNC_WAIT;
-    uint64_t start = sync_now_ns();
-    *fd = new_socket();
-    if (*fd < 0)
-        return NO_DESCRIPTOR;
-    while (connect(*fd, (struct sockaddr *)&address, length)) {
-        bool again = errno == EAGAIN || (errno == ECONNREFUSED && may_listen_later);
-        if (!again || sync_now_ns() - start > peer_patience_ns) {
-            fd_close(fd);
-            return NOBODY;
-        }
-        sync_pause(&wait);
-    }
-    if (same_user(*fd))
-        return CONNECTED;
-    fd_close(fd);
-    return NOBODY;
-}
-
-static void leave_place(void)
-{
-    fd_close(&rendezvous.calls);
-    fd_close(&rendezvous.places);
-    fd_close(&rendezvous.previous);
-    rendezvous.place = NO_PLACE;
-}
-
-/* The first place that nobody has. A rank at a place behind those of all expected ranks shows the
- * leader that there are too many; no rank needs places further behind. */
-static enum reason take_place(void)
-{
-    rendezvous.places = new_socket();
-    for (uint32_t place = 0; rendezvous.places >= 0; place++) {
-        if (place > rendezvous.job.local_size)
-            return REASON_OTHER_WORLD;
-        if (bind_to(rendezvous.places, "place", place)) {
-            rendezvous.place = place;
-            return listen(rendezvous.places, 1) ? REASON_EXHAUSTED : REASON_COUNT;
-        }
-        if (errno != EADDRINUSE)
-            break;
-    }
-    return REASON_EXHAUSTED;
-}
-
-/* REASON_COUNT: none against it. The rank before this one may not listen yet. */
-static enum reason wait_at_place(void)
-{
-    rendezvous.calls = new_socket();
-    if (rendezvous.calls < 0 || !bind_to(rendezvous.calls, "call", rendezvous.place) ||
-        listen(rendezvous.calls, 1))
-        return REASON_EXHAUSTED;
-    switch (connect_to(&rendezvous.previous, "place", rendezvous.place - 1, true)) {
-    case CONNECTED:
-        return REASON_COUNT;
-    case NOBODY:
-        return REASON_NO_LIBRARY;
-    default:
-        return REASON_EXHAUSTED;
-    }
 }
 
 /* Reserve a descriptor with a high number, out of the way of programs that count theirs. It has to
@@ -261,13 +134,7 @@ void rendezvous_enter(const struct job *job)
     reserve_descriptor();
     if (job->local_size < 2)
         return;
-    enum reason why_not = take_place();
-    if (why_not == REASON_COUNT && rendezvous.place)
-        why_not = wait_at_place();
-    if (why_not == REASON_COUNT)
-        return;
-    rendezvous.why_not = why_not;
-    leave_place();
+    rendezvous.why_not = places_take(job);
 }
 
 static void write_record(int world_rank)
@@ -320,53 +187,34 @@ struct connection {
     int statics; /* the file with the member's static variables; -1: none */
 };
 
-static size_t max_size(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Combine a member's greeting with those of the others: the file must satisfy all of them. */
 static void add_greeting(struct greeting *all, const struct greeting *g, int statics)
 {
-    bool has_statics = memfd_sealed_size(statics) == g->statics;
-    all->heap = max_size(all->heap, g->heap);
-    all->symmetric = max_size(all->symmetric, g->symmetric);
-    all->statics = has_statics ? max_size(all->statics, g->statics) : STATICS_MISSING;
-    all->room = min_size(all->room, g->room);
+    bool has_statics = memfd_sealed_size(statics) == g->needs.statics;
+    node_needs_combine(&all->needs, &g->needs);
+    if (!has_statics)
+        all->needs.statics = NODE_STATICS_MISSING;
     all->is_described &= g->is_described && g->world_size == all->world_size;
     if (g->settings != all->settings)
         all->settings = (uint64_t)SETTINGS_DIFFER;
 }
 
-static enum connected call(uint32_t place, struct connection *member)
+static enum place_call call(uint32_t place, struct connection *member)
 {
-    const struct call call = {LAYOUT_MAGIC, LAYOUT_VERSION};
     member->statics = -1;
-    enum connected result = connect_to(&member->socket, "call", place, false);
-    if (result == CONNECTED && !fd_message_send(member->socket, &call, sizeof call, NULL, 0))
-        fd_close(&member->socket);
-    return result;
+    return places_call(place, &member->socket);
 }
 
 /* Returns how many members there are, with the leader. */
 static uint32_t call_all(struct connection *members, uint32_t expected, enum reason *why_not)
 {
     uint32_t count = 1;
-    enum connected result = CONNECTED;
-    while (count < expected && (result = call(count, &members[count])) == CONNECTED)
+    enum place_call result = PLACE_CALLED;
+    while (count < expected && (result = call(count, &members[count])) == PLACE_CALLED)
         count++;
-    if (result != CONNECTED)
-        *why_not = result == NOBODY ? REASON_NO_LIBRARY : REASON_EXHAUSTED;
+    if (result != PLACE_CALLED)
+        *why_not = result == PLACE_EMPTY ? REASON_NO_LIBRARY : REASON_EXHAUSTED;
     return count;
-}
-
-/* Whether there is one rank more than expected. */
-static bool one_too_many(uint32_t expected)
-{
-    int fd;
-    bool too_many = connect_to(&fd, "call", expected, false) == CONNECTED;
-    fd_close(&fd);
-    return too_many;
 }
 
 static bool world_ranks_differ(const uint64_t *world_rank, uint32_t count)
@@ -413,68 +261,15 @@ static enum reason find_all(struct connection *members, uint64_t *world_rank, ui
     world_rank[0] = all->world_rank;
     bool all_greet = receive_greetings(members, *count, all, world_rank);
     /* Now there is a descriptor for one more connection, and then for the node's file. */
-    fd_close(&rendezvous.places);
+    places_release();
     if (why_not != REASON_COUNT)
         return why_not;
     if (!all_greet)
         return REASON_NO_LIBRARY;
     if (!all->is_described || !world_ranks_differ(world_rank, *count) ||
-        (expected > 1 && one_too_many(expected)))
+        (expected > 1 && places_taken(expected)))
         return REASON_OTHER_WORLD;
     return all->settings == (uint64_t)SETTINGS_DIFFER ? REASON_SETTINGS : REASON_COUNT;
-}
-
-static uint64_t new_token(void)
-{
-    uint64_t token;
-    if (getrandom(&token, sizeof token, GRND_NONBLOCK) != sizeof token)
-        token = sync_now_ns() ^ (uint64_t)getpid() << 40;
-    return token;
-}
-
-/* Create the file for `size` members and fill in its header. */
-static bool create_file(uint32_t size, int world_size, const struct greeting *all)
-{
-    /* Limited address space is mostly left to the program. */
-    size_t header = layout_header_size(size);
-    size_t most = min_size(min_size(all->room / 8, file_size_max), memfd_limit());
-    most = most > header ? (most - header) / size : 0;
-    /* A small limit on the heap is enforced by the arena: a slice also holds what windows share. */
-    size_t heap = max_size(all->heap, slice_size_min);
-    size_t arenas = round_up(min_size(heap, file_size_max), LAYOUT_PAGE) +
-                    min_size(control_size_max, heap / 8) + LAYOUT_GAP;
-    /* If room is short, the statics get what they need or nothing, and the symmetric heap a quarter
-     * of the rest. */
-    size_t spare =
-        most > slice_size_min + layout_tail(0, 0) ? most - slice_size_min - layout_tail(0, 0) : 0;
-    size_t statics = all->statics <= spare ? round_up(all->statics, LAYOUT_PAGE) : 0;
-    spare -= min_size(spare, statics);
-    size_t symmetric = round_up(min_size(all->symmetric, file_size_max), LAYOUT_PAGE);
-    if (symmetric + arenas > spare)
-        symmetric = round_down(min_size(symmetric, spare / 4), LAYOUT_PAGE);
-    size_t tail = layout_tail(symmetric, statics);
-    size_t slice = round_down(min_size(arenas + tail, most), LAYOUT_PAGE);
-    if (slice < slice_size_min + tail) {
-        log_message(2, "no room for a shared file; see `ulimit -v` and `ulimit -f`");
-        return false;
-    }
-    size_t file_size = header + size * slice;
-    rendezvous.file = memfd_create_sealed(file_size);
-    if (rendezvous.file < 0 || !node_map(rendezvous.file, file_size, 0, size, world_size))
-        return false;
-    *node.header = (struct layout_header){
-        .magic = LAYOUT_MAGIC,
-        .version = LAYOUT_VERSION,
-        .members = size,
-        .slice_size = slice,
-        .control_size = round_down(min_size(control_size_max, (slice - tail) / 8), LAYOUT_PAGE),
-        .symmetric_size = symmetric,
-        .statics_size = statics,
-        .why_not = REASON_NO_SHARING,
-        .token = new_token(),
-        .copy_policy = COPY_POLICY_DEFAULT,
-    };
-    return true;
 }
 
 /* Map all members' statics. Returns how many there are; 0 also if they cannot be shared. */
@@ -504,7 +299,7 @@ static bool send_statics(int member, const struct statics_message *message, cons
     while (*with_files) {
         if (fd_message_send(member, message, sizeof *message, files, message->count))
             return true;
-        *with_files = errno == ETOOMANYREFS && sync_now_ns() - start < peer_patience_ns;
+        *with_files = errno == ETOOMANYREFS && sync_now_ns() - start < PLACES_PATIENCE_NS;
         sync_pause(&wait);
     }
     return fd_message_send(member, message, sizeof *message, NULL, 0);
@@ -589,7 +384,7 @@ static void turn_away(uint32_t first, uint32_t last, enum reason why_not)
     for (uint32_t place = last; place >= first; place--) {
         struct connection member;
         struct greeting greeting;
-        if (call(place, &member) == CONNECTED && receive_greeting(&member, &greeting))
+        if (call(place, &member) == PLACE_CALLED && receive_greeting(&member, &greeting))
             fd_message_send(member.socket, &offer, sizeof offer, NULL, 0);
         fd_close(&member.socket);
         fd_close(&member.statics);
@@ -623,10 +418,12 @@ static void lead(int world_rank, int world_size, rendezvous_exchange_fn *exchang
         members[0] = (struct connection){-1, rendezvous.statics_file};
         why_not = find_all(members, world_ranks, expected, &all, &count);
     }
-    fd_close(&rendezvous.places);
+    places_release();
     if (why_not == REASON_EXHAUSTED)
         turn_away(count, expected - 1, why_not);
-    bool shared = why_not == REASON_COUNT && create_file(expected, world_size, &all);
+    if (why_not == REASON_COUNT)
+        rendezvous.file = node_create(expected, world_size, &all.needs);
+    bool shared = rendezvous.file >= 0;
     if (why_not == REASON_COUNT)
         why_not = REASON_NO_SHARING;
     if (shared)
@@ -703,61 +500,6 @@ static bool wait_for_verdict(rendezvous_exchange_fn *exchange)
     return verdict == LAYOUT_COMPLETE;
 }
 
-/* Whether a connection that nothing is sent on has ended. */
-static bool has_ended(int fd)
-{
-    char byte;
-    ssize_t received = recv(fd, &byte, 1, MSG_DONTWAIT);
-    return !received || (received < 0 && errno != EAGAIN && errno != EINTR);
-}
-
-/* Whether a connection is from the leader, which calls at once. */
-static bool is_called(int fd)
-{
-    struct call call = {0};
-    struct sync_wait wait = SYNC_WAIT;
-    uint64_t start = sync_now_ns();
-    ssize_t received = -1;
-    if (!same_user(fd))
-        return false;
-    while ((received = fd_message_receive_now(fd, &call, sizeof call, NULL, 0)) < 0 &&
-           errno == EAGAIN && sync_now_ns() - start < peer_patience_ns)
-        sync_pause(&wait);
-    return received == sizeof call && call.magic == LAYOUT_MAGIC && call.version == LAYOUT_VERSION;
-}
-
-/* Accept the leader's connection. -1: it has not come yet (EAGAIN), or errno has another reason. */
-static int accept_leader(void)
-{
-    int fd;
-    while ((fd = accept4(rendezvous.calls, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        if (is_called(fd))
-            return fd;
-        close(fd);
-    }
-    return -1;
-}
-
-/* The rank before this one leaves its place when the leader has called all, or when it has itself
- * given up. So when it has left, the leader has called this one, or will not. REASON_COUNT: the
- * leader has called. */
-static enum reason wait_for_leader(void)
-{
-    struct sync_wait wait = SYNC_WAIT;
-    enum reason why_not = REASON_COUNT;
-    bool last = false;
-    while ((rendezvous.leader = accept_leader()) < 0 && why_not == REASON_COUNT) {
-        if (errno != EAGAIN)
-            why_not = REASON_EXHAUSTED;
-        else if (last)
-            why_not = REASON_NO_LIBRARY;
-        else if (!(last = has_ended(rendezvous.previous)))
-            sync_pause(&wait);
-    }
-    fd_close(&rendezvous.calls);
-    return rendezvous.leader >= 0 ? REASON_COUNT : why_not;
-}
-
 /* With the descriptor of the statics, or without it if the OS refuses to take it. The leader then
  * finds that it is missing. */
 static void greet(int world_rank, int world_size)
@@ -773,12 +515,12 @@ static void join(int world_rank, int world_size, rendezvous_exchange_fn *exchang
 {
     struct offer offer = {0};
     char answer = ANSWER_NOTHING;
-    enum reason why_not = wait_for_leader();
+    enum reason why_not = places_wait_for_call(&rendezvous.leader);
     bool called = why_not == REASON_COUNT;
     if (called)
         greet(world_rank, world_size);
     bool offered = called && receive_offer(&offer);
-    leave_place();
+    places_leave();
     if (called)
         why_not = offered && offer.why_not < REASON_COUNT ? offer.why_not : REASON_NO_LIBRARY;
     if (offered && offer.file_size && rendezvous.file >= 0 &&
@@ -802,7 +544,7 @@ static void join(int world_rank, int world_size, rendezvous_exchange_fn *exchang
 /* A process whose world is itself needs no launcher, and may be inside a rank of another job. */
 static void leave_others(void)
 {
-    leave_place();
+    places_leave();
     rendezvous.job = (struct job){.local_size = 1, .rank = -1};
 }
 
@@ -812,9 +554,9 @@ void rendezvous_settle(int world_rank, int world_size, rendezvous_exchange_fn *e
         leave_others();
     if (!rendezvous.job.local_size)
         node.why_not = REASON_UNKNOWN_NODE;
-    else if (rendezvous.job.local_size == 1 || !rendezvous.place)
+    else if (rendezvous.job.local_size == 1 || places_mine() == 0)
         lead(world_rank, world_size, exchange);
-    else if (rendezvous.place == NO_PLACE)
+    else if (places_mine() == PLACE_NONE)
         node.why_not = rendezvous.why_not;
     else
         join(world_rank, world_size, exchange);

@@ -1,23 +1,17 @@
 /* How the ranks of a job on one node find each other and come to share a file.
  *
- * Meeting. Before the host's MPI_Init each rank takes a place: the first free one of the abstract
- * Unix sockets `place 0`, `place 1`, ..., whose names are made from the user and the job. The rank
- * at place 0 is the leader. The others also open a socket `call`, to which the leader will connect,
- * and connect to the place before theirs, whose owner does not accept the connection: its only
- * purpose is that it ends when that owner has left. A queue of sockets thus has one entry, so it
- * does not matter how many the OS permits (somaxconn).
- *
- * The host's MPI_Init synchronises all ranks, with this library or without. So when it has
- * returned, every rank that has the library has taken its place, and the leader finds them by
- * connecting to place 1, 2, and so on, up to the number of ranks that the launcher started on this
- * node. It waits for no rank that is not there (H3: not all ranks have the library). If all are
- * there, the node is complete. If not, the node is partial, and the ranks that have the library
- * defer everything. A rank that comes later leads a group of one rank and finds it partial.
+ * Meeting. Before the host's MPI_Init each rank takes a place (alloc/places.h); the rank at place 0
+ * is the leader. The host's MPI_Init synchronises all ranks, with this library or without. So when
+ * it has returned, every rank that has the library has taken its place, and the leader calls as
+ * many places as the launcher started ranks on this node. It waits for no rank that is not there
+ * (H3: not all ranks have the library). If all are there, the node is complete. If not, the node is
+ * partial, and the ranks that have the library defer everything. A rank that comes later leads a
+ * group of one rank and finds it partial.
  *
  *   member                              leader
  *   takes its place                      takes place 0
  *   ─ host's MPI_Init ─                  ─ host's MPI_Init ─
- *           ◂─────────────────────────── connects to the calls of all members
+ *           ◂─────────────────────────── calls all members
  *   greeting, own statics ─────────────▸ counts and compares; creates the file, maps all statics
  *           ◂─────────────────────────── offer: the file's descriptor, or none
  *   maps it, writes its record
@@ -29,11 +23,9 @@
  *   host; publishes the result in its record
  *   waits for header.verdict             reads all results; header.verdict = complete, or partial
  *
- * If a member or the leader dies before the leader has called all members, the member at the next
- * place sees the end of its connection, gives up, and thereby ends the connection of the place
- * after its own: no rank waits. Members keep their places until the offer has come, and the leader
- * makes offers when it has called all, so a member that gives up was not called. Later, a rank that
- * dies closes its connection to the leader, or the leader closes those to all members.
+ * Members keep their places until the offer has come, and the leader makes offers when it has
+ * called all, so a member that gives up was not called. Later, a rank that dies closes its
+ * connection to the leader, or the leader closes those to all members.
  *
  * Membership. The launcher's description of the job may not be the host's: variables may come from
  * another launcher (alloc/job.h), and two jobs may have equal keys. So the node is complete only if

@@ -4,6 +4,7 @@
 #define UNIT_PROCESSES_H
 
 #include "alloc/fd_message.c"
+#include "alloc/places.c"
 #include "alloc/rendezvous.c"
 
 #include "tests/unit/unit.h"
@@ -111,7 +112,7 @@ static inline void enter_in_order(unsigned rank)
 
 static inline socklen_t name_of(struct sockaddr_un *address, const char *what, unsigned place)
 {
-    snprintf(rendezvous.job.key, sizeof rendezvous.job.key, "%s", desk->key);
+    places.job = job_hash(desk->key);
     return socket_name(address, what, place);
 }
 

@@ -183,15 +183,14 @@ static uint32_t wrong_field;
 static void lead_wrongly(void)
 {
     struct greeting greeting;
-    struct call call = {LAYOUT_MAGIC, LAYOUT_VERSION};
     char good = 1;
     int peer;
     enter();
     await_count(&desk->entered, 2);
-    EXPECT(connect_to(&peer, "call", 1, false) == CONNECTED);
-    EXPECT(fd_message_send(peer, &call, sizeof call, NULL, 0));
+    EXPECT(places_call(1, &peer) == PLACE_CALLED);
     EXPECT(fd_message_receive(peer, &greeting, sizeof greeting, NULL, 0));
-    EXPECT(create_file(2, 2, &greeting));
+    rendezvous.file = node_create(2, 2, &greeting.needs);
+    EXPECT(rendezvous.file >= 0);
     struct offer offer = {
         .magic = LAYOUT_MAGIC, .me = 1, .size = 2, .file_size = (size_t)(node.end - node.base)};
     switch (wrong_field) {
