@@ -90,6 +90,12 @@ static inline char *node_slice(uint32_t member)
     return node.base + layout_header_size(node.size) + member * node.slice_size;
 }
 
+/* The member whose slice contains this address of our mapping. */
+static inline uint32_t node_owner_of(const void *address)
+{
+    return (uint32_t)((size_t)((const char *)address - node_slice(0)) / node.slice_size);
+}
+
 /* Whether the members outnumber the processors in their affinity masks. */
 bool node_oversubscribed(void);
 

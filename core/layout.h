@@ -56,6 +56,8 @@ struct layout_member {
     struct inflight inflight[INFLIGHT_SLOTS];
     /* Written by the member; read by ranks that copy from its memory. See alloc/send_buffer.h. */
     _Alignas(LINE) _Atomic uint64_t send_buffer;
+    /* Incremented by members that have sent a message to this one. See pmpi_wrap/host_wait.h. */
+    _Alignas(LINE) struct sync_word mail;
     /* Written once, when the node has settled: enum start_fact (abi/life_cycle/node_setup.h). */
     _Alignas(LINE) struct sync_word start_facts;
     /* Written whenever the host is finalized. */

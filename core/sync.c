@@ -123,6 +123,11 @@ void sync_sleep(struct sync_word *word, uint32_t seen)
     sleep_on(word, seen, UINT32_MAX);
 }
 
+void sync_nap(struct sync_word *word, uint32_t seen, uint32_t sleeps)
+{
+    sleep_on(word, seen, sleeps / 8);
+}
+
 void sync_wait_until_slow(struct sync_word *word, uint32_t goal)
 {
     struct sync_wait wait = SYNC_WAIT;

@@ -23,6 +23,10 @@ struct abi {
     /* The value of a window's predefined attribute. False: it is the same as the host's. */
     bool (*fortran_window_attribute)(int window, int keyval, int64_t *value);
 
+    /* The member of the node that is this rank of a communicator; negative: it is not known, or
+     * none is. */
+    int (*member_of_rank)(long comm, int rank);
+
     const struct shmem_host *shmem;
 };
 

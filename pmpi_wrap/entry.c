@@ -9,6 +9,7 @@
 
 #include "core/stats.h"
 #include "pmpi_wrap/host.h"
+#include "pmpi_wrap/host_wait.h"
 
 #include <pthread.h>
 
@@ -72,23 +73,26 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
         dispatch_open();                                               \
         return ((type_##name *)dispatch_pmpi[CALL_##name])(NAMES_##n); \
     }
-#define CALL4   CALL
-#define CALL41  CALL
-#define SESSION CALL
-#define HOST    CALL
+#define CALL4                     CALL
+#define CALL41                    CALL
+#define SESSION                   CALL
+#define HOST                      CALL
+#define SEND(name, n, rank, comm) CALL(name, n)
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
 #undef CALL41
 #undef SESSION
 #undef HOST
+#undef SEND
 
 static mpi_fn *dispatch_mpi[CALL_COUNT] = {
-#define CALL(name, n) (mpi_fn *)first_mpi_##name,
-#define CALL4         CALL
-#define CALL41        CALL
-#define SESSION       CALL
-#define HOST          CALL
+#define CALL(name, n)             (mpi_fn *)first_mpi_##name,
+#define CALL4                     CALL
+#define CALL41                    CALL
+#define SESSION                   CALL
+#define HOST                      CALL
+#define SEND(name, n, rank, comm) CALL(name, n)
 #include "pmpi_wrap/calls.def"
 #undef CALL
 };
@@ -101,9 +105,10 @@ static mpi_fn *dispatch_pmpi[CALL_COUNT] = {
 #undef CALL41
 #undef SESSION
 #undef HOST
+#undef SEND
 };
 
-/* ---- calls that are counted and left to the host ---- */
+/* ---- calls that are left to the host, and counted or announced ---- */
 
 #define CALL(name, n)
 #define CALL4(name, n)
@@ -115,17 +120,34 @@ static mpi_fn *dispatch_pmpi[CALL_COUNT] = {
         stats_defer(CALL_##name, REASON_HOST_COLLECTIVE);                \
         return ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
     }
+#define SEND(name, n, rank, comm)                                               \
+    static COLD long announced_##name(TYPES_##n)                                \
+    {                                                                           \
+        host_wait_sending(host_abi()->member_of_rank(comm, (int)rank));         \
+        long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
+        host_wait_sent();                                                       \
+        return result;                                                          \
+    }                                                                           \
+    static long sending_##name(TYPES_##n)                                       \
+    {                                                                           \
+        return LIKELY(host_wait != HOST_WAIT_SLEEP)                             \
+                   ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n)   \
+                   : announced_##name(NAMES_##n);                               \
+    }
 #include "pmpi_wrap/calls.def"
 #undef HOST
+#undef SEND
 
-static mpi_fn *const dispatch_counted[CALL_COUNT] = {
-#define HOST(name, n) [CALL_##name] = (mpi_fn *)counted_##name,
+static mpi_fn *const dispatch_forward[CALL_COUNT] = {
+#define HOST(name, n)             [CALL_##name] = (mpi_fn *)counted_##name,
+#define SEND(name, n, rank, comm) [CALL_##name] = (mpi_fn *)sending_##name,
 #include "pmpi_wrap/calls.def"
 #undef CALL
 #undef CALL4
 #undef CALL41
 #undef SESSION
 #undef HOST
+#undef SEND
 };
 
 /* ---- the first call ---- */
@@ -136,7 +158,7 @@ static void fill_tables(void)
         .mpi = dispatch_mpi,
         .pmpi = dispatch_pmpi,
         .onward = dispatch_onward,
-        .counted = dispatch_counted,
+        .forward = dispatch_forward,
     });
 }
 

@@ -86,7 +86,7 @@ static void set_dispatch(const struct dispatch_tables *tables, enum call call, b
     mpi_fn *handler = inert ? NULL : host.abi->handlers[call];
     mpi_fn *onward = host.library ? symbol_onward(host.library, name) : NULL;
     if (onward && !handler && !inert)
-        handler = tables->counted[call];
+        handler = tables->forward[call];
     if (!onward)
         onward = handler = (mpi_fn *)no_host;
     if (!handler)

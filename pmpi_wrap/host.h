@@ -9,7 +9,7 @@
 struct dispatch_tables {
     mpi_fn **mpi, **pmpi;   /* targets of MPI_X and PMPI_X */
     mpi_fn **onward;        /* the next definition of the call: a tool's, or the host's */
-    mpi_fn *const *counted; /* count the call and jump to `onward`; NULL: the call has a handler */
+    mpi_fn *const *forward; /* count or announce a call, and go `onward`; NULL: it has a handler */
 };
 
 /* Read the settings, find the host, and fill the tables. Called once per process. */

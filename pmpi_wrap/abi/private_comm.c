@@ -1,5 +1,7 @@
 #include "pmpi_wrap/abi/private_comm.h"
 
+#include "pmpi_wrap/host_wait.h"
+
 #include <pthread.h>
 
 static MPI_Comm comm;
@@ -113,8 +115,11 @@ void private_comm_unlock(void)
 void private_comm_progress(void)
 {
     int flag;
-    if (private_comm_exists())
-        host.Request_get_status(unmatched, &flag, MPI_STATUS_IGNORE);
+    if (!private_comm_exists())
+        return;
+    host_wait_suspend();
+    host.Request_get_status(unmatched, &flag, MPI_STATUS_IGNORE);
+    host_wait_resume();
 }
 
 int complete_request(MPI_Request *request)

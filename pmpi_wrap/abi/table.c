@@ -1,5 +1,6 @@
 /* The table of this ABI: the only global symbol of its object. */
 #include "pmpi_wrap/abi.h"
+#include "pmpi_wrap/abi/communicators/members.h"
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/abi/shmem/shmem.h"
 #include "pmpi_wrap/abi/windows/attributes.h"
@@ -35,5 +36,6 @@ const struct abi JOIN(abi_, ABI_NAME) = {
     .bind = host_bind,
     .handlers = handlers,
     .fortran_window_attribute = fortran_window_attribute,
+    .member_of_rank = member_of_rank,
     .shmem = &shmem_mpi_calls,
 };

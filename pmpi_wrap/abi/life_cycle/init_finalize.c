@@ -19,6 +19,7 @@
 #include "pmpi_wrap/abi/life_cycle/statistics.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/window.h"
+#include "pmpi_wrap/host_wait.h"
 
 static struct {
     pthread_mutex_t mutex;
@@ -118,6 +119,7 @@ static void end_use(void)
     buffer_finish();
     teams_close();
     statistics_publish();
+    host_wait_configure(HOST_WAIT_SPIN);
     sync_configure(node_oversubscribed(), NULL);
     private_comm_free();
     host_use.was_finalized = true;

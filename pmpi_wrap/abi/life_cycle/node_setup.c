@@ -14,9 +14,11 @@
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/operation.h"
 #include "pmpi_wrap/host.h"
+#include "pmpi_wrap/host_wait.h"
 #include "pmpi_wrap/quirks.h"
 
 #include <pthread.h>
+#include <string.h>
 
 int world_rank, world_size;
 
@@ -104,6 +106,15 @@ static void open_arena(void)
                "lower MPIACCEL_HEAP_SIZE or lift `ulimit -v` or `-d`");
 }
 
+static enum host_wait how_to_wait(void)
+{
+    static const char *const names[] = {"spin", "yield", "sleep"};
+    for (size_t i = 0; config.wait && i < sizeof names / sizeof *names; i++)
+        if (!strcmp(config.wait, names[i]))
+            return (enum host_wait)i;
+    return node_oversubscribed() ? HOST_WAIT_SLEEP : HOST_WAIT_SPIN;
+}
+
 static void settle(bool by_session)
 {
     rendezvous_settle(world_rank, world_size, exchange);
@@ -116,6 +127,7 @@ static void settle(bool by_session)
     sync_configure(node_oversubscribed(), NULL);
     calibrate();
     sync_configure(node_oversubscribed(), private_comm_progress);
+    host_wait_configure(how_to_wait());
 }
 
 void node_setup_settle(MPI_Comm all, bool by_session)

@@ -1,0 +1,17 @@
+#include "pmpi_wrap/abi/communicators/members.h"
+
+#include "alloc/node.h"
+#include "pmpi_wrap/abi/communicators/team_setup.h"
+
+int member_of_rank(long argument, int rank)
+{
+    MPI_Comm comm = HANDLE_OF(MPI_Comm, argument);
+    if (!node.header || rank < 0)
+        return -1;
+    if (comm == MPI_COMM_WORLD)
+        return node_member_of(rank);
+    const struct team *team = team_if_ready(comm);
+    if (!team || (uint32_t)rank >= team->size)
+        return -1;
+    return (int)node_owner_of(team->mailbox[rank]);
+}

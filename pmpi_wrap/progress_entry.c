@@ -1,0 +1,70 @@
+/* The functions with which hosts poll: ucp_worker_progress of UCX, with which MPICH polls, and
+ * opal_progress of Open MPI (pmpi_wrap/host_wait.h).
+ *
+ * Without oversubscription, and in a process without MPI, they only go on to the next definition
+ * (H1: loaded into processes without MPI).
+ */
+#include "pmpi_wrap/host_wait.h"
+#include "pmpi_wrap/symbols.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef unsigned worker_progress_fn(void *);
+typedef int opal_progress_fn(void);
+
+static worker_progress_fn *next_worker_progress;
+static opal_progress_fn *next_opal_progress;
+
+/* Threads that search at the same time find the same definition. */
+static COLD worker_progress_fn *find_worker_progress(void)
+{
+    worker_progress_fn *found = (worker_progress_fn *)symbol_next("ucp_worker_progress");
+    __atomic_store_n(&next_worker_progress, found, __ATOMIC_RELAXED);
+    return found;
+}
+
+static COLD opal_progress_fn *find_opal_progress(void)
+{
+    opal_progress_fn *found = (opal_progress_fn *)symbol_next("opal_progress");
+    __atomic_store_n(&next_opal_progress, found, __ATOMIC_RELAXED);
+    return found;
+}
+
+static COLD unsigned poll_worker(worker_progress_fn *next, void *worker)
+{
+    uint32_t mail = host_wait_before_poll();
+    unsigned count = next(worker);
+    host_wait_polled(mail, count);
+    return count;
+}
+
+/* Not every release returns how much progress was made. Open MPI may poll with UCX, too, which is
+ * then a part of this poll. */
+static COLD int poll_opal(opal_progress_fn *next)
+{
+    uint32_t mail = host_wait_before_poll();
+    host_wait_suspend();
+    int count = next();
+    host_wait_resume();
+    host_wait_polled(mail, false);
+    return count;
+}
+
+EXPORT unsigned ucp_worker_progress(void *worker);
+EXPORT int opal_progress(void);
+
+unsigned ucp_worker_progress(void *worker)
+{
+    worker_progress_fn *next = __atomic_load_n(&next_worker_progress, __ATOMIC_RELAXED);
+    if (UNLIKELY(!next))
+        next = find_worker_progress();
+    return LIKELY(host_wait == HOST_WAIT_SPIN) ? next(worker) : poll_worker(next, worker);
+}
+
+int opal_progress(void)
+{
+    opal_progress_fn *next = __atomic_load_n(&next_opal_progress, __ATOMIC_RELAXED);
+    if (UNLIKELY(!next))
+        next = find_opal_progress();
+    return LIKELY(host_wait == HOST_WAIT_SPIN) ? next() : poll_opal(next);
+}
