@@ -99,7 +99,7 @@ $(VERSION_HEADER): FORCE
 	@echo '#define MPIACCEL_VERSION "$(VERSION)"' | cmp -s - $@ || echo '#define MPIACCEL_VERSION "$(VERSION)"' >$@
 $(BUILD)/obj/pmpi_wrap/version.o: $(VERSION_HEADER)
 
-COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,config log sync best_kernels $(ISAS:%=kernels_%))
+COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,concurrency config log sync best_kernels $(ISAS:%=kernels_%))
 $(COMMAND): command/mpiaccel.c $(COMMAND_OBJECTS) $(VERSION_HEADER) $(BUILD)/conf/libdir
 	@mkdir -p $(@D)
 	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_LIBDIR='"$(libdir)"' -DMPIACCEL_ABIS='"$(COMPILED_ABIS)"' \

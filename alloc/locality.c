@@ -1,6 +1,6 @@
 #include "alloc/locality.h"
 
-#include "core/layout.h"
+#include "core/processors.h"
 
 #include <glob.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 enum { CPU_NONE = 0xffff };
 
 struct cpus {
-    uint64_t bits[LAYOUT_CPUS / 64];
+    uint64_t bits[PROCESSORS_MAX / 64];
 };
 
 static const char *root = "/sys/devices/system";
@@ -25,14 +25,14 @@ static void read_list(FILE *file, struct cpus *cpus)
         next = fgetc(file);
         if (next == '-' && fscanf(file, "%u", &last) == 1)
             next = fgetc(file);
-        for (; first <= last && first < LAYOUT_CPUS; first++)
+        for (; first <= last && first < PROCESSORS_MAX; first++)
             cpus->bits[first / 64] |= UINT64_C(1) << first % 64;
     }
 }
 
 static unsigned first_of(const struct cpus *cpus)
 {
-    for (unsigned word = 0; word < LAYOUT_CPUS / 64; word++)
+    for (unsigned word = 0; word < PROCESSORS_MAX / 64; word++)
         if (cpus->bits[word])
             return word * 64 + (unsigned)__builtin_ctzll(cpus->bits[word]);
     return CPU_NONE;
@@ -56,7 +56,7 @@ static unsigned first_sharing(const struct cpus *allowed, const char *file_name)
         return CPU_NONE;
     read_list(file, &near);
     fclose(file);
-    for (unsigned word = 0; word < LAYOUT_CPUS / 64; word++)
+    for (unsigned word = 0; word < PROCESSORS_MAX / 64; word++)
         if (allowed->bits[word] & ~near.bits[word])
             return CPU_NONE;
     return first_of(&near);

@@ -205,16 +205,14 @@ int node_member_of(int world_rank)
     return by_rank.member[world_rank];
 }
 
-bool node_oversubscribed(void)
+static const struct processors *processors_of(uint32_t member)
 {
-    uint32_t cpus = 0;
-    for (uint32_t word = 0; word < LAYOUT_CPUS / 64; word++) {
-        uint64_t any = 0;
-        for (uint32_t i = 0; i < node.size; i++)
-            any |= node_member(i)->cpus[word];
-        cpus += (uint32_t)__builtin_popcountll(any);
-    }
-    return cpus < node.size;
+    return &node_member(member)->processors;
+}
+
+struct shortage node_shortage(void)
+{
+    return processors_shortage(node.header ? node.size : 0, processors_of);
 }
 
 /* ---- positions ---- */

@@ -96,8 +96,8 @@ static inline uint32_t node_owner_of(const void *address)
     return (uint32_t)((size_t)((const char *)address - node_slice(0)) / node.slice_size);
 }
 
-/* Whether the members outnumber the processors in their affinity masks. */
-bool node_oversubscribed(void);
+/* Of processors, for all members. */
+struct shortage node_shortage(void);
 
 /* ---- positions ---- */
 

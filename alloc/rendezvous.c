@@ -144,7 +144,8 @@ static void write_record(int world_rank)
     me->pid = getpid();
     me->base = (uintptr_t)node.base;
     me->probe = peer_memory_probe(&me->probe_address);
-    sched_getaffinity(0, sizeof me->cpus, (cpu_set_t *)me->cpus);
+    processors_read(&me->processors);
+    me->wait = config.wait;
 }
 
 /* ---- membership ---- */

@@ -6,7 +6,12 @@
 #include <string.h>
 
 struct config config = {
-#define SETTING(field, name, kind, value, help) .field = value,
+#define VALUE_SWITCH(value)                     value
+#define VALUE_NUMBER(value)                     value
+#define VALUE_SIZE(value)                       value
+#define VALUE_TEXT(value)                       value
+#define VALUE_WAIT(value)                       WAIT_##value
+#define SETTING(field, name, kind, value, help) .field = VALUE_##kind(value),
 #include "core/settings.def"
 #undef SETTING
 };
@@ -78,10 +83,22 @@ static bool read_TEXT(const char *text, const char **field)
     return true;
 }
 
+static bool read_WAIT(const char *text, enum wait_setting *field)
+{
+    static const char *const names[] = {"spin", "auto", "yield", "sleep"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(text, names[i])) {
+            *field = (enum wait_setting)i;
+            return true;
+        }
+    return false;
+}
+
 #define WRONG_SWITCH "is neither 0 nor 1; using the default"
 #define WRONG_NUMBER "is not a non-negative integer; using the default"
 #define WRONG_SIZE   "is not a size such as 512m or 2g; using the default"
 #define WRONG_TEXT   "is not text"
+#define WRONG_WAIT   "is not auto, spin, yield or sleep; using the default"
 
 /* Read one setting. Returns the error for a warning, or NULL. */
 static const char *read_one(const char *name, size_t length, const char *value)

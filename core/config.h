@@ -4,11 +4,15 @@
 
 #include "core/base.h"
 
+/* How a rank waits inside MPI. In the order of how much it leaves to others. */
+enum wait_setting { WAIT_spin, WAIT_auto, WAIT_yield, WAIT_sleep };
+
 struct config {
 #define SWITCH                                  bool
 #define NUMBER                                  unsigned long
 #define SIZE                                    size_t
 #define TEXT                                    const char *
+#define WAIT                                    enum wait_setting
 #define SETTING(field, name, kind, value, help) kind field;
 #include "core/settings.def"
 #undef SETTING
@@ -16,6 +20,7 @@ struct config {
 #undef NUMBER
 #undef SIZE
 #undef TEXT
+#undef WAIT
 };
 
 extern struct config config;

@@ -29,12 +29,12 @@
 #ifndef MPIACCEL_LAYOUT_H
 #define MPIACCEL_LAYOUT_H
 
+#include "core/processors.h"
 #include "core/stats.h"
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 12, /* of all shared structures; ranks with different versions do not share */
-    LAYOUT_CPUS = 8192,
+    LAYOUT_VERSION = 13, /* of all shared structures; ranks with different versions do not share */
 };
 #define LAYOUT_MAGIC UINT64_C(0x6c6363616970616d)
 #define LAYOUT_PAGE  ((size_t)65536) /* the largest base page of the supported processors */
@@ -47,10 +47,11 @@ struct layout_member {
     /* Identity, written once. */
     _Alignas(LINE) int32_t world_rank;
     int32_t pid;
-    uint64_t base;                   /* address at which the member maps the file */
-    uint64_t probe, probe_address;   /* see alloc/peer_memory.h */
-    uint64_t statics;                /* fingerprint of the moved static variables; 0: none */
-    uint64_t cpus[LAYOUT_CPUS / 64]; /* affinity mask */
+    uint64_t base;                 /* address at which the member maps the file */
+    uint64_t probe, probe_address; /* see alloc/peer_memory.h */
+    uint64_t statics;              /* fingerprint of the moved static variables; 0: none */
+    struct processors processors;
+    uint32_t wait; /* enum wait_setting */
     _Alignas(LINE) struct sync_word membership; /* enum layout_membership */
     /* Written by the threads of the member; read by ranks that change to bulk mode. */
     struct inflight inflight[INFLIGHT_SLOTS];

@@ -64,6 +64,8 @@ void stats_take(struct stats_snapshot *s)
         s->windows_deferred[r] = atomic_load(&windows_deferred[r]);
     s->host_copies = atomic_load(&host_copies);
     s->host_copied = atomic_load(&host_copied);
+    for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
+        s->waited[kind] = sync_waited_ns(kind);
 }
 
 void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more)
@@ -80,6 +82,8 @@ void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more)
         sum->windows_deferred[r] += more->windows_deferred[r];
     sum->host_copies += more->host_copies;
     sum->host_copied += more->host_copied;
+    for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
+        sum->waited[kind] += more->waited[kind];
     sum->heap_peak += more->heap_peak;
     sum->heap_live += more->heap_live;
     sum->heap_allocations += more->heap_allocations;
@@ -98,6 +102,11 @@ static void text_reasons(FILE *out, const uint64_t by_reason[REASON_COUNT])
     for (unsigned r = 0; r < REASON_COUNT; r++)
         if (by_reason[r])
             fprintf(out, "mpiaccel:   %12" PRIu64 " %s\n", by_reason[r], stats_reasons[r]);
+}
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns * 1e-9;
 }
 
 void stats_print_text(FILE *out, const char *version, const struct stats_snapshot *sum,
@@ -127,6 +136,13 @@ void stats_print_text(FILE *out, const char *version, const struct stats_snapsho
     fprintf(out,
             "mpiaccel: heap: %" PRIu64 " allocations, peak %" PRIu64 " bytes, live %" PRIu64 "\n",
             sum->heap_allocations, sum->heap_peak, sum->heap_live);
+    fprintf(out, "mpiaccel: waiting: %.3f s polling, %.3f s yielding, %.3f s sleeping",
+            seconds(sum->waited[WAITED_POLLING]), seconds(sum->waited[WAITED_YIELDING]),
+            seconds(sum->waited[WAITED_SLEEPING]));
+    char text[80] = "";
+    if (job->shortage.cause)
+        shortage_describe(&job->shortage, text, sizeof text);
+    fprintf(out, "%s%s\n", *text ? "; " : "", text);
 }
 
 /* The version string of a host may contain any character. */
@@ -161,6 +177,15 @@ static void json_outcome(FILE *out, uint64_t fast_count, const uint64_t by_reaso
     fputc('}', out);
 }
 
+static void json_shortage(FILE *out, const struct shortage *shortage)
+{
+    static const char *const causes[] = {
+        [SHORTAGE_AFFINITY] = "affinity", [SHORTAGE_QUOTA] = "quota"};
+    if (shortage->cause)
+        fprintf(out, ",\"shortage\":{\"cause\":\"%s\",\"ranks\":%u,\"processor_thousandths\":%u}",
+                causes[shortage->cause], shortage->ranks, shortage->thousandths);
+}
+
 void stats_print_json(FILE *out, const char *version, const struct stats_snapshot *sum,
                       const struct stats_host *host, const struct stats_job *job,
                       const char *const calls[])
@@ -187,7 +212,12 @@ void stats_print_json(FILE *out, const char *version, const struct stats_snapsho
     fprintf(out,
             "},\"host_copies\":{\"count\":%" PRIu64 ",\"bytes\":%" PRIu64
             "},\"heap\":{\"peak_bytes\":%" PRIu64 ",\"live_bytes\":%" PRIu64
-            ",\"allocations\":%" PRIu64 "}}\n",
+            ",\"allocations\":%" PRIu64
+            "},\"waiting\":{\"polling_ns\":%" PRIu64 ",\"yielding_ns\":%" PRIu64
+            ",\"sleeping_ns\":%" PRIu64 "}",
             sum->host_copies, sum->host_copied, sum->heap_peak, sum->heap_live,
-            sum->heap_allocations);
+            sum->heap_allocations, sum->waited[WAITED_POLLING], sum->waited[WAITED_YIELDING],
+            sum->waited[WAITED_SLEEPING]);
+    json_shortage(out, &job->shortage);
+    fprintf(out, "}\n");
 }

@@ -8,7 +8,8 @@
 #ifndef MPIACCEL_STATS_H
 #define MPIACCEL_STATS_H
 
-#include "core/base.h"
+#include "core/processors.h"
+#include "core/sync.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ struct stats_snapshot {
     uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
     uint64_t windows_fast, windows_deferred[REASON_COUNT];
     uint64_t host_copies, host_copied; /* number and bytes; see stats_host_copy() */
+    uint64_t waited[WAIT_KINDS]; /* nanoseconds */
     uint64_t heap_peak, heap_live, heap_allocations;
 };
 
@@ -64,6 +66,7 @@ struct stats_host {
 struct stats_job {
     const char *node; /* the host name of the node whose ranks are in the sum */
     uint32_t ranks;
+    struct shortage shortage; /* of processors, on this node */
 };
 
 /* `version`: of the library. `calls`: the names of the calls by number, terminated by NULL. */

@@ -1,5 +1,7 @@
 #include "core/sync.h"
 
+#include "core/concurrency.h"
+
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -33,8 +35,39 @@ enum {
 bool sync_oversubscribed;
 static void (*progress)(void);
 
+/* ---- the time spent waiting ---- */
+
+static _Atomic uint64_t waited[WAIT_KINDS];
+static uint64_t first_ticks, first_ns; /* when this process was configured */
+
+void sync_waited(enum wait_kind kind, uint64_t ticks)
+{
+    counter_add(&waited[kind], ticks);
+}
+
+uint64_t sync_waited_ns(enum wait_kind kind)
+{
+    double ticks = (double)(sync_ticks() - first_ticks), ns = (double)(sync_now_ns() - first_ns);
+    return (uint64_t)((double)atomic_load(&waited[kind]) * (ticks > 0 ? ns / ticks : 0));
+}
+
+uint64_t sync_yield_processor(void)
+{
+    uint64_t start = sync_ticks();
+    sched_yield();
+    uint64_t duration = sync_ticks() - start;
+    sync_waited(WAITED_YIELDING, duration);
+    return duration;
+}
+
+/* ---- set-up ---- */
+
 void sync_configure(bool oversubscribed, void (*host_progress)(void))
 {
+    if (!first_ns) {
+        first_ticks = sync_ticks();
+        first_ns = sync_now_ns();
+    }
     sync_oversubscribed = oversubscribed;
     progress = host_progress;
 }
@@ -59,7 +92,7 @@ void sync_yield(void)
 {
     sync_progress();
     if (sync_oversubscribed)
-        sched_yield();
+        sync_yield_processor();
 }
 
 uint64_t sync_now_ns(void)
@@ -87,9 +120,19 @@ static long sleep_ns(uint32_t sleeps)
 static void sleep_on(struct sync_word *word, uint32_t seen, uint32_t sleeps)
 {
     struct timespec limit = {.tv_nsec = sleep_ns(sleeps)};
+    uint64_t start = sync_ticks();
     atomic_fetch_add_explicit(&word->sleepers, 1, memory_order_seq_cst);
     syscall(SYS_futex, &word->value, FUTEX_WAIT, seen, &limit, NULL, 0);
     atomic_fetch_sub_explicit(&word->sleepers, 1, memory_order_relaxed);
+    sync_waited(WAITED_SLEEPING, sync_ticks() - start);
+}
+
+static void count_polling(struct sync_wait *wait)
+{
+    uint64_t now = sync_ticks();
+    if (wait->last)
+        sync_waited(WAITED_POLLING, now - wait->last);
+    wait->last = now;
 }
 
 /* Returns false when it is time to sleep. */
@@ -97,15 +140,18 @@ static bool spin_or_yield(struct sync_wait *wait)
 {
     uint32_t round = wait->rounds++;
     uint32_t rounds = round < SPIN ? ROUNDS_PER_PROGRESS : YIELDS_PER_PROGRESS;
-    if (round % rounds == rounds - 1)
+    if (round % rounds == rounds - 1) {
         sync_progress();
+        if (round < SPIN)
+            count_polling(wait);
+    }
     if (round < (sync_oversubscribed ? SPIN_OVERSUBSCRIBED : SPIN)) {
         relax();
         return true;
     }
     if (sync_oversubscribed && round >= SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED)
         return false;
-    sched_yield();
+    sync_yield_processor();
     return true;
 }
 
@@ -142,7 +188,9 @@ void sync_pause(struct sync_wait *wait)
         return;
     sync_progress();
     struct timespec ns = {.tv_nsec = SLEEP_NS_MIN};
+    uint64_t start = sync_ticks();
     nanosleep(&ns, NULL);
+    sync_waited(WAITED_SLEEPING, sync_ticks() - start);
 }
 
 void sync_wake_sleepers(struct sync_word *word)

@@ -31,6 +31,7 @@ struct sync_word {
 
 struct sync_wait {
     uint32_t rounds;
+    uint64_t last; /* sync_ticks() when the time spent polling was last counted */
 };
 #define SYNC_WAIT ((struct sync_wait){0})
 
@@ -40,8 +41,8 @@ static inline uint32_t sync_load(struct sync_word *word)
     return atomic_load_explicit(&word->value, memory_order_acquire);
 }
 
-/* More ranks than processors: waiting ranks sleep, and ranks that publish check for sleepers. The
- * same on all ranks of a node. */
+/* Processors are short, or the user wants it: waiting ranks sleep, and ranks that publish check for
+ * sleepers. The same on all ranks of a node. */
 extern bool sync_oversubscribed;
 
 /* One round of waiting while `word` holds `seen`. May return at any time. */
@@ -71,6 +72,15 @@ static inline uint64_t sync_ticks(void)
     return sync_now_ns();
 #endif
 }
+
+/* How the threads of this process have spent the time in which they waited. Waits of less than a
+ * few microseconds are not counted. */
+enum wait_kind { WAITED_POLLING, WAITED_YIELDING, WAITED_SLEEPING, WAIT_KINDS };
+void sync_waited(enum wait_kind kind, uint64_t ticks);
+uint64_t sync_waited_ns(enum wait_kind kind);
+
+/* Let other threads have the processor. Returns for how long, in ticks. */
+uint64_t sync_yield_processor(void);
 
 void sync_wake_sleepers(struct sync_word *word);
 

@@ -118,6 +118,8 @@ static mpi_fn *dispatch_pmpi[CALL_COUNT] = {
     static long counted_##name(TYPES_##n)                                \
     {                                                                    \
         stats_defer(CALL_##name, REASON_HOST_COLLECTIVE);                \
+        if (host_wait_announces())                                       \
+            host_wait_sending(-1);                                       \
         return ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
     }
 #define SEND(name, n, rank, comm)                                               \
@@ -130,7 +132,7 @@ static mpi_fn *dispatch_pmpi[CALL_COUNT] = {
     }                                                                           \
     static long sending_##name(TYPES_##n)                                       \
     {                                                                           \
-        return LIKELY(host_wait != HOST_WAIT_SLEEP)                             \
+        return !host_wait_announces()                             \
                    ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n)   \
                    : announced_##name(NAMES_##n);                               \
     }

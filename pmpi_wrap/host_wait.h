@@ -2,57 +2,93 @@
  *
  * A host waits by polling for messages, and MPICH never gives up the processor. With more ranks
  * than processors, the rank that is awaited cannot run until the OS preempts the one that polls. So
- * the library intercepts the function with which the host polls (progress_entry.c). A rank whose
- * polls have found nothing for a while yields, and then sleeps on its word `mail` in the shared
- * file. A rank that has sent a message to a member of the node increments the member's `mail`, and
- * wakes the member if it sleeps.
+ * the library intercepts the function with which the host polls (progress_entry.c). All members of
+ * a node wait in the same way:
+ *
+ *   spin    as the host does.
+ *   auto    the same, but once in POLLS_PER_PROBE polls a rank looks whether another thread wants
+ *           its processor. As long as that is so, it yields.
+ *   yield   a rank whose polls have found nothing for a while yields between polls.
+ *   sleep   it yields at first, and then sleeps on its word `mail` in the shared file. A rank that
+ *           has sent a message to a member increments the member's `mail`, and wakes the member if
+ *           it sleeps. Without a setting, this is the way if processors are short (core/processors.h).
  *
  * No announced message is missed. The receiver reads `mail` before the host polls, and Linux
  * compares it with the value read before the thread sleeps. The sender puts the message into the
  * host's queue, then increments `mail`, then reads `sleepers`. So either the poll finds the
- * message, or the sleep does not begin, or the sender sees the sleeper.
+ * message, or the sleep does not begin, or the sender sees the sleeper. (The model is in
+ * pmpi_wrap/model/mail.pml.)
  *
  * Some messages are not announced: those from other nodes, those that the host sends on its own,
- * such as answers and steps of its collectives, and those that it could not send at once. Every
- * sleep is bounded for their sake: 50 us at first, a millisecond in the end. A peer that has died
- * therefore holds up nobody.
+ * such as answers and steps of its collectives, and those that it could not send at once. For their
+ * sake every sleep is bounded, by an eighth of the time already waited, or 50 us, and by a
+ * millisecond. A peer that has died therefore holds up nobody.
  *
  * A program that polls with MPI_Test looks like a host that waits, if it does nothing else between
  * two polls. If it computes for longer than a few microseconds in between, it is not waiting.
+ *
+ * With MPI_THREAD_MULTIPLE the host may poll while it holds a lock that other threads need, so
+ * nobody sleeps unless the user asks for it.
  */
 #ifndef MPIACCEL_HOST_WAIT_H
 #define MPIACCEL_HOST_WAIT_H
 
+#include "core/config.h"
 #include "core/sync.h"
 #include "pmpi_wrap/calls.h"
 
-enum host_wait {
-    HOST_WAIT_SPIN, /* the host waits as it does without this library */
-    HOST_WAIT_YIELD,
-    HOST_WAIT_SLEEP,
-};
-
 /* How this process waits inside the host. Changes only in MPI_Init and MPI_Finalize. */
-extern enum host_wait host_wait HIDDEN;
+extern enum wait_setting host_wait HIDDEN;
 
-void host_wait_configure(enum host_wait how);
+/* The number of polls that only go on to the host. Threads change it without care: a lost change
+ * makes the next look a little earlier or later. */
+extern uint32_t host_wait_polls_left HIDDEN;
 
-/* Call before the host polls; returns what host_wait_polled() wants to know. */
+/* `quota`: processor time is limited, so yielding is no better than polling. */
+void host_wait_configure(enum wait_setting how, bool quota);
+
+/* Whether a poll only goes on to the host. */
+static inline bool host_wait_ignores_poll(void)
+{
+    uint32_t left = __atomic_load_n(&host_wait_polls_left, __ATOMIC_RELAXED);
+    if (UNLIKELY(!left))
+        return false;
+    __atomic_store_n(&host_wait_polls_left, left - 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* Call before any other poll; returns what host_wait_polled() wants to know. */
 uint32_t host_wait_before_poll(void);
 
-/* Call after it; `progress`: the host has made some. Yields or sleeps if there has been none for a
+/* Call after it; `found`: the host has made progress. Yields or sleeps if it has made none for a
  * while. */
-void host_wait_polled(uint32_t mail, bool progress);
+void host_wait_polled(uint32_t mail, bool found);
 
 /* Between these, polls of this thread do not wait: they are steps of a wait that decides itself
  * when to sleep, or part of another poll. */
 void host_wait_suspend(void);
 void host_wait_resume(void);
 
+/* ---- announcing messages ---- */
+
 /* A call that may send a message to a member begins: any member if `member` is negative. Whether
  * the host sends it at once, or only while it polls, is not known, so the member is woken after the
- * call (host_wait_sent()), and before this thread yields or sleeps in it. */
+ * next poll, and in host_wait_sent(). */
 void host_wait_sending(int member);
+
+/* Call after the call, or leave it to the next poll. */
 void host_wait_sent(void);
+
+static inline void host_wait_sent_to(int member)
+{
+    host_wait_sending(member);
+    host_wait_sent();
+}
+
+/* Whether ranks sleep, so that this matters. */
+static inline bool host_wait_announces(void)
+{
+    return UNLIKELY(host_wait == WAIT_sleep);
+}
 
 #endif

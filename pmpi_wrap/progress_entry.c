@@ -58,7 +58,7 @@ unsigned ucp_worker_progress(void *worker)
     worker_progress_fn *next = __atomic_load_n(&next_worker_progress, __ATOMIC_RELAXED);
     if (UNLIKELY(!next))
         next = find_worker_progress();
-    return LIKELY(host_wait == HOST_WAIT_SPIN) ? next(worker) : poll_worker(next, worker);
+    return host_wait_ignores_poll() ? next(worker) : poll_worker(next, worker);
 }
 
 int opal_progress(void)
@@ -66,5 +66,5 @@ int opal_progress(void)
     opal_progress_fn *next = __atomic_load_n(&next_opal_progress, __ATOMIC_RELAXED);
     if (UNLIKELY(!next))
         next = find_opal_progress();
-    return LIKELY(host_wait == HOST_WAIT_SPIN) ? next() : poll_opal(next);
+    return host_wait_ignores_poll() ? next() : poll_opal(next);
 }

@@ -1,11 +1,14 @@
 #include "pmpi_wrap/abi/deferral.h"
 
 #include "core/log.h"
+#include "pmpi_wrap/host_wait.h"
 
 #include <unistd.h>
 
 void note_deferred(enum call call, enum reason reason)
 {
+    if (host_wait_announces())
+        host_wait_sending(-1);
     if (stats_defer(call, reason) == 1)
         log_message(2, "%s is left to the host: %s; %s", call_names[call], stats_reasons[reason],
                     stats_advice[reason]);

@@ -127,6 +127,22 @@ static void check_TEXT(const char *name, const char *const *field)
     }
 }
 
+static void check_WAIT(const char *name, const enum wait_setting *field)
+{
+    static const char *const ways[] = {"spin", "auto", "yield", "sleep"},
+                             *const bad[] = {"", "0", "Sleep", "sleep ", "spinning"};
+    char entry[100];
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        snprintf(entry, sizeof entry, "%s=%s", name, ways[i]);
+        accept(entry);
+        ck_assert_uint_eq(*field, i);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(entry, sizeof entry, "%s=%s", name, bad[i]);
+        refuse(entry);
+    }
+}
+
 START_TEST(each_setting_is_read_as_its_kind)
 {
 #define SETTING(field, name, kind, standard, help) check_##kind(name, &config.field);

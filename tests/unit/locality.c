@@ -194,7 +194,7 @@ static uint64_t number_of(unsigned cpu)
     return locality_of(&one);
 }
 
-static uint64_t numbers[LAYOUT_CPUS]; /* of the processors, read once */
+static uint64_t numbers[PROCESSORS_MAX]; /* of the processors, read once */
 
 static uint64_t number_at(hwloc_obj_t pu)
 {

@@ -97,7 +97,7 @@ static const char *look_up(const char *json, const char *where)
     return found;
 }
 
-static struct stats_job job = {"node1", 4};
+static struct stats_job job = {"node1", 4, {0}};
 
 static char *json_of(const struct stats_snapshot *sum, const struct stats_host *host)
 {
@@ -140,7 +140,8 @@ START_TEST(every_number_has_its_key)
                                   .host_copied = 13,
                                   .heap_peak = UINT64_MAX,
                                   .heap_live = 7,
-                                  .heap_allocations = 8};
+                                  .heap_allocations = 8,
+                                  .waited = {1000, 2000000000, 1500000000}};
     sum.counts.fast[0] = 10;
     sum.counts.bytes[0] = 11;
     for (unsigned r = 0; r < REASON_COUNT; r++)
@@ -172,18 +173,10 @@ START_TEST(every_number_has_its_key)
     EXPECT_VALUE(json, "/heap/peak_bytes", "18446744073709551615");
     EXPECT_VALUE(json, "/heap/live_bytes", "7");
     EXPECT_VALUE(json, "/heap/allocations", "8");
-    free(json);
-}
-END_TEST
-
-START_TEST(host_names_are_escaped)
-{
-    static const struct stats_snapshot none;
-    static const char odd[] = "a \"b\" \\c\\ \n\t\r\x01\x1f {}[],: \xc3\xa9 \\u0041";
-    struct stats_host host = {odd, odd, "mpich"};
-    char *json = json_of(&none, &host);
-    EXPECT_VALUE(json, "/host/name", odd);
-    EXPECT_VALUE(json, "/host/version", odd);
+    EXPECT_VALUE(json, "/waiting/polling_ns", "1000");
+    EXPECT_VALUE(json, "/waiting/yielding_ns", "2000000000");
+    EXPECT_VALUE(json, "/waiting/sleeping_ns", "1500000000");
+    EXPECT_VALUE(json, "/shortage/cause", "");
     free(json);
 }
 END_TEST
@@ -203,6 +196,32 @@ static const char *text_of(const struct stats_snapshot *sum)
     text[n] = 0;
     return text;
 }
+
+START_TEST(a_shortage_of_processors_is_told)
+{
+    static const struct stats_snapshot none;
+    job.shortage = (struct shortage){SHORTAGE_QUOTA, 4, 1500};
+    char *json = json_of(&none, &plain_host);
+    EXPECT_VALUE(json, "/shortage/cause", "quota");
+    EXPECT_VALUE(json, "/shortage/ranks", "4");
+    EXPECT_VALUE(json, "/shortage/processor_thousandths", "1500");
+    free(json);
+    ck_assert(strstr(text_of(&none), "; 4 ranks have a CPU quota of 1.50 processors\n"));
+    job.shortage = (struct shortage){0};
+}
+END_TEST
+
+START_TEST(host_names_are_escaped)
+{
+    static const struct stats_snapshot none;
+    static const char odd[] = "a \"b\" \\c\\ \n\t\r\x01\x1f {}[],: \xc3\xa9 \\u0041";
+    struct stats_host host = {odd, odd, "mpich"};
+    char *json = json_of(&none, &host);
+    EXPECT_VALUE(json, "/host/name", odd);
+    EXPECT_VALUE(json, "/host/version", odd);
+    free(json);
+}
+END_TEST
 
 START_TEST(the_summary_lists_calls_and_reasons)
 {
@@ -225,7 +244,8 @@ START_TEST(the_summary_lists_calls_and_reasons)
              "mpiaccel: windows 5 4\n"
              "mpiaccel: 4 %s\n"
              "mpiaccel: host copies 13 14\n"
-             "mpiaccel: heap: 8 allocations, peak 9 bytes, live 7\n",
+             "mpiaccel: heap: 8 allocations, peak 9 bytes, live 7\n"
+             "mpiaccel: waiting: 0.000 s polling, 0.000 s yielding, 0.000 s sleeping\n",
              stats_reasons[REASON_GPU], stats_reasons[REASON_SHARED]);
     ck_assert_str_eq(text_of(&sum), expected);
 }
@@ -290,6 +310,8 @@ START_TEST(snapshots_add_up)
     one.ranks = 1;
     one.host_copies = one.host_copied = 4;
     one.windows_fast = one.heap_peak = one.heap_live = one.heap_allocations = 2;
+    for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
+        one.waited[kind] = 5 + kind;
     for (unsigned r = 0; r < REASON_COUNT; r++)
         one.windows_deferred[r] = 10 + r;
     for (unsigned c = 0; c < STATS_CALLS_MAX; c++) {
@@ -304,6 +326,8 @@ START_TEST(snapshots_add_up)
     ck_assert_uint_eq(sum.ranks, 3);
     ck_assert(sum.windows_fast == 6 && sum.heap_peak == 6 && sum.heap_live == 6 &&
               sum.heap_allocations == 6 && sum.host_copies == 12 && sum.host_copied == 12);
+    for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
+        ck_assert_uint_eq(sum.waited[kind], 3 * (5 + kind));
     for (unsigned r = 0; r < REASON_COUNT; r++)
         ck_assert_uint_eq(sum.windows_deferred[r], 3 * (10 + r));
     for (unsigned c = 0; c < STATS_CALLS_MAX; c++) {
@@ -314,6 +338,6 @@ START_TEST(snapshots_add_up)
 }
 END_TEST
 
-UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, host_names_are_escaped,
+UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, a_shortage_of_processors_is_told, host_names_are_escaped,
           the_summary_lists_calls_and_reasons, the_summary_of_one_node_says_so,
           counts_of_ended_threads_are_kept, snapshots_add_up)

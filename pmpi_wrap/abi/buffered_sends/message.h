@@ -29,6 +29,7 @@
 #include "pmpi_wrap/abi/datatypes/typemap_of.h"
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/host_api.h"
+#include "pmpi_wrap/host_wait.h"
 #include "pmpi_wrap/quirks.h"
 
 #include <limits.h>
@@ -61,12 +62,14 @@ HOT_INLINE void message_make_room(size_t bytes)
         message_free_room();
 }
 
-/* Count a message that the host sends, with the host's result, which is returned. */
+/* Count and announce a message that the host has sent, with the host's result, which is returned. */
 static inline int message_deferred(enum call call, size_t bytes, int result)
 {
     if (quirk(QUIRK_BSEND_REFUSES_EARLY))
         counter_add(&attached_buffer.given, bytes + MPI_BSEND_OVERHEAD);
     note_deferred(call, attached_buffer.is_fast ? REASON_HOST_MESSAGE : REASON_NO_BUFFER);
+    if (host_wait_announces())
+        host_wait_sent();
     return result;
 }
 

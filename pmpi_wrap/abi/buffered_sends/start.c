@@ -1,11 +1,20 @@
 /* MPI_Start and MPI_Startall (MPI-4.0, 3.9). */
 #include "pmpi_wrap/abi/buffered_sends/persistent.h"
 #include "pmpi_wrap/abi/handlers.h"
+#include "pmpi_wrap/host_wait.h"
+
+/* Whose messages these are is not known. */
+static int announce(int result)
+{
+    if (host_wait_announces())
+        host_wait_sent_to(-1);
+    return result;
+}
 
 static int start(enum call call, MPI_Request *request)
 {
     struct persistent *p = persistent_find(request);
-    return p ? persistent_start(call, p, request) : host.Start(request);
+    return p ? persistent_start(call, p, request) : announce(host.Start(request));
 }
 
 int accel_Start(MPI_Request *request)
@@ -20,7 +29,7 @@ int accel_Startall(int count, MPI_Request requests[])
         for (int i = 0; requests && i < count; i++)
             any |= persistent_find(&requests[i]) != NULL;
     if (!any)
-        return host.Startall(count, requests);
+        return announce(host.Startall(count, requests));
     int result = MPI_SUCCESS;
     for (int i = 0; i < count && result == MPI_SUCCESS; i++)
         result = start(CALL_Startall, &requests[i]);

@@ -19,7 +19,7 @@
 #include "pmpi_wrap/abi/life_cycle/statistics.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/window.h"
-#include "pmpi_wrap/host_wait.h"
+#include "pmpi_wrap/wait_policy.h"
 
 static struct {
     pthread_mutex_t mutex;
@@ -68,7 +68,7 @@ static void begin_use(bool session)
     host.Group_rank(world_group(), &world_rank);
     host.Group_size(world_group(), &world_size);
     log_set_rank(world_rank);
-    sync_configure(node_oversubscribed(), private_comm_progress);
+    wait_policy_apply(private_comm_progress);
     pthread_mutex_unlock(&host_use.mutex);
 }
 
@@ -119,8 +119,7 @@ static void end_use(void)
     buffer_finish();
     teams_close();
     statistics_publish();
-    host_wait_configure(HOST_WAIT_SPIN);
-    sync_configure(node_oversubscribed(), NULL);
+    wait_policy_apply(NULL);
     private_comm_free();
     host_use.was_finalized = true;
 }

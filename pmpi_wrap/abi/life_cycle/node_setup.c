@@ -14,11 +14,10 @@
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/operation.h"
 #include "pmpi_wrap/host.h"
-#include "pmpi_wrap/host_wait.h"
 #include "pmpi_wrap/quirks.h"
+#include "pmpi_wrap/wait_policy.h"
 
 #include <pthread.h>
-#include <string.h>
 
 int world_rank, world_size;
 
@@ -38,6 +37,7 @@ void node_setup_enter(bool session)
     struct job job;
     size_t early_heap = session && config.alloc ? arena_early_size(heap_limit()) : 0;
     host_job(&job);
+    wait_policy_enter(job.local_size);
     rendezvous_want(symmetric_wanted(), statics_move(config.statics, early_heap));
     if (statics_heap())
         arena_early_open(statics_heap(), early_heap);
@@ -74,7 +74,7 @@ static bool exchange(int to, int from, uint64_t sent, uint64_t *received)
     /* Hosts connect two ranks when they first communicate, and need both of them for that. So this
      * rank makes progress for the host until all members have confirmed. */
     private_comm();
-    sync_configure(false, private_comm_progress);
+    wait_policy_apply(private_comm_progress);
     out = sent;
     host.Irecv(&in, sizeof in, constants.byte, ranks[1], TAG, meeting, &request[0]);
     host.Isend(&out, sizeof out, constants.byte, ranks[0], TAG, meeting, &request[1]);
@@ -106,15 +106,6 @@ static void open_arena(void)
                "lower MPIACCEL_HEAP_SIZE or lift `ulimit -v` or `-d`");
 }
 
-static enum host_wait how_to_wait(void)
-{
-    static const char *const names[] = {"spin", "yield", "sleep"};
-    for (size_t i = 0; config.wait && i < sizeof names / sizeof *names; i++)
-        if (!strcmp(config.wait, names[i]))
-            return (enum host_wait)i;
-    return node_oversubscribed() ? HOST_WAIT_SLEEP : HOST_WAIT_SPIN;
-}
-
 static void settle(bool by_session)
 {
     rendezvous_settle(world_rank, world_size, exchange);
@@ -124,10 +115,10 @@ static void settle(bool by_session)
     predefined_open();
     reduction_functions_open();
     open_arena();
-    sync_configure(node_oversubscribed(), NULL);
+    wait_policy_apply(NULL);
     calibrate();
-    sync_configure(node_oversubscribed(), private_comm_progress);
-    host_wait_configure(how_to_wait());
+    wait_policy_apply(private_comm_progress);
+    wait_policy_log();
 }
 
 void node_setup_settle(MPI_Comm all, bool by_session)

@@ -84,7 +84,7 @@ void statistics_print(int world_rank, int world_size)
     memset(&sum, 0, sizeof sum);
     char host_name[HOST_NAME_MAX + 1] = "", name[PATH_MAX];
     gethostname(host_name, sizeof host_name - 1);
-    const struct stats_job job = {host_name, (uint32_t)world_size};
+    const struct stats_job job = {host_name, (uint32_t)world_size, node_shortage()};
     if (!node.header)
         sum = own_snapshot;
     for (uint32_t i = 0; node.header && i < node.size; i++)

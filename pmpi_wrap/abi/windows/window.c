@@ -1,6 +1,7 @@
 #include "pmpi_wrap/abi/windows/window.h"
 
 #include "core/log.h"
+#include "pmpi_wrap/host_wait.h"
 
 struct registry window_registry = REGISTRY_INITIALIZER;
 
@@ -40,6 +41,8 @@ COLD int report_win_error(MPI_Win win, enum win_error error)
 
 COLD void note_deferred_on_win(enum call call, MPI_Win win)
 {
+    if (host_wait_announces())
+        host_wait_sending(-1);
     struct entry *e = registry_find(&window_registry, BITS(win));
     enum reason reason = e ? (enum reason)window_unpack(e->detail).reason : REASON_HOST_WINDOW;
     if (stats_defer(call, reason) == 1)

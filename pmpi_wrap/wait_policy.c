@@ -1,0 +1,59 @@
+#include "pmpi_wrap/wait_policy.h"
+
+#include "alloc/node.h"
+#include "core/config.h"
+#include "core/log.h"
+#include "core/sync.h"
+#include "pmpi_wrap/host_wait.h"
+
+static struct processors own;
+static uint32_t local_ranks;
+
+static const struct processors *own_processors(uint32_t rank)
+{
+    (void)rank;
+    return &own;
+}
+
+static enum wait_setting choose(uint32_t setting, enum wait_setting if_short, bool is_short)
+{
+    return setting == WAIT_auto && is_short ? if_short : (enum wait_setting)setting;
+}
+
+static enum wait_setting choose_for_node(bool is_short)
+{
+    enum wait_setting how = WAIT_spin;
+    for (uint32_t i = 0; i < node.size; i++) {
+        enum wait_setting wanted = choose(node_member(i)->wait, WAIT_sleep, is_short);
+        how = wanted > how ? wanted : how;
+    }
+    return how;
+}
+
+void wait_policy_enter(uint32_t ranks)
+{
+    processors_read(&own);
+    local_ranks = ranks;
+    wait_policy_apply(NULL);
+}
+
+void wait_policy_apply(void (*progress)(void))
+{
+    struct shortage shortage =
+        node.header ? node_shortage() : processors_shortage(local_ranks, own_processors);
+    enum wait_setting how = node.header ? choose_for_node(shortage.cause)
+                                        : choose(config.wait, WAIT_yield, shortage.cause);
+    sync_configure(node.header && how > WAIT_auto, progress);
+    host_wait_configure(how, shortage.cause == SHORTAGE_QUOTA);
+}
+
+void wait_policy_log(void)
+{
+    char text[80];
+    struct shortage shortage = node_shortage();
+    if (!shortage.cause || node.me)
+        return;
+    shortage_describe(&shortage, text, sizeof text);
+    log_message(1, "%s: ranks that wait %s (MPIACCEL_WAIT)", text,
+                host_wait == WAIT_spin ? "poll all the same" : "give way");
+}

@@ -1,0 +1,22 @@
+/* How the ranks of this node wait: in the host (host_wait.h) and in this library (core/sync.h).
+ *
+ * All members wait in the same way: that of the member that leaves most to others (enum
+ * wait_setting), where `auto` means to sleep if processors are short. They decide from their
+ * records, which are equal for all. A rank that knows no other members decides for itself, and does
+ * not sleep unless its user wants it to, since nobody would wake it.
+ */
+#ifndef MPIACCEL_WAIT_POLICY_H
+#define MPIACCEL_WAIT_POLICY_H
+
+#include "core/base.h"
+
+/* Before the host is initialized. `local_ranks`: of the job on this node, or 0. */
+void wait_policy_enter(uint32_t local_ranks);
+
+/* Follow the policy from now on. `progress`: see sync_configure(). */
+void wait_policy_apply(void (*progress)(void));
+
+/* Log what the policy is, on one rank of the node, if processors are short. */
+void wait_policy_log(void);
+
+#endif

@@ -1,0 +1,197 @@
+/* Waiting inside the host: no announced message is missed. */
+#include "tests/unit/endless.h"
+
+#include "alloc/node.h"
+
+/* The source of the module, where each thread is a member. */
+static __thread struct node own;
+#define node own
+#include "pmpi_wrap/host_wait.c"
+#undef node
+
+static unsigned rounds;
+static _Atomic uint32_t queue[UNIT_RANKS_MAX]; /* of the host: how many messages a rank has got */
+
+static void begin(enum wait_setting how, unsigned size)
+{
+    size_t bytes = layout_header_size(size);
+    config.wait = how;
+    thread_concurrent = size > 1;
+    host_wait_configure(how, false);
+    node.header = aligned_alloc(LAYOUT_PAGE, bytes);
+    memset(node.header, 0, bytes);
+    node.size = size;
+    futex_waits = 0;
+    for (unsigned i = 0; i < size; i++)
+        queue[i] = 0;
+}
+
+static void end(void)
+{
+    free(node.header);
+    node.header = NULL;
+}
+
+static void become(unsigned me)
+{
+    own = node;
+    own.me = me;
+}
+
+/* As a host waits. With `sleep_at_once` every wait looks as if it had lasted long. */
+static void receive(uint32_t goal, bool sleep_at_once)
+{
+    for (;;) {
+        uint32_t seen = host_wait_before_poll();
+        if (sync_reached(atomic_load_explicit(&queue[own.me], memory_order_acquire), goal))
+            return;
+        if (sleep_at_once)
+            poller = (struct poller){
+                .last = poller.began, .began = poller.began, .mail = seen, .recipient = NOBODY};
+        host_wait_polled(seen, false);
+    }
+}
+
+static void send(unsigned to)
+{
+    host_wait_sending((int)to);
+    atomic_fetch_add_explicit(&queue[to], 1, memory_order_release);
+    host_wait_sent();
+}
+
+static void pass_on(unsigned me)
+{
+    struct chance chance = {me};
+    become(me);
+    for (uint32_t round = 0; round < rounds; round++) {
+        if (me || round)
+            receive(me ? round + 1 : round, true);
+        if (!below(&chance, 4))
+            spin_ns(below(&chance, 20000));
+        send((me + 1) % unit_ranks.size);
+    }
+}
+
+/* Sleeps have no limit here, so the case hangs if a wake-up is lost. */
+START_TEST(no_announced_message_is_missed)
+{
+    endless = true;
+    for (unsigned size = 2; size <= 4; size++) {
+        rounds = effort(2000);
+        begin(WAIT_sleep, size);
+        as_ranks(size, pass_on);
+        ck_assert_uint_gt(futex_waits, 0);
+        end();
+    }
+    endless = false;
+}
+END_TEST
+
+static void await_sleep(unsigned me)
+{
+    become(me);
+    if (me)
+        receive(1, false);
+    else {
+        await_sleeper(&node_member(1)->mail);
+        /* To whom it goes is known only after the next poll, as far as the library can tell. */
+        host_wait_sending(-1);
+        atomic_store(&queue[1], 1);
+        host_wait_polled(host_wait_before_poll(), false);
+    }
+}
+
+START_TEST(a_poll_announces_what_was_sent_before)
+{
+    endless = true;
+    begin(WAIT_sleep, 2);
+    as_ranks(2, await_sleep);
+    end();
+    endless = false;
+}
+END_TEST
+
+static void receive_late(unsigned me)
+{
+    become(me);
+    if (me)
+        receive(1, false);
+    else {
+        sleep_us(20000);
+        atomic_store(&queue[1], 1);
+    }
+}
+
+START_TEST(messages_without_announcement_are_found)
+{
+    for (enum wait_setting how = WAIT_spin; how <= WAIT_sleep; how++) {
+        begin(how, 2);
+        as_ranks(2, receive_late);
+        ck_assert((futex_waits > 0) == (how == WAIT_sleep));
+        end();
+    }
+}
+END_TEST
+
+START_TEST(the_sleeps_of_a_wait_become_longer)
+{
+    begin(WAIT_sleep, 1);
+    become(0);
+    uint64_t before = sync_now_ns();
+    while (sync_now_ns() - before < UINT64_C(200000000))
+        host_wait_polled(host_wait_before_poll(), false);
+    ck_assert_uint_gt(futex_waits, 100);
+    ck_assert_uint_lt(futex_waits, 1000);
+    end();
+}
+END_TEST
+
+START_TEST(progress_ends_a_wait)
+{
+    begin(WAIT_sleep, 1);
+    become(0);
+    uint64_t before = sync_now_ns();
+    while (sync_now_ns() - before < UINT64_C(20000000))
+        host_wait_polled(host_wait_before_poll(), true);
+    ck_assert_uint_eq(futex_waits, 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_suspended_thread_does_not_wait)
+{
+    begin(WAIT_sleep, 1);
+    become(0);
+    host_wait_suspend();
+    uint64_t before = sync_now_ns();
+    while (sync_now_ns() - before < UINT64_C(20000000))
+        host_wait_polled(host_wait_before_poll(), false);
+    host_wait_resume();
+    ck_assert_uint_eq(futex_waits, 0);
+    end();
+}
+END_TEST
+
+/* Polls of a rank that has its processor to itself. */
+START_TEST(polls_are_looked_at_rarely)
+{
+    uint32_t looks = 0;
+    begin(WAIT_auto, 1);
+    become(0);
+    for (unsigned i = 0; i < 100 * POLLS_PER_PROBE; i++)
+        if (!host_wait_ignores_poll()) {
+            looks++;
+            host_wait_polled(host_wait_before_poll(), false);
+        }
+    ck_assert_uint_ge(looks, 99);
+    end();
+    begin(WAIT_spin, 1);
+    for (unsigned i = 0; i < 100 * POLLS_PER_PROBE; i++)
+        ck_assert(host_wait_ignores_poll());
+    end();
+}
+END_TEST
+
+UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
+          messages_without_announcement_are_found, the_sleeps_of_a_wait_become_longer,
+          progress_ends_a_wait, a_suspended_thread_does_not_wait, polls_are_looked_at_rarely)

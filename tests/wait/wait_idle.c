@@ -1,0 +1,120 @@
+/* With MPIACCEL_WAIT=sleep a rank that waits for half a second hardly uses its processor, and goes
+ * on when the other rank has done what it waits for. The rank prints the processor time and the
+ * delay.
+ */
+#include "oversubscribe.h"
+
+#include <time.h>
+
+static const double pause_s = 0.5;
+static MPI_Win win[2];
+
+enum kind { RECV, WAITALL, TEST, BARRIER, IBARRIER, PROBE, LOCK, LOCK_OF_HOST, KINDS };
+static const char *const names[] = {"MPI_Recv",    "MPI_Waitall", "MPI_Test",
+                                    "MPI_Barrier", "MPI_Ibarrier", "MPI_Probe",
+                                    "MPI_Win_lock", "MPI_Win_lock of the host"};
+
+/* What rank 1 waits for. Rank 0 does its part when it has slept; it has the lock from the start. */
+static void wait_for_it(enum kind kind, double *sent)
+{
+    MPI_Request request;
+    int flag = 0;
+    switch (kind) {
+    case RECV:
+        MPI_Recv(sent, 1, MPI_DOUBLE, 0, kind, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        break;
+    case PROBE:
+        MPI_Probe(0, kind, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(sent, 1, MPI_DOUBLE, 0, kind, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        break;
+    case WAITALL:
+    case TEST:
+        MPI_Irecv(sent, 1, MPI_DOUBLE, 0, kind, MPI_COMM_WORLD, &request);
+        while (kind == TEST && !flag)
+            MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
+        break;
+    case BARRIER:
+        MPI_Barrier(MPI_COMM_WORLD);
+        break;
+    case IBARRIER:
+        MPI_Ibarrier(MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        break;
+    default:
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win[kind == LOCK_OF_HOST]);
+        MPI_Win_unlock(0, win[kind == LOCK_OF_HOST]);
+    }
+}
+
+static void do_it(enum kind kind, const double *now)
+{
+    MPI_Request request;
+    switch (kind) {
+    case RECV:
+    case PROBE:
+    case WAITALL:
+    case TEST:
+        MPI_Send(now, 1, MPI_DOUBLE, 1, kind, MPI_COMM_WORLD);
+        break;
+    case BARRIER:
+        MPI_Barrier(MPI_COMM_WORLD);
+        break;
+    case IBARRIER:
+        MPI_Ibarrier(MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        break;
+    default:
+        MPI_Win_unlock(0, win[kind == LOCK_OF_HOST]);
+    }
+}
+
+/* MPI_Wtime() of different ranks may differ. */
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void one(enum kind kind)
+{
+    double now = 0, busy;
+    bool locks = kind == LOCK || kind == LOCK_OF_HOST;
+    if (locks && test_rank == 0)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win[kind == LOCK_OF_HOST]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    busy = processor_seconds();
+    if (test_rank == 0) {
+        nanosleep(&(struct timespec){.tv_nsec = (long)(pause_s * 1e9)}, NULL);
+        now = now_s();
+        do_it(kind, &now);
+    } else {
+        double sent;
+        wait_for_it(kind, &sent);
+        double after = now_s();
+        busy = processor_seconds() - busy;
+        MPI_Recv(&now, 1, MPI_DOUBLE, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        printf("%-25s %5.2f %% of a processor, goes on after %6.0f us\n", names[kind],
+               100 * busy / pause_s, 1e6 * (after - now));
+        CHECK(busy < 0.1 * pause_s, "%s: %.2f s of processor time", names[kind], busy);
+    }
+    if (test_rank == 0)
+        MPI_Send(&now, 1, MPI_DOUBLE, 1, 99, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv);
+    void *memory = window_memory(8);
+    static double own;
+    MPI_Win_create(memory, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[0]);
+    MPI_Win_create(&own, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[1]);
+    for (enum kind kind = 0; kind < KINDS; kind++)
+        one(kind);
+    MPI_Win_free(&win[0]);
+    MPI_Win_free(&win[1]);
+    MPI_Free_mem(memory);
+    return test_end();
+}
