@@ -37,18 +37,18 @@ static void (*progress)(void);
 
 /* ---- the time spent waiting ---- */
 
-static _Atomic uint64_t waited[WAIT_KINDS];
+static _Atomic uint64_t time_waited[WAIT_KINDS];
 static uint64_t first_ticks, first_ns; /* when this process was configured */
 
 void sync_waited(enum wait_kind kind, uint64_t ticks)
 {
-    counter_add(&waited[kind], ticks);
+    counter_add(&time_waited[kind], ticks);
 }
 
 uint64_t sync_waited_ns(enum wait_kind kind)
 {
     double ticks = (double)(sync_ticks() - first_ticks), ns = (double)(sync_now_ns() - first_ns);
-    return (uint64_t)((double)atomic_load(&waited[kind]) * (ticks > 0 ? ns / ticks : 0));
+    return (uint64_t)((double)atomic_load(&time_waited[kind]) * (ticks > 0 ? ns / ticks : 0));
 }
 
 uint64_t sync_yield_processor(void)
