@@ -15,7 +15,7 @@ enum { PROCESSORS_MAX = 8192 };
 struct processors {
     uint64_t mask[PROCESSORS_MAX / 64]; /* its affinity */
     uint64_t cgroup;                    /* identifies the cgroup that limits its time */
-    uint32_t thousandths;               /* of a processor, for all processes in there; 0: no limit */
+    uint32_t thousandths; /* of a processor, for all processes in there; 0: no limit */
 };
 
 /* Fill in the record of the calling thread. */

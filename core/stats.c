@@ -212,9 +212,8 @@ void stats_print_json(FILE *out, const char *version, const struct stats_snapsho
     fprintf(out,
             "},\"host_copies\":{\"count\":%" PRIu64 ",\"bytes\":%" PRIu64
             "},\"heap\":{\"peak_bytes\":%" PRIu64 ",\"live_bytes\":%" PRIu64
-            ",\"allocations\":%" PRIu64
-            "},\"waiting\":{\"polling_ns\":%" PRIu64 ",\"yielding_ns\":%" PRIu64
-            ",\"sleeping_ns\":%" PRIu64 "}",
+            ",\"allocations\":%" PRIu64 "},\"waiting\":{\"polling_ns\":%" PRIu64
+            ",\"yielding_ns\":%" PRIu64 ",\"sleeping_ns\":%" PRIu64 "}",
             sum->host_copies, sum->host_copied, sum->heap_peak, sum->heap_live,
             sum->heap_allocations, sum->waited[WAITED_POLLING], sum->waited[WAITED_YIELDING],
             sum->waited[WAITED_SLEEPING]);

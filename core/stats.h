@@ -37,7 +37,7 @@ struct stats_snapshot {
     uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
     uint64_t windows_fast, windows_deferred[REASON_COUNT];
     uint64_t host_copies, host_copied; /* number and bytes; see stats_host_copy() */
-    uint64_t waited[WAIT_KINDS]; /* nanoseconds */
+    uint64_t waited[WAIT_KINDS];       /* nanoseconds */
     uint64_t heap_peak, heap_live, heap_allocations;
 };
 

@@ -20,6 +20,7 @@ static const char *const calls[] = {
 #define CALL41                CALL
 #define SESSION               CALL
 #define HOST(name, arguments)
+#define WAITING(name, arguments)
 #define SEND(name, arguments, rank, comm)
 #include "pmpi_wrap/calls.def"
 #undef CALL

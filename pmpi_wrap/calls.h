@@ -10,6 +10,7 @@ enum call {
 #define CALL41(name, arguments)           CALL_##name,
 #define SESSION(name, arguments)          CALL_##name,
 #define HOST(name, arguments)             CALL_##name,
+#define WAITING(name, arguments)          CALL_##name,
 #define SEND(name, arguments, rank, comm) CALL_##name,
 #include "pmpi_wrap/calls.def"
 #undef CALL
@@ -17,6 +18,7 @@ enum call {
 #undef CALL41
 #undef SESSION
 #undef HOST
+#undef WAITING
 #undef SEND
     CALL_COUNT
 };

@@ -77,6 +77,7 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
 #define CALL41                    CALL
 #define SESSION                   CALL
 #define HOST                      CALL
+#define WAITING                   CALL
 #define SEND(name, n, rank, comm) CALL(name, n)
 #include "pmpi_wrap/calls.def"
 #undef CALL
@@ -84,6 +85,7 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
 #undef CALL41
 #undef SESSION
 #undef HOST
+#undef WAITING
 #undef SEND
 
 static mpi_fn *dispatch_mpi[CALL_COUNT] = {
@@ -92,6 +94,7 @@ static mpi_fn *dispatch_mpi[CALL_COUNT] = {
 #define CALL41                    CALL
 #define SESSION                   CALL
 #define HOST                      CALL
+#define WAITING                   CALL
 #define SEND(name, n, rank, comm) CALL(name, n)
 #include "pmpi_wrap/calls.def"
 #undef CALL
@@ -105,10 +108,11 @@ static mpi_fn *dispatch_pmpi[CALL_COUNT] = {
 #undef CALL41
 #undef SESSION
 #undef HOST
+#undef WAITING
 #undef SEND
 };
 
-/* ---- calls that are left to the host, and counted or announced ---- */
+/* ---- calls that are left to the host ---- */
 
 #define CALL(name, n)
 #define CALL4(name, n)
@@ -118,30 +122,38 @@ static mpi_fn *dispatch_pmpi[CALL_COUNT] = {
     static long counted_##name(TYPES_##n)                                \
     {                                                                    \
         stats_defer(CALL_##name, REASON_HOST_COLLECTIVE);                \
-        if (host_wait_announces())                                       \
+        if (host_wait_sleeps())                                          \
             host_wait_sending(-1);                                       \
         return ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
     }
-#define SEND(name, n, rank, comm)                                               \
-    static COLD long announced_##name(TYPES_##n)                                \
-    {                                                                           \
-        host_wait_sending(host_abi()->member_of_rank(comm, (int)rank));         \
-        long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
-        host_wait_sent();                                                       \
-        return result;                                                          \
-    }                                                                           \
-    static long sending_##name(TYPES_##n)                                       \
-    {                                                                           \
-        return !host_wait_announces()                             \
-                   ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n)   \
-                   : announced_##name(NAMES_##n);                               \
+#define SEND(name, n, rank, comm)                                                             \
+    static COLD long announced_##name(TYPES_##n)                                              \
+    {                                                                                         \
+        host_wait_sending(host_abi()->member_of_rank(comm, (int)rank));                       \
+        long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n);               \
+        host_wait_sent();                                                                     \
+        return result;                                                                        \
+    }                                                                                         \
+    static long sending_##name(TYPES_##n)                                                     \
+    {                                                                                         \
+        return !host_wait_sleeps() ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n) \
+                                   : announced_##name(NAMES_##n);                             \
+    }
+#define WAITING(name, n)                                                 \
+    static long waiting_##name(TYPES_##n)                                \
+    {                                                                    \
+        if (host_wait_sleeps())                                          \
+            host_wait_begins();                                          \
+        return ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
     }
 #include "pmpi_wrap/calls.def"
 #undef HOST
+#undef WAITING
 #undef SEND
 
 static mpi_fn *const dispatch_forward[CALL_COUNT] = {
 #define HOST(name, n)             [CALL_##name] = (mpi_fn *)counted_##name,
+#define WAITING(name, n)          [CALL_##name] = (mpi_fn *)waiting_##name,
 #define SEND(name, n, rank, comm) [CALL_##name] = (mpi_fn *)sending_##name,
 #include "pmpi_wrap/calls.def"
 #undef CALL
@@ -149,6 +161,7 @@ static mpi_fn *const dispatch_forward[CALL_COUNT] = {
 #undef CALL41
 #undef SESSION
 #undef HOST
+#undef WAITING
 #undef SEND
 };
 

@@ -8,24 +8,27 @@
  *   spin    as the host does.
  *   auto    the same, but once in POLLS_PER_PROBE polls a rank looks whether another thread wants
  *           its processor. As long as that is so, it yields.
- *   yield   a rank whose polls have found nothing for a while yields between polls.
+ *   yield   a rank whose polls have found nothing for a microsecond yields between polls. Open MPI
+ *           can do that itself, and is told to.
  *   sleep   it yields at first, and then sleeps on its word `mail` in the shared file. A rank that
- *           has sent a message to a member increments the member's `mail`, and wakes the member if
- *           it sleeps. Without a setting, this is the way if processors are short (core/processors.h).
+ *           has sent a message to a member that sleeps increments the member's `mail` and wakes it.
+ *           Without a setting, this is the way if processors are short (core/processors.h).
  *
- * No announced message is missed. The receiver reads `mail` before the host polls, and Linux
- * compares it with the value read before the thread sleeps. The sender puts the message into the
- * host's queue, then increments `mail`, then reads `sleepers`. So either the poll finds the
- * message, or the sleep does not begin, or the sender sees the sleeper. (The model is in
- * pmpi_wrap/model/mail.pml.)
+ * No announced message is missed. A receiver that is going to sleep increments `sleepers` and reads
+ * `mail`, then the host polls once more, and then Linux compares `mail` with the value read, before
+ * the thread sleeps. The sender puts the message into the host's queue, and then reads `sleepers`.
+ * Full fences separate the two steps of each. So either the poll finds the message, or the sender
+ * sees the sleeper and changes `mail`. The model is in pmpi_wrap/model/mail.pml.
  *
  * Some messages are not announced: those from other nodes, those that the host sends on its own,
  * such as answers and steps of its collectives, and those that it could not send at once. For their
- * sake every sleep is bounded, by an eighth of the time already waited, or 50 us, and by a
- * millisecond. A peer that has died therefore holds up nobody.
+ * sake every sleep is bounded, by 50 us or an eighth of the time already waited, and by a
+ * millisecond. A peer that has died therefore holds up nobody. A receiver that was killed leaves
+ * `sleepers` too high, which costs system calls and nothing else.
  *
- * A program that polls with MPI_Test looks like a host that waits, if it does nothing else between
- * two polls. If it computes for longer than a few microseconds in between, it is not waiting.
+ * A wait begins with a call that waits or sends. A program that polls with MPI_Test looks like a
+ * host that waits, if it does nothing else between two polls. If it computes for longer than a few
+ * microseconds in between, it is not waiting.
  *
  * With MPI_THREAD_MULTIPLE the host may poll while it holds a lock that other threads need, so
  * nobody sleeps unless the user asks for it.
@@ -44,8 +47,11 @@ extern enum wait_setting host_wait HIDDEN;
  * makes the next look a little earlier or later. */
 extern uint32_t host_wait_polls_left HIDDEN;
 
-/* `quota`: processor time is limited, so yielding is no better than polling. */
-void host_wait_configure(enum wait_setting how, bool quota);
+/* `quota`: processor time is limited, so yielding is no better than polling. `host_yields`: the
+ * host yields after every poll. */
+void host_wait_configure(enum wait_setting how, bool quota, bool host_yields);
+
+/* ---- the receiver ---- */
 
 /* Whether a poll only goes on to the host. */
 static inline bool host_wait_ignores_poll(void)
@@ -57,19 +63,20 @@ static inline bool host_wait_ignores_poll(void)
     return true;
 }
 
-/* Call before any other poll; returns what host_wait_polled() wants to know. */
-uint32_t host_wait_before_poll(void);
-
-/* Call after it; `found`: the host has made progress. Yields or sleeps if it has made none for a
- * while. */
-void host_wait_polled(uint32_t mail, bool found);
+/* Call before any other poll, and after it. `found`: the host has made progress. If it has made
+ * none for a while, yields or sleeps. `polls_inside`: the poll consists of others. */
+void host_wait_before_poll(bool polls_inside);
+void host_wait_polled(bool found, bool polls_inside);
 
 /* Between these, polls of this thread do not wait: they are steps of a wait that decides itself
- * when to sleep, or part of another poll. */
+ * when to sleep. */
 void host_wait_suspend(void);
 void host_wait_resume(void);
 
-/* ---- announcing messages ---- */
+/* A call that waits begins. */
+void host_wait_begins(void);
+
+/* ---- the sender ---- */
 
 /* A call that may send a message to a member begins: any member if `member` is negative. Whether
  * the host sends it at once, or only while it polls, is not known, so the member is woken after the
@@ -85,8 +92,8 @@ static inline void host_wait_sent_to(int member)
     host_wait_sent();
 }
 
-/* Whether ranks sleep, so that this matters. */
-static inline bool host_wait_announces(void)
+/* Whether ranks sleep, so that the functions that begin calls matter. */
+static inline bool host_wait_sleeps(void)
 {
     return UNLIKELY(host_wait == WAIT_sleep);
 }

@@ -4,6 +4,8 @@
  * Without oversubscription, and in a process without MPI, they only go on to the next definition
  * (H1: loaded into processes without MPI).
  */
+#include "pmpi_wrap/progress_entry.h"
+
 #include "pmpi_wrap/host_wait.h"
 #include "pmpi_wrap/symbols.h"
 
@@ -32,9 +34,9 @@ static COLD opal_progress_fn *find_opal_progress(void)
 
 static COLD unsigned poll_worker(worker_progress_fn *next, void *worker)
 {
-    uint32_t mail = host_wait_before_poll();
+    host_wait_before_poll(false);
     unsigned count = next(worker);
-    host_wait_polled(mail, count);
+    host_wait_polled(count, false);
     return count;
 }
 
@@ -42,12 +44,24 @@ static COLD unsigned poll_worker(worker_progress_fn *next, void *worker)
  * then a part of this poll. */
 static COLD int poll_opal(opal_progress_fn *next)
 {
-    uint32_t mail = host_wait_before_poll();
-    host_wait_suspend();
+    host_wait_before_poll(true);
     int count = next();
-    host_wait_resume();
-    host_wait_polled(mail, false);
+    host_wait_polled(false, true);
     return count;
+}
+
+bool progress_let_host_yield(bool yield)
+{
+    static bool known, before;
+    typedef bool set_yield_fn(bool);
+    set_yield_fn *set = (set_yield_fn *)symbol_next("opal_progress_set_yield_when_idle");
+    if (!set)
+        return false;
+    bool last = set(yield || before);
+    if (!known)
+        before = last;
+    known = true;
+    return yield;
 }
 
 EXPORT unsigned ucp_worker_progress(void *worker);

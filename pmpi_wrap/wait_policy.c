@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/sync.h"
 #include "pmpi_wrap/host_wait.h"
+#include "pmpi_wrap/progress_entry.h"
 
 static struct processors own;
 static uint32_t local_ranks;
@@ -30,21 +31,27 @@ static enum wait_setting choose_for_node(bool is_short)
     return how;
 }
 
-void wait_policy_enter(uint32_t ranks)
-{
-    processors_read(&own);
-    local_ranks = ranks;
-    wait_policy_apply(NULL);
-}
-
-void wait_policy_apply(void (*progress)(void))
+static void apply(void (*progress)(void), bool host_is_open)
 {
     struct shortage shortage =
         node.header ? node_shortage() : processors_shortage(local_ranks, own_processors);
     enum wait_setting how = node.header ? choose_for_node(shortage.cause)
                                         : choose(config.wait, WAIT_yield, shortage.cause);
     sync_configure(node.header && how > WAIT_auto, progress);
-    host_wait_configure(how, shortage.cause == SHORTAGE_QUOTA);
+    host_wait_configure(how, shortage.cause == SHORTAGE_QUOTA,
+                        host_is_open && progress_let_host_yield(how > WAIT_auto));
+}
+
+void wait_policy_enter(uint32_t ranks)
+{
+    processors_read(&own);
+    local_ranks = ranks;
+    apply(NULL, false);
+}
+
+void wait_policy_apply(void (*progress)(void))
+{
+    apply(progress, true);
 }
 
 void wait_policy_log(void)

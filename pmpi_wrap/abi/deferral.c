@@ -7,7 +7,7 @@
 
 void note_deferred(enum call call, enum reason reason)
 {
-    if (host_wait_announces())
+    if (host_wait_sleeps())
         host_wait_sending(-1);
     if (stats_defer(call, reason) == 1)
         log_message(2, "%s is left to the host: %s; %s", call_names[call], stats_reasons[reason],

@@ -119,6 +119,7 @@ void constants_read(void);
 
 /* calls.def: the calls that are not always left to the host. Define CALL before including it. */
 #define HOST(name, arguments)
+#define WAITING(name, arguments)
 #define SEND(name, arguments, rank, comm)
 #define CALL4   CALL
 #define CALL41  CALL

@@ -20,53 +20,67 @@ active [SENDERS] proctype sender()
     do
     :: sent < MESSAGES ->
 #ifdef BREAK_ORDER
-        mail++;
+        byte seen = sleepers;
         queue++;
 #else
         queue++;
-#ifndef BREAK_MAIL
-        mail++;
-#endif
+        byte seen = sleepers;
 #endif
         if
-#ifdef BREAK_WAKE
-        :: true
-#else
-        :: sleepers > 0 -> asleep = false
-        :: else
+#ifndef BREAK_WAKE
+        :: seen > 0 ->
+#ifndef BREAK_MAIL
+            mail++;
 #endif
+            asleep = false
+#endif
+        :: else
         fi;
         sent++
     :: else -> break
     od
 }
 
+inline poll()
+{
+    if
+    :: atomic { queue > 0 -> queue--; received++; found = true }
+    :: else -> found = false
+    fi
+}
+
 active proctype receiver()
 {
     byte received = 0, seen;
+    bool found;
     do
     :: received < SENDERS * MESSAGES ->
-#ifndef BREAK_SEEN
-        seen = mail;
-#endif
+        poll();
         if
-        :: atomic { queue > 0 -> queue--; received++ }
-        :: else ->
-#ifdef BREAK_SEEN
-            seen = mail;
-#endif
-            /* Later polls find nothing either, with the same `seen`. */
+        :: found
+        :: !found ->
 #ifndef BREAK_SLEEPERS
             sleepers++;
 #endif
-            /* Linux compares the word and puts the thread to sleep in one step. */
-            atomic {
-                if
-                :: mail == seen -> asleep = true
-                :: else
-                fi
-            };
-            !asleep;
+            seen = mail;
+#ifndef BREAK_POLL
+            poll();
+#endif
+#ifdef BREAK_SEEN
+            seen = mail;
+#endif
+            if
+            :: found
+            :: !found ->
+                /* Linux compares the word and puts the thread to sleep in one step. */
+                atomic {
+                    if
+                    :: mail == seen -> asleep = true
+                    :: else
+                    fi
+                };
+                !asleep
+            fi;
 #ifndef BREAK_SLEEPERS
             sleepers--
 #endif

@@ -129,8 +129,9 @@ static void check_TEXT(const char *name, const char *const *field)
 
 static void check_WAIT(const char *name, const enum wait_setting *field)
 {
-    static const char *const ways[] = {"spin", "auto", "yield", "sleep"},
-                             *const bad[] = {"", "0", "Sleep", "sleep ", "spinning"};
+    static const char *const ways[] = {"spin", "auto", "yield", "sleep"}, *const bad[] = {
+                                                                              "", "0", "Sleep",
+                                                                              "sleep ", "spinning"};
     char entry[100];
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         snprintf(entry, sizeof entry, "%s=%s", name, ways[i]);

@@ -17,7 +17,7 @@ static void begin(enum wait_setting how, unsigned size)
     size_t bytes = layout_header_size(size);
     config.wait = how;
     thread_concurrent = size > 1;
-    host_wait_configure(how, false);
+    host_wait_configure(how, false, false);
     node.header = aligned_alloc(LAYOUT_PAGE, bytes);
     memset(node.header, 0, bytes);
     node.size = size;
@@ -38,17 +38,24 @@ static void become(unsigned me)
     own.me = me;
 }
 
+static void poll(bool found)
+{
+    host_wait_before_poll(false);
+    host_wait_polled(found, false);
+}
+
 /* As a host waits. With `sleep_at_once` every wait looks as if it had lasted long. */
 static void receive(uint32_t goal, bool sleep_at_once)
 {
     for (;;) {
-        uint32_t seen = host_wait_before_poll();
+        if (sleep_at_once) {
+            poller.since = 1;
+            poller.last = sync_ticks();
+        }
+        host_wait_before_poll(false);
         if (sync_reached(atomic_load_explicit(&queue[own.me], memory_order_acquire), goal))
             return;
-        if (sleep_at_once)
-            poller = (struct poller){
-                .last = poller.began, .began = poller.began, .mail = seen, .recipient = NOBODY};
-        host_wait_polled(seen, false);
+        host_wait_polled(false, false);
     }
 }
 
@@ -97,7 +104,7 @@ static void await_sleep(unsigned me)
         /* To whom it goes is known only after the next poll, as far as the library can tell. */
         host_wait_sending(-1);
         atomic_store(&queue[1], 1);
-        host_wait_polled(host_wait_before_poll(), false);
+        poll(false);
     }
 }
 
@@ -139,7 +146,7 @@ START_TEST(the_sleeps_of_a_wait_become_longer)
     become(0);
     uint64_t before = sync_now_ns();
     while (sync_now_ns() - before < UINT64_C(200000000))
-        host_wait_polled(host_wait_before_poll(), false);
+        poll(false);
     ck_assert_uint_gt(futex_waits, 100);
     ck_assert_uint_lt(futex_waits, 1000);
     end();
@@ -152,7 +159,7 @@ START_TEST(progress_ends_a_wait)
     become(0);
     uint64_t before = sync_now_ns();
     while (sync_now_ns() - before < UINT64_C(20000000))
-        host_wait_polled(host_wait_before_poll(), true);
+        poll(true);
     ck_assert_uint_eq(futex_waits, 0);
     end();
 }
@@ -165,7 +172,7 @@ START_TEST(a_suspended_thread_does_not_wait)
     host_wait_suspend();
     uint64_t before = sync_now_ns();
     while (sync_now_ns() - before < UINT64_C(20000000))
-        host_wait_polled(host_wait_before_poll(), false);
+        poll(false);
     host_wait_resume();
     ck_assert_uint_eq(futex_waits, 0);
     end();
@@ -181,7 +188,7 @@ START_TEST(polls_are_looked_at_rarely)
     for (unsigned i = 0; i < 100 * POLLS_PER_PROBE; i++)
         if (!host_wait_ignores_poll()) {
             looks++;
-            host_wait_polled(host_wait_before_poll(), false);
+            poll(false);
         }
     ck_assert_uint_ge(looks, 99);
     end();

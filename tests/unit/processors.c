@@ -1,4 +1,5 @@
-/* Whether ranks are short of processors: affinity, and the limits of cgroups in invented folders. */
+/* Whether ranks are short of processors: affinity, and the limits of cgroups in invented folders.
+ */
 #include "tests/unit/unit.h"
 
 #include <stdarg.h>
@@ -87,7 +88,7 @@ END_TEST
 
 START_TEST(odd_files_are_no_limit)
 {
-    static const char *const odd[] = {"",   "max",      "0 100000",  "-5 100000", "100000",
+    static const char *const odd[] = {"",    "max",      "0 100000",        "-5 100000", "100000",
                                       "x y", "100000 0", "1000000000000 1", "max max"};
     begin();
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {

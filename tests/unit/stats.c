@@ -338,6 +338,6 @@ START_TEST(snapshots_add_up)
 }
 END_TEST
 
-UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, a_shortage_of_processors_is_told, host_names_are_escaped,
-          the_summary_lists_calls_and_reasons, the_summary_of_one_node_says_so,
-          counts_of_ended_threads_are_kept, snapshots_add_up)
+UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, a_shortage_of_processors_is_told,
+          host_names_are_escaped, the_summary_lists_calls_and_reasons,
+          the_summary_of_one_node_says_so, counts_of_ended_threads_are_kept, snapshots_add_up)

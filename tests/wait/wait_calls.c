@@ -1,5 +1,5 @@
-/* Every kind of call that waits for another rank, in a random order, with random pauses in the ranks
- * that others wait for. No rank waits forever, and all receive what was sent.
+/* Every kind of call that waits for another rank, in a random order, with random pauses in the
+ * ranks that others wait for. No rank waits forever, and all receive what was sent.
  *
  *   wait_calls [threads] [ROUNDS]
  */

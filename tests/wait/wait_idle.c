@@ -10,9 +10,9 @@ static const double pause_s = 0.5;
 static MPI_Win win[2];
 
 enum kind { RECV, WAITALL, TEST, BARRIER, IBARRIER, PROBE, LOCK, LOCK_OF_HOST, KINDS };
-static const char *const names[] = {"MPI_Recv",    "MPI_Waitall", "MPI_Test",
-                                    "MPI_Barrier", "MPI_Ibarrier", "MPI_Probe",
-                                    "MPI_Win_lock", "MPI_Win_lock of the host"};
+static const char *const names[] = {
+    "MPI_Recv",     "MPI_Waitall", "MPI_Test",     "MPI_Barrier",
+    "MPI_Ibarrier", "MPI_Probe",   "MPI_Win_lock", "MPI_Win_lock of the host"};
 
 /* What rank 1 waits for. Rank 0 does its part when it has slept; it has the lock from the start. */
 static void wait_for_it(enum kind kind, double *sent)

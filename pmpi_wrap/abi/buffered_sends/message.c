@@ -77,7 +77,7 @@ static NOINLINE bool send_copy(enum call call, const struct message *m, enum mot
         return *result != MPI_SUCCESS;
     buffer_fill(copy->copy, data, 0, bytes, copy->block.at && attached_buffer.nontemporal);
     *result = host.Isend(copy->copy, (int)bytes, MPI_PACKED, m->rank, m->tag, m->comm, &request);
-    if (host_wait_announces())
+    if (host_wait_sleeps())
         host_wait_sent_to(member_of_rank((long)BITS(m->comm), m->rank));
     if (UNLIKELY(*result != MPI_SUCCESS))
         in_flight_drop(copy);

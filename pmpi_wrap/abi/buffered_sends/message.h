@@ -68,7 +68,7 @@ static inline int message_deferred(enum call call, size_t bytes, int result)
     if (quirk(QUIRK_BSEND_REFUSES_EARLY))
         counter_add(&attached_buffer.given, bytes + MPI_BSEND_OVERHEAD);
     note_deferred(call, attached_buffer.is_fast ? REASON_HOST_MESSAGE : REASON_NO_BUFFER);
-    if (host_wait_announces())
+    if (host_wait_sleeps())
         host_wait_sent();
     return result;
 }

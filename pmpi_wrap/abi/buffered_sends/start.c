@@ -6,7 +6,7 @@
 /* Whose messages these are is not known. */
 static int announce(int result)
 {
-    if (host_wait_announces())
+    if (host_wait_sleeps())
         host_wait_sent_to(-1);
     return result;
 }

@@ -41,7 +41,7 @@ COLD int report_win_error(MPI_Win win, enum win_error error)
 
 COLD void note_deferred_on_win(enum call call, MPI_Win win)
 {
-    if (host_wait_announces())
+    if (host_wait_sleeps())
         host_wait_sending(-1);
     struct entry *e = registry_find(&window_registry, BITS(win));
     enum reason reason = e ? (enum reason)window_unpack(e->detail).reason : REASON_HOST_WINDOW;
