@@ -90,10 +90,13 @@ static inline char *node_slice(uint32_t member)
     return node.base + layout_header_size(node.size) + member * node.slice_size;
 }
 
-/* The member whose slice contains this address of our mapping. */
-static inline uint32_t node_owner_of(const void *address)
+/* The member whose slice contains this address of our mapping, or -1. */
+static inline int node_owner_of(const void *address)
 {
-    return (uint32_t)((size_t)((const char *)address - node_slice(0)) / node.slice_size);
+    const char *at = address;
+    return at >= node_slice(0) && at < node.end
+               ? (int)((size_t)(at - node_slice(0)) / node.slice_size)
+               : -1;
 }
 
 /* Of processors, for all members. */

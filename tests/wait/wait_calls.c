@@ -172,13 +172,24 @@ static void collective(MPI_Comm comm, int count, int tag)
     MPI_Barrier(comm);
 }
 
+/* On communicators that are new, and of this rank alone. */
 static void communicator(MPI_Comm comm)
 {
+    static MPI_Comm alone = MPI_COMM_NULL;
     MPI_Comm copy;
-    int sum = 0;
+    int sum = 0, sent = test_rank, received = -1;
+    if (alone == MPI_COMM_NULL)
+        MPI_Comm_dup(MPI_COMM_SELF, &alone);
+    MPI_Barrier(alone);
+    MPI_Sendrecv(&sent, 1, MPI_INT, 0, 1, &received, 1, MPI_INT, 0, 1, alone, MPI_STATUS_IGNORE);
+    CHECK(received == sent, "alone: %d", received);
     MPI_Comm_dup(comm, &copy);
     MPI_Allreduce(&test_rank, &sum, 1, MPI_INT, MPI_SUM, copy);
     CHECK(sum == test_size * (test_size - 1) / 2, "%d", sum);
+    MPI_Allreduce(&test_rank, &sum, 1, MPI_INT, MPI_SUM, copy);
+    MPI_Sendrecv(&sent, 1, MPI_INT, test_next(), 1, &received, 1, MPI_INT, test_previous(), 1, copy,
+                 MPI_STATUS_IGNORE);
+    CHECK(received == test_previous(), "new: %d", received);
     MPI_Comm_free(&copy);
 }
 

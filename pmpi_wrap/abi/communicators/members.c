@@ -13,5 +13,5 @@ int member_of_rank(long argument, int rank)
     const struct team *team = team_if_ready(comm);
     if (!team || (uint32_t)rank >= team->size)
         return -1;
-    return (int)node_owner_of(team->mailbox[rank]);
+    return node_owner_of(team->mailbox[rank]);
 }
