@@ -2,23 +2,70 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The names of the loaded objects. They are collected first and opened later: a dlopen() inside
- * dl_iterate_phdr() takes the loader's two locks in the opposite order of another thread's
- * dlopen(). */
+/* The names of the loaded objects that may define a symbol. They are collected first and opened
+ * later: a dlopen() inside dl_iterate_phdr() takes the loader's two locks in the opposite order of
+ * another thread's dlopen(). */
 struct objects {
+    uint32_t hash; /* of the symbol */
     size_t count;
     char *name[1024];
 };
+
+/* The hash function of DT_GNU_HASH */
+static uint32_t hash_of(const char *symbol)
+{
+    uint32_t hash = 5381;
+    for (; *symbol; symbol++)
+        hash = hash * 33 + (unsigned char)*symbol;
+    return hash;
+}
+
+/* The object's table of the hashes of the symbols that it defines. NULL: it has none. */
+static const uint32_t *hashes_of(const struct dl_phdr_info *object)
+{
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        if (object->dlpi_phdr[i].p_type != PT_DYNAMIC)
+            continue;
+        const ElfW(Dyn) *entry = (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+        for (; entry->d_tag != DT_NULL; entry++) {
+            /* Some loaders replace the offset by the address, except in read-only sections. */
+            ElfW(Addr) at = entry->d_un.d_ptr;
+            if (entry->d_tag == DT_GNU_HASH)
+                return (const void *)(at < object->dlpi_addr ? object->dlpi_addr + at : at);
+        }
+    }
+    return NULL;
+}
+
+/* Symbols with the same remainder of the hash are adjacent in the table; bit 0 of the last one's
+ * hash is set, and of all others clear. */
+static bool may_define(const struct dl_phdr_info *object, uint32_t hash)
+{
+    const uint32_t *table = hashes_of(object);
+    if (!table)
+        return true;
+    uint32_t buckets = table[0], first = table[1], filter_words = table[2];
+    const uint32_t *bucket = table + 4 + filter_words * (sizeof(ElfW(Addr)) / sizeof *table);
+    uint32_t i = buckets ? bucket[hash % buckets] : 0;
+    if (i < first || !i)
+        return false;
+    const uint32_t *found = bucket + buckets + (i - first);
+    while ((*found | 1) != (hash | 1) && !(*found & 1))
+        found++;
+    return (*found | 1) == (hash | 1);
+}
 
 static int collect_name(struct dl_phdr_info *object, size_t size, void *context)
 {
     (void)size;
     struct objects *objects = context;
-    if (object->dlpi_name[0] && objects->count < sizeof objects->name / sizeof *objects->name)
+    if (object->dlpi_name[0] && objects->count < sizeof objects->name / sizeof *objects->name &&
+        may_define(object, objects->hash))
         objects->name[objects->count++] = strdup(object->dlpi_name);
     return 0;
 }
@@ -31,11 +78,13 @@ static bool is_defined_in(const void *address, const char *name)
 }
 
 /* dlsym() on an object's handle also searches the object's dependencies. The check of the address
- * excludes a tool that depends on the host. */
+ * excludes a tool that depends on the host. Objects without the symbol are not opened: UCX
+ * intercepts dlopen() and then searches all objects, and a program has hundreds of symbols and
+ * objects. */
 void *symbol_definer(const char *symbol, void **address)
 {
     static const char own_object;
-    struct objects objects = {0};
+    struct objects objects = {.hash = hash_of(symbol)};
     void *found = NULL;
     dl_iterate_phdr(collect_name, &objects);
     for (size_t i = 0; i < objects.count; i++) {

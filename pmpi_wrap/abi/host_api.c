@@ -10,11 +10,11 @@ mpi_fn *const *exported_calls;
 static void *library;
 
 /* The global scope comes first: a program that was linked with the host may have a copy of a
- * variable, which the host then uses too. */
+ * variable, which the host then uses too. What the host lacks may be another MPI's there. */
 void *host_symbol(const char *name)
 {
-    void *address = dlsym(RTLD_DEFAULT, name);
-    return address ? address : dlsym(library, name);
+    void *own = dlsym(library, name), *first = own ? dlsym(RTLD_DEFAULT, name) : NULL;
+    return first ? first : own;
 }
 
 void constants_read(void)

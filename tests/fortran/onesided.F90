@@ -1,6 +1,7 @@
 ! One-sided communication from Fortran, from each rank to the next one: every kind of epoch,
 ! operation, predefined datatype, attribute and error. The file is compiled for each of the
-! language's bindings: with -DMPIFH, -DMODULE or -DF08.
+! language's bindings: with -DMPIFH, -DMODULE or -DF08. Buffers are `asynchronous`: calls such as
+! MPI_Win_flush change them, of which the compiler sees nothing.
 #include "harness.inc"
 
 module onesided
@@ -29,7 +30,7 @@ contains
     subroutine in_fences(win, memory)
         WINDOW, intent(in) :: win
         integer(int64), volatile :: memory(:)
-        integer(int64) :: mine(4), back(4)
+        integer(int64), asynchronous :: mine(4), back(4)
         integer :: ierr
         memory = 0
         mine = [10, 20, 30, 40] + rank
@@ -48,7 +49,7 @@ contains
     subroutine in_post_and_start(win, memory)
         WINDOW, intent(in) :: win
         integer(int64), volatile :: memory(:)
-        integer(int64) :: mine
+        integer(int64), asynchronous :: mine
         integer :: ierr, turn
         logical :: done
         GROUP :: whole, origin, target
@@ -79,7 +80,7 @@ contains
     subroutine under_locks(win, memory)
         WINDOW, intent(in) :: win
         integer(int64), volatile :: memory(:)
-        integer(int64) :: one, before, mine
+        integer(int64), asynchronous :: one, before, mine
         integer :: ierr, target
         one = 1
         call MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win, ierr)
@@ -117,7 +118,8 @@ contains
     ! With 4 bytes: Open MPI 4.1 alone crashes with 8 in a window of MPI_Win_allocate.
     subroutine swaps(win)
         WINDOW, intent(in) :: win
-        integer :: mine, compare, before, ierr
+        integer, asynchronous :: mine, compare, before
+        integer :: ierr
         mine = 5 + rank
         compare = 0
         before = -1
@@ -136,7 +138,7 @@ contains
     subroutine by_requests(win)
         WINDOW, intent(in) :: win
         REQUEST :: requests(2)
-        integer(int64) :: mine(2), back(2)
+        integer(int64), asynchronous :: mine(2), back(2)
         integer :: ierr
         mine = [7 + rank, 1]
         back = -1
@@ -186,7 +188,7 @@ contains
 
     ! Three values are put, combined with three others, and fetched, for each of the language's types.
 #define COMBINED(kind, handle, first, second, op, result)                                         \
-    block; kind :: a(3), b(3), c(3); a = first; b = second; c = a;                                \
+    block; kind, asynchronous :: a(3), b(3), c(3); a = first; b = second; c = a;                  \
     call MPI_Put(a, 3, handle, next, at(20), 3, handle, win, ierr);                               \
     call MPI_Win_flush(next, win, ierr);                                                          \
     call MPI_Accumulate(b, 3, handle, next, at(20), 3, handle, op, win, ierr);                    \
@@ -196,7 +198,7 @@ contains
     call MPI_Win_flush(next, win, ierr);                                                          \
     call check(all(c == (result)), 'handle'); end block
 #define PAIRS(kind, handle)                                                                       \
-    block; kind :: a(4), b(4), c(4); a = [4, 1, 5, 1]; b = [4, 0, 6, 0]; c = -1;                   \
+    block; kind, asynchronous :: a(4), b(4), c(4); a = [4, 1, 5, 1]; b = [4, 0, 6, 0]; c = -1;    \
     call MPI_Put(a, 2, handle, next, at(20), 2, handle, win, ierr);                               \
     call MPI_Win_flush(next, win, ierr);                                                          \
     call MPI_Accumulate(b, 2, handle, next, at(20), 2, handle, MPI_MINLOC, win, ierr);            \
@@ -236,7 +238,7 @@ contains
 
     subroutine logicals(win)
         WINDOW, intent(in) :: win
-        logical :: mine(4), others(4), back(4)
+        logical, asynchronous :: mine(4), others(4), back(4)
         integer :: ierr
         mine = [.true., .true., .false., .false.]
         others = [.true., .false., .true., .false.]

@@ -108,12 +108,19 @@ everything_deferred()
         'MPI_Win_lock', 'MPI_Fetch_and_op', 'MPI_Rput', 'windows'))"
 }
 
-# Sets `python` to a Python interpreter whose mpi4py uses this host, or skips the test.
+# Sets `python` to a Python interpreter whose mpi4py uses this host, or skips the test. It fails if an
+# installed mpi4py cannot be imported.
 find_mpi4py()
 {
     for python in python3 /usr/bin/python3; do
-        case $TEST_ABI-$($python -c 'import numpy; from mpi4py import MPI
-print(MPI.Get_library_version())' 2>&1) in
+        for module in numpy mpi4py; do
+            "$python" -c "import importlib.util as u; exit(not u.find_spec('$module'))" 2>/dev/null || continue 2
+        done
+        version=$("$python" -c 'import numpy, mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+print(MPI.Get_library_version())' 2>&1) || fail "$python cannot import mpi4py: $version"
+        case $TEST_ABI-$version in
         ompi-*Open\ MPI* | mpich-*MPICH*) return ;;
         esac
     done

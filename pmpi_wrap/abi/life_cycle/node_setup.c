@@ -89,12 +89,14 @@ static bool exchange(int to, int from, uint64_t sent, uint64_t *received)
     return arrived && gone;
 }
 
+static uint32_t own_facts;
+
 static void publish_start_facts(bool by_session)
 {
-    uint32_t facts =
+    own_facts =
         START_KNOWN | (early_groups ? START_EARLY_GROUPS : 0) | (by_session ? START_BY_SESSION : 0);
     if (node.header)
-        sync_publish_ordered(&node_member(node.me)->start_facts, facts);
+        sync_publish_ordered(&node_member(node.me)->start_facts, own_facts);
 }
 
 static void open_arena(void)
@@ -155,11 +157,13 @@ static uint32_t facts_of(struct layout_member *member)
     return facts;
 }
 
-/* The union of the sets of all members. */
+/* The union of the sets of all members; of this rank alone if the node shares no memory. */
 static bool any_member_has(enum start_fact fact)
 {
     static _Atomic uint32_t all;
-    if (UNLIKELY(!all) && node.header) {
+    if (!node.header)
+        return own_facts & fact;
+    if (UNLIKELY(!all)) {
         uint32_t facts = 0;
         for (uint32_t i = 0; i < node.size; i++)
             facts |= facts_of(node_member(i));

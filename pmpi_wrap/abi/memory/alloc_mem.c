@@ -23,8 +23,9 @@ static COLD int leave_to_host(MPI_Aint size, MPI_Info info, void *baseptr)
             (ssize_t)size);
     note_deferred(CALL_Alloc_mem, reason);
     int result = host.Alloc_mem(size, info, baseptr);
-    /* MPICH 4.0 does not check the NULL of a failed allocation, and aligns it. */
-    if (result == MPI_SUCCESS && size > 0 && *(uintptr_t *)baseptr <= alignment_of(info))
+    /* MPICH 4.0 does not check the NULL of a failed allocation, and aligns it. MPICH 5.0 returns
+     * MPI_SUCCESS for invalid arguments, too, if the program has an error handler. */
+    if (result == MPI_SUCCESS && size > 0 && baseptr && *(uintptr_t *)baseptr <= alignment_of(info))
         return report_on_process(MPI_ERR_NO_MEM);
     return result;
 }

@@ -7,9 +7,10 @@
  *   or window that all use. So nothing that accesses buffers is fast with such a host, unless the
  *   user excludes GPU memory with MPIACCEL_GPU=0.
  * - If it does not accept them, a GPU runtime changes nothing.
- * - A host that does not answer for a vendor (Open MPI 4.1 for AMD and Intel) accepts addresses
- * only with the help of a transport such as UCX. Then a runtime of this vendor that is loaded when
- * a team, window or buffer is set up counts.
+ * - A host that does not answer for a vendor (Open MPI 4.1 for AMD and Intel, any host under the
+ * standard ABI, which has no such query) may accept addresses, for example with the help of a
+ * transport such as UCX. Then a runtime of this vendor that is loaded when a team, window or buffer
+ * is set up counts.
  *
  * The answer is a local fact, and goes into the offers from which all ranks decide. */
 #ifndef MPIACCEL_GPU_MEMORY_H
