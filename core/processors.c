@@ -110,6 +110,12 @@ static bool within(const uint64_t *mask, const uint64_t *other)
     return true;
 }
 
+static bool same(const struct processors *a, const struct processors *b)
+{
+    return a->cgroup == b->cgroup && a->thousandths == b->thousandths &&
+           !memcmp(a->mask, b->mask, sizeof a->mask);
+}
+
 static uint32_t thousandths_of(const uint64_t *mask)
 {
     uint32_t count = 0;
@@ -134,7 +140,7 @@ struct shortage processors_shortage(uint32_t ranks, const struct processors *of(
     struct shortage worst = {0};
     for (uint32_t i = 0; i < ranks; i++) {
         const struct processors *a = of(i);
-        if (i && !memcmp(a, of(i - 1), sizeof *a))
+        if (i && same(a, of(i - 1)))
             continue;
         uint32_t confined = 0, limited = 0;
         for (uint32_t j = 0; j < ranks; j++) {
