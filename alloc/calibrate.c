@@ -179,7 +179,7 @@ static void read_all(struct side *s)
 
 void calibrate(void)
 {
-    if (!node.header || node.size < 2 || node_shortage().cause)
+    if (!node.header || node.size < 2)
         return;
     const struct layout_member *me = node_member(node.me), *first = me, *last = me;
     for (uint32_t i = 0; i < node.size; i++) {

@@ -7,7 +7,8 @@
 
 #include <mpi.h>
 
-#if MPI_VERSION < 4
+/* Open MPI 5.0 has them, although it says that it is an MPI-3.1. */
+#ifndef MPI_SESSION_NULL
 typedef struct mpiaccel_session *MPI_Session; /* in Open MPI, the only ABI with such headers */
 
 int PMPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session);
@@ -18,7 +19,9 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *tag, MPI_Info info,
 int PMPI_Intercomm_create_from_groups(MPI_Group local, int local_leader, MPI_Group remote,
                                       int remote_leader, const char *tag, MPI_Info info,
                                       MPI_Errhandler handler, MPI_Comm *comm);
+#endif
 
+#if MPI_VERSION < 4
 int PMPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
                       MPI_Win *win);
 int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
