@@ -8,7 +8,7 @@
 #include <mpi.h>
 
 /* Open MPI 5.0 has them, although it says that it is an MPI-3.1. */
-#ifndef MPI_SESSION_NULL
+#if MPI_VERSION < 4 && !defined MPI_SESSION_NULL
 typedef struct mpiaccel_session *MPI_Session; /* in Open MPI, the only ABI with such headers */
 
 int PMPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session);
