@@ -25,6 +25,8 @@ enum {
     YIELDS_PER_PROGRESS = 4,
     SLEEP_NS_MIN = 50 * 1000,
     SLEEP_NS_MAX = 1000 * 1000,
+    NAP_NS_MAX = 4000 * 1000,
+    NAPS_PER_DOUBLING = 8,
     /* Calls that never wait make no progress for HOST_SHARE times as long as the last progress
      * took, but for TICKS_PER_PROGRESS_MAX at most: then a slow host takes a larger share of the
      * time. */
@@ -111,15 +113,15 @@ static inline void relax(void)
 #endif
 }
 
-static long sleep_ns(uint32_t sleeps)
+static long sleep_ns(uint32_t doublings, long most)
 {
-    long ns = (long)SLEEP_NS_MIN << (sleeps < 8 ? sleeps : 8);
-    return ns < SLEEP_NS_MAX ? ns : SLEEP_NS_MAX;
+    long ns = (long)SLEEP_NS_MIN << (doublings < 8 ? doublings : 8);
+    return ns < most ? ns : most;
 }
 
-static void sleep_on(struct sync_word *word, uint32_t seen, uint32_t sleeps)
+static void sleep_on(struct sync_word *word, uint32_t seen, long ns)
 {
-    struct timespec limit = {.tv_nsec = sleep_ns(sleeps)};
+    struct timespec limit = {.tv_nsec = ns};
     uint64_t start = sync_ticks();
     atomic_fetch_add_explicit(&word->sleepers, 1, memory_order_seq_cst);
     syscall(SYS_futex, &word->value, FUTEX_WAIT, seen, &limit, NULL, 0);
@@ -160,18 +162,19 @@ void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen)
     if (spin_or_yield(wait))
         return;
     sync_progress();
-    sleep_on(word, seen, wait->rounds - (SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED));
+    uint32_t sleeps = wait->rounds - (SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED);
+    sleep_on(word, seen, sleep_ns(sleeps, SLEEP_NS_MAX));
 }
 
 void sync_sleep(struct sync_word *word, uint32_t seen)
 {
     sync_progress();
-    sleep_on(word, seen, UINT32_MAX);
+    sleep_on(word, seen, SLEEP_NS_MAX);
 }
 
-void sync_nap(struct sync_word *word, uint32_t seen, uint32_t sleeps)
+void sync_nap(struct sync_word *word, uint32_t seen, uint32_t naps)
 {
-    sleep_on(word, seen, sleeps / 8);
+    sleep_on(word, seen, sleep_ns(naps / NAPS_PER_DOUBLING, NAP_NS_MAX));
 }
 
 void sync_wait_until_slow(struct sync_word *word, uint32_t goal)

@@ -52,9 +52,9 @@ void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen);
  * long, on words whose writers call sync_wake() regardless of the number of ranks. */
 void sync_sleep(struct sync_word *word, uint32_t seen);
 
-/* Sleep while `word` holds `seen`: for 50 us, and longer with the number of sleeps before this one,
- * up to a millisecond. Makes no progress. */
-void sync_nap(struct sync_word *word, uint32_t seen, uint32_t sleeps);
+/* Sleep while `word` holds `seen`, for 50 us at first. The more naps this wait has had, the longer:
+ * an eighth of the time that they have taken, and up to four milliseconds. Makes no progress. */
+void sync_nap(struct sync_word *word, uint32_t seen, uint32_t naps);
 
 /* One round of waiting for a condition whose change is not followed by sync_wake(). Where
  * sync_wait() would sleep on the word, it sleeps for a fixed time. */

@@ -13,7 +13,7 @@ enum {
     TICKS_BETWEEN_POLLS = 1 << 14, /* of one wait */
     SPIN_TICKS = 1 << 12,          /* of a wait, before a thread yields */
     YIELD_TICKS = 1 << 21,         /* of a wait, before a thread sleeps */
-    YIELD_TICKS_QUOTA = 1 << 14,
+    YIELD_TICKS_QUOTA = 1 << 18,   /* a few times what a sleep and a wake-up cost */
     /* A yield that has taken this long has gone to a thread that computes. The OS gives a processor
      * sooner to a thread that wakes up than to one that has yielded. So some of the next waits
      * sleep at once: twice as many as the last time, since others may compute for long. */
@@ -29,13 +29,13 @@ static bool host_yields;
 enum { NOBODY = -2, ANYBODY = -1 };
 
 struct poller {
-    uint64_t began; /* sync_ticks() before this poll */
-    uint64_t last;  /* after the last one, with the yield or sleep that followed */
-    uint64_t since; /* when this wait began; 0: with the next poll */
-    bool gives_way; /* has yielded or slept in this wait */
-    bool sleepy;    /* is counted in `sleepers`, and will sleep if the next poll finds nothing */
-    uint32_t mail;  /* the word before this poll, if so */
-    uint32_t naps;  /* in this wait */
+    uint64_t began;         /* sync_ticks() when this poll began */
+    uint64_t last;          /* when the last one ended */
+    uint64_t since;         /* when this wait began; 0: with the next poll */
+    bool gives_way;         /* has yielded or slept in this wait */
+    struct sync_word *mail; /* the word in whose `sleepers` the thread is counted; NULL: none */
+    uint32_t seen;          /* its value before the last poll */
+    uint32_t naps;          /* in this wait */
     uint32_t waits_without_yield, after_next_long_yield;
     uint32_t suspended;
     int recipient;    /* NOBODY, ANYBODY, or a member that has not been woken yet */
@@ -48,7 +48,7 @@ static __thread struct poller poller = {.recipient = NOBODY};
 /* Where nothing is shared. */
 static struct sync_word own_mail;
 
-static struct sync_word *mail(void)
+static struct sync_word *own_word(void)
 {
     return node.header ? &node_member(node.me)->mail : &own_mail;
 }
@@ -115,35 +115,33 @@ void host_wait_begins(void)
     poller.since = 0;
 }
 
-static void become_sleepy(bool sleepy)
-{
-    if (sleepy == poller.sleepy)
-        return;
-    poller.sleepy = sleepy;
-    /* A full fence: before the poll that follows. */
-    atomic_fetch_add_explicit(&mail()->sleepers, sleepy ? 1 : UINT32_MAX, memory_order_seq_cst);
-}
-
-void host_wait_before_poll(bool polls_inside)
-{
-    poller.suspended += polls_inside;
-    poller.began = sync_ticks();
-    if (poller.sleepy)
-        poller.mail = sync_load(mail());
-}
-
 static void begin_wait(uint64_t now)
 {
     poller.since = now;
     poller.gives_way = false;
     poller.naps = 0;
-    become_sleepy(false);
+    if (poller.mail)
+        atomic_fetch_sub_explicit(&poller.mail->sleepers, 1, memory_order_relaxed);
+    poller.mail = NULL;
 }
 
-/* Only polls of one wait follow each other that fast. */
-static bool goes_on(void)
+/* From now on senders see that this thread sleeps. It does so when the next poll has found nothing
+ * either. */
+static void fall_asleep(void)
 {
-    return poller.since && poller.began - poller.last < TICKS_BETWEEN_POLLS;
+    poller.mail = own_word();
+    /* A full fence: before the load of the word, and before the poll. */
+    atomic_fetch_add_explicit(&poller.mail->sleepers, 1, memory_order_seq_cst);
+    poller.seen = sync_load(poller.mail);
+}
+
+/* Returns whether a message has been announced meanwhile. */
+static bool nap(void)
+{
+    uint32_t seen = poller.seen;
+    sync_nap(poller.mail, seen, thread_concurrent ? 0 : poller.naps++);
+    poller.seen = sync_load(poller.mail);
+    return poller.seen != seen;
 }
 
 static void note_yield(uint64_t duration)
@@ -158,26 +156,24 @@ static void note_yield(uint64_t duration)
     poller.waits_without_yield = poller.after_next_long_yield;
 }
 
-/* Returns whether this thread has yielded or slept. */
-static bool give_way(uint64_t now)
+static void give_way(uint64_t now)
 {
     bool may_sleep = host_wait == WAIT_sleep && (!thread_concurrent || config.wait == WAIT_sleep);
     if (now - poller.since < SPIN_TICKS)
-        return false;
+        return;
     if (!poller.gives_way && poller.waits_without_yield) {
         poller.waits_without_yield--;
         poller.since = now - yield_ticks;
     }
     poller.gives_way = true;
-    if (poller.sleepy)
-        sync_nap(mail(), poller.mail, thread_concurrent ? 0 : poller.naps++);
-    else if (may_sleep && now - poller.since >= yield_ticks)
-        become_sleepy(true);
-    else if (!host_yields)
+    if (poller.mail) {
+        if (nap())
+            begin_wait(sync_ticks());
+    } else if (may_sleep && now - poller.since >= yield_ticks) {
+        fall_asleep();
+    } else if (!host_yields) {
         note_yield(sync_yield_processor());
-    else
-        return false;
-    return true;
+    }
 }
 
 /* Whether another thread has had this processor since this function was last called, although this
@@ -193,22 +189,35 @@ static bool has_been_preempted(void)
     return more;
 }
 
-/* Returns whether the thread goes on as the host does without this library. The polls since the
- * last probe have taken as long as this one, more or less. */
-static COLD bool probe(uint64_t now)
+/* Look whether the processor is wanted by others. The polls since the last probe have taken as long
+ * as this one, more or less. */
+static COLD void probe(void)
 {
     if (host_wait == WAIT_spin) {
         host_wait_polls_left = UINT32_MAX;
-        return true;
+        return;
     }
     if (!poller.is_preempted)
-        sync_waited(WAITED_POLLING, POLLS_PER_PROBE * (now - poller.began));
+        sync_waited(WAITED_POLLING, POLLS_PER_PROBE * (poller.last - poller.began));
     poller.is_preempted = has_been_preempted();
     if (poller.is_preempted)
         poller.until_probe = POLLS_PER_RECHECK;
     else
         host_wait_polls_left = POLLS_PER_PROBE;
-    return !poller.is_preempted;
+}
+
+void host_wait_before_poll(bool polls_inside)
+{
+    poller.suspended += polls_inside;
+    if (poller.suspended > polls_inside)
+        return;
+    uint64_t now = sync_ticks();
+    /* Only polls of one wait follow each other that fast. */
+    if (poller.since && now - poller.last < TICKS_BETWEEN_POLLS)
+        give_way(now);
+    else
+        begin_wait(now);
+    poller.began = sync_ticks();
 }
 
 void host_wait_polled(bool found, bool polls_inside)
@@ -216,19 +225,14 @@ void host_wait_polled(bool found, bool polls_inside)
     poller.suspended -= polls_inside;
     if (poller.suspended)
         return;
-    uint64_t now = sync_ticks();
-    if (found || !goes_on())
-        begin_wait(now);
-    else
-        sync_waited(host_yields ? WAITED_YIELDING : WAITED_POLLING, now - poller.last);
+    poller.last = sync_ticks();
+    if (found)
+        poller.since = 0;
+    sync_waited(host_yields ? WAITED_YIELDING : WAITED_POLLING, poller.last - poller.began);
     if (host_yields)
-        note_yield(now - poller.began);
-    if (host_wait <= WAIT_auto && !(poller.until_probe && --poller.until_probe) && probe(now))
-        return;
-    bool gave_way = false;
+        note_yield(poller.last - poller.began);
     if (poller.recipient != NOBODY)
         host_wait_sent();
-    else
-        gave_way = give_way(now);
-    poller.last = gave_way ? sync_ticks() : now;
+    if (host_wait <= WAIT_auto && !(poller.until_probe && --poller.until_probe))
+        probe();
 }

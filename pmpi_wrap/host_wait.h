@@ -22,8 +22,8 @@
  *
  * Some messages are not announced: those from other nodes, those that the host sends on its own,
  * such as answers and steps of its collectives, and those that it could not send at once. For their
- * sake every sleep is bounded, by 50 us or an eighth of the time already waited, and by a
- * millisecond. A peer that has died therefore holds up nobody. A receiver that was killed leaves
+ * sake every sleep is bounded, by 50 us or an eighth of the time already waited, and by a few
+ * milliseconds. A peer that has died therefore holds up nobody. A receiver that was killed leaves
  * `sleepers` too high, which costs system calls and nothing else.
  *
  * A wait begins with a call that waits or sends. A program that polls with MPI_Test looks like a
@@ -63,8 +63,9 @@ static inline bool host_wait_ignores_poll(void)
     return true;
 }
 
-/* Call before any other poll, and after it. `found`: the host has made progress. If it has made
- * none for a while, yields or sleeps. `polls_inside`: the poll consists of others. */
+/* Call before any other poll, and after it. A thread that polls again has not found what it waits
+ * for. If that has been so for a while, it yields or sleeps before the poll. `found`: the poll is
+ * known to have found something. `polls_inside`: it consists of others. */
 void host_wait_before_poll(bool polls_inside);
 void host_wait_polled(bool found, bool polls_inside);
 

@@ -55,7 +55,7 @@ static void receive(uint32_t goal, bool sleep_at_once, struct chance *chance)
         host_wait_before_poll(false);
         if (sync_reached(atomic_load_explicit(&queue[own.me], memory_order_acquire), goal))
             return;
-        if (poller.sleepy && sleep_at_once)
+        if (poller.mail && sleep_at_once)
             spin_ns(below(chance, 2000)); /* the message comes between the poll and the sleep */
         host_wait_polled(false, false);
     }
@@ -121,6 +121,48 @@ START_TEST(a_poll_announces_what_was_sent_before)
 }
 END_TEST
 
+static void go_on_when_woken(unsigned me)
+{
+    become(me);
+    struct sync_word *word = &node_member(1)->mail;
+    if (!me) {
+        await_sleeper(word);
+        host_wait_sent_to(1);
+        return;
+    }
+    while (!sync_load(word))
+        poll(false);
+    unsigned before = futex_waits;
+    poll(false);
+    EXPECT(futex_waits == before && !word->sleepers);
+}
+
+/* Some hosts do not tell whether a poll has found something. */
+START_TEST(a_thread_that_was_woken_does_not_sleep_again_at_once)
+{
+    begin(WAIT_sleep, 2);
+    as_ranks(2, go_on_when_woken);
+    end();
+}
+END_TEST
+
+/* The ranks meet while the host waits in MPI_Init. */
+START_TEST(a_wait_may_begin_before_anything_is_shared)
+{
+    begin(WAIT_sleep, 1);
+    become(0);
+    own.header = NULL;
+    while (!own_mail.sleepers)
+        poll(false);
+    own.header = node.header;
+    host_wait_begins();
+    poll(false);
+    ck_assert_uint_eq(own_mail.sleepers, 0);
+    ck_assert_uint_eq(node_member(0)->mail.sleepers, 0);
+    end();
+}
+END_TEST
+
 static void receive_late(unsigned me)
 {
     become(me);
@@ -150,7 +192,7 @@ START_TEST(the_sleeps_of_a_wait_become_longer)
     uint64_t before = sync_now_ns();
     while (sync_now_ns() - before < UINT64_C(200000000))
         poll(false);
-    ck_assert_uint_gt(futex_waits, 100);
+    ck_assert_uint_gt(futex_waits, 40);
     ck_assert_uint_lt(futex_waits, 1000);
     end();
 }
@@ -203,5 +245,7 @@ START_TEST(polls_are_looked_at_rarely)
 END_TEST
 
 UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
-          messages_without_announcement_are_found, the_sleeps_of_a_wait_become_longer,
-          progress_ends_a_wait, a_suspended_thread_does_not_wait, polls_are_looked_at_rarely)
+          a_thread_that_was_woken_does_not_sleep_again_at_once,
+          a_wait_may_begin_before_anything_is_shared, messages_without_announcement_are_found,
+          the_sleeps_of_a_wait_become_longer, progress_ends_a_wait,
+          a_suspended_thread_does_not_wait, polls_are_looked_at_rarely)
