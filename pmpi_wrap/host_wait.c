@@ -9,6 +9,7 @@
 enum {
     POLLS_PER_PROBE = 4096,  /* some 400 us */
     POLLS_PER_RECHECK = 256, /* the same while others want the processor */
+    POLLS_AT_FIRST = 8,      /* of a wait: a host that yields itself needs no help */
     /* The time stamp counter advances by 2000 to 4000 in a microsecond. */
     TICKS_BETWEEN_POLLS = 1 << 14, /* of one wait */
     SPIN_TICKS = 1 << 12,          /* of a wait, before a thread yields */
@@ -73,6 +74,13 @@ void host_wait_resume(void)
     poller.suspended--;
 }
 
+void host_wait_begins(void)
+{
+    poller.since = 0;
+    if (host_yields)
+        host_wait_polls_left = POLLS_AT_FIRST;
+}
+
 /* ---- the sender ---- */
 
 /* `sleepers` has been read after a full fence, and after the message was sent. */
@@ -87,7 +95,7 @@ static void wake_if_asleep(uint32_t member)
 
 void host_wait_sending(int member)
 {
-    poller.since = 0;
+    host_wait_begins();
     if (poller.recipient != NOBODY && poller.recipient != member)
         member = ANYBODY;
     poller.recipient = member < 0 ? ANYBODY : member;
@@ -109,11 +117,6 @@ void host_wait_sent(void)
 }
 
 /* ---- the receiver ---- */
-
-void host_wait_begins(void)
-{
-    poller.since = 0;
-}
 
 static void begin_wait(uint64_t now)
 {
