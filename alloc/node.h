@@ -42,7 +42,7 @@ extern struct node node;
 
 /* ---- for alloc/rendezvous.c ---- */
 
-/* What a member needs of the file, in bytes. */
+/* The room that a member needs in the file, in bytes. */
 struct node_needs {
     uint64_t heap;      /* most that it will use */
     uint64_t symmetric; /* the same for the symmetric heap */
@@ -99,7 +99,7 @@ static inline int node_owner_of(const void *address)
                : -1;
 }
 
-/* Of processors, for all members. */
+/* Whether the members have a processor each. */
 struct shortage node_shortage(void);
 
 /* ---- positions ---- */

@@ -422,11 +422,12 @@ static void lead(int world_rank, int world_size, rendezvous_exchange_fn *exchang
     places_release();
     if (why_not == REASON_EXHAUSTED)
         turn_away(count, expected - 1, why_not);
-    if (why_not == REASON_COUNT)
+    bool shared = false;
+    if (why_not == REASON_COUNT) {
         rendezvous.file = node_create(expected, world_size, &all.needs);
-    bool shared = rendezvous.file >= 0;
-    if (why_not == REASON_COUNT)
+        shared = rendezvous.file >= 0;
         why_not = REASON_NO_SHARING;
+    }
     if (shared)
         write_record(world_rank);
     offer_to_all(members, count, shared, why_not);

@@ -11,7 +11,7 @@
 
 enum { PROCESSORS_MAX = 8192 };
 
-/* What one rank may use. */
+/* The processors that one rank may use. */
 struct processors {
     uint64_t mask[PROCESSORS_MAX / 64]; /* its affinity */
     uint64_t cgroup;                    /* identifies the cgroup that limits its time */

@@ -16,18 +16,8 @@ static const struct setting settings[] = {
 
 static const char *const calls[] = {
 #define CALL(name, arguments) "MPI_" #name,
-#define CALL4                 CALL
-#define CALL41                CALL
-#define SESSION               CALL
 #define HOST(name, arguments)
-#define WAITING(name, arguments)
-#define SEND(name, arguments, rank, comm)
 #include "pmpi_wrap/calls.def"
-#undef CALL
-#undef CALL4
-#undef CALL41
-#undef SESSION
-#undef HOST
 };
 
 static const struct {

@@ -5,21 +5,8 @@
 #include "core/base.h"
 
 enum call {
-#define CALL(name, arguments)             CALL_##name,
-#define CALL4(name, arguments)            CALL_##name,
-#define CALL41(name, arguments)           CALL_##name,
-#define SESSION(name, arguments)          CALL_##name,
-#define HOST(name, arguments)             CALL_##name,
-#define WAITING(name, arguments)          CALL_##name,
-#define SEND(name, arguments, rank, comm) CALL_##name,
+#define CALL(name, arguments) CALL_##name,
 #include "pmpi_wrap/calls.def"
-#undef CALL
-#undef CALL4
-#undef CALL41
-#undef SESSION
-#undef HOST
-#undef WAITING
-#undef SEND
     CALL_COUNT
 };
 

@@ -73,51 +73,21 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
         dispatch_open();                                               \
         return ((type_##name *)dispatch_pmpi[CALL_##name])(NAMES_##n); \
     }
-#define CALL4                     CALL
-#define CALL41                    CALL
-#define SESSION                   CALL
-#define HOST                      CALL
-#define WAITING                   CALL
-#define SEND(name, n, rank, comm) CALL(name, n)
 #include "pmpi_wrap/calls.def"
-#undef CALL
-#undef CALL4
-#undef CALL41
-#undef SESSION
-#undef HOST
-#undef WAITING
-#undef SEND
 
 static mpi_fn *dispatch_mpi[CALL_COUNT] = {
-#define CALL(name, n)             (mpi_fn *)first_mpi_##name,
-#define CALL4                     CALL
-#define CALL41                    CALL
-#define SESSION                   CALL
-#define HOST                      CALL
-#define WAITING                   CALL
-#define SEND(name, n, rank, comm) CALL(name, n)
+#define CALL(name, n) (mpi_fn *)first_mpi_##name,
 #include "pmpi_wrap/calls.def"
-#undef CALL
 };
 
 static mpi_fn *dispatch_pmpi[CALL_COUNT] = {
 #define CALL(name, n) (mpi_fn *)first_pmpi_##name,
 #include "pmpi_wrap/calls.def"
-#undef CALL
-#undef CALL4
-#undef CALL41
-#undef SESSION
-#undef HOST
-#undef WAITING
-#undef SEND
 };
 
 /* ---- calls that are left to the host ---- */
 
 #define CALL(name, n)
-#define CALL4(name, n)
-#define CALL41(name, n)
-#define SESSION(name, n)
 #define HOST(name, n)                                                    \
     static long counted_##name(TYPES_##n)                                \
     {                                                                    \
@@ -147,22 +117,13 @@ static mpi_fn *dispatch_pmpi[CALL_COUNT] = {
         return ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
     }
 #include "pmpi_wrap/calls.def"
-#undef HOST
-#undef WAITING
-#undef SEND
 
 static mpi_fn *const dispatch_forward[CALL_COUNT] = {
+#define CALL(name, n)
 #define HOST(name, n)             [CALL_##name] = (mpi_fn *)counted_##name,
 #define WAITING(name, n)          [CALL_##name] = (mpi_fn *)waiting_##name,
 #define SEND(name, n, rank, comm) [CALL_##name] = (mpi_fn *)sending_##name,
 #include "pmpi_wrap/calls.def"
-#undef CALL
-#undef CALL4
-#undef CALL41
-#undef SESSION
-#undef HOST
-#undef WAITING
-#undef SEND
 };
 
 /* ---- the first call ---- */

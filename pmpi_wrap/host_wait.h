@@ -22,7 +22,7 @@
  *
  * Some messages are not announced: those from other nodes, those that the host sends on its own,
  * such as answers and steps of its collectives, and those that it could not send at once. For their
- * sake every sleep is bounded, by 50 us or an eighth of the time already waited, and by a few
+ * sake every sleep is bounded, by 50 us or an eighth of the time already waited, and by four
  * milliseconds. A peer that has died therefore holds up nobody. A receiver that was killed leaves
  * `sleepers` too high, which costs system calls and nothing else.
  *

@@ -5,7 +5,7 @@
 #include "pmpi_wrap/abi/host_api.h"
 
 #define CALL(name, arguments) __typeof__(PMPI_##name) accel_##name;
+#define HOST(name, arguments)
 #include "pmpi_wrap/calls.def"
-#undef CALL
 
 #endif

@@ -10,7 +10,8 @@ mpi_fn *const *exported_calls;
 static void *library;
 
 /* The global scope comes first: a program that was linked with the host may have a copy of a
- * variable, which the host then uses too. What the host lacks may be another MPI's there. */
+ * variable, which the host then uses too. A function that the host lacks is not taken from there:
+ * it would be another MPI's. */
 void *host_symbol(const char *name)
 {
     void *own = dlsym(library, name), *first = own ? dlsym(RTLD_DEFAULT, name) : NULL;
@@ -34,13 +35,11 @@ bool host_bind(void *host_library, mpi_fn *const *exported)
 #define NEED(name) FIND(name) all &= host.name != NULL;
     HOST_HELPERS(NEED)
     HOST_HELPERS_OPTIONAL(FIND)
-#undef CALL4
-#undef CALL41
-#undef SESSION
 #define CALL(name, arguments)    NEED(name)
 #define CALL4(name, arguments)   FIND(name)
 #define CALL41(name, arguments)  FIND(name)
 #define SESSION(name, arguments) FIND(name)
+#define HOST(name, arguments)
 #include "pmpi_wrap/calls.def"
     /* Each of these passes this library exactly as often as the program calls it. So it may go to a
      * tool between this library and the host, which would miss it otherwise. */

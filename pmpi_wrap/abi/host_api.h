@@ -117,21 +117,13 @@ void constants_read(void);
     X(Type_get_contents_c) X(Type_get_envelope_c) X(Group_from_session_pset)
 #endif
 
-/* calls.def: the calls that are not always left to the host. Define CALL before including it. */
-#define HOST(name, arguments)
-#define WAITING(name, arguments)
-#define SEND(name, arguments, rank, comm)
-#define CALL4   CALL
-#define CALL41  CALL
-#define SESSION CALL
-
 struct host_functions {
 #define X(name) __typeof__(&PMPI_##name) name;
     HOST_HELPERS(X)
     HOST_HELPERS_OPTIONAL(X)
 #define CALL(name, arguments) X(name)
+#define HOST(name, arguments)
 #include "pmpi_wrap/calls.def"
-#undef CALL
 #undef X
 };
 

@@ -23,6 +23,7 @@ static bool matches(void *library, enum host_family family)
 
 static mpi_fn *const handlers[CALL_COUNT] = {
 #define CALL(name, arguments) [CALL_##name] = (mpi_fn *)accel_##name,
+#define HOST(name, arguments)
 #include "pmpi_wrap/calls.def"
 };
 

@@ -14,7 +14,18 @@ static const char *const names[] = {
     "MPI_Recv",     "MPI_Waitall", "MPI_Test",     "MPI_Barrier",
     "MPI_Ibarrier", "MPI_Probe",   "MPI_Win_lock", "MPI_Win_lock of the host"};
 
-/* What rank 1 waits for. Rank 0 does its part when it has slept; it has the lock from the start. */
+static void barrier(bool blocking)
+{
+    MPI_Request request;
+    if (blocking) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        return;
+    }
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* The call in which rank 1 waits for rank 0. */
 static void wait_for_it(enum kind kind, double *sent)
 {
     MPI_Request request;
@@ -35,11 +46,8 @@ static void wait_for_it(enum kind kind, double *sent)
         MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
         break;
     case BARRIER:
-        MPI_Barrier(MPI_COMM_WORLD);
-        break;
     case IBARRIER:
-        MPI_Ibarrier(MPI_COMM_WORLD, &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        barrier(kind == BARRIER);
         break;
     default:
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win[kind == LOCK_OF_HOST]);
@@ -47,9 +55,9 @@ static void wait_for_it(enum kind kind, double *sent)
     }
 }
 
+/* What rank 0 does when it has slept. It has had the lock from the start. */
 static void do_it(enum kind kind, const double *now)
 {
-    MPI_Request request;
     switch (kind) {
     case RECV:
     case PROBE:
@@ -58,11 +66,8 @@ static void do_it(enum kind kind, const double *now)
         MPI_Send(now, 1, MPI_DOUBLE, 1, kind, MPI_COMM_WORLD);
         break;
     case BARRIER:
-        MPI_Barrier(MPI_COMM_WORLD);
-        break;
     case IBARRIER:
-        MPI_Ibarrier(MPI_COMM_WORLD, &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        barrier(kind == BARRIER);
         break;
     default:
         MPI_Win_unlock(0, win[kind == LOCK_OF_HOST]);

@@ -3,7 +3,7 @@
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/host_wait.h"
 
-/* Whose messages these are is not known. */
+/* To wake receivers that sleep. The request does not tell who they are. */
 static int announce(int result)
 {
     if (host_wait_sleeps())
