@@ -96,23 +96,23 @@ static mpi_fn *dispatch_pmpi[CALL_COUNT] = {
             host_wait_sending(-1);                                       \
         return ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
     }
-#define SEND(name, n, rank, comm)                                                             \
-    static COLD long announced_##name(TYPES_##n)                                              \
-    {                                                                                         \
-        host_wait_sending(host_abi()->member_of_rank(comm, (int)rank));                       \
-        long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n);               \
-        host_wait_sent();                                                                     \
-        return result;                                                                        \
-    }                                                                                         \
-    static long sending_##name(TYPES_##n)                                                     \
-    {                                                                                         \
-        return !host_wait_sleeps() ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n) \
-                                   : announced_##name(NAMES_##n);                             \
+#define SEND(name, n, rank, comm)                                                                  \
+    static COLD long announced_##name(TYPES_##n)                                                   \
+    {                                                                                              \
+        host_wait_sending(host_abi()->member_of_rank(comm, (int)rank));                            \
+        long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n);                    \
+        host_wait_sent();                                                                          \
+        return result;                                                                             \
+    }                                                                                              \
+    static long sending_##name(TYPES_##n)                                                          \
+    {                                                                                              \
+        return LIKELY(!host_wait_looks) ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n) \
+                                        : announced_##name(NAMES_##n);                             \
     }
 #define WAITING(name, n)                                                 \
     static long waiting_##name(TYPES_##n)                                \
     {                                                                    \
-        if (host_wait_sleeps())                                          \
+        if (UNLIKELY(host_wait_looks))                                   \
             host_wait_begins();                                          \
         return ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
     }

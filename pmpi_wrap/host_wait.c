@@ -5,10 +5,12 @@
 #include "core/thread.h"
 
 #include <sys/resource.h>
+#include <time.h>
 
 enum {
-    POLLS_PER_PROBE = 4096,  /* some 400 us */
-    POLLS_PER_RECHECK = 256, /* the same while others want the processor */
+    POLLS_PER_PROBE = 16384, /* a millisecond, more or less */
+    LOST_NS_MIN = 200000,    /* less is taken by interrupts and threads of the OS */
+    SHARE_TICKS = 1 << 26,   /* after a loss; several time slices */
     POLLS_AT_FIRST = 8,      /* of a wait: a host that yields itself needs no help */
     /* The time stamp counter advances by 2000 to 4000 in a microsecond. */
     TICKS_BETWEEN_POLLS = 1 << 14, /* of one wait */
@@ -23,6 +25,7 @@ enum {
 };
 
 enum wait_setting host_wait;
+bool host_wait_looks;
 uint32_t host_wait_polls_left = UINT32_MAX;
 static uint64_t yield_ticks;
 static bool host_yields;
@@ -39,10 +42,11 @@ struct poller {
     uint32_t naps;          /* in this wait */
     uint32_t waits_without_yield, after_next_long_yield;
     uint32_t suspended;
-    int recipient;    /* NOBODY, ANYBODY, or a member that has not been woken yet */
-    long preemptions; /* ru_nivcsw at the last probe */
-    bool is_preempted;
-    uint32_t until_probe; /* polls, if it is */
+    int recipient;         /* NOBODY, ANYBODY, or a member that has not been woken yet */
+    uint64_t without_ns;   /* the time without a processor, at the last probe */
+    long preemptions;      /* ru_nivcsw, then */
+    uint64_t shares_until; /* when others are no longer taken to want the processor */
+    uint32_t until_probe;  /* polls, until then */
 };
 static __thread struct poller poller = {.recipient = NOBODY};
 
@@ -58,6 +62,7 @@ void host_wait_configure(enum wait_setting how, bool quota, bool yields)
 {
     host_wait = how;
     host_yields = yields;
+    host_wait_looks = how > WAIT_auto;
     yield_ticks = quota ? YIELD_TICKS_QUOTA : YIELD_TICKS;
     host_wait_polls_left = how == WAIT_spin || (how == WAIT_yield && yields) ? UINT32_MAX
                            : how == WAIT_auto                                ? POLLS_PER_PROBE
@@ -96,6 +101,8 @@ static void wake_if_asleep(uint32_t member)
 void host_wait_sending(int member)
 {
     host_wait_begins();
+    if (host_wait != WAIT_sleep)
+        return;
     if (poller.recipient != NOBODY && poller.recipient != member)
         member = ANYBODY;
     poller.recipient = member < 0 ? ANYBODY : member;
@@ -179,17 +186,21 @@ static void give_way(uint64_t now)
     }
 }
 
-/* Whether another thread has had this processor since this function was last called, although this
- * one did not sleep. The yield lets one have it that wants it now. */
-static bool has_been_preempted(void)
+/* Whether other threads have had this processor for long since this function was last called. A
+ * thread also loses time when it sleeps in the program, but is not preempted then. */
+static bool has_lost_time(void)
 {
+    struct timespec used;
     struct rusage use;
-    sync_yield_processor();
-    if (getrusage(RUSAGE_THREAD, &use))
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) || getrusage(RUSAGE_THREAD, &use))
         return false;
-    bool more = use.ru_nivcsw != poller.preemptions;
+    uint64_t used_ns = (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+    uint64_t without_ns = sync_now_ns() - used_ns;
+    bool lost = poller.without_ns && without_ns - poller.without_ns > LOST_NS_MIN &&
+                use.ru_nivcsw > poller.preemptions;
+    poller.without_ns = without_ns;
     poller.preemptions = use.ru_nivcsw;
-    return more;
+    return lost;
 }
 
 /* Look whether the processor is wanted by others. The polls since the last probe have taken as long
@@ -200,13 +211,13 @@ static COLD void probe(void)
         host_wait_polls_left = UINT32_MAX;
         return;
     }
-    if (!poller.is_preempted)
+    if (!host_wait_looks)
         sync_waited(WAITED_POLLING, POLLS_PER_PROBE * (poller.last - poller.began));
-    poller.is_preempted = has_been_preempted();
-    if (poller.is_preempted)
-        poller.until_probe = POLLS_PER_RECHECK;
-    else
-        host_wait_polls_left = POLLS_PER_PROBE;
+    if (has_lost_time())
+        poller.shares_until = poller.last + SHARE_TICKS;
+    host_wait_looks = poller.last < poller.shares_until;
+    poller.until_probe = host_wait_looks ? POLLS_PER_PROBE : 0;
+    host_wait_polls_left = host_wait_looks ? 0 : POLLS_PER_PROBE;
 }
 
 void host_wait_before_poll(bool polls_inside)
@@ -236,6 +247,6 @@ void host_wait_polled(bool found, bool polls_inside)
         note_yield(poller.last - poller.began);
     if (poller.recipient != NOBODY)
         host_wait_sent();
-    if (host_wait <= WAIT_auto && !(poller.until_probe && --poller.until_probe))
+    if (host_wait <= WAIT_auto && (!poller.until_probe || !--poller.until_probe))
         probe();
 }

@@ -6,8 +6,8 @@
  * a node wait in the same way:
  *
  *   spin    as the host does.
- *   auto    the same, but once in POLLS_PER_PROBE polls a rank looks whether another thread wants
- *           its processor. As long as that is so, it yields.
+ *   auto    the same, but once in POLLS_PER_PROBE polls a rank asks the OS whether another thread
+ *           has had its processor. Then it waits as with `yield` for some time.
  *   yield   a rank whose polls have found nothing for a microsecond yields between polls. Open MPI
  *           can do that itself, and is told to.
  *   sleep   it yields at first, and then sleeps on its word `mail` in the shared file. A rank that
@@ -43,6 +43,9 @@
 /* How this process waits inside the host. Changes only in MPI_Init and MPI_Finalize. */
 extern enum wait_setting host_wait HIDDEN;
 
+/* Polls are looked at, so it matters when a wait begins. */
+extern bool host_wait_looks HIDDEN;
+
 /* The number of polls that only go on to the host. Threads change it without care: a lost change
  * makes the next look a little earlier or later. */
 extern uint32_t host_wait_polls_left HIDDEN;
@@ -57,9 +60,9 @@ void host_wait_configure(enum wait_setting how, bool quota, bool host_yields);
 static inline bool host_wait_ignores_poll(void)
 {
     uint32_t left = __atomic_load_n(&host_wait_polls_left, __ATOMIC_RELAXED);
-    if (UNLIKELY(!left))
+    if (UNLIKELY(left-- == 0))
         return false;
-    __atomic_store_n(&host_wait_polls_left, left - 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&host_wait_polls_left, left, __ATOMIC_RELAXED);
     return true;
 }
 

@@ -14,25 +14,26 @@
 typedef unsigned worker_progress_fn(void *);
 typedef int opal_progress_fn(void);
 
-static worker_progress_fn *next_worker_progress;
-static opal_progress_fn *next_opal_progress;
+/* The next definitions, which these find when they are called first. */
+static worker_progress_fn first_worker_progress, *next_worker_progress = first_worker_progress;
+static opal_progress_fn first_opal_progress, *next_opal_progress = first_opal_progress;
 
 /* Threads that search at the same time find the same definition. */
-static COLD worker_progress_fn *find_worker_progress(void)
+static COLD unsigned first_worker_progress(void *worker)
 {
     worker_progress_fn *found = (worker_progress_fn *)symbol_next("ucp_worker_progress");
     __atomic_store_n(&next_worker_progress, found, __ATOMIC_RELAXED);
-    return found;
+    return found(worker);
 }
 
-static COLD opal_progress_fn *find_opal_progress(void)
+static COLD int first_opal_progress(void)
 {
     opal_progress_fn *found = (opal_progress_fn *)symbol_next("opal_progress");
     __atomic_store_n(&next_opal_progress, found, __ATOMIC_RELAXED);
-    return found;
+    return found();
 }
 
-static COLD unsigned poll_worker(worker_progress_fn *next, void *worker)
+static NOINLINE COLD unsigned poll_worker(worker_progress_fn *next, void *worker)
 {
     host_wait_before_poll(false);
     unsigned count = next(worker);
@@ -42,7 +43,7 @@ static COLD unsigned poll_worker(worker_progress_fn *next, void *worker)
 
 /* Not every release returns how much progress was made. Open MPI may poll with UCX, too, which is
  * then a part of this poll. */
-static COLD int poll_opal(opal_progress_fn *next)
+static NOINLINE COLD int poll_opal(opal_progress_fn *next)
 {
     host_wait_before_poll(true);
     int count = next();
@@ -70,15 +71,11 @@ EXPORT int opal_progress(void);
 unsigned ucp_worker_progress(void *worker)
 {
     worker_progress_fn *next = __atomic_load_n(&next_worker_progress, __ATOMIC_RELAXED);
-    if (UNLIKELY(!next))
-        next = find_worker_progress();
     return host_wait_ignores_poll() ? next(worker) : poll_worker(next, worker);
 }
 
 int opal_progress(void)
 {
     opal_progress_fn *next = __atomic_load_n(&next_opal_progress, __ATOMIC_RELAXED);
-    if (UNLIKELY(!next))
-        next = find_opal_progress();
     return host_wait_ignores_poll() ? next() : poll_opal(next);
 }

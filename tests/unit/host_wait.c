@@ -3,6 +3,8 @@
 
 #include "alloc/node.h"
 
+#include <sched.h>
+
 /* The source of the module, where each thread is a member. */
 static __thread struct node own;
 #define node own
@@ -28,6 +30,7 @@ static void begin(enum wait_setting how, unsigned size)
 
 static void end(void)
 {
+    begin_wait(0); /* leaves the word */
     free(node.header);
     node.header = NULL;
 }
@@ -244,8 +247,38 @@ START_TEST(polls_are_looked_at_rarely)
 }
 END_TEST
 
+static _Atomic bool found_out;
+
+static void share_a_processor(unsigned me)
+{
+    cpu_set_t before, one;
+    sched_getaffinity(0, sizeof before, &before);
+    CPU_ZERO(&one);
+    for (int cpu = 0; !CPU_COUNT(&one); cpu++)
+        if (CPU_ISSET(cpu, &before))
+            CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    become(me);
+    while (!found_out)
+        if (!me && !host_wait_ignores_poll()) {
+            poll(false);
+            found_out = host_wait_looks;
+        }
+    sched_setaffinity(0, sizeof before, &before);
+}
+
+/* The other thread computes. */
+START_TEST(a_thread_notices_that_it_shares_its_processor)
+{
+    begin(WAIT_auto, 2);
+    as_ranks(2, share_a_processor);
+    end();
+}
+END_TEST
+
 UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
           a_thread_that_was_woken_does_not_sleep_again_at_once,
           a_wait_may_begin_before_anything_is_shared, messages_without_announcement_are_found,
           the_sleeps_of_a_wait_become_longer, progress_ends_a_wait,
-          a_suspended_thread_does_not_wait, polls_are_looked_at_rarely)
+          a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
+          a_thread_notices_that_it_shares_its_processor)

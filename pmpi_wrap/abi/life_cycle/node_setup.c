@@ -14,6 +14,7 @@
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/operation.h"
 #include "pmpi_wrap/host.h"
+#include "pmpi_wrap/host_wait.h"
 #include "pmpi_wrap/quirks.h"
 #include "pmpi_wrap/wait_policy.h"
 
@@ -78,6 +79,7 @@ static bool exchange(int to, int from, uint64_t sent, uint64_t *received)
     out = sent;
     host.Irecv(&in, sizeof in, constants.byte, ranks[1], TAG, meeting, &request[0]);
     host.Isend(&out, sizeof out, constants.byte, ranks[0], TAG, meeting, &request[1]);
+    host_wait_suspend(); /* the shared file may be given up again */
     while (!(arrived && gone) && sync_now_ns() - start < patience_ns) {
         if (!arrived)
             host.Test(&request[0], &arrived, MPI_STATUS_IGNORE);
@@ -85,6 +87,7 @@ static bool exchange(int to, int from, uint64_t sent, uint64_t *received)
             host.Test(&request[1], &gone, MPI_STATUS_IGNORE);
         sync_pause(&wait);
     }
+    host_wait_resume();
     *received = in;
     return arrived && gone;
 }
