@@ -43,7 +43,7 @@ void rwlock_lock_contended(struct sync_word *lock, bool exclusive, uint32_t rank
         } else if (exclusive && waited > CLAIM_AFTER_NS && !(seen & RWLOCK_CLAIM)) {
             rwlock_try(lock, seen, seen | own_claim);
         } else if (waited > SLEEP_AFTER_NS) {
-            sync_sleep(lock, seen);
+            sync_sleep(lock, seen, waited);
         } else {
             sync_wait(&wait, lock, seen);
         }

@@ -21,10 +21,13 @@ enum {
     SPIN = 2000,
     SPIN_OVERSUBSCRIBED = 20,
     YIELD_OVERSUBSCRIBED = 30,
+    /* If another job runs on the same processor, one of these long yields shows it. */
+    LONG_YIELD_TICKS = 1 << 14, /* about 5 us */
+    SHARED_TICKS = 1 << 26,     /* for this long, waits spin as if oversubscribed */
     ROUNDS_PER_PROGRESS = 64,
     YIELDS_PER_PROGRESS = 4,
     SLEEP_NS_MIN = 50 * 1000,
-    SLEEP_NS_MAX = 1000 * 1000,
+    SLEEP_NS_MAX = 1000 * 1000, /* but longer in waits that last */
     NAP_NS_MAX = 4000 * 1000,
     NAPS_PER_DOUBLING = 8,
     /* Calls that never wait make no progress for HOST_SHARE times as long as the last progress
@@ -137,24 +140,45 @@ static void count_polling(struct sync_wait *wait)
     wait->last = now;
 }
 
+static _Atomic uint64_t shared_until; /* of any thread */
+
+static bool should_spin(uint32_t round)
+{
+    if (round < SPIN_OVERSUBSCRIBED)
+        return true;
+    if (sync_oversubscribed || round >= SPIN)
+        return false;
+    uint64_t until = atomic_load_explicit(&shared_until, memory_order_relaxed);
+    return !until || sync_ticks() >= until;
+}
+
 /* Returns false when it is time to sleep. */
 static bool spin_or_yield(struct sync_wait *wait)
 {
     uint32_t round = wait->rounds++;
     uint32_t rounds = round < SPIN ? ROUNDS_PER_PROGRESS : YIELDS_PER_PROGRESS;
+    bool spins = should_spin(round);
     if (round % rounds == rounds - 1) {
         sync_progress();
-        if (round < SPIN)
+        if (spins)
             count_polling(wait);
     }
-    if (round < (sync_oversubscribed ? SPIN_OVERSUBSCRIBED : SPIN)) {
+    if (spins) {
         relax();
         return true;
     }
     if (sync_oversubscribed && round >= SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED)
         return false;
-    sync_yield_processor();
+    if (sync_yield_processor() > LONG_YIELD_TICKS)
+        atomic_store_explicit(&shared_until, sync_ticks() + SHARED_TICKS, memory_order_relaxed);
     return true;
+}
+
+/* A long wait can go on a little later, and should not use much of the processor. */
+static long longest_sleep(uint64_t waited_ns)
+{
+    uint64_t ns = waited_ns / 8;
+    return ns < SLEEP_NS_MAX ? SLEEP_NS_MAX : ns < NAP_NS_MAX ? (long)ns : NAP_NS_MAX;
 }
 
 void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen)
@@ -163,13 +187,13 @@ void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen)
         return;
     sync_progress();
     uint32_t sleeps = wait->rounds - (SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED);
-    sleep_on(word, seen, sleep_ns(sleeps, SLEEP_NS_MAX));
+    sleep_on(word, seen, sleep_ns(sleeps, longest_sleep(sleeps * (uint64_t)SLEEP_NS_MAX)));
 }
 
-void sync_sleep(struct sync_word *word, uint32_t seen)
+void sync_sleep(struct sync_word *word, uint32_t seen, uint64_t waited_ns)
 {
     sync_progress();
-    sleep_on(word, seen, SLEEP_NS_MAX);
+    sleep_on(word, seen, longest_sleep(waited_ns));
 }
 
 void sync_nap(struct sync_word *word, uint32_t seen, uint32_t naps)

@@ -8,8 +8,9 @@
  *         sync_wait(&wait, word, seen);
  *
  * sync_wait() spins briefly, then yields, and with more ranks than processors finally sleeps on the
- * word. Meanwhile it drives the host's progress, because the awaited rank may be inside the host
- * and need this one. A rank that changes a word that others wait for calls sync_wake() afterwards.
+ * word. It spins less if another job runs on the same processor. Meanwhile it drives the host's
+ * progress, because the awaited rank may be inside the host and need this one. A rank that changes
+ * a word that others wait for calls sync_wake() afterwards.
  *
  * No wake-up is lost. The waiter increments `sleepers`, then Linux compares `value` with the value
  * seen. The waker changes `value`, then reads `sleepers`. Both pairs are sequentially consistent,
@@ -48,9 +49,10 @@ extern bool sync_oversubscribed;
 /* One round of waiting while `word` holds `seen`. May return at any time. */
 void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen);
 
-/* Sleep while `word` holds `seen`, for a millisecond at most. For waits that have already lasted
- * long, on words whose writers call sync_wake() regardless of the number of ranks. */
-void sync_sleep(struct sync_word *word, uint32_t seen);
+/* Sleep while `word` holds `seen`, for a millisecond or an eighth of the time already waited, but
+ * for four milliseconds at most. For waits that have already lasted long, on words whose writers
+ * call sync_wake() regardless of the number of ranks. */
+void sync_sleep(struct sync_word *word, uint32_t seen, uint64_t waited_ns);
 
 /* Sleep while `word` holds `seen`, for 50 us at first. The more naps this wait has had, the longer:
  * an eighth of the time that they have taken, and up to four milliseconds. Makes no progress. */
