@@ -87,9 +87,10 @@ COMPILE = $(PLAIN_COMPILE) -I$(BUILD)/jemalloc/include -fPIC -fvisibility=hidden
           -fno-semantic-interposition -pthread $(DEPENDENCY_FLAGS) $(MACHINE_FLAGS)
 
 COMMAND := $(BUILD)/bin/mpiaccel
+COMMAND_PROGRAMS := $(patsubst command/%,$(BUILD)/libexec/mpiaccel/%,$(wildcard command/mpiaccel-*))
 MANUAL := $(BUILD)/man/mpiaccel.1 $(BUILD)/man/mpiaccel.7
 
-all: $(LIB) $(COMMAND) $(MANUAL)
+all: $(LIB) $(COMMAND) $(COMMAND_PROGRAMS) $(MANUAL)
 
 # The version changes with each commit: only what includes this header is compiled again.
 VERSION := $(shell tools/version)
@@ -100,10 +101,14 @@ $(VERSION_HEADER): FORCE
 $(BUILD)/obj/pmpi_wrap/version.o: $(VERSION_HEADER)
 
 COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,concurrency config log sync best_kernels $(ISAS:%=kernels_%))
-$(COMMAND): command/mpiaccel.c $(COMMAND_OBJECTS) $(VERSION_HEADER) $(BUILD)/conf/libdir
+$(COMMAND): $(wildcard command/*.c command/*.h) $(COMMAND_OBJECTS) $(VERSION_HEADER) $(BUILD)/conf/libdir
 	@mkdir -p $(@D)
-	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_LIBDIR='"$(libdir)"' -DMPIACCEL_ABIS='"$(COMPILED_ABIS)"' \
+	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_LIBDIR='"$(libdir)"' -DMPIACCEL_PROGRAMS='"$(PROGRAM_DIR)"' -DMPIACCEL_ABIS='"$(COMPILED_ABIS)"' \
 	    $(LDFLAGS) $(filter %.c %.o,$^) -o $@
+
+$(BUILD)/libexec/mpiaccel/%: command/%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
 
 $(LIB): $(OBJECTS) $(JEMALLOC_LIB) pmpi_wrap/exports.map
 	@mkdir -p $(@D)
@@ -187,6 +192,7 @@ $(BUILD)/man/%: man/%.in $(BUILD)/man/tables
 
 INSTALLED_NAME = $(shell echo mpiaccel | sed '$(program_transform_name)')
 HEADER_DIR = $(includedir)/mpiaccel
+PROGRAM_DIR = $(libexecdir)/mpiaccel
 MODULE_DIR = $(datadir)/modulefiles/mpiaccel
 PKGCONFIG_DIR = $(libdir)/pkgconfig
 DOCS := README.md LD_PRELOAD.md HACKING.md CONTRIBUTING.md CHANGELOG.md LICENSE \
@@ -202,7 +208,7 @@ put = install -d "$(DESTDIR)$(3)" && install -m $(1) $(2) "$(DESTDIR)$(3)"
 # Installed files are in these folders and below docdir. Those that do not exist are noted in a file of
 # the build, so that `uninstall` removes what `install` created, and no empty folder of others.
 FOLDERS = "$(DESTDIR)$(bindir)" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(HEADER_DIR)" \
-    "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(mandir)/man7" \
+    "$(DESTDIR)$(PROGRAM_DIR)" "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(mandir)/man7" \
     "$(DESTDIR)$(docdir)/docs/decisions" "$(DESTDIR)$(docdir)/examples"
 CREATED := $(BUILD)/conf/created
 
@@ -213,6 +219,7 @@ install: all
 	$(Q)install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(MODULE_DIR)"
 	$(Q)install -m 755 $(COMMAND) "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)"
 	$(Q)$(call put,755,$(LIB),$(libdir))
+	$(Q)$(if $(COMMAND_PROGRAMS),$(call put,755,$(COMMAND_PROGRAMS),$(PROGRAM_DIR)))
 	$(Q)$(call put,644,$(HEADERS),$(HEADER_DIR))
 	$(Q)install -m 644 $(BUILD)/man/mpiaccel.1 "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1"
 	$(Q)$(call put,644,$(BUILD)/man/mpiaccel.7,$(mandir)/man7)
@@ -229,7 +236,8 @@ uninstall:
 	    "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1" "$(DESTDIR)$(mandir)/man7/mpiaccel.7"
 	$(Q)rm -f $(HEADERS:include/mpiaccel/%="$(DESTDIR)$(HEADER_DIR)/%") \
 	    $(DOCS:%="$(DESTDIR)$(docdir)/%") $(EXAMPLE_SOURCES:%="$(DESTDIR)$(docdir)/%")
-	$(Q)rmdir "$(DESTDIR)$(HEADER_DIR)" "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(docdir)/examples" \
+	$(Q)rm -f $(COMMAND_PROGRAMS:$(BUILD)/libexec/mpiaccel/%="$(DESTDIR)$(PROGRAM_DIR)/%")
+	$(Q)rmdir "$(DESTDIR)$(PROGRAM_DIR)" "$(DESTDIR)$(HEADER_DIR)" "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(docdir)/examples" \
 	    "$(DESTDIR)$(docdir)/docs/decisions" "$(DESTDIR)$(docdir)/docs" "$(DESTDIR)$(docdir)" 2>/dev/null || true
 	$(Q)touch $(CREATED) && sort -ru $(CREATED) | while read -r folder; do \
 	    rmdir "$$folder" 2>/dev/null || [ ! -d "$$folder" ] || echo "$$folder"; \

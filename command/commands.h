@@ -1,0 +1,12 @@
+/* The subcommands that are written in C. Each gets its own name and arguments, terminated by NULL,
+ * and returns its exit status. */
+#ifndef MPIACCEL_COMMANDS_H
+#define MPIACCEL_COMMANDS_H
+
+/* Print the version, what this machine supports, and the settings. */
+int command_info(int count, char **arguments);
+
+/* Replace this process by a launcher or a program with the library preloaded. */
+int command_run(int count, char **arguments);
+
+#endif

@@ -1,0 +1,17 @@
+/* Where the files of this installation are. */
+#ifndef MPIACCEL_LIBRARY_H
+#define MPIACCEL_LIBRARY_H
+
+#include <stdbool.h>
+
+/* The path of the library. */
+const char *library_path(void);
+
+/* Call before a program is started: if LD_PRELOAD names a missing library, the loader only prints a
+ * warning in every process. Prints a message if it is missing. */
+bool library_exists(void);
+
+/* The path of the program of a subcommand. Valid until the next call. */
+const char *library_program(const char *name);
+
+#endif

@@ -1,0 +1,70 @@
+/* mpiaccel: what a user does with the library besides preloading it. Each subcommand is a function
+ * of commands.h, or a program in libexec/mpiaccel. */
+#include "command/commands.h"
+#include "command/library.h"
+#include "version.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int command_lib(int count, char **arguments)
+{
+    (void)count;
+    (void)arguments;
+    return !library_exists() || puts(library_path()) == EOF;
+}
+
+static int command_version(int count, char **arguments)
+{
+    (void)count;
+    (void)arguments;
+    return puts("libmpiaccel " MPIACCEL_VERSION) == EOF;
+}
+
+static const struct command {
+    const char *name;
+    int at_least, at_most;                        /* arguments */
+    int (*function)(int count, char **arguments); /* NULL: a program */
+    const char *arguments, *help;
+} commands[] = {
+    {"info", 0, 0, command_info, "", "print version, machine and settings"},
+    {"lib", 0, 0, command_lib, "", "print the path of the library, for LD_PRELOAD"},
+    {"run", 1, -1, command_run, "COMMAND...",
+     "run a launcher or a program with the library preloaded"},
+    {"--version", 0, 0, command_version, "", ""},
+    {0},
+};
+
+static int start_program(const char *name, char **arguments)
+{
+    execv(library_program(name), arguments);
+    fprintf(stderr, "mpiaccel: cannot start %s: %m; install libmpiaccel again\n",
+            library_program(name));
+    return 127;
+}
+
+static int usage(FILE *to, int status)
+{
+    const char *before = "usage:";
+    for (const struct command *c = commands; c->name; c++, before = "      ") {
+        char line[64];
+        snprintf(line, sizeof line, "%s %s", c->name, c->arguments);
+        fprintf(to, "%s mpiaccel %-22s %s\n", before, line, c->help);
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && !strcmp(argv[1], "--help"))
+        return usage(stdout, 0);
+    for (const struct command *c = commands; argc > 1 && c->name; c++) {
+        int count = argc - 2;
+        if (strcmp(argv[1], c->name) || count < c->at_least ||
+            (c->at_most >= 0 && count > c->at_most))
+            continue;
+        return c->function ? c->function(count + 1, argv + 1) : start_program(c->name, argv + 1);
+    }
+    return usage(stderr, 2);
+}
