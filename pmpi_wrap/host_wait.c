@@ -43,7 +43,7 @@ struct poller {
     uint32_t waits_without_yield, after_next_long_yield;
     uint32_t suspended;
     int recipient;         /* NOBODY, ANYBODY, or a member that has not been woken yet */
-    uint64_t without_ns;   /* the time without a processor, at the last probe */
+    int64_t without_ns;    /* the time without a processor, at the last probe */
     long preemptions;      /* ru_nivcsw, then */
     uint64_t shares_until; /* when others are no longer taken to want the processor */
     uint32_t until_probe;  /* polls, until then */
@@ -194,8 +194,9 @@ static bool has_lost_time(void)
     struct rusage use;
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) || getrusage(RUSAGE_THREAD, &use))
         return false;
-    uint64_t used_ns = (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
-    uint64_t without_ns = sync_now_ns() - used_ns;
+    /* The two clocks do not run equally fast. */
+    int64_t used_ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+    int64_t without_ns = (int64_t)sync_now_ns() - used_ns;
     bool lost = poller.without_ns && without_ns - poller.without_ns > LOST_NS_MIN &&
                 use.ru_nivcsw > poller.preemptions;
     poller.without_ns = without_ns;

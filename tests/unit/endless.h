@@ -6,6 +6,7 @@
 #include "tests/unit/unit.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,6 +34,19 @@ static long watched_syscall(long number, ...)
 #define syscall(number, ...) watched_syscall(number, __VA_ARGS__, 0L, 0L, 0L, 0L)
 #include "core/sync.c"
 #undef syscall
+
+/* Several threads then share it. Returns the processors that the calling thread had before. */
+static inline cpu_set_t bind_to_one_processor(void)
+{
+    cpu_set_t before, one;
+    sched_getaffinity(0, sizeof before, &before);
+    CPU_ZERO(&one);
+    for (int cpu = 0; !CPU_COUNT(&one); cpu++)
+        if (CPU_ISSET(cpu, &before))
+            CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    return before;
+}
 
 /* Wait until a thread sleeps on the word. */
 static inline void await_sleeper(struct sync_word *word)

@@ -3,8 +3,6 @@
 
 #include "alloc/node.h"
 
-#include <sched.h>
-
 /* The source of the module, where each thread is a member. */
 static __thread struct node own;
 #define node own
@@ -251,13 +249,7 @@ static _Atomic bool found_out;
 
 static void share_a_processor(unsigned me)
 {
-    cpu_set_t before, one;
-    sched_getaffinity(0, sizeof before, &before);
-    CPU_ZERO(&one);
-    for (int cpu = 0; !CPU_COUNT(&one); cpu++)
-        if (CPU_ISSET(cpu, &before))
-            CPU_SET(cpu, &one);
-    sched_setaffinity(0, sizeof one, &one);
+    cpu_set_t before = bind_to_one_processor();
     become(me);
     while (!found_out)
         if (!me && !host_wait_ignores_poll()) {

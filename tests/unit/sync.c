@@ -101,6 +101,40 @@ START_TEST(a_killed_waiter_blocks_nobody)
 }
 END_TEST
 
+static void wait_or_compute(unsigned me)
+{
+    struct sync_word never = {0};
+    struct sync_wait wait = SYNC_WAIT;
+    cpu_set_t before = bind_to_one_processor();
+    while (!shared_until)
+        if (me)
+            sync_wait(&wait, &never, 0);
+    sched_setaffinity(0, sizeof before, &before);
+}
+
+static uint64_t yields_of_a_short_wait(void)
+{
+    struct sync_word never = {0};
+    struct sync_wait wait = SYNC_WAIT;
+    time_waited[WAITED_YIELDING] = 0;
+    for (int i = 0; i < SPIN / 2; i++)
+        sync_wait(&wait, &never, 0);
+    return time_waited[WAITED_YIELDING];
+}
+
+/* The first thread computes. */
+START_TEST(waits_yield_sooner_next_to_a_thread_that_computes)
+{
+    begin(false, NULL);
+    shared_until = 0;
+    ck_assert_uint_eq(yields_of_a_short_wait(), 0);
+    as_ranks(2, wait_or_compute);
+    shared_until = UINT64_MAX;
+    ck_assert_uint_gt(yields_of_a_short_wait(), 0);
+    shared_until = 0;
+}
+END_TEST
+
 /* ---- progress of the host ---- */
 
 static _Atomic unsigned progress_calls;
@@ -198,6 +232,6 @@ END_TEST
 
 UNIT_MAIN(counts_may_wrap, a_wake_up_is_never_lost,
           a_waiter_that_has_read_an_old_value_does_not_sleep, nobody_sleeps_with_enough_processors,
-          a_killed_waiter_blocks_nobody, a_waiter_gives_the_host_progress,
-          a_pause_gives_the_host_progress, a_long_wait_gives_the_host_more_progress,
-          publisher_or_sleeper_sees_the_other)
+          waits_yield_sooner_next_to_a_thread_that_computes, a_killed_waiter_blocks_nobody,
+          a_waiter_gives_the_host_progress, a_pause_gives_the_host_progress,
+          a_long_wait_gives_the_host_more_progress, publisher_or_sleeper_sees_the_other)
