@@ -196,7 +196,7 @@ PROGRAM_DIR = $(libexecdir)/mpiaccel
 MODULE_DIR = $(datadir)/modulefiles/mpiaccel
 PKGCONFIG_DIR = $(libdir)/pkgconfig
 DOCS := README.md LD_PRELOAD.md HACKING.md CONTRIBUTING.md CHANGELOG.md LICENSE \
-    $(wildcard docs/*.md docs/*.svg docs/decisions/*.md)
+    $(wildcard docs/*.md docs/*.svg docs/*.json docs/decisions/*.md)
 HEADERS := include/mpiaccel/mpiaccel.h include/mpiaccel/shmem.h
 EXAMPLE_SOURCES := $(wildcard examples/*.c examples/*.f90)
 FILL = sed -e 's|@PREFIX@|$(prefix)|' -e 's|@BINDIR@|$(bindir)|' -e 's|@LIBDIR@|$(libdir)|' \

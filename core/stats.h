@@ -33,6 +33,7 @@ struct stats_counts {
 struct stats_snapshot {
     _Atomic uint32_t complete; /* how often the other fields have been written */
     uint32_t ranks;
+    uint64_t elapsed; /* nanoseconds since this process initialized MPI; see sync_elapsed_ns() */
     struct stats_counts counts;
     uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
     uint64_t windows_fast, windows_deferred[REASON_COUNT];
@@ -57,6 +58,12 @@ void stats_fold(struct stats_counts *counts);
 /* Fill a snapshot of this process, except the heap_ fields. Sets `ranks` to 1. */
 void stats_take(struct stats_snapshot *snapshot);
 void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more);
+
+/* The number of calls that were deferred, for whatever reason. */
+uint64_t stats_total(const uint64_t by_reason[REASON_COUNT]);
+
+/* Whether any call or window was deferred for this reason. `calls`: as below. */
+bool stats_occurs(const struct stats_snapshot *sum, unsigned reason, const char *const calls[]);
 
 struct stats_host {
     const char *name, *version, *abi;

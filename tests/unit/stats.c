@@ -119,6 +119,7 @@ START_TEST(an_empty_job_is_valid_json)
 {
     static const struct stats_snapshot none;
     char *json = json_of(&none, &plain_host);
+    EXPECT_VALUE(json, "/format", "1");
     EXPECT_VALUE(json, "/mpiaccel", "1.2.3-dev+g123");
     EXPECT_VALUE(json, "/host/name", "Open MPI");
     EXPECT_VALUE(json, "/host/version", "4.1.4");
@@ -135,6 +136,7 @@ START_TEST(every_number_has_its_key)
 {
     static struct stats_snapshot sum;
     sum = (struct stats_snapshot){.ranks = 4,
+                                  .elapsed = 6,
                                   .windows_fast = 5,
                                   .host_copies = 12,
                                   .host_copied = 13,
@@ -152,6 +154,7 @@ START_TEST(every_number_has_its_key)
     EXPECT_VALUE(json, "/ranks", "4");
     EXPECT_VALUE(json, "/job_ranks", "4");
     EXPECT_VALUE(json, "/node", "node1");
+    EXPECT_VALUE(json, "/elapsed_ns", "6");
     EXPECT_VALUE(json, "/calls/MPI_Put/fast", "10");
     EXPECT_VALUE(json, "/calls/MPI_Put/bytes", "11");
     EXPECT_VALUE(json, "/calls/MPI_Put/deferred", "0");
@@ -162,7 +165,11 @@ START_TEST(every_number_has_its_key)
         snprintf(number, sizeof number, "%u", r);
         snprintf(where, sizeof where, "/calls/MPI_Get/reasons/%s", stats_reasons[r]);
         EXPECT_VALUE(json, where, number);
+        snprintf(where, sizeof where, "/remedies/%s", stats_reasons[r]);
+        EXPECT_VALUE(json, where, stats_advice[r]);
     }
+    snprintf(where, sizeof where, "/remedies/%s", stats_reasons[0]);
+    EXPECT_VALUE(json, where, "");
     EXPECT_VALUE(json, "/calls/MPI_Win_lock/fast", "");
     EXPECT_VALUE(json, "/windows/fast", "5");
     EXPECT_VALUE(json, "/windows/deferred", "7");
@@ -206,7 +213,7 @@ START_TEST(a_shortage_of_processors_is_told)
     EXPECT_VALUE(json, "/shortage/ranks", "4");
     EXPECT_VALUE(json, "/shortage/processor_thousandths", "1500");
     free(json);
-    ck_assert(strstr(text_of(&none), "; 4 ranks have a CPU quota of 1.50 processors\n"));
+    ck_assert(strstr(text_of(&none), " sleeping; 4 ranks have a CPU quota of 1.50 processors\n"));
     job.shortage = (struct shortage){0};
 }
 END_TEST
@@ -226,27 +233,46 @@ END_TEST
 START_TEST(the_summary_lists_calls_and_reasons)
 {
     static struct stats_snapshot sum;
-    sum = (struct stats_snapshot){
-        .ranks = 4, .windows_fast = 5, .heap_peak = 9, .heap_live = 7, .heap_allocations = 8};
+    sum = (struct stats_snapshot){.ranks = 4,
+                                  .elapsed = 16000000000,
+                                  .waited = {1000000000, 2000000000, 1000000000},
+                                  .windows_fast = 5,
+                                  .heap_peak = 9000,
+                                  .heap_live = 7,
+                                  .heap_allocations = 8};
     sum.host_copies = 13;
-    sum.host_copied = 14;
+    sum.host_copied = 14 << 20;
     sum.counts.fast[0] = 10;
-    sum.counts.bytes[0] = 11;
+    sum.counts.bytes[0] = 1536;
+    sum.counts.fast[1] = 999;
+    sum.deferred[1][REASON_INSIDE] = 1;
     sum.deferred[2][REASON_GPU] = 12;
-    sum.windows_deferred[REASON_SHARED] = 4;
-    char expected[1000];
+    sum.windows_deferred[REASON_GPU] = 4;
+    char expected[2000];
     snprintf(expected, sizeof expected,
-             "mpiaccel: 1.2.3 with Open MPI 4.1.4, 4 ranks\n"
-             "mpiaccel: call fast deferred bytes\n"
-             "mpiaccel: MPI_Put 10 0 11\n"
-             "mpiaccel: MPI_Win_lock 0 12 0\n"
-             "mpiaccel: 12 %s\n"
-             "mpiaccel: windows 5 4\n"
-             "mpiaccel: 4 %s\n"
-             "mpiaccel: host copies 13 14\n"
-             "mpiaccel: heap: 8 allocations, peak 9 bytes, live 7\n"
-             "mpiaccel: waiting: 0.000 s polling, 0.000 s yielding, 0.000 s sleeping\n",
-             stats_reasons[REASON_GPU], stats_reasons[REASON_SHARED]);
+             "mpiaccel: 1.2.3 with Open MPI 4.1.4, 4 ranks, 4.00 s\n"
+             "mpiaccel: accelerated: 1009 of 1022 calls (99 %%) with 1.5 KiB\n"
+             "mpiaccel:\n"
+             "mpiaccel: call accelerated deferred share bytes\n"
+             "mpiaccel: MPI_Put 10 0 100 %% 1.5 KiB\n"
+             "mpiaccel: MPI_Get 999 1 >99 %%\n"
+             "mpiaccel: MPI_Win_lock 0 12 0 %%\n"
+             "mpiaccel: windows 5 4 56 %%\n"
+             "mpiaccel:\n"
+             "mpiaccel: deferred, why, and what to do:\n"
+             "mpiaccel: windows 4, MPI_Win_lock 12\n"
+             "mpiaccel: %s\n"
+             "mpiaccel: -> %s\n"
+             "mpiaccel: MPI_Get 1\n"
+             "mpiaccel: %s\n"
+             "mpiaccel: -> %s\n"
+             "mpiaccel:\n"
+             "mpiaccel: waiting: 25 %% of the ranks' time: 1.00 s polling, 2.00 s yielding, 1.00 s "
+             "sleeping\n"
+             "mpiaccel: shared heap: 8 allocations, peak 8.8 KiB, not freed 7 B\n"
+             "mpiaccel: copies by the host without a system call: 13 with 14.0 MiB\n",
+             stats_reasons[REASON_GPU], stats_advice[REASON_GPU], stats_reasons[REASON_INSIDE],
+             stats_advice[REASON_INSIDE]);
     ck_assert_str_eq(text_of(&sum), expected);
 }
 END_TEST
@@ -255,9 +281,12 @@ START_TEST(the_summary_of_one_node_says_so)
 {
     static struct stats_snapshot sum;
     static const char expected[] =
-        "mpiaccel: 1.2.3 with Open MPI 4.1.4, 3 of 4 ranks (node node1)\n";
+        "mpiaccel: 1.2.3 with Open MPI 4.1.4, 3 of 4 ranks (node node1), 0.00 s\n"
+        "mpiaccel: accelerated: 0 of 0 calls (0 %) with 0 B\n";
     sum = (struct stats_snapshot){.ranks = 3};
-    ck_assert_msg(!strncmp(text_of(&sum), expected, strlen(expected)), "%s", text_of(&sum));
+    const char *text = text_of(&sum);
+    ck_assert_msg(!strncmp(text, expected, strlen(expected)), "%s", text);
+    ck_assert_msg(strstr(text, "mpiaccel report stats.*.json"), "%s", text);
 }
 END_TEST
 
@@ -308,6 +337,7 @@ START_TEST(snapshots_add_up)
     static struct stats_snapshot sum, one;
     memset(&one, 0, sizeof one);
     one.ranks = 1;
+    one.elapsed = 9;
     one.host_copies = one.host_copied = 4;
     one.windows_fast = one.heap_peak = one.heap_live = one.heap_allocations = 2;
     for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
@@ -324,6 +354,7 @@ START_TEST(snapshots_add_up)
     for (int rank = 0; rank < 3; rank++)
         stats_add(&sum, &one);
     ck_assert_uint_eq(sum.ranks, 3);
+    ck_assert_uint_eq(sum.elapsed, 27);
     ck_assert(sum.windows_fast == 6 && sum.heap_peak == 6 && sum.heap_live == 6 &&
               sum.heap_allocations == 6 && sum.host_copies == 12 && sum.host_copied == 12);
     for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
