@@ -18,12 +18,20 @@ const char *const stats_advice[REASON_COUNT] = {
 
 static _Atomic uint64_t fast[STATS_CALLS_MAX], bytes[STATS_CALLS_MAX];
 static _Atomic uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
+static _Atomic uint64_t sizes[STATS_CALLS_MAX][STATS_SIZES];
 static _Atomic uint64_t windows_fast, windows_deferred[REASON_COUNT];
 static _Atomic uint64_t host_copies, host_copied;
 
 uint64_t stats_defer(unsigned call, enum reason reason)
 {
     return counter_add(&deferred[call][reason], 1);
+}
+
+void stats_sizes(unsigned call, uint64_t count, uint64_t total)
+{
+    uint64_t size = total / count;
+    unsigned class = size ? 64 - (unsigned)__builtin_clzl(size) : 0;
+    counter_add(&sizes[call][class < STATS_SIZES ? class : STATS_SIZES - 1], count);
 }
 
 uint64_t stats_window(bool is_fast, enum reason reason)
@@ -57,6 +65,8 @@ void stats_take(struct stats_snapshot *s)
         s->counts.bytes[c] = atomic_load(&bytes[c]);
         for (unsigned r = 0; r < REASON_COUNT; r++)
             s->deferred[c][r] = atomic_load(&deferred[c][r]);
+        for (unsigned k = 0; k < STATS_SIZES; k++)
+            s->sizes[c][k] = atomic_load(&sizes[c][k]);
     }
     s->windows_fast = atomic_load(&windows_fast);
     for (unsigned r = 0; r < REASON_COUNT; r++)
@@ -76,6 +86,8 @@ void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more)
         sum->counts.bytes[c] += more->counts.bytes[c];
         for (unsigned r = 0; r < REASON_COUNT; r++)
             sum->deferred[c][r] += more->deferred[c][r];
+        for (unsigned k = 0; k < STATS_SIZES; k++)
+            sum->sizes[c][k] += more->sizes[c][k];
     }
     sum->windows_fast += more->windows_fast;
     for (unsigned r = 0; r < REASON_COUNT; r++)
@@ -87,6 +99,7 @@ void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more)
     sum->heap_peak += more->heap_peak;
     sum->heap_live += more->heap_live;
     sum->heap_allocations += more->heap_allocations;
+    timeline_add(&sum->heap, &more->heap);
 }
 
 uint64_t stats_total(const uint64_t by_reason[REASON_COUNT])

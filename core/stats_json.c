@@ -42,6 +42,20 @@ static void json_outcome(FILE *out, uint64_t fast_count, const uint64_t by_reaso
     fputc('}', out);
 }
 
+/* By the smallest size of each class. */
+static void json_sizes(FILE *out, const uint64_t sizes[STATS_SIZES])
+{
+    const char *comma = "";
+    fprintf(out, ",\"sizes\":{");
+    for (unsigned k = 0; k < STATS_SIZES; k++)
+        if (sizes[k]) {
+            fprintf(out, "%s\"%" PRIu64 "\":%" PRIu64, comma, k ? UINT64_C(1) << (k - 1) : 0,
+                    sizes[k]);
+            comma = ",";
+        }
+    fputc('}', out);
+}
+
 static void json_calls(FILE *out, const struct stats_snapshot *sum, const char *const calls[])
 {
     const char *comma = "";
@@ -51,7 +65,10 @@ static void json_calls(FILE *out, const struct stats_snapshot *sum, const char *
             continue;
         json_key(out, &comma, calls[c]);
         json_outcome(out, sum->counts.fast[c], sum->deferred[c]);
-        fprintf(out, ",\"bytes\":%" PRIu64 "}", sum->counts.bytes[c]);
+        fprintf(out, ",\"bytes\":%" PRIu64, sum->counts.bytes[c]);
+        if (sum->counts.bytes[c])
+            json_sizes(out, sum->sizes[c]);
+        fputc('}', out);
     }
     fprintf(out, "},\"windows\":");
     json_outcome(out, sum->windows_fast, sum->windows_deferred);
@@ -68,6 +85,45 @@ static void json_remedies(FILE *out, const struct stats_snapshot *sum, const cha
             json_key(out, &comma, stats_reasons[r]);
             json_string(out, stats_advice[r]);
         }
+    fputc('}', out);
+}
+
+static void json_heap(FILE *out, const struct stats_snapshot *sum)
+{
+    const struct timeline *t = &sum->heap;
+    fprintf(out,
+            ",\"heap\":{\"peak_bytes\":%" PRIu64 ",\"live_bytes\":%" PRIu64
+            ",\"allocations\":%" PRIu64,
+            sum->heap_peak, sum->heap_live, sum->heap_allocations);
+    if (sum->heap_peak && t->interval) {
+        fprintf(out, ",\"over_time\":{\"interval_ns\":%" PRIu64 ",\"highest_bytes\":[",
+                t->interval);
+        for (uint64_t i = 0; i < t->count; i++)
+            fprintf(out, "%s%" PRIu64, i ? "," : "", t->highest[i]);
+        fputs("]}", out);
+    }
+    fputc('}', out);
+}
+
+/* By world rank: the rank that made the calls, then the other one. */
+static void json_traffic(FILE *out, const struct stats_job *job)
+{
+    const char *comma = "";
+    fputs(",\"traffic\":{", out);
+    for (uint32_t from = 0; from < job->members; from++) {
+        const char *inner = "";
+        for (uint32_t to = 0; to < job->members; to++) {
+            uint64_t bytes = job->bytes(from, to);
+            if (!bytes)
+                continue;
+            if (!*inner)
+                fprintf(out, "%s\"%d\":{", comma, job->world_rank(from));
+            fprintf(out, "%s\"%d\":%" PRIu64, inner, job->world_rank(to), bytes);
+            comma = inner = ",";
+        }
+        if (*inner)
+            fputc('}', out);
+    }
     fputc('}', out);
 }
 
@@ -96,10 +152,8 @@ void stats_print_json(FILE *out, const char *version, const struct stats_snapsho
     json_remedies(out, sum, calls);
     fprintf(out, ",\"host_copies\":{\"count\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", sum->host_copies,
             sum->host_copied);
-    fprintf(out,
-            ",\"heap\":{\"peak_bytes\":%" PRIu64 ",\"live_bytes\":%" PRIu64
-            ",\"allocations\":%" PRIu64 "}",
-            sum->heap_peak, sum->heap_live, sum->heap_allocations);
+    json_heap(out, sum);
+    json_traffic(out, job);
     fprintf(out,
             ",\"waiting\":{\"polling_ns\":%" PRIu64 ",\"yielding_ns\":%" PRIu64
             ",\"sleeping_ns\":%" PRIu64 "}",

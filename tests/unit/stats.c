@@ -51,6 +51,16 @@ static void read_string(char *to, size_t room)
 
 static void read_value(void);
 
+/* Its value is the text of the array. */
+static void read_array(char *to, size_t room)
+{
+    size_t length = at ? strcspn(at, "]") + 1 : room;
+    at = length < room && strspn(at + 1, "0123456789,") == length - 2 ? at : NULL;
+    if (at)
+        snprintf(to, length + 1, "%s", at);
+    at = at ? at + length : NULL;
+}
+
 static void read_object(void)
 {
     size_t length = strlen(path);
@@ -77,6 +87,8 @@ static void read_value(void)
         read_object();
     else if (at && *at == '"')
         read_string(value, sizeof value);
+    else if (at && *at == '[')
+        read_array(value, sizeof value);
     else if (at && isdigit((unsigned char)*at))
         for (size_t n = 0; isdigit((unsigned char)*at); at++)
             value[n++] = *at;
@@ -97,7 +109,20 @@ static const char *look_up(const char *json, const char *where)
     return found;
 }
 
-static struct stats_job job = {"node1", 4, {0}};
+/* The members of the node, as ranks 3, 5 and 7 of the job, and the bytes between them. */
+static int world_rank(uint32_t member)
+{
+    return 3 + 2 * (int)member;
+}
+
+static uint64_t bytes_between(uint32_t from, uint32_t to)
+{
+    static const uint64_t bytes[3][3] = {{0, 4096, 17}, {0}, {1, 0, 2}};
+    return bytes[from][to];
+}
+
+static struct stats_job job = {
+    .node = "node1", .ranks = 4, .world_rank = world_rank, .bytes = bytes_between};
 
 static char *json_of(const struct stats_snapshot *sum, const struct stats_host *host)
 {
@@ -185,6 +210,38 @@ START_TEST(every_number_has_its_key)
     EXPECT_VALUE(json, "/waiting/sleeping_ns", "1500000000");
     EXPECT_VALUE(json, "/shortage/cause", "");
     free(json);
+}
+END_TEST
+
+START_TEST(what_was_recorded_has_its_key)
+{
+    static struct stats_snapshot sum;
+    sum = (struct stats_snapshot){
+        .heap_peak = 30,
+        .heap = {.interval = 2000000, .first = 7, .count = 3, .highest = {0, 30, 20}}};
+    sum.counts.fast[0] = sum.counts.fast[1] = 10;
+    sum.counts.bytes[0] = 11;
+    sum.sizes[0][0] = 1;
+    sum.sizes[0][1] = 2;
+    sum.sizes[0][4] = 3;
+    sum.sizes[0][STATS_SIZES - 1] = 4;
+    sum.sizes[1][0] = 10;
+    job.members = 3;
+    char *json = json_of(&sum, &plain_host);
+    EXPECT_VALUE(json, "/calls/MPI_Put/sizes/0", "1");
+    EXPECT_VALUE(json, "/calls/MPI_Put/sizes/1", "2");
+    EXPECT_VALUE(json, "/calls/MPI_Put/sizes/8", "3");
+    EXPECT_VALUE(json, "/calls/MPI_Put/sizes/274877906944", "4");
+    EXPECT_VALUE(json, "/calls/MPI_Get/sizes/0", ""); /* it has moved no data */
+    EXPECT_VALUE(json, "/heap/over_time/interval_ns", "2000000");
+    EXPECT_VALUE(json, "/heap/over_time/highest_bytes", "[0,30,20]");
+    EXPECT_VALUE(json, "/traffic/3/5", "4096");
+    EXPECT_VALUE(json, "/traffic/3/7", "17");
+    EXPECT_VALUE(json, "/traffic/7/3", "1");
+    EXPECT_VALUE(json, "/traffic/7/7", "2");
+    ck_assert_ptr_null(strstr(json, "\"5\":{"));
+    free(json);
+    job.members = 0;
 }
 END_TEST
 
@@ -332,6 +389,36 @@ START_TEST(counts_of_ended_threads_are_kept)
 }
 END_TEST
 
+START_TEST(sizes_are_counted_by_power_of_two)
+{
+    static struct stats_snapshot before, after;
+    static const struct {
+        uint64_t count, bytes;
+        unsigned class;
+    } cases[] = {{1, 0, 0},
+                 {1, 1, 1},
+                 {1, 2, 2},
+                 {1, 3, 2},
+                 {1, 4, 3},
+                 {1, 4095, 12},
+                 {1, 4096, 13},
+                 {3, 3 * 8, 4},
+                 {1, UINT64_C(1) << 37, 38},
+                 {1, (UINT64_C(1) << 38) - 1, 38},
+                 {2, UINT64_C(1) << 39, STATS_SIZES - 1},
+                 {1, UINT64_MAX, STATS_SIZES - 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stats_take(&before);
+        stats_sizes(1, cases[i].count, cases[i].bytes);
+        stats_take(&after);
+        for (unsigned k = 0; k < STATS_SIZES; k++)
+            INSIST(after.sizes[1][k] - before.sizes[1][k] ==
+                       (k == cases[i].class ? cases[i].count : 0),
+                   "case %zu, class %u", i, k);
+    }
+}
+END_TEST
+
 START_TEST(snapshots_add_up)
 {
     static struct stats_snapshot sum, one;
@@ -349,7 +436,9 @@ START_TEST(snapshots_add_up)
         one.counts.bytes[c] = 2 * c;
         for (unsigned r = 0; r < REASON_COUNT; r++)
             one.deferred[c][r] = c + r;
+        one.sizes[c][c % STATS_SIZES] = c;
     }
+    timeline_set(&one.heap, 0, 6);
     memset(&sum, 0, sizeof sum);
     for (int rank = 0; rank < 3; rank++)
         stats_add(&sum, &one);
@@ -365,10 +454,13 @@ START_TEST(snapshots_add_up)
         ck_assert(sum.counts.fast[c] == 3 * c && sum.counts.bytes[c] == 6 * c);
         for (unsigned r = 0; r < REASON_COUNT; r++)
             INSIST(sum.deferred[c][r] == 3 * (c + r), "call %u, reason %u", c, r);
+        INSIST(sum.sizes[c][c % STATS_SIZES] == 3 * c, "call %u", c);
     }
+    ck_assert_uint_eq(sum.heap.highest[0], 18);
 }
 END_TEST
 
-UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, a_shortage_of_processors_is_told,
+UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, what_was_recorded_has_its_key,
+          sizes_are_counted_by_power_of_two, a_shortage_of_processors_is_told,
           host_names_are_escaped, the_summary_lists_calls_and_reasons,
           the_summary_of_one_node_says_so, counts_of_ended_threads_are_kept, snapshots_add_up)
