@@ -88,9 +88,10 @@ COMPILE = $(PLAIN_COMPILE) -I$(BUILD)/jemalloc/include -fPIC -fvisibility=hidden
 
 COMMAND := $(BUILD)/bin/mpiaccel
 COMMAND_PROGRAMS := $(patsubst command/%,$(BUILD)/libexec/mpiaccel/%,$(wildcard command/mpiaccel-*))
+COMMAND_DATA := $(patsubst command/%,$(BUILD)/libexec/mpiaccel/%,$(wildcard command/*.html))
 MANUAL := $(BUILD)/man/mpiaccel.1 $(BUILD)/man/mpiaccel.7
 
-all: $(LIB) $(COMMAND) $(COMMAND_PROGRAMS) $(MANUAL)
+all: $(LIB) $(COMMAND) $(COMMAND_PROGRAMS) $(COMMAND_DATA) $(MANUAL)
 
 # The version changes with each commit: only what includes this header is compiled again.
 VERSION := $(shell tools/version)
@@ -196,7 +197,7 @@ PROGRAM_DIR = $(libexecdir)/mpiaccel
 MODULE_DIR = $(datadir)/modulefiles/mpiaccel
 PKGCONFIG_DIR = $(libdir)/pkgconfig
 DOCS := README.md LD_PRELOAD.md HACKING.md CONTRIBUTING.md CHANGELOG.md LICENSE \
-    $(wildcard docs/*.md docs/*.svg docs/decisions/*.md)
+    $(wildcard docs/*.md docs/*.svg docs/*.json docs/decisions/*.md)
 HEADERS := include/mpiaccel/mpiaccel.h include/mpiaccel/shmem.h
 EXAMPLE_SOURCES := $(wildcard examples/*.c examples/*.f90)
 FILL = sed -e 's|@PREFIX@|$(prefix)|' -e 's|@BINDIR@|$(bindir)|' -e 's|@LIBDIR@|$(libdir)|' \
@@ -220,6 +221,7 @@ install: all
 	$(Q)install -m 755 $(COMMAND) "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)"
 	$(Q)$(call put,755,$(LIB),$(libdir))
 	$(Q)$(if $(COMMAND_PROGRAMS),$(call put,755,$(COMMAND_PROGRAMS),$(PROGRAM_DIR)))
+	$(Q)$(if $(COMMAND_DATA),$(call put,644,$(COMMAND_DATA),$(PROGRAM_DIR)))
 	$(Q)$(call put,644,$(HEADERS),$(HEADER_DIR))
 	$(Q)install -m 644 $(BUILD)/man/mpiaccel.1 "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1"
 	$(Q)$(call put,644,$(BUILD)/man/mpiaccel.7,$(mandir)/man7)
@@ -236,7 +238,7 @@ uninstall:
 	    "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1" "$(DESTDIR)$(mandir)/man7/mpiaccel.7"
 	$(Q)rm -f $(HEADERS:include/mpiaccel/%="$(DESTDIR)$(HEADER_DIR)/%") \
 	    $(DOCS:%="$(DESTDIR)$(docdir)/%") $(EXAMPLE_SOURCES:%="$(DESTDIR)$(docdir)/%")
-	$(Q)rm -f $(COMMAND_PROGRAMS:$(BUILD)/libexec/mpiaccel/%="$(DESTDIR)$(PROGRAM_DIR)/%")
+	$(Q)rm -f $(patsubst $(BUILD)/libexec/mpiaccel/%,"$(DESTDIR)$(PROGRAM_DIR)/%",$(COMMAND_PROGRAMS) $(COMMAND_DATA))
 	$(Q)rmdir "$(DESTDIR)$(PROGRAM_DIR)" "$(DESTDIR)$(HEADER_DIR)" "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(docdir)/examples" \
 	    "$(DESTDIR)$(docdir)/docs/decisions" "$(DESTDIR)$(docdir)/docs" "$(DESTDIR)$(docdir)" 2>/dev/null || true
 	$(Q)touch $(CREATED) && sort -ru $(CREATED) | while read -r folder; do \

@@ -30,6 +30,7 @@ static const struct command {
 } commands[] = {
     {"info", 0, 0, command_info, "", "print version, machine and settings"},
     {"lib", 0, 0, command_lib, "", "print the path of the library, for LD_PRELOAD"},
+    {"report", 1, -1, NULL, "FILE...", "summarise statistics, or compare those of two jobs"},
     {"run", 1, -1, command_run, "COMMAND...",
      "run a launcher or a program with the library preloaded"},
     {"--version", 0, 0, command_version, "", ""},

@@ -10,6 +10,7 @@
 
 #include "core/processors.h"
 #include "core/sync.h"
+#include "core/timeline.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -24,7 +25,9 @@ enum reason {
 /* By enum reason: why a call or a window was deferred, and what a user can do about it. */
 extern const char *const stats_reasons[REASON_COUNT], *const stats_advice[REASON_COUNT];
 
-enum { STATS_CALLS_MAX = 192 };
+/* Calls are counted by size in classes: class 0 is 0 bytes, class k is 2^(k-1) to 2^k - 1 bytes,
+ * and the last one also has all larger sizes. */
+enum { STATS_CALLS_MAX = 192, STATS_SIZES = 40 };
 
 struct stats_counts {
     uint64_t fast[STATS_CALLS_MAX], bytes[STATS_CALLS_MAX];
@@ -33,16 +36,23 @@ struct stats_counts {
 struct stats_snapshot {
     _Atomic uint32_t complete; /* how often the other fields have been written */
     uint32_t ranks;
+    uint64_t elapsed; /* nanoseconds since this process initialized MPI; see sync_elapsed_ns() */
     struct stats_counts counts;
     uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
+    uint64_t sizes[STATS_CALLS_MAX][STATS_SIZES]; /* of fast calls; see pmpi_wrap/recording.h */
     uint64_t windows_fast, windows_deferred[REASON_COUNT];
     uint64_t host_copies, host_copied; /* number and bytes; see stats_host_copy() */
     uint64_t waited[WAIT_KINDS];       /* nanoseconds */
     uint64_t heap_peak, heap_live, heap_allocations;
+    struct timeline heap; /* bytes in use */
+    uint64_t traffic;     /* position in the shared file of the bytes to each member; 0: none */
 };
 
 /* Count a deferred call. Returns how often this call was deferred for this reason. */
 uint64_t stats_defer(unsigned call, enum reason reason);
+
+/* Count so many fast calls of the same size that have moved so many bytes. */
+void stats_sizes(unsigned call, uint64_t count, uint64_t bytes);
 
 /* Count a window. Returns the number of fast windows, or of those deferred for this reason. */
 uint64_t stats_window(bool fast, enum reason reason);
@@ -54,9 +64,18 @@ void stats_host_copy(size_t bytes);
 /* Add the counts of a thread to those of the process, and clear them. */
 void stats_fold(struct stats_counts *counts);
 
-/* Fill a snapshot of this process, except the heap_ fields. Sets `ranks` to 1. */
+/* Fill a snapshot of this process, except the fields on the heap and on traffic. Sets `ranks` to 1.
+ */
 void stats_take(struct stats_snapshot *snapshot);
+
+/* Add all but `traffic`. */
 void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more);
+
+/* The number of calls that were deferred, for whatever reason. */
+uint64_t stats_total(const uint64_t by_reason[REASON_COUNT]);
+
+/* Whether any call or window was deferred for this reason. `calls`: as below. */
+bool stats_occurs(const struct stats_snapshot *sum, unsigned reason, const char *const calls[]);
 
 struct stats_host {
     const char *name, *version, *abi;
@@ -67,6 +86,10 @@ struct stats_job {
     const char *node; /* the host name of the node whose ranks are in the sum */
     uint32_t ranks;
     struct shortage shortage; /* of processors, on this node */
+    /* Traffic between the `members` ranks of this node. */
+    uint32_t members;
+    int (*world_rank)(uint32_t member);
+    uint64_t (*bytes)(uint32_t from, uint32_t to);
 };
 
 /* `version`: of the library. `calls`: the names of the calls by number, terminated by NULL. */

@@ -56,6 +56,11 @@ uint64_t sync_waited_ns(enum wait_kind kind)
     return (uint64_t)((double)atomic_load(&time_waited[kind]) * (ticks > 0 ? ns / ticks : 0));
 }
 
+uint64_t sync_elapsed_ns(void)
+{
+    return first_ns ? sync_now_ns() - first_ns : 0;
+}
+
 uint64_t sync_yield_processor(void)
 {
     uint64_t start = sync_ticks();

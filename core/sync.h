@@ -81,6 +81,9 @@ enum wait_kind { WAITED_POLLING, WAITED_YIELDING, WAITED_SLEEPING, WAIT_KINDS };
 void sync_waited(enum wait_kind kind, uint64_t ticks);
 uint64_t sync_waited_ns(enum wait_kind kind);
 
+/* The time since the first sync_configure(); 0: there was none. */
+uint64_t sync_elapsed_ns(void);
+
 /* Let other threads have the processor. Returns for how long, in ticks. */
 uint64_t sync_yield_processor(void);
 

@@ -27,6 +27,10 @@ struct abi {
      * none is. */
     int (*member_of_rank)(long comm, int rank);
 
+    /* The member whose memory is that of this rank in a window. Negative: the window is left to the
+     * host, or there is no such rank. */
+    int (*member_of_target)(long window, int rank);
+
     const struct shmem_host *shmem;
 };
 

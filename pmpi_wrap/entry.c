@@ -10,6 +10,7 @@
 #include "core/stats.h"
 #include "pmpi_wrap/host.h"
 #include "pmpi_wrap/host_wait.h"
+#include "pmpi_wrap/recording.h"
 
 #include <pthread.h>
 
@@ -126,6 +127,33 @@ static mpi_fn *const dispatch_forward[CALL_COUNT] = {
 #include "pmpi_wrap/calls.def"
 };
 
+/* ---- calls that are recorded ---- */
+
+/* With MPIACCEL_STATS each call goes through one of these, to its handler and back. Without, none
+ * is reached. */
+#define RECORDED(name, n, member)                                             \
+    static COLD long recorded_##name(TYPES_##n)                               \
+    {                                                                         \
+        const struct abi *abi = host_abi();                                   \
+        struct recording before = recording_begin(CALL_##name);               \
+        long result = ((type_##name *)abi->handlers[CALL_##name])(NAMES_##n); \
+        struct recording after = recording_end(CALL_##name, before);          \
+        if (after.bytes)                                                      \
+            recording_traffic(member, after.bytes);                           \
+        return result;                                                        \
+    }
+#define CALL(name, n)                 RECORDED(name, n, -1)
+#define ACCESS(name, n, rank, window) RECORDED(name, n, abi->member_of_target(window, (int)rank))
+#define ACCESS4                       ACCESS
+#define HOST(name, n)
+#include "pmpi_wrap/calls.def"
+
+static mpi_fn *const dispatch_recorded[CALL_COUNT] = {
+#define CALL(name, n) [CALL_##name] = (mpi_fn *)recorded_##name,
+#define HOST(name, n)
+#include "pmpi_wrap/calls.def"
+};
+
 /* ---- the first call ---- */
 
 static void fill_tables(void)
@@ -135,6 +163,7 @@ static void fill_tables(void)
         .pmpi = dispatch_pmpi,
         .onward = dispatch_onward,
         .forward = dispatch_forward,
+        .recorded = dispatch_recorded,
     });
 }
 

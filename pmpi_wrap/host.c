@@ -84,6 +84,8 @@ static void set_dispatch(const struct dispatch_tables *tables, enum call call, b
 {
     const char *name = call_names[call] + 4;
     mpi_fn *handler = inert ? NULL : host.abi->handlers[call];
+    if (handler && config.stats)
+        handler = tables->recorded[call];
     mpi_fn *onward = host.library ? symbol_onward(host.library, name) : NULL;
     if (onward && !handler && !inert)
         handler = tables->forward[call];

@@ -4,6 +4,7 @@
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/abi/shmem/shmem.h"
 #include "pmpi_wrap/abi/windows/attributes.h"
+#include "pmpi_wrap/abi/windows/window.h"
 
 #include <dlfcn.h>
 
@@ -38,5 +39,6 @@ const struct abi JOIN(abi_, ABI_NAME) = {
     .handlers = handlers,
     .fortran_window_attribute = fortran_window_attribute,
     .member_of_rank = member_of_rank,
+    .member_of_target = member_of_target,
     .shmem = &shmem_mpi_calls,
 };

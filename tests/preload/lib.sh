@@ -71,9 +71,10 @@ with_library="env LD_PRELOAD=$TEST_LIB"
 
 # statistics FILE EXPRESSION: fails unless a Python expression is true for the statistics in the file.
 # It may use `stats`, and fast(CALL), deferred(CALL) and why(CALL): a call's counts and its set of
-# reasons.
+# reasons. Fails too if the file does not agree with the schema.
 statistics()
 {
+    "$(dirname "$0")/../report/schema.py" "$1" || fail "statistics"
     python3 - "$1" "$2" <<'PYTHON' || fail "statistics"
 import json, sys
 stats = json.load(open(sys.argv[1]))

@@ -51,6 +51,16 @@ static void read_string(char *to, size_t room)
 
 static void read_value(void);
 
+/* Its value is the text of the array. */
+static void read_array(char *to, size_t room)
+{
+    size_t length = at ? strcspn(at, "]") + 1 : room;
+    at = length < room && strspn(at + 1, "0123456789,") == length - 2 ? at : NULL;
+    if (at)
+        snprintf(to, length + 1, "%s", at);
+    at = at ? at + length : NULL;
+}
+
 static void read_object(void)
 {
     size_t length = strlen(path);
@@ -77,6 +87,8 @@ static void read_value(void)
         read_object();
     else if (at && *at == '"')
         read_string(value, sizeof value);
+    else if (at && *at == '[')
+        read_array(value, sizeof value);
     else if (at && isdigit((unsigned char)*at))
         for (size_t n = 0; isdigit((unsigned char)*at); at++)
             value[n++] = *at;
@@ -97,7 +109,20 @@ static const char *look_up(const char *json, const char *where)
     return found;
 }
 
-static struct stats_job job = {"node1", 4, {0}};
+/* The members of the node, as ranks 3, 5 and 7 of the job, and the bytes between them. */
+static int world_rank(uint32_t member)
+{
+    return 3 + 2 * (int)member;
+}
+
+static uint64_t bytes_between(uint32_t from, uint32_t to)
+{
+    static const uint64_t bytes[3][3] = {{0, 4096, 17}, {0}, {1, 0, 2}};
+    return bytes[from][to];
+}
+
+static struct stats_job job = {
+    .node = "node1", .ranks = 4, .world_rank = world_rank, .bytes = bytes_between};
 
 static char *json_of(const struct stats_snapshot *sum, const struct stats_host *host)
 {
@@ -119,6 +144,7 @@ START_TEST(an_empty_job_is_valid_json)
 {
     static const struct stats_snapshot none;
     char *json = json_of(&none, &plain_host);
+    EXPECT_VALUE(json, "/format", "1");
     EXPECT_VALUE(json, "/mpiaccel", "1.2.3-dev+g123");
     EXPECT_VALUE(json, "/host/name", "Open MPI");
     EXPECT_VALUE(json, "/host/version", "4.1.4");
@@ -135,6 +161,7 @@ START_TEST(every_number_has_its_key)
 {
     static struct stats_snapshot sum;
     sum = (struct stats_snapshot){.ranks = 4,
+                                  .elapsed = 6,
                                   .windows_fast = 5,
                                   .host_copies = 12,
                                   .host_copied = 13,
@@ -152,6 +179,7 @@ START_TEST(every_number_has_its_key)
     EXPECT_VALUE(json, "/ranks", "4");
     EXPECT_VALUE(json, "/job_ranks", "4");
     EXPECT_VALUE(json, "/node", "node1");
+    EXPECT_VALUE(json, "/elapsed_ns", "6");
     EXPECT_VALUE(json, "/calls/MPI_Put/fast", "10");
     EXPECT_VALUE(json, "/calls/MPI_Put/bytes", "11");
     EXPECT_VALUE(json, "/calls/MPI_Put/deferred", "0");
@@ -162,7 +190,11 @@ START_TEST(every_number_has_its_key)
         snprintf(number, sizeof number, "%u", r);
         snprintf(where, sizeof where, "/calls/MPI_Get/reasons/%s", stats_reasons[r]);
         EXPECT_VALUE(json, where, number);
+        snprintf(where, sizeof where, "/remedies/%s", stats_reasons[r]);
+        EXPECT_VALUE(json, where, stats_advice[r]);
     }
+    snprintf(where, sizeof where, "/remedies/%s", stats_reasons[0]);
+    EXPECT_VALUE(json, where, "");
     EXPECT_VALUE(json, "/calls/MPI_Win_lock/fast", "");
     EXPECT_VALUE(json, "/windows/fast", "5");
     EXPECT_VALUE(json, "/windows/deferred", "7");
@@ -178,6 +210,38 @@ START_TEST(every_number_has_its_key)
     EXPECT_VALUE(json, "/waiting/sleeping_ns", "1500000000");
     EXPECT_VALUE(json, "/shortage/cause", "");
     free(json);
+}
+END_TEST
+
+START_TEST(what_was_recorded_has_its_key)
+{
+    static struct stats_snapshot sum;
+    sum = (struct stats_snapshot){
+        .heap_peak = 30,
+        .heap = {.interval = 2000000, .first = 7, .count = 3, .highest = {0, 30, 20}}};
+    sum.counts.fast[0] = sum.counts.fast[1] = 10;
+    sum.counts.bytes[0] = 11;
+    sum.sizes[0][0] = 1;
+    sum.sizes[0][1] = 2;
+    sum.sizes[0][4] = 3;
+    sum.sizes[0][STATS_SIZES - 1] = 4;
+    sum.sizes[1][0] = 10;
+    job.members = 3;
+    char *json = json_of(&sum, &plain_host);
+    EXPECT_VALUE(json, "/calls/MPI_Put/sizes/0", "1");
+    EXPECT_VALUE(json, "/calls/MPI_Put/sizes/1", "2");
+    EXPECT_VALUE(json, "/calls/MPI_Put/sizes/8", "3");
+    EXPECT_VALUE(json, "/calls/MPI_Put/sizes/274877906944", "4");
+    EXPECT_VALUE(json, "/calls/MPI_Get/sizes/0", ""); /* it has moved no data */
+    EXPECT_VALUE(json, "/heap/over_time/interval_ns", "2000000");
+    EXPECT_VALUE(json, "/heap/over_time/highest_bytes", "[0,30,20]");
+    EXPECT_VALUE(json, "/traffic/3/5", "4096");
+    EXPECT_VALUE(json, "/traffic/3/7", "17");
+    EXPECT_VALUE(json, "/traffic/7/3", "1");
+    EXPECT_VALUE(json, "/traffic/7/7", "2");
+    ck_assert_ptr_null(strstr(json, "\"5\":{"));
+    free(json);
+    job.members = 0;
 }
 END_TEST
 
@@ -206,7 +270,7 @@ START_TEST(a_shortage_of_processors_is_told)
     EXPECT_VALUE(json, "/shortage/ranks", "4");
     EXPECT_VALUE(json, "/shortage/processor_thousandths", "1500");
     free(json);
-    ck_assert(strstr(text_of(&none), "; 4 ranks have a CPU quota of 1.50 processors\n"));
+    ck_assert(strstr(text_of(&none), " sleeping; 4 ranks have a CPU quota of 1.50 processors\n"));
     job.shortage = (struct shortage){0};
 }
 END_TEST
@@ -226,27 +290,46 @@ END_TEST
 START_TEST(the_summary_lists_calls_and_reasons)
 {
     static struct stats_snapshot sum;
-    sum = (struct stats_snapshot){
-        .ranks = 4, .windows_fast = 5, .heap_peak = 9, .heap_live = 7, .heap_allocations = 8};
+    sum = (struct stats_snapshot){.ranks = 4,
+                                  .elapsed = 16000000000,
+                                  .waited = {1000000000, 2000000000, 1000000000},
+                                  .windows_fast = 5,
+                                  .heap_peak = 9000,
+                                  .heap_live = 7,
+                                  .heap_allocations = 8};
     sum.host_copies = 13;
-    sum.host_copied = 14;
+    sum.host_copied = 14 << 20;
     sum.counts.fast[0] = 10;
-    sum.counts.bytes[0] = 11;
+    sum.counts.bytes[0] = 1536;
+    sum.counts.fast[1] = 999;
+    sum.deferred[1][REASON_INSIDE] = 1;
     sum.deferred[2][REASON_GPU] = 12;
-    sum.windows_deferred[REASON_SHARED] = 4;
-    char expected[1000];
+    sum.windows_deferred[REASON_GPU] = 4;
+    char expected[2000];
     snprintf(expected, sizeof expected,
-             "mpiaccel: 1.2.3 with Open MPI 4.1.4, 4 ranks\n"
-             "mpiaccel: call fast deferred bytes\n"
-             "mpiaccel: MPI_Put 10 0 11\n"
-             "mpiaccel: MPI_Win_lock 0 12 0\n"
-             "mpiaccel: 12 %s\n"
-             "mpiaccel: windows 5 4\n"
-             "mpiaccel: 4 %s\n"
-             "mpiaccel: host copies 13 14\n"
-             "mpiaccel: heap: 8 allocations, peak 9 bytes, live 7\n"
-             "mpiaccel: waiting: 0.000 s polling, 0.000 s yielding, 0.000 s sleeping\n",
-             stats_reasons[REASON_GPU], stats_reasons[REASON_SHARED]);
+             "mpiaccel: 1.2.3 with Open MPI 4.1.4, 4 ranks, 4.00 s\n"
+             "mpiaccel: accelerated: 1009 of 1022 calls (99 %%) with 1.5 KiB\n"
+             "mpiaccel:\n"
+             "mpiaccel: call accelerated deferred share bytes\n"
+             "mpiaccel: MPI_Put 10 0 100 %% 1.5 KiB\n"
+             "mpiaccel: MPI_Get 999 1 >99 %%\n"
+             "mpiaccel: MPI_Win_lock 0 12 0 %%\n"
+             "mpiaccel: windows 5 4 56 %%\n"
+             "mpiaccel:\n"
+             "mpiaccel: deferred, why, and what to do:\n"
+             "mpiaccel: windows 4, MPI_Win_lock 12\n"
+             "mpiaccel: %s\n"
+             "mpiaccel: -> %s\n"
+             "mpiaccel: MPI_Get 1\n"
+             "mpiaccel: %s\n"
+             "mpiaccel: -> %s\n"
+             "mpiaccel:\n"
+             "mpiaccel: waiting: 25 %% of the ranks' time: 1.00 s polling, 2.00 s yielding, 1.00 s "
+             "sleeping\n"
+             "mpiaccel: shared heap: 8 allocations, peak 8.8 KiB, not freed 7 B\n"
+             "mpiaccel: copies by the host without a system call: 13 with 14.0 MiB\n",
+             stats_reasons[REASON_GPU], stats_advice[REASON_GPU], stats_reasons[REASON_INSIDE],
+             stats_advice[REASON_INSIDE]);
     ck_assert_str_eq(text_of(&sum), expected);
 }
 END_TEST
@@ -255,9 +338,12 @@ START_TEST(the_summary_of_one_node_says_so)
 {
     static struct stats_snapshot sum;
     static const char expected[] =
-        "mpiaccel: 1.2.3 with Open MPI 4.1.4, 3 of 4 ranks (node node1)\n";
+        "mpiaccel: 1.2.3 with Open MPI 4.1.4, 3 of 4 ranks (node node1), 0.00 s\n"
+        "mpiaccel: accelerated: 0 of 0 calls (0 %) with 0 B\n";
     sum = (struct stats_snapshot){.ranks = 3};
-    ck_assert_msg(!strncmp(text_of(&sum), expected, strlen(expected)), "%s", text_of(&sum));
+    const char *text = text_of(&sum);
+    ck_assert_msg(!strncmp(text, expected, strlen(expected)), "%s", text);
+    ck_assert_msg(strstr(text, "mpiaccel report stats.*.json"), "%s", text);
 }
 END_TEST
 
@@ -303,11 +389,42 @@ START_TEST(counts_of_ended_threads_are_kept)
 }
 END_TEST
 
+START_TEST(sizes_are_counted_by_power_of_two)
+{
+    static struct stats_snapshot before, after;
+    static const struct {
+        uint64_t count, bytes;
+        unsigned class;
+    } cases[] = {{1, 0, 0},
+                 {1, 1, 1},
+                 {1, 2, 2},
+                 {1, 3, 2},
+                 {1, 4, 3},
+                 {1, 4095, 12},
+                 {1, 4096, 13},
+                 {3, 3 * 8, 4},
+                 {1, UINT64_C(1) << 37, 38},
+                 {1, (UINT64_C(1) << 38) - 1, 38},
+                 {2, UINT64_C(1) << 39, STATS_SIZES - 1},
+                 {1, UINT64_MAX, STATS_SIZES - 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stats_take(&before);
+        stats_sizes(1, cases[i].count, cases[i].bytes);
+        stats_take(&after);
+        for (unsigned k = 0; k < STATS_SIZES; k++)
+            INSIST(after.sizes[1][k] - before.sizes[1][k] ==
+                       (k == cases[i].class ? cases[i].count : 0),
+                   "case %zu, class %u", i, k);
+    }
+}
+END_TEST
+
 START_TEST(snapshots_add_up)
 {
     static struct stats_snapshot sum, one;
     memset(&one, 0, sizeof one);
     one.ranks = 1;
+    one.elapsed = 9;
     one.host_copies = one.host_copied = 4;
     one.windows_fast = one.heap_peak = one.heap_live = one.heap_allocations = 2;
     for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
@@ -319,11 +436,14 @@ START_TEST(snapshots_add_up)
         one.counts.bytes[c] = 2 * c;
         for (unsigned r = 0; r < REASON_COUNT; r++)
             one.deferred[c][r] = c + r;
+        one.sizes[c][c % STATS_SIZES] = c;
     }
+    timeline_set(&one.heap, 0, 6);
     memset(&sum, 0, sizeof sum);
     for (int rank = 0; rank < 3; rank++)
         stats_add(&sum, &one);
     ck_assert_uint_eq(sum.ranks, 3);
+    ck_assert_uint_eq(sum.elapsed, 27);
     ck_assert(sum.windows_fast == 6 && sum.heap_peak == 6 && sum.heap_live == 6 &&
               sum.heap_allocations == 6 && sum.host_copies == 12 && sum.host_copied == 12);
     for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
@@ -334,10 +454,13 @@ START_TEST(snapshots_add_up)
         ck_assert(sum.counts.fast[c] == 3 * c && sum.counts.bytes[c] == 6 * c);
         for (unsigned r = 0; r < REASON_COUNT; r++)
             INSIST(sum.deferred[c][r] == 3 * (c + r), "call %u, reason %u", c, r);
+        INSIST(sum.sizes[c][c % STATS_SIZES] == 3 * c, "call %u", c);
     }
+    ck_assert_uint_eq(sum.heap.highest[0], 18);
 }
 END_TEST
 
-UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, a_shortage_of_processors_is_told,
+UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, what_was_recorded_has_its_key,
+          sizes_are_counted_by_power_of_two, a_shortage_of_processors_is_told,
           host_names_are_escaped, the_summary_lists_calls_and_reasons,
           the_summary_of_one_node_says_so, counts_of_ended_threads_are_kept, snapshots_add_up)

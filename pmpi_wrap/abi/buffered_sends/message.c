@@ -1,8 +1,11 @@
 #include "pmpi_wrap/abi/buffered_sends/message.h"
 
+#include "alloc/node.h"
 #include "bsend/pending.h"
+#include "core/config.h"
 #include "pmpi_wrap/abi/communicators/members.h"
 #include "pmpi_wrap/abi/private_comm.h"
+#include "pmpi_wrap/recording.h"
 
 COLD void message_free_room(void)
 {
@@ -60,6 +63,29 @@ static struct in_flight *claim_copy(size_t bytes)
  * then waiting for room or not. */
 enum motive { FASTER, PENDING, PENDING_MAY_WAIT };
 
+/* The member that a message goes to; negative: it is on another node. */
+static int receiver_of(const struct message *m)
+{
+    int member = member_of_rank((long)BITS(m->comm), m->rank), inter = 0, world = -1;
+    if (member >= 0 || !node.header)
+        return member;
+    MPI_Group group;
+    host.Comm_test_inter(m->comm, &inter);
+    int result = inter ? host.Comm_remote_group(m->comm, &group) : host.Comm_group(m->comm, &group);
+    if (result != MPI_SUCCESS)
+        return -1;
+    host.Group_translate_ranks(group, 1, &m->rank, world_group(), &world);
+    host.Group_free(&group);
+    return world < 0 ? -1 : node_member_of(world);
+}
+
+static void count_fast(enum call call, const struct message *m, size_t bytes)
+{
+    thread_count(thread_self(), call, bytes);
+    if (config.stats)
+        recording_traffic(receiver_of(m), bytes);
+}
+
 static NOINLINE bool send_copy(enum call call, const struct message *m, enum motive motive,
                                int *result)
 {
@@ -86,7 +112,7 @@ static NOINLINE bool send_copy(enum call call, const struct message *m, enum mot
     else
         pending_add_copy(copy, BITS(request), may_wait);
     if (motive == FASTER && attached_buffer.is_fast)
-        thread_count(thread_self(), call, bytes);
+        count_fast(call, m, bytes);
     else
         message_deferred(call, bytes, *result);
     return true;

@@ -7,6 +7,7 @@
 #include "pmpi_wrap/calls.h"
 #include "pmpi_wrap/host_identity.h"
 #include "pmpi_wrap/library_version.h"
+#include "pmpi_wrap/recording.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -24,6 +25,7 @@ void statistics_publish(void)
     s->heap_live = use.live;
     s->heap_peak = use.peak;
     s->heap_allocations = use.allocations;
+    recording_publish(s);
     /* Release: a rank that reads `complete` reads the counters above. */
     atomic_fetch_add_explicit(&s->complete, 1, memory_order_release);
 }
@@ -76,6 +78,11 @@ static void file_name(char *name, size_t room, const char *host_name)
     name[n] = 0;
 }
 
+static int rank_of_member(uint32_t member)
+{
+    return node_member(member)->world_rank;
+}
+
 void statistics_print(int world_rank, int world_size)
 {
     static struct stats_snapshot sum;
@@ -84,7 +91,14 @@ void statistics_print(int world_rank, int world_size)
     memset(&sum, 0, sizeof sum);
     char host_name[HOST_NAME_MAX + 1] = "", name[PATH_MAX];
     gethostname(host_name, sizeof host_name - 1);
-    const struct stats_job job = {host_name, (uint32_t)world_size, node_shortage()};
+    const struct stats_job job = {
+        .node = host_name,
+        .ranks = (uint32_t)world_size,
+        .shortage = node_shortage(),
+        .members = node.header ? node.size : 0,
+        .world_rank = rank_of_member,
+        .bytes = recording_bytes,
+    };
     if (!node.header)
         sum = own_snapshot;
     for (uint32_t i = 0; node.header && i < node.size; i++)

@@ -1,5 +1,6 @@
 #include "pmpi_wrap/abi/windows/window.h"
 
+#include "alloc/node.h"
 #include "core/log.h"
 #include "pmpi_wrap/host_wait.h"
 
@@ -37,6 +38,14 @@ COLD int report_win_error(MPI_Win win, enum win_error error)
         [WIN_ERR_MEMORY] = MPI_ERR_NO_MEM,
     };
     return error == WIN_OK ? MPI_SUCCESS : report_on_win(win, class_of[error]);
+}
+
+int member_of_target(long argument, int rank)
+{
+    const struct win *win = fast_window(HANDLE_OF(MPI_Win, argument));
+    if (!win || !node.header || rank < 0 || (uint32_t)rank >= win->size)
+        return -1;
+    return win->size == 1 ? (int)node.me : node_owner_of(win->peer[rank].base);
 }
 
 COLD void note_deferred_on_win(enum call call, MPI_Win win)

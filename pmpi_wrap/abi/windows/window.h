@@ -42,6 +42,10 @@ HOT_INLINE struct win *fast_window(MPI_Win handle)
     return LIKELY(e != NULL) ? e->object : NULL;
 }
 
+/* The member of the node whose memory is that of this rank in a fast window; `argument`: an MPI_Win
+ * as a call's argument. Negative: none. */
+int member_of_target(long argument, int rank);
+
 /* Count a call on a window that is left to the host. The first time, log the reason. */
 void note_deferred_on_win(enum call call, MPI_Win win);
 

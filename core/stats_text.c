@@ -1,0 +1,179 @@
+/* The statistics as a table for people. Every line begins with `mpiaccel:`, since the output of the
+ * program may surround it. */
+#include "core/stats.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+static void line(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void line(FILE *out, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("mpiaccel: ", out);
+    vfprintf(out, format, arguments);
+    fputc('\n', out);
+    va_end(arguments);
+}
+
+static void empty_line(FILE *out)
+{
+    fputs("mpiaccel:\n", out);
+}
+
+/* A short text, returned by value so that one line can have several. */
+struct text {
+    char s[32];
+};
+
+/* "1.5 KiB" */
+static struct text size_text(uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    struct text text;
+    unsigned unit = 0;
+    double value = (double)bytes;
+    for (; value >= 1024; unit++)
+        value /= 1024;
+    snprintf(text.s, sizeof text.s, "%.*f %s", unit && value < 100, value, units[unit]);
+    return text;
+}
+
+/* "97 %". 0 % and 100 % are exact. */
+static struct text share_text(uint64_t part, uint64_t rest)
+{
+    struct text text;
+    double percent = 100 * (double)part / ((double)part + (double)rest);
+    if (part && rest && percent < 1)
+        snprintf(text.s, sizeof text.s, "<1 %%");
+    else if (part && rest && percent > 99)
+        snprintf(text.s, sizeof text.s, ">99 %%");
+    else
+        snprintf(text.s, sizeof text.s, "%.0f %%", part || rest ? percent : 0);
+    return text;
+}
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns * 1e-9;
+}
+
+static void heading(FILE *out, const char *version, const struct stats_snapshot *sum,
+                    const struct stats_host *host, const struct stats_job *job,
+                    const char *const calls[])
+{
+    double duration = sum->ranks ? seconds(sum->elapsed) / sum->ranks : 0;
+    if (sum->ranks == job->ranks)
+        line(out, "%s with %s %s, %u ranks, %.2f s", version, host->name, host->version, sum->ranks,
+             duration);
+    else
+        line(out, "%s with %s %s, %u of %u ranks (node %s), %.2f s", version, host->name,
+             host->version, sum->ranks, job->ranks, job->node, duration);
+    uint64_t fast = 0, deferred = 0, bytes = 0;
+    for (unsigned c = 0; calls[c]; c++) {
+        fast += sum->counts.fast[c];
+        deferred += stats_total(sum->deferred[c]);
+        bytes += sum->counts.bytes[c];
+    }
+    line(out, "accelerated: %" PRIu64 " of %" PRIu64 " calls (%s) with %s", fast, fast + deferred,
+         share_text(fast, deferred).s, size_text(bytes).s);
+}
+
+static void row(FILE *out, const char *name, uint64_t fast, uint64_t deferred, const char *bytes)
+{
+    line(out, "%-24s %12" PRIu64 " %12" PRIu64 "  %6s%*s", name, fast, deferred,
+         share_text(fast, deferred).s, *bytes ? 13 : 0, bytes);
+}
+
+static void table(FILE *out, const struct stats_snapshot *sum, const char *const calls[])
+{
+    empty_line(out);
+    line(out, "%-24s %12s %12s  %6s %12s", "call", "accelerated", "deferred", "share", "bytes");
+    for (unsigned c = 0; calls[c]; c++) {
+        uint64_t fast = sum->counts.fast[c], deferred = stats_total(sum->deferred[c]);
+        if (fast || deferred)
+            row(out, calls[c], fast, deferred,
+                sum->counts.bytes[c] ? size_text(sum->counts.bytes[c]).s : "");
+    }
+    uint64_t deferred = stats_total(sum->windows_deferred);
+    if (sum->windows_fast || deferred)
+        row(out, "windows", sum->windows_fast, deferred, "");
+}
+
+/* "MPI_Put 12, MPI_Get 3, windows 2", with as many names as a line has room for. */
+static void deferred_calls(FILE *out, const struct stats_snapshot *sum, unsigned reason,
+                           const char *const calls[])
+{
+    enum { NAMES = 4 };
+    char text[400] = "";
+    size_t length = 0;
+    unsigned names = 0;
+    if (sum->windows_deferred[reason])
+        length = (size_t)snprintf(text, sizeof text, "windows %" PRIu64 ", ",
+                                  sum->windows_deferred[reason]);
+    for (unsigned c = 0; calls[c]; c++)
+        if (sum->deferred[c][reason] && names++ < NAMES)
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s %" PRIu64 ", ",
+                                       calls[c], sum->deferred[c][reason]);
+    if (names > NAMES)
+        snprintf(text + length, sizeof text - length, "and %u more kinds of calls", names - NAMES);
+    else
+        text[length - 2] = 0;
+    line(out, "  %s", text);
+}
+
+/* Reasons with a remedy come first. The advice of the others begins with "nothing". */
+static void reasons(FILE *out, const struct stats_snapshot *sum, const char *const calls[])
+{
+    bool any = false;
+    for (int pass = 0; pass < 2; pass++)
+        for (unsigned r = 0; r < REASON_COUNT; r++) {
+            bool no_remedy = !strncmp(stats_advice[r], "nothing", 7);
+            if (no_remedy != (pass == 1) || !stats_occurs(sum, r, calls))
+                continue;
+            if (!any) {
+                empty_line(out);
+                line(out, "deferred, why, and what to do:");
+            }
+            any = true;
+            deferred_calls(out, sum, r, calls);
+            line(out, "    %s", stats_reasons[r]);
+            line(out, "    -> %s", stats_advice[r]);
+        }
+}
+
+static void waiting(FILE *out, const struct stats_snapshot *sum, const struct shortage *shortage)
+{
+    uint64_t waited = 0;
+    for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
+        waited += sum->waited[kind];
+    char text[80] = "";
+    if (shortage->cause)
+        shortage_describe(shortage, text, sizeof text);
+    uint64_t rest = sum->elapsed > waited ? sum->elapsed - waited : 0;
+    line(out,
+         "waiting: %s of the ranks' time: %.2f s polling, %.2f s yielding, %.2f s sleeping%s%s",
+         share_text(waited, rest).s, seconds(sum->waited[WAITED_POLLING]),
+         seconds(sum->waited[WAITED_YIELDING]), seconds(sum->waited[WAITED_SLEEPING]),
+         *text ? "; " : "", text);
+}
+
+void stats_print_text(FILE *out, const char *version, const struct stats_snapshot *sum,
+                      const struct stats_host *host, const struct stats_job *job,
+                      const char *const calls[])
+{
+    heading(out, version, sum, host, job, calls);
+    table(out, sum, calls);
+    reasons(out, sum, calls);
+    empty_line(out);
+    waiting(out, sum, &job->shortage);
+    line(out, "shared heap: %" PRIu64 " allocations, peak %s, not freed %s", sum->heap_allocations,
+         size_text(sum->heap_peak).s, size_text(sum->heap_live).s);
+    if (sum->host_copies)
+        line(out, "copies by the host without a system call: %" PRIu64 " with %s", sum->host_copies,
+             size_text(sum->host_copied).s);
+    if (sum->ranks != job->ranks)
+        line(out, "all nodes: set MPIACCEL_STATS=stats.%%h.json, and run `mpiaccel report "
+                  "stats.*.json`");
+}
