@@ -6,7 +6,7 @@
 /* Print the version, what this machine supports, and the settings. */
 int command_info(int count, char **arguments);
 
-/* Replace this process by a launcher or a program with the library preloaded. */
+/* Replace this process by a launcher or a program whose ranks run with the library preloaded. */
 int command_run(int count, char **arguments);
 
 #endif

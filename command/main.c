@@ -31,13 +31,13 @@ static const struct command {
     {"info", 0, 0, command_info, "", "print version, machine and settings"},
     {"lib", 0, 0, command_lib, "", "print the path of the library, for LD_PRELOAD"},
     {"report", 1, -1, NULL, "FILE...", "summarise statistics, or compare those of two jobs"},
-    {"run", 1, -1, command_run, "COMMAND...",
+    {"run", 1, -1, command_run, "[--print] COMMAND...",
      "run a launcher or a program with the library preloaded"},
     {"--version", 0, 0, command_version, "", ""},
     {0},
 };
 
-static int start_program(const char *name, char **arguments)
+static int command_program(const char *name, char **arguments)
 {
     execv(library_program(name), arguments);
     fprintf(stderr, "mpiaccel: cannot start %s: %m; install libmpiaccel again\n",
@@ -51,7 +51,7 @@ static int usage(FILE *to, int status)
     for (const struct command *c = commands; c->name; c++, before = "      ") {
         char line[64];
         snprintf(line, sizeof line, "%s %s", c->name, c->arguments);
-        fprintf(to, "%s mpiaccel %-22s %s\n", before, line, c->help);
+        fprintf(to, "%s mpiaccel %-24s %s\n", before, line, c->help);
     }
     return status;
 }
@@ -65,7 +65,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], c->name) || count < c->at_least ||
             (c->at_most >= 0 && count > c->at_most))
             continue;
-        return c->function ? c->function(count + 1, argv + 1) : start_program(c->name, argv + 1);
+        return c->function ? c->function(count + 1, argv + 1) : command_program(c->name, argv + 1);
     }
     return usage(stderr, 2);
 }

@@ -1,58 +1,81 @@
 #include "command/commands.h"
 
 #include "command/library.h"
+#include "command/preload.h"
 
-#include <libgen.h>
-#include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Is this the launcher of Open MPI? It passes variables to other nodes only with an option. */
-static bool is_open_mpi(const char *launcher)
+static void print_word(const char *word)
 {
-    char command[PATH_MAX + 32], line[256] = "";
-    if (strchr(launcher, '\''))
-        return false;
-    snprintf(command, sizeof command, "'%s' --version 2>/dev/null", launcher);
-    FILE *pipe = popen(command, "r");
-    if (!pipe)
-        return false;
-    char *first = fgets(line, sizeof line, pipe);
-    while (first && fgetc(pipe) != EOF)
-        ;
-    pclose(pipe);
-    return strstr(line, "Open MPI") || strstr(line, "OpenRTE") || strstr(line, "PRRTE");
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_=+:,./@%";
+    if (*word && !word[strspn(word, plain)]) {
+        printf("%s", word);
+        return;
+    }
+    putchar('\'');
+    for (; *word; word++)
+        printf(*word == '\'' ? "'\\''" : "%c", *word);
+    putchar('\'');
+}
+
+/* Prints the command as a line for a shell. */
+static int print(const struct preloaded *job)
+{
+    if (job->environment && *job->environment) {
+        printf("env LD_PRELOAD=");
+        print_word(job->environment);
+        putchar(' ');
+    } else if (job->environment) {
+        printf("env -u LD_PRELOAD ");
+    }
+    for (char **word = job->command; *word; word++) {
+        print_word(*word);
+        putchar(word[1] ? ' ' : '\n');
+    }
+    return fflush(stdout) != 0;
+}
+
+static int start(const struct preloaded *job)
+{
+    if (job->environment && *job->environment)
+        setenv("LD_PRELOAD", job->environment, 1);
+    else if (job->environment)
+        unsetenv("LD_PRELOAD");
+    execvp(job->command[0], job->command);
+    fprintf(stderr, "mpiaccel: cannot start %s: %m; give a program in PATH, or its path\n",
+            job->command[0]);
+    return 127;
 }
 
 int command_run(int count, char **arguments)
 {
+    (void)count;
+    bool only_print = false;
+    for (arguments++; *arguments && **arguments == '-'; arguments++) {
+        if (!strcmp(*arguments, "--")) {
+            arguments++;
+            break;
+        }
+        if (strcmp(*arguments, "--print") != 0) {
+            fprintf(stderr, "mpiaccel: run has no option %s; see mpiaccel --help\n", *arguments);
+            return 2;
+        }
+        only_print = true;
+    }
+    if (!*arguments) {
+        fprintf(stderr, "mpiaccel: run needs a command; see mpiaccel --help\n");
+        return 2;
+    }
     if (!library_exists())
         return 1;
-    const char *before = getenv("LD_PRELOAD");
-    char value[2 * PATH_MAX];
-    snprintf(value, sizeof value, "%s%s%s", library_path(), before ? ":" : "",
-             before ? before : "");
-    char **command = calloc((size_t)count + 2, sizeof *command);
-    if (!command)
-        return 1;
-    char name[PATH_MAX];
-    snprintf(name, sizeof name, "%s", arguments[1]);
-    const char *base = basename(name);
-    bool launcher = !strncmp(base, "mpirun", 6) || !strncmp(base, "mpiexec", 7);
-    size_t next = 0;
-    command[next++] = arguments[1];
-    if (launcher && is_open_mpi(arguments[1])) {
-        command[next++] = "-x";
-        command[next++] = "LD_PRELOAD";
+    struct preloaded job = preload_command(launcher_of(*arguments), arguments, library_path());
+    if (job.refusal) {
+        fprintf(stderr, "mpiaccel: %s\n", job.refusal);
+        return 2;
     }
-    memcpy(command + next, arguments + 2, ((size_t)count - 1) * sizeof *command);
-    setenv("LD_PRELOAD", value, 1);
-    execvp(command[0], command);
-    fprintf(stderr, "mpiaccel: cannot start %s: %m; give a program in PATH, or its path\n",
-            command[0]);
-    free(command);
-    return 127;
+    return only_print ? print(&job) : start(&job);
 }

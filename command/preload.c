@@ -1,0 +1,324 @@
+/* A launcher's command line consists of contexts, separated by colons. A context consists of
+ * options, a program and the program's arguments. Only the options are changed. */
+#include "command/preload.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define VARIABLE "LD_PRELOAD"
+
+/* ---- strings and words ---- */
+
+static void *checked(void *memory)
+{
+    if (memory)
+        return memory;
+    fprintf(stderr, "mpiaccel: out of memory\n");
+    exit(1);
+}
+
+__attribute__((format(printf, 1, 2))) static char *text(const char *format, ...)
+{
+    char *result;
+    va_list values;
+    va_start(values, format);
+    int length = vasprintf(&result, format, values);
+    va_end(values);
+    return checked(length < 0 ? NULL : result);
+}
+
+struct words {
+    char **word; /* terminated by NULL */
+    size_t count;
+};
+
+static void add(struct words *words, char *word)
+{
+    words->word = checked(realloc(words->word, (words->count + 2) * sizeof *words->word));
+    words->word[words->count++] = word;
+    words->word[words->count] = NULL;
+}
+
+/* The contents of a file; NULL: it cannot be read. */
+static char *contents_of(const char *path)
+{
+    char *contents = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return NULL;
+    ssize_t length = getdelim(&contents, &size, 0, file);
+    fclose(file);
+    if (length >= 0)
+        return contents;
+    free(contents);
+    return NULL;
+}
+
+/* ---- values of the variable ---- */
+
+struct job {
+    const struct launcher *family;
+    const char *library;
+    struct words command; /* the new command line, as far as it is complete */
+    struct words options; /* of the context after it */
+    bool in_file;         /* this context comes from a file */
+    char *refusal;
+};
+
+static void refuse(struct job *job, char *reason)
+{
+    if (!job->refusal)
+        job->refusal = reason;
+}
+
+static const char *in_environment(void)
+{
+    const char *value = getenv(VARIABLE);
+    return value ? value : "";
+}
+
+/* The value with the library first, and then the libraries that the user preloads. */
+static char *library_before(struct job *job, const char *others)
+{
+    size_t length = strlen(job->library);
+    bool is_first = !strncmp(others, job->library, length) && strchr(": ", others[length]);
+    char *value =
+        is_first ? text("%s", others) : text("%s%s%s", job->library, *others ? ":" : "", others);
+    const char *bad = job->family ? strpbrk(value, job->family->cannot_pass) : NULL;
+    if (bad)
+        refuse(job, text("%s cannot pass " VARIABLE "=%s, because it contains '%c'; move the file",
+                         job->family->name, value, *bad));
+    return value;
+}
+
+/* The value that NAME or NAME=VALUE gives the variable; NULL: it is about another variable. */
+static const char *assigned(const char *assignment)
+{
+    size_t length = strlen(VARIABLE);
+    if (strncmp(assignment, VARIABLE, length) != 0)
+        return NULL;
+    if (assignment[length] == '=')
+        return assignment + length + 1;
+    return assignment[length] ? NULL : in_environment();
+}
+
+/* Slurm's list of variables, with the library. NONE and NIL exclude other words. */
+static char *list_with_library(struct job *job, const char *list)
+{
+    char *rest = text("%s", list), *result = text("%s", "");
+    const char *others = NULL, *all = "";
+    for (char *word = strtok_r(rest, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        const char *value = assigned(word);
+        if (value)
+            others = value;
+        else if (strcasecmp(word, "NONE") != 0 && strcasecmp(word, "NIL") != 0)
+            result = text("%s%s,", result, word);
+        if (!strcasecmp(word, "ALL"))
+            all = in_environment();
+    }
+    return text("%s" VARIABLE "=%s", result, library_before(job, others ? others : all));
+}
+
+/* ---- options ---- */
+
+static bool is_option(const char *word)
+{
+    return word && word[0] == '-' && word[1];
+}
+
+/* Whether a list of the family names this option. Letters are in none. */
+static bool is_one_of(const struct job *job, const char *list, const char *option)
+{
+    const char *name = option + strspn(option, "-");
+    bool letters = *job->family->letters && option[1] != '-';
+    return !letters && launcher_lists(list, name, strcspn(name, "="));
+}
+
+/* The number of words after an option that belong to it. */
+static size_t arguments_of(const struct job *job, char **option)
+{
+    const struct launcher *family = job->family;
+    const char *word = *option;
+    if (*family->letters && word[1] != '-') {
+        const char *letter = strpbrk(word, family->letters);
+        return letter && !letter[1];
+    }
+    if (strchr(word, '='))
+        return 0;
+    if (is_one_of(job, family->option, word) || is_one_of(job, family->local_option, word))
+        return family->form == OPTION_PAIR && option[1] && !strchr(option[1], '=') ? 2 : 1;
+    if (is_one_of(job, family->two, word))
+        return 2;
+    return is_one_of(job, family->one, word) || is_one_of(job, family->files, word) ||
+           is_one_of(job, family->contexts, word);
+}
+
+/* Adds -x NAME=VALUE, or -genv NAME VALUE. */
+static void add_setting(struct job *job, struct words *to, char *option, const char *others)
+{
+    char *value = library_before(job, others);
+    add(to, option);
+    if (job->family->form == OPTION_PAIR)
+        add(to, VARIABLE);
+    add(to, job->family->form == OPTION_PAIR ? value : text(VARIABLE "=%s", value));
+}
+
+/* Adds --export=LIST. */
+static void add_list(struct job *job, struct words *to, const char *list)
+{
+    add(to, text("--%s=%s", job->family->option, list_with_library(job, list)));
+}
+
+/* Adds the user's option that sets the variable, with the library first. Returns false if it sets
+ * another variable. */
+static bool add_merged(struct job *job, char *option, const char *argument, const char *second)
+{
+    const char *others = assigned(argument);
+    if (job->family->form == OPTION_LIST)
+        add_list(job, &job->options, argument);
+    else if (others)
+        add_setting(job, &job->options, option, second ? second : others);
+    return job->family->form == OPTION_LIST || others;
+}
+
+/* Adds an option of ours to a context in which the user sets none. */
+static void add_ours(struct job *job)
+{
+    const char *list = getenv("SRUN_EXPORT_ENV");
+    list = list ? list : getenv("SLURM_EXPORT_ENV");
+    if (job->family->form == OPTION_LIST)
+        add_list(job, &job->command, list && *list ? list : "ALL");
+    else
+        add_setting(job, &job->command, text("-%s", job->family->option), in_environment());
+}
+
+/* The words of a file of contexts, one per line. */
+static struct words contexts_of(const char *path)
+{
+    struct words words = {0};
+    char *rest = contents_of(path), *in_line;
+    for (char *line; rest && (line = strsep(&rest, "\n"));) {
+        line[strcspn(line, "#")] = 0;
+        char *word = strtok_r(line, " \t", &in_line);
+        if (word && words.count)
+            add(&words, ":");
+        for (; word; word = strtok_r(NULL, " \t", &in_line))
+            add(&words, word);
+    }
+    return words;
+}
+
+static void check_file(struct job *job, const char *path)
+{
+    const char *contents = contents_of(path);
+    if (contents && strstr(contents, VARIABLE))
+        refuse(job, text("%s sets " VARIABLE "; add %s to it there, and start the job without "
+                         "`mpiaccel run`",
+                         path, job->library));
+}
+
+static void check_rival(struct job *job, bool is_used)
+{
+    if (is_used && *job->family->rival)
+        refuse(job, text("%s does not combine the parameter %s with -%s; pass its variables with "
+                         "-%s too",
+                         job->family->name, job->family->rival, job->family->option,
+                         job->family->option));
+}
+
+/* ---- contexts ---- */
+
+/* Adds one option, and returns the word after its arguments. An option that sets the variable is
+ * changed; if it does so for all ranks of the context, `is_set` becomes true. */
+static char **add_option(struct job *job, char **option, bool *is_set)
+{
+    const struct launcher *family = job->family;
+    const char *attached = strchr(*option, '='), *argument = attached ? attached + 1 : NULL;
+    size_t count = 0, wanted = arguments_of(job, option);
+    while (count < wanted && option[count + 1])
+        count++;
+    if (count)
+        argument = option[1];
+    char **next = option + 1 + count;
+    bool general = is_one_of(job, family->option, *option);
+    if (argument && count == wanted) {
+        if ((general || is_one_of(job, family->local_option, *option)) &&
+            add_merged(job, *option, argument, count == 2 ? option[2] : NULL)) {
+            *is_set = *is_set || general;
+            return next;
+        }
+        if (is_one_of(job, family->files, *option))
+            check_file(job, argument);
+        if (is_one_of(job, family->two, *option))
+            check_rival(job, !strcmp(argument, family->rival));
+    }
+    while (option < next)
+        add(&job->options, *option++);
+    return next;
+}
+
+/* Adds the options of one context, and returns the word after them. A file of contexts takes the
+ * place of all that follow its option. */
+static char **add_options(struct job *job, char **word, bool *is_set)
+{
+    job->options.count = 0;
+    while (is_option(*word)) {
+        bool has_file = is_one_of(job, job->family->contexts, *word) && word[1] && !job->in_file;
+        struct words contexts = has_file ? contexts_of(word[1]) : (struct words){0};
+        job->in_file = job->in_file || contexts.count;
+        word = contexts.count ? contexts.word : add_option(job, word, is_set);
+    }
+    return word;
+}
+
+/* Adds one context, and returns the next one: the words after the colon, or NULL. */
+static char **add_context(struct job *job, char **word, bool is_set)
+{
+    word = add_options(job, word, &is_set);
+    if (!is_set)
+        add_ours(job);
+    for (size_t i = 0; i < job->options.count; i++)
+        add(&job->command, job->options.word[i]);
+    bool at_colon = false;
+    for (; *word && !at_colon; word++) {
+        at_colon = !strcmp(*word, ":");
+        add(&job->command, *word);
+    }
+    return at_colon ? word : NULL;
+}
+
+static void add_contexts(struct job *job, char **word)
+{
+    const struct launcher *family = job->family;
+    char *parameter = text("OMPI_MCA_%s", family->rival);
+    check_rival(job, getenv(parameter));
+    bool is_first = true;
+    while (word) {
+        word = add_context(job, word, !is_first && *family->local_option);
+        is_first = false;
+    }
+}
+
+struct preloaded preload_command(const struct launcher *family, char **command, const char *library)
+{
+    struct job job = {.family = family, .library = library};
+    char *environment = NULL;
+    if (strpbrk(library, ": "))
+        refuse(&job, text(VARIABLE " cannot name %s, which contains a blank or a colon; install "
+                                   "libmpiaccel in another folder",
+                          library));
+    if (!family)
+        environment = library_before(&job, in_environment());
+    else if (family->form == OPTION_LIST && getenv(VARIABLE))
+        environment = ""; /* srun gives a value in its environment precedence over ALL,NAME=VALUE */
+    add(&job.command, *command++);
+    if (family)
+        add_contexts(&job, command);
+    for (; !family && *command; command++)
+        add(&job.command, *command);
+    return (struct preloaded){job.command.word, environment, job.refusal};
+}
