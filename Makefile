@@ -111,9 +111,11 @@ $(BUILD)/libexec/mpiaccel/%: command/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
+# Functions of the C library are bound when they are called: at start, it would take longer than all
+# else that the loader does for this library. Some systems' default is -z now.
 $(LIB): $(OBJECTS) $(JEMALLOC_LIB) pmpi_wrap/exports.map
 	@mkdir -p $(@D)
-	$(call show,LINK,$@)$(CC) -shared -o $@ $(CFLAGS) $(LDFLAGS) $(MACHINE_FLAGS) -Wl,-soname,libmpiaccel.so \
+	$(call show,LINK,$@)$(CC) -shared -o $@ $(CFLAGS) -Wl,-z,lazy $(LDFLAGS) $(MACHINE_FLAGS) -Wl,-soname,libmpiaccel.so \
 	    -Wl,--no-undefined -Wl,--version-script=pmpi_wrap/exports.map -Wl,-z,nodelete -Wl,--gc-sections \
 	    $(OBJECTS) $(JEMALLOC_LIB) -pthread -ldl $(LIBS)
 

@@ -18,7 +18,10 @@ struct abi {
      * False: a function that we need is missing. */
     bool (*bind)(void *library, mpi_fn *const *exported);
 
-    mpi_fn *const *handlers; /* by enum call; NULL: the headers do not have the call */
+    /* The handler of a call. NULL: the headers do not have the call. Here and elsewhere, functions
+     * take the place of tables of addresses, which the loader would have to relocate in every
+     * process. */
+    mpi_fn *(*handler_of)(enum call call);
 
     /* The value of a window's predefined attribute. False: it is the same as the host's. */
     bool (*fortran_window_attribute)(int window, int keyval, int64_t *value);

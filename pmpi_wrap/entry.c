@@ -3,7 +3,8 @@
  *
  * Nothing happens in a process until its first MPI call (H1: loaded into processes without MPI):
  * there is no constructor, and no reference to an MPI library. The first call finds the host and
- * fills the dispatch tables.
+ * fills the dispatch tables. Until then they are zero: addresses in them would have to be relocated
+ * by the loader, in every process.
  */
 #include "pmpi_wrap/entry.h"
 
@@ -16,7 +17,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Targets of MPI_X and PMPI_X. Until the first call of any: dispatch_open(). */
+/* Targets of MPI_X and PMPI_X. NULL: no call has been made. */
 static mpi_fn *dispatch_mpi[CALL_COUNT], *dispatch_pmpi[CALL_COUNT];
 
 /* Where a call goes on after this library. */
@@ -51,40 +52,33 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
 #define NAMES_12 NAMES_11, l
 #define NAMES_13 NAMES_12, m
 
-/* The exported pair, and its first targets. */
-#define CALL(name, n)                                                  \
-    typedef long type_##name(TYPES_##n);                               \
-    EXPORT long MPI_##name(TYPES_##n);                                 \
-    EXPORT long PMPI_##name(TYPES_##n);                                \
-    long MPI_##name(TYPES_##n)                                         \
-    {                                                                  \
-        return ((type_##name *)dispatch_mpi[CALL_##name])(NAMES_##n);  \
-    }                                                                  \
-    long PMPI_##name(TYPES_##n)                                        \
-    {                                                                  \
-        return ((type_##name *)dispatch_pmpi[CALL_##name])(NAMES_##n); \
-    }                                                                  \
-    static COLD long first_mpi_##name(TYPES_##n)                       \
-    {                                                                  \
-        dispatch_open();                                               \
-        return ((type_##name *)dispatch_mpi[CALL_##name])(NAMES_##n);  \
-    }                                                                  \
-    static COLD long first_pmpi_##name(TYPES_##n)                      \
-    {                                                                  \
-        dispatch_open();                                               \
-        return ((type_##name *)dispatch_pmpi[CALL_##name])(NAMES_##n); \
+/* The exported pair. The first call is in a function of its own, to save no registers in all
+ * others. */
+#define CALL(name, n)                                                    \
+    typedef long type_##name(TYPES_##n);                                 \
+    EXPORT long MPI_##name(TYPES_##n);                                   \
+    EXPORT long PMPI_##name(TYPES_##n);                                  \
+    static COLD long first_mpi_##name(TYPES_##n)                         \
+    {                                                                    \
+        dispatch_open();                                                 \
+        return ((type_##name *)dispatch_mpi[CALL_##name])(NAMES_##n);    \
+    }                                                                    \
+    static COLD long first_pmpi_##name(TYPES_##n)                        \
+    {                                                                    \
+        dispatch_open();                                                 \
+        return ((type_##name *)dispatch_pmpi[CALL_##name])(NAMES_##n);   \
+    }                                                                    \
+    long MPI_##name(TYPES_##n)                                           \
+    {                                                                    \
+        type_##name *target = (type_##name *)dispatch_mpi[CALL_##name];  \
+        return (LIKELY(target) ? target : first_mpi_##name)(NAMES_##n);  \
+    }                                                                    \
+    long PMPI_##name(TYPES_##n)                                          \
+    {                                                                    \
+        type_##name *target = (type_##name *)dispatch_pmpi[CALL_##name]; \
+        return (LIKELY(target) ? target : first_pmpi_##name)(NAMES_##n); \
     }
 #include "pmpi_wrap/calls.def"
-
-static mpi_fn *dispatch_mpi[CALL_COUNT] = {
-#define CALL(name, n) (mpi_fn *)first_mpi_##name,
-#include "pmpi_wrap/calls.def"
-};
-
-static mpi_fn *dispatch_pmpi[CALL_COUNT] = {
-#define CALL(name, n) (mpi_fn *)first_pmpi_##name,
-#include "pmpi_wrap/calls.def"
-};
 
 /* ---- calls that are left to the host ---- */
 
@@ -119,28 +113,36 @@ static mpi_fn *dispatch_pmpi[CALL_COUNT] = {
     }
 #include "pmpi_wrap/calls.def"
 
-static mpi_fn *const dispatch_forward[CALL_COUNT] = {
+static mpi_fn *forwarder_of(enum call call)
+{
+    switch (call) {
+#define FORWARDER(name, kind) \
+    case CALL_##name:         \
+        return (mpi_fn *)kind##_##name;
 #define CALL(name, n)
-#define HOST(name, n)             [CALL_##name] = (mpi_fn *)counted_##name,
-#define WAITING(name, n)          [CALL_##name] = (mpi_fn *)waiting_##name,
-#define SEND(name, n, rank, comm) [CALL_##name] = (mpi_fn *)sending_##name,
+#define HOST(name, n)             FORWARDER(name, counted)
+#define WAITING(name, n)          FORWARDER(name, waiting)
+#define SEND(name, n, rank, comm) FORWARDER(name, sending)
 #include "pmpi_wrap/calls.def"
-};
+    default:
+        return NULL;
+    }
+}
 
 /* ---- calls that are recorded ---- */
 
 /* With MPIACCEL_STATS each call goes through one of these, to its handler and back. Without, none
  * is reached. */
-#define RECORDED(name, n, member)                                             \
-    static COLD long recorded_##name(TYPES_##n)                               \
-    {                                                                         \
-        const struct abi *abi = host_abi();                                   \
-        struct recording before = recording_begin(CALL_##name);               \
-        long result = ((type_##name *)abi->handlers[CALL_##name])(NAMES_##n); \
-        struct recording after = recording_end(CALL_##name, before);          \
-        if (after.bytes)                                                      \
-            recording_traffic(member, after.bytes);                           \
-        return result;                                                        \
+#define RECORDED(name, n, member)                                               \
+    static COLD long recorded_##name(TYPES_##n)                                 \
+    {                                                                           \
+        const struct abi *abi = host_abi();                                     \
+        struct recording before = recording_begin(CALL_##name);                 \
+        long result = ((type_##name *)abi->handler_of(CALL_##name))(NAMES_##n); \
+        struct recording after = recording_end(CALL_##name, before);            \
+        if (after.bytes)                                                        \
+            recording_traffic(member, after.bytes);                             \
+        return result;                                                          \
     }
 #define CALL(name, n)                 RECORDED(name, n, -1)
 #define ACCESS(name, n, rank, window) RECORDED(name, n, abi->member_of_target(window, (int)rank))
@@ -148,11 +150,18 @@ static mpi_fn *const dispatch_forward[CALL_COUNT] = {
 #define HOST(name, n)
 #include "pmpi_wrap/calls.def"
 
-static mpi_fn *const dispatch_recorded[CALL_COUNT] = {
-#define CALL(name, n) [CALL_##name] = (mpi_fn *)recorded_##name,
+static mpi_fn *recorder_of(enum call call)
+{
+    switch (call) {
+#define CALL(name, n) \
+    case CALL_##name: \
+        return (mpi_fn *)recorded_##name;
 #define HOST(name, n)
 #include "pmpi_wrap/calls.def"
-};
+    default:
+        return NULL;
+    }
+}
 
 /* ---- the first call ---- */
 
@@ -162,8 +171,8 @@ static void fill_tables(void)
         .mpi = dispatch_mpi,
         .pmpi = dispatch_pmpi,
         .onward = dispatch_onward,
-        .forward = dispatch_forward,
-        .recorded = dispatch_recorded,
+        .forwarder_of = forwarder_of,
+        .recorder_of = recorder_of,
     });
 }
 

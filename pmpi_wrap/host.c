@@ -83,12 +83,12 @@ static void find_host(void)
 static void set_dispatch(const struct dispatch_tables *tables, enum call call, bool inert)
 {
     const char *name = call_names[call] + 4;
-    mpi_fn *handler = inert ? NULL : host.abi->handlers[call];
+    mpi_fn *handler = inert ? NULL : host.abi->handler_of(call);
     if (handler && config.stats)
-        handler = tables->recorded[call];
+        handler = tables->recorder_of(call);
     mpi_fn *onward = host.library ? symbol_onward(host.library, name) : NULL;
     if (onward && !handler && !inert)
-        handler = tables->forward[call];
+        handler = tables->forwarder_of(call);
     if (!onward)
         onward = handler = (mpi_fn *)no_host;
     if (!handler)

@@ -7,10 +7,14 @@
 
 /* The tables through which the exported calls jump, by enum call. */
 struct dispatch_tables {
-    mpi_fn **mpi, **pmpi;    /* targets of MPI_X and PMPI_X */
-    mpi_fn **onward;         /* the next definition of the call: a tool's, or the host's */
-    mpi_fn *const *forward;  /* count or announce a call, and go `onward`; NULL: it has a handler */
-    mpi_fn *const *recorded; /* record a call, and call its handler */
+    mpi_fn **mpi, **pmpi; /* targets of MPI_X and PMPI_X */
+    mpi_fn **onward;      /* the next definition of the call: a tool's, or the host's */
+
+    /* Counts or announces a call, and goes `onward`. NULL: the call has a handler. */
+    mpi_fn *(*forwarder_of)(enum call call);
+
+    /* Records a call, and calls its handler. */
+    mpi_fn *(*recorder_of)(enum call call);
 };
 
 /* Read the settings, find the host, and fill the tables. Called once per process. */

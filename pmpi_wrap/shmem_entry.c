@@ -30,13 +30,12 @@ typedef float vector __attribute__((vector_size(16)));
     long a, long b, long c, long d, long e, long f, vector p, vector q, vector r, vector s, \
         vector t, vector u, vector v, vector w
 #define NAMES a, b, c, d, e, f, p, q, r, s, t, u, v, w
-typedef void shmem_fn(REGISTERS);
-/* A variadic function reads the vector registers only if rax contains their number. The first call
- * of a name overwrites rax, and therefore jumps with this type, which sets it. Later calls leave
- * rax alone. */
-typedef void variadic_fn(REGISTERS, ...);
+/* A variadic function reads the vector registers only if rax contains their number. A jump with
+ * this type sets it. */
+typedef void shmem_fn(REGISTERS, ...);
 #define EXPORT __attribute__((visibility("default")))
 
+/* NULL: this name has not been called. As in entry.c, the loader has nothing to relocate. */
 static shmem_fn *dispatch_shmem[SHMEM_CALL_COUNT];
 
 static COLD void set_dispatch(enum shmem_call call, const char *name, mpi_fn *own)
@@ -48,22 +47,20 @@ static COLD void set_dispatch(enum shmem_call call, const char *name, mpi_fn *ow
     dispatch_shmem[call] = (shmem_fn *)(other ? other : own);
 }
 
-#define CALL(name)                                                \
-    EXPORT void entry_##name(REGISTERS) __asm__(#name);           \
-    void entry_##name(REGISTERS)                                  \
-    {                                                             \
-        dispatch_shmem[CALL_##name](NAMES);                       \
-    }                                                             \
-    static COLD void first_##name(REGISTERS)                      \
-    {                                                             \
-        set_dispatch(CALL_##name, #name, (mpi_fn *)accel_##name); \
-        ((variadic_fn *)dispatch_shmem[CALL_##name])(NAMES);      \
+/* The first call takes a function of its own, so that the others save no registers. It is not
+ * variadic: gcc makes no tail call in a variadic function, and arguments on the stack would be
+ * lost. */
+#define CALL(name)                                                             \
+    EXPORT void entry_##name(REGISTERS) __asm__(#name);                        \
+    static COLD void first_##name(REGISTERS)                                   \
+    {                                                                          \
+        set_dispatch(CALL_##name, #name, (mpi_fn *)accel_##name);              \
+        dispatch_shmem[CALL_##name](NAMES);                                    \
+    }                                                                          \
+    void entry_##name(REGISTERS)                                               \
+    {                                                                          \
+        shmem_fn *target = dispatch_shmem[CALL_##name];                        \
+        (LIKELY(target) ? target : (shmem_fn *)(mpi_fn *)first_##name)(NAMES); \
     }
 #include "shmem/calls.def"
 #undef CALL
-
-static shmem_fn *dispatch_shmem[SHMEM_CALL_COUNT] = {
-#define CALL(name) first_##name,
-#include "shmem/calls.def"
-#undef CALL
-};

@@ -22,11 +22,18 @@ static bool matches(void *library, enum host_family family)
 #endif
 }
 
-static mpi_fn *const handlers[CALL_COUNT] = {
-#define CALL(name, arguments) [CALL_##name] = (mpi_fn *)accel_##name,
+static mpi_fn *handler_of(enum call call)
+{
+    switch (call) {
+#define CALL(name, arguments) \
+    case CALL_##name:         \
+        return (mpi_fn *)accel_##name;
 #define HOST(name, arguments)
 #include "pmpi_wrap/calls.def"
-};
+    default:
+        return NULL;
+    }
+}
 
 #define TEXT_(name) #name
 #define TEXT(name)  TEXT_(name)
@@ -36,7 +43,7 @@ const struct abi JOIN(abi_, ABI_NAME) = {
     .name = TEXT(ABI_NAME),
     .matches = matches,
     .bind = host_bind,
-    .handlers = handlers,
+    .handler_of = handler_of,
     .fortran_window_attribute = fortran_window_attribute,
     .member_of_rank = member_of_rank,
     .member_of_target = member_of_target,
