@@ -64,7 +64,10 @@ $(BUILD)/conf/configured: configure $(wildcard tools/*.mk.in) tools/jemalloc too
 	$(Q)cd $(BUILD)/.. && if [ -f config.status ]; then ./config.status --recheck && ./config.status; \
 	else "$(CURDIR)/configure"; fi
 
-LIB := $(BUILD)/lib/libmpiaccel.so
+# The number changes when programs that are linked with the library must be linked again.
+SONAME := libmpiaccel.so.0
+LIB := $(BUILD)/lib/$(SONAME)
+LINKER_NAME := $(BUILD)/lib/libmpiaccel.so
 CORE := $(wildcard core/*.c)
 MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard alloc/*.c rma_shm/*.c coll_inplace/*.c shmem/*.c bsend/*.c pmpi_wrap/*.c)
 ABI_SOURCES := $(wildcard pmpi_wrap/abi/*.c pmpi_wrap/abi/*/*.c)
@@ -90,7 +93,7 @@ COMMAND := $(BUILD)/bin/mpiaccel
 COMMAND_PROGRAMS := $(patsubst command/%,$(BUILD)/libexec/mpiaccel/%,$(wildcard command/mpiaccel-*))
 MANUAL := $(BUILD)/man/mpiaccel.1 $(BUILD)/man/mpiaccel.7
 
-all: $(LIB) $(COMMAND) $(COMMAND_PROGRAMS) $(MANUAL)
+all: $(LIB) $(LINKER_NAME) $(COMMAND) $(COMMAND_PROGRAMS) $(MANUAL)
 
 # The version changes with each commit: only what includes this header is compiled again.
 VERSION := $(shell tools/version)
@@ -103,7 +106,8 @@ $(BUILD)/obj/pmpi_wrap/version.o: $(VERSION_HEADER)
 COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,concurrency config log sync best_kernels $(ISAS:%=kernels_%))
 $(COMMAND): $(wildcard command/*.c command/*.h) $(COMMAND_OBJECTS) $(VERSION_HEADER) $(BUILD)/conf/libdir
 	@mkdir -p $(@D)
-	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_LIBDIR='"$(libdir)"' -DMPIACCEL_PROGRAMS='"$(PROGRAM_DIR)"' -DMPIACCEL_ABIS='"$(COMPILED_ABIS)"' \
+	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_LIBDIR='"$(libdir)"' -DMPIACCEL_SONAME='"$(SONAME)"' \
+	    -DMPIACCEL_PROGRAMS='"$(PROGRAM_DIR)"' -DMPIACCEL_ABIS='"$(COMPILED_ABIS)"' \
 	    $(LDFLAGS) $(filter %.c %.o,$^) -o $@
 
 $(BUILD)/libexec/mpiaccel/%: command/%
@@ -112,9 +116,11 @@ $(BUILD)/libexec/mpiaccel/%: command/%
 
 $(LIB): $(OBJECTS) $(JEMALLOC_LIB) pmpi_wrap/exports.map
 	@mkdir -p $(@D)
-	$(call show,LINK,$@)$(CC) -shared -o $@ $(CFLAGS) $(LDFLAGS) $(MACHINE_FLAGS) -Wl,-soname,libmpiaccel.so \
+	$(call show,LINK,$@)$(CC) -shared -o $@ $(CFLAGS) $(LDFLAGS) $(MACHINE_FLAGS) -Wl,-soname,$(SONAME) \
 	    -Wl,--no-undefined -Wl,--version-script=pmpi_wrap/exports.map -Wl,-z,nodelete -Wl,--gc-sections \
 	    $(OBJECTS) $(JEMALLOC_LIB) -pthread -ldl $(LIBS)
+$(LINKER_NAME): $(LIB)
+	$(Q)ln -sf $(SONAME) $@
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/config.mk
 	@mkdir -p $(@D)
@@ -199,7 +205,7 @@ DOCS := README.md LD_PRELOAD.md HACKING.md CONTRIBUTING.md CHANGELOG.md LICENSE 
     $(wildcard docs/*.md docs/*.svg docs/decisions/*.md)
 HEADERS := include/mpiaccel/mpiaccel.h include/mpiaccel/shmem.h
 EXAMPLE_SOURCES := $(wildcard examples/*.c examples/*.f90)
-FILL = sed -e 's|@PREFIX@|$(prefix)|' -e 's|@BINDIR@|$(bindir)|' -e 's|@LIBDIR@|$(libdir)|' \
+FILL = sed -e 's|@PREFIX@|$(prefix)|' -e 's|@BINDIR@|$(bindir)|' -e 's|@LIBDIR@|$(libdir)|' -e 's|@SONAME@|$(SONAME)|' \
     -e 's|@INCLUDEDIR@|$(includedir)|' -e 's|@MANDIR@|$(mandir)|' -e 's|@VERSION@|$(VERSION)|'
 
 # put,MODE,FILES,FOLDER
@@ -218,7 +224,7 @@ install: all
 	done >>$(CREATED)
 	$(Q)install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(MODULE_DIR)"
 	$(Q)install -m 755 $(COMMAND) "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)"
-	$(Q)$(call put,755,$(LIB),$(libdir))
+	$(Q)$(call put,755,$(LIB),$(libdir)) && ln -sf $(SONAME) "$(DESTDIR)$(libdir)/libmpiaccel.so"
 	$(Q)$(if $(COMMAND_PROGRAMS),$(call put,755,$(COMMAND_PROGRAMS),$(PROGRAM_DIR)))
 	$(Q)$(call put,644,$(HEADERS),$(HEADER_DIR))
 	$(Q)install -m 644 $(BUILD)/man/mpiaccel.1 "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1"
@@ -231,7 +237,7 @@ install: all
 
 # The project's own folders go too, and those that it created, when they are empty.
 uninstall:
-	$(Q)rm -f "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)" "$(DESTDIR)$(libdir)/libmpiaccel.so" \
+	$(Q)rm -f "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)" "$(DESTDIR)$(libdir)/$(SONAME)" "$(DESTDIR)$(libdir)/libmpiaccel.so" \
 	    "$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc" "$(DESTDIR)$(MODULE_DIR)/$(VERSION)" \
 	    "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1" "$(DESTDIR)$(mandir)/man7/mpiaccel.7"
 	$(Q)rm -f $(HEADERS:include/mpiaccel/%="$(DESTDIR)$(HEADER_DIR)/%") \
