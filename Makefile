@@ -10,6 +10,7 @@
 # make install    install library, command, headers, manual and documents (PREFIX=, LIBDIR=, DESTDIR=)
 # make uninstall  remove what `make install` installed
 # make dist       pack the committed files, configure and jemalloc into build/libmpiaccel-VERSION.tar.gz
+# make deb        pack the committed files as Debian's packages, in build/deb
 # make setup      install the packages that `make check` needs, on Debian as root
 # make examples   build the programs of examples/
 # make benches    build the benchmark
@@ -19,7 +20,7 @@
 # make distclean  remove everything that was built
 # make help       print this list
 #
-# On Debian, as root, demo, check, bench and lint install the packages that they need; SETUP=no prevents
+# On Debian, as root, demo, check, bench, lint and deb install the packages that they need; SETUP=no prevents
 # it. V=1 shows the commands, CI=1 makes warnings errors. ./configure --help lists the options of the
 # build. To build in another folder: mkdir b && cd b && ../configure && make.
 
@@ -39,7 +40,7 @@ Q := $(if $(V),,@)
 
 # ---- packages and configuration ------------------------------------------------------------------
 
-SETUP_GOALS := $(or $(filter demo lint bench,$(MAKECMDGOALS)),$(if $(filter check check-% setup,$(MAKECMDGOALS)),check))
+SETUP_GOALS := $(or $(filter demo lint bench deb,$(MAKECMDGOALS)),$(if $(filter check check-% setup,$(MAKECMDGOALS)),check))
 SETUP_STAMPS := $(if $(filter no,$(SETUP)),,$(SETUP_GOALS:%=$(BUILD)/conf/setup.%))
 
 $(BUILD)/conf/setup.%: tools/setup
@@ -198,6 +199,9 @@ $(BUILD)/man/%: man/%.in $(BUILD)/man/tables
 
 INSTALLED_NAME = $(shell echo mpiaccel | sed '$(program_transform_name)')
 HEADER_DIR = $(includedir)/mpiaccel
+# The libraries of a distribution are found anyway.
+RPATH = $(if $(filter /usr,$(prefix)),,-Wl$(comma)-rpath$(comma)$${libdir} )
+comma := ,
 PROGRAM_DIR = $(libexecdir)/mpiaccel
 MODULE_DIR = $(datadir)/modulefiles/mpiaccel
 PKGCONFIG_DIR = $(libdir)/pkgconfig
@@ -206,7 +210,8 @@ DOCS := README.md LD_PRELOAD.md HACKING.md CONTRIBUTING.md CHANGELOG.md LICENSE 
 HEADERS := include/mpiaccel/mpiaccel.h include/mpiaccel/shmem.h
 EXAMPLE_SOURCES := $(wildcard examples/*.c examples/*.f90)
 FILL = sed -e 's|@PREFIX@|$(prefix)|' -e 's|@BINDIR@|$(bindir)|' -e 's|@LIBDIR@|$(libdir)|' -e 's|@SONAME@|$(SONAME)|' \
-    -e 's|@INCLUDEDIR@|$(includedir)|' -e 's|@MANDIR@|$(mandir)|' -e 's|@VERSION@|$(VERSION)|'
+    -e 's|@INCLUDEDIR@|$(includedir)|' -e 's|@RPATH@|$(RPATH)|' \
+    -e 's|@MANDIR@|$(mandir)|' -e 's|@VERSION@|$(VERSION)|'
 
 # put,MODE,FILES,FOLDER
 put = install -d "$(DESTDIR)$(3)" && install -m $(1) $(2) "$(DESTDIR)$(3)"
@@ -230,6 +235,7 @@ install: all
 	$(Q)install -m 644 $(BUILD)/man/mpiaccel.1 "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1"
 	$(Q)$(call put,644,$(BUILD)/man/mpiaccel.7,$(mandir)/man7)
 	$(Q)for doc in $(DOCS); do install -D -m 644 "$$doc" "$(DESTDIR)$(docdir)/$$doc" || exit 1; done
+	$(Q)install -m 644 $(BUILD)/jemalloc/src/COPYING "$(DESTDIR)$(docdir)/LICENSE.jemalloc"
 	$(Q)$(call put,644,$(EXAMPLE_SOURCES),$(docdir)/examples)
 	$(Q)$(FILL) tools/mpiaccel.pc.in >"$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc"
 	$(Q)$(FILL) tools/modulefile.in >"$(DESTDIR)$(MODULE_DIR)/$(VERSION)"
@@ -241,7 +247,7 @@ uninstall:
 	    "$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc" "$(DESTDIR)$(MODULE_DIR)/$(VERSION)" \
 	    "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1" "$(DESTDIR)$(mandir)/man7/mpiaccel.7"
 	$(Q)rm -f $(HEADERS:include/mpiaccel/%="$(DESTDIR)$(HEADER_DIR)/%") \
-	    $(DOCS:%="$(DESTDIR)$(docdir)/%") $(EXAMPLE_SOURCES:%="$(DESTDIR)$(docdir)/%")
+	    $(DOCS:%="$(DESTDIR)$(docdir)/%") "$(DESTDIR)$(docdir)/LICENSE.jemalloc" $(EXAMPLE_SOURCES:%="$(DESTDIR)$(docdir)/%")
 	$(Q)rm -f $(COMMAND_PROGRAMS:$(BUILD)/libexec/mpiaccel/%="$(DESTDIR)$(PROGRAM_DIR)/%")
 	$(Q)rmdir "$(DESTDIR)$(PROGRAM_DIR)" "$(DESTDIR)$(HEADER_DIR)" "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(docdir)/examples" \
 	    "$(DESTDIR)$(docdir)/docs/decisions" "$(DESTDIR)$(docdir)/docs" "$(DESTDIR)$(docdir)" 2>/dev/null || true
@@ -251,6 +257,9 @@ uninstall:
 
 dist: configure
 	$(Q)tools/dist "$(VERSION)" "$(JEMALLOC)" $(BUILD)
+
+deb: dist
+	$(Q)tools/deb "$(VERSION)" $(BUILD)/libmpiaccel-$(VERSION).tar.gz $(BUILD)/deb
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile tests/*/rules.mk
@@ -324,7 +333,7 @@ clean:
 distclean:
 	rm -rf $(BUILD) autom4te.cache $(addprefix $(BUILD)/../,config.log config.status)
 
-.PHONY: all setup install uninstall dist help lint format examples demo bench scale benches figures check check-hosts check-long tests clean \
+.PHONY: all setup install uninstall dist deb help lint format examples demo bench scale benches figures check check-hosts check-long tests clean \
     distclean FORCE
 
 -include $(shell find $(BUILD)/obj $(BUILD)/test $(BUILD)/tsan $(BUILD)/asan -name '*.d' 2>/dev/null)
