@@ -11,6 +11,7 @@
 # make uninstall  remove what `make install` installed
 # make dist       pack the committed files, configure and jemalloc into build/libmpiaccel-VERSION.tar.gz
 # make deb        pack the committed files as Debian's packages, in build/deb
+# make rpm        pack them as RPM packages, in build/rpm
 # make setup      install the packages that `make check` needs, on Debian as root
 # make examples   build the programs of examples/
 # make benches    build the benchmark
@@ -261,6 +262,9 @@ dist: configure
 deb: dist
 	$(Q)tools/deb "$(VERSION)" $(BUILD)/libmpiaccel-$(VERSION).tar.gz $(BUILD)/deb
 
+rpm: dist
+	$(Q)tools/rpm "$(VERSION)" $(BUILD)/libmpiaccel-$(VERSION).tar.gz $(BUILD)/rpm
+
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile tests/*/rules.mk
 
@@ -333,7 +337,7 @@ clean:
 distclean:
 	rm -rf $(BUILD) autom4te.cache $(addprefix $(BUILD)/../,config.log config.status)
 
-.PHONY: all setup install uninstall dist deb help lint format examples demo bench scale benches figures check check-hosts check-long tests clean \
+.PHONY: all setup install uninstall dist deb rpm help lint format examples demo bench scale benches figures check check-hosts check-long tests clean \
     distclean FORCE
 
 -include $(shell find $(BUILD)/obj $(BUILD)/test $(BUILD)/tsan $(BUILD)/asan -name '*.d' 2>/dev/null)

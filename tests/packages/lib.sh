@@ -1,5 +1,5 @@
 # Sourced by the scripts of this folder after preload/lib.sh and docs/lib.sh.
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154
 
 # needs PROGRAM ...: skips the test if one is not installed.
 needs()
