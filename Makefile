@@ -10,6 +10,8 @@
 # make install    install library, command, headers, manual and documents (PREFIX=, LIBDIR=, DESTDIR=)
 # make uninstall  remove what `make install` installed
 # make dist       pack the committed files, configure and jemalloc into build/libmpiaccel-VERSION.tar.gz
+# make deb        pack the committed files as Debian's packages, in build/deb
+# make rpm        pack them as RPM packages, in build/rpm
 # make setup      install the packages that `make check` needs, on Debian as root
 # make examples   build the programs of examples/
 # make benches    build the benchmark
@@ -19,7 +21,7 @@
 # make distclean  remove everything that was built
 # make help       print this list
 #
-# On Debian, as root, demo, check, bench and lint install the packages that they need; SETUP=no prevents
+# On Debian, as root, demo, check, bench, lint and deb install the packages that they need; SETUP=no prevents
 # it. V=1 shows the commands, CI=1 makes warnings errors. ./configure --help lists the options of the
 # build. To build in another folder: mkdir b && cd b && ../configure && make.
 
@@ -39,7 +41,7 @@ Q := $(if $(V),,@)
 
 # ---- packages and configuration ------------------------------------------------------------------
 
-SETUP_GOALS := $(or $(filter demo lint bench,$(MAKECMDGOALS)),$(if $(filter check check-% setup,$(MAKECMDGOALS)),check))
+SETUP_GOALS := $(or $(filter demo lint bench deb,$(MAKECMDGOALS)),$(if $(filter check check-% setup,$(MAKECMDGOALS)),check))
 SETUP_STAMPS := $(if $(filter no,$(SETUP)),,$(SETUP_GOALS:%=$(BUILD)/conf/setup.%))
 
 $(BUILD)/conf/setup.%: tools/setup
@@ -64,7 +66,10 @@ $(BUILD)/conf/configured: configure $(wildcard tools/*.mk.in) tools/jemalloc too
 	$(Q)cd $(BUILD)/.. && if [ -f config.status ]; then ./config.status --recheck && ./config.status; \
 	else "$(CURDIR)/configure"; fi
 
-LIB := $(BUILD)/lib/libmpiaccel.so
+# The number changes when programs that are linked with the library must be linked again.
+SONAME := libmpiaccel.so.0
+LIB := $(BUILD)/lib/$(SONAME)
+LINKER_NAME := $(BUILD)/lib/libmpiaccel.so
 CORE := $(wildcard core/*.c)
 MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard alloc/*.c rma_shm/*.c coll_inplace/*.c shmem/*.c bsend/*.c pmpi_wrap/*.c)
 ABI_SOURCES := $(wildcard pmpi_wrap/abi/*.c pmpi_wrap/abi/*/*.c)
@@ -91,7 +96,7 @@ COMMAND_PROGRAMS := $(patsubst command/%,$(BUILD)/libexec/mpiaccel/%,$(wildcard 
 COMMAND_DATA := $(patsubst command/%,$(BUILD)/libexec/mpiaccel/%,$(wildcard command/*.html))
 MANUAL := $(BUILD)/man/mpiaccel.1 $(BUILD)/man/mpiaccel.7
 
-all: $(LIB) $(COMMAND) $(COMMAND_PROGRAMS) $(COMMAND_DATA) $(MANUAL)
+all: $(LIB) $(LINKER_NAME) $(COMMAND) $(COMMAND_PROGRAMS) $(COMMAND_DATA) $(MANUAL)
 
 # The version changes with each commit: only what includes this header is compiled again.
 VERSION := $(shell tools/version)
@@ -104,7 +109,8 @@ $(BUILD)/obj/pmpi_wrap/version.o: $(VERSION_HEADER)
 COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,concurrency config log sync best_kernels $(ISAS:%=kernels_%))
 $(COMMAND): $(wildcard command/*.c command/*.h) $(COMMAND_OBJECTS) $(VERSION_HEADER) $(BUILD)/conf/libdir
 	@mkdir -p $(@D)
-	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_LIBDIR='"$(libdir)"' -DMPIACCEL_PROGRAMS='"$(PROGRAM_DIR)"' -DMPIACCEL_ABIS='"$(COMPILED_ABIS)"' \
+	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_LIBDIR='"$(libdir)"' -DMPIACCEL_SONAME='"$(SONAME)"' \
+	    -DMPIACCEL_PROGRAMS='"$(PROGRAM_DIR)"' -DMPIACCEL_ABIS='"$(COMPILED_ABIS)"' \
 	    $(LDFLAGS) $(filter %.c %.o,$^) -o $@
 
 $(BUILD)/libexec/mpiaccel/%: command/%
@@ -115,9 +121,11 @@ $(BUILD)/libexec/mpiaccel/%: command/%
 # else that the loader does for this library. Some systems' default is -z now.
 $(LIB): $(OBJECTS) $(JEMALLOC_LIB) pmpi_wrap/exports.map
 	@mkdir -p $(@D)
-	$(call show,LINK,$@)$(CC) -shared -o $@ $(CFLAGS) -Wl,-z,lazy $(LDFLAGS) $(MACHINE_FLAGS) -Wl,-soname,libmpiaccel.so \
+	$(call show,LINK,$@)$(CC) -shared -o $@ $(CFLAGS) -Wl,-z,lazy $(LDFLAGS) $(MACHINE_FLAGS) -Wl,-soname,$(SONAME) \
 	    -Wl,--no-undefined -Wl,--version-script=pmpi_wrap/exports.map -Wl,-z,nodelete -Wl,--gc-sections \
 	    $(OBJECTS) $(JEMALLOC_LIB) -pthread -ldl $(LIBS)
+$(LINKER_NAME): $(LIB)
+	$(Q)ln -sf $(SONAME) $@
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/config.mk
 	@mkdir -p $(@D)
@@ -195,6 +203,9 @@ $(BUILD)/man/%: man/%.in $(BUILD)/man/tables
 
 INSTALLED_NAME = $(shell echo mpiaccel | sed '$(program_transform_name)')
 HEADER_DIR = $(includedir)/mpiaccel
+# The libraries of a distribution are found anyway.
+RPATH = $(if $(filter /usr,$(prefix)),,-Wl$(comma)-rpath$(comma)$${libdir} )
+comma := ,
 PROGRAM_DIR = $(libexecdir)/mpiaccel
 MODULE_DIR = $(datadir)/modulefiles/mpiaccel
 PKGCONFIG_DIR = $(libdir)/pkgconfig
@@ -202,8 +213,9 @@ DOCS := README.md LD_PRELOAD.md HACKING.md CONTRIBUTING.md CHANGELOG.md LICENSE 
     $(wildcard docs/*.md docs/*.svg docs/*.json docs/decisions/*.md)
 HEADERS := include/mpiaccel/mpiaccel.h include/mpiaccel/shmem.h
 EXAMPLE_SOURCES := $(wildcard examples/*.c examples/*.f90)
-FILL = sed -e 's|@PREFIX@|$(prefix)|' -e 's|@BINDIR@|$(bindir)|' -e 's|@LIBDIR@|$(libdir)|' \
-    -e 's|@INCLUDEDIR@|$(includedir)|' -e 's|@MANDIR@|$(mandir)|' -e 's|@VERSION@|$(VERSION)|'
+FILL = sed -e 's|@PREFIX@|$(prefix)|' -e 's|@BINDIR@|$(bindir)|' -e 's|@LIBDIR@|$(libdir)|' -e 's|@SONAME@|$(SONAME)|' \
+    -e 's|@INCLUDEDIR@|$(includedir)|' -e 's|@RPATH@|$(RPATH)|' \
+    -e 's|@MANDIR@|$(mandir)|' -e 's|@VERSION@|$(VERSION)|'
 
 # put,MODE,FILES,FOLDER
 put = install -d "$(DESTDIR)$(3)" && install -m $(1) $(2) "$(DESTDIR)$(3)"
@@ -221,13 +233,14 @@ install: all
 	done >>$(CREATED)
 	$(Q)install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(MODULE_DIR)"
 	$(Q)install -m 755 $(COMMAND) "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)"
-	$(Q)$(call put,755,$(LIB),$(libdir))
+	$(Q)$(call put,755,$(LIB),$(libdir)) && ln -sf $(SONAME) "$(DESTDIR)$(libdir)/libmpiaccel.so"
 	$(Q)$(if $(COMMAND_PROGRAMS),$(call put,755,$(COMMAND_PROGRAMS),$(PROGRAM_DIR)))
 	$(Q)$(if $(COMMAND_DATA),$(call put,644,$(COMMAND_DATA),$(PROGRAM_DIR)))
 	$(Q)$(call put,644,$(HEADERS),$(HEADER_DIR))
 	$(Q)install -m 644 $(BUILD)/man/mpiaccel.1 "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1"
 	$(Q)$(call put,644,$(BUILD)/man/mpiaccel.7,$(mandir)/man7)
 	$(Q)for doc in $(DOCS); do install -D -m 644 "$$doc" "$(DESTDIR)$(docdir)/$$doc" || exit 1; done
+	$(Q)install -m 644 $(BUILD)/jemalloc/src/COPYING "$(DESTDIR)$(docdir)/LICENSE.jemalloc"
 	$(Q)$(call put,644,$(EXAMPLE_SOURCES),$(docdir)/examples)
 	$(Q)$(FILL) tools/mpiaccel.pc.in >"$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc"
 	$(Q)$(FILL) tools/modulefile.in >"$(DESTDIR)$(MODULE_DIR)/$(VERSION)"
@@ -235,11 +248,11 @@ install: all
 
 # The project's own folders go too, and those that it created, when they are empty.
 uninstall:
-	$(Q)rm -f "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)" "$(DESTDIR)$(libdir)/libmpiaccel.so" \
+	$(Q)rm -f "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)" "$(DESTDIR)$(libdir)/$(SONAME)" "$(DESTDIR)$(libdir)/libmpiaccel.so" \
 	    "$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc" "$(DESTDIR)$(MODULE_DIR)/$(VERSION)" \
 	    "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1" "$(DESTDIR)$(mandir)/man7/mpiaccel.7"
 	$(Q)rm -f $(HEADERS:include/mpiaccel/%="$(DESTDIR)$(HEADER_DIR)/%") \
-	    $(DOCS:%="$(DESTDIR)$(docdir)/%") $(EXAMPLE_SOURCES:%="$(DESTDIR)$(docdir)/%")
+	    $(DOCS:%="$(DESTDIR)$(docdir)/%") "$(DESTDIR)$(docdir)/LICENSE.jemalloc" $(EXAMPLE_SOURCES:%="$(DESTDIR)$(docdir)/%")
 	$(Q)rm -f $(patsubst $(BUILD)/libexec/mpiaccel/%,"$(DESTDIR)$(PROGRAM_DIR)/%",$(COMMAND_PROGRAMS) $(COMMAND_DATA))
 	$(Q)rmdir "$(DESTDIR)$(PROGRAM_DIR)" "$(DESTDIR)$(HEADER_DIR)" "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(docdir)/examples" \
 	    "$(DESTDIR)$(docdir)/docs/decisions" "$(DESTDIR)$(docdir)/docs" "$(DESTDIR)$(docdir)" 2>/dev/null || true
@@ -249,6 +262,12 @@ uninstall:
 
 dist: configure
 	$(Q)tools/dist "$(VERSION)" "$(JEMALLOC)" $(BUILD)
+
+deb: dist
+	$(Q)tools/deb "$(VERSION)" $(BUILD)/libmpiaccel-$(VERSION).tar.gz $(BUILD)/deb
+
+rpm: dist
+	$(Q)tools/rpm "$(VERSION)" $(BUILD)/libmpiaccel-$(VERSION).tar.gz $(BUILD)/rpm
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile tests/*/rules.mk
@@ -322,7 +341,7 @@ clean:
 distclean:
 	rm -rf $(BUILD) autom4te.cache $(addprefix $(BUILD)/../,config.log config.status)
 
-.PHONY: all setup install uninstall dist help lint format examples demo bench scale benches figures check check-hosts check-long tests clean \
+.PHONY: all setup install uninstall dist deb rpm help lint format examples demo bench scale benches figures check check-hosts check-long tests clean \
     distclean FORCE
 
 -include $(shell find $(BUILD)/obj $(BUILD)/test $(BUILD)/tsan $(BUILD)/asan -name '*.d' 2>/dev/null)

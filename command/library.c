@@ -23,8 +23,8 @@ static const char *neighbour(const char *name)
 
 const char *library_path(void)
 {
-    const char *found = neighbour("lib/libmpiaccel.so");
-    return found ? found : MPIACCEL_LIBDIR "/libmpiaccel.so";
+    const char *found = neighbour("lib/" MPIACCEL_SONAME);
+    return found ? found : MPIACCEL_LIBDIR "/" MPIACCEL_SONAME;
 }
 
 const char *library_program(const char *name)

@@ -7,7 +7,7 @@ CXX_TESTS_$(1) := $$(if $$(MPICXX_$(1)),cxx_threads cxx_threads.linked cxx_bindi
 $(BUILD)/test/$(1)/cxx_%: tests/cxx/cxx_%.cpp tests/cxx/test.hpp $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICXX,$$< for $(1))$$(MPICXX_$(1)) $$(CXX_FLAGS) $$(if $$(filter bindings,$$*),,-DMPICH_SKIP_MPICXX -DOMPI_SKIP_MPICXX) $$< -o $$@ -pthread
-$(BUILD)/test/$(1)/cxx_%.linked: tests/cxx/cxx_%.cpp tests/cxx/test.hpp $(BUILD)/config.mk | $(LIB)
+$(BUILD)/test/$(1)/cxx_%.linked: tests/cxx/cxx_%.cpp tests/cxx/test.hpp $(BUILD)/config.mk | $(LINKER_NAME)
 	@mkdir -p $$(@D)
 	$$(call show,MPICXX,$$< for $(1))$$(MPICXX_$(1)) $$(CXX_FLAGS) -DMPICH_SKIP_MPICXX -DOMPI_SKIP_MPICXX $$< -o $$@ $$(LINK_LIBRARY) -pthread
 tests: $$(addprefix $(BUILD)/test/$(1)/,$$(CXX_TESTS_$(1)))

@@ -8,7 +8,7 @@ ifneq ($$(MPIFORT_$(1)),)
 $(BUILD)/test/$(1)/fortran_%: tests/fortran/onesided.F90 tests/fortran/harness.inc $(BUILD)/config.mk
 	@mkdir -p $(BUILD)/test/$(1)/mod.$$*
 	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J $(BUILD)/test/$(1)/mod.$$* $$< -o $$@
-$(BUILD)/test/$(1)/fortran_%.linked: tests/fortran/onesided.F90 tests/fortran/harness.inc $(BUILD)/config.mk | $(LIB)
+$(BUILD)/test/$(1)/fortran_%.linked: tests/fortran/onesided.F90 tests/fortran/harness.inc $(BUILD)/config.mk | $(LINKER_NAME)
 	@mkdir -p $(BUILD)/test/$(1)/mod.$$*.linked
 	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) $$(FORTRAN_FLAGS) -D$$* -J $(BUILD)/test/$(1)/mod.$$*.linked $$< -o $$@ $$(LINK_LIBRARY)
 tests: $$(addprefix $(BUILD)/test/$(1)/fortran_,MPIFH MODULE F08 F08.linked)

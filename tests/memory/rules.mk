@@ -7,7 +7,7 @@ define memory_test_rules
 $(BUILD)/test/$(1)/%: tests/memory/%.c $$(TEST_HEADERS) $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread
-$(BUILD)/test/$(1)/%.linked: tests/memory/%.c $$(TEST_HEADERS) $(BUILD)/config.mk | $(LIB)
+$(BUILD)/test/$(1)/%.linked: tests/memory/%.c $$(TEST_HEADERS) $(BUILD)/config.mk | $(LINKER_NAME)
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ $$(LINK_LIBRARY)
 $(BUILD)/test/$(1)/%.so: tests/memory/%.c $(BUILD)/config.mk

@@ -13,13 +13,13 @@ endif
 $(BUILD)/test/$(1)/%: tests/mpi/%.c $$(TEST_HEADERS) $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ -lm -pthread
-$(BUILD)/test/$(1)/%.linked: tests/mpi/%.c $$(TEST_HEADERS) $(BUILD)/config.mk | $(LIB)
+$(BUILD)/test/$(1)/%.linked: tests/mpi/%.c $$(TEST_HEADERS) $(BUILD)/config.mk | $(LINKER_NAME)
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) $$< -o $$@ $$(LINK_LIBRARY) -lm -pthread
 $(BUILD)/test/$(1)/%: tests/mpi/%.f90 $(BUILD)/config.mk
 	@mkdir -p $$(@D) $(BUILD)/test/$(1)/mod.$$*
 	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) -O1 -g -J $(BUILD)/test/$(1)/mod.$$* $$< -o $$@
-$(BUILD)/test/$(1)/%.linked: tests/mpi/%.f90 $(BUILD)/config.mk | $(LIB)
+$(BUILD)/test/$(1)/%.linked: tests/mpi/%.f90 $(BUILD)/config.mk | $(LINKER_NAME)
 	@mkdir -p $$(@D) $(BUILD)/test/$(1)/mod.$$*.linked
 	$$(call show,MPIFORT,$$< for $(1))$$(MPIFORT_$(1)) -O1 -g -J $(BUILD)/test/$(1)/mod.$$*.linked $$< -o $$@ $$(LINK_LIBRARY)
 tests: $$(TESTS_$(1))

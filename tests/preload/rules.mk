@@ -10,7 +10,7 @@ $(BUILD)/test/$(1)/plain_%: tests/preload/plain_%.c
 $(BUILD)/test/$(1)/%: tests/preload/%.c $$(TEST_HEADERS) $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread
-$(BUILD)/test/$(1)/%.linked: tests/preload/%.c $$(TEST_HEADERS) $(BUILD)/config.mk | $(LIB)
+$(BUILD)/test/$(1)/%.linked: tests/preload/%.c $$(TEST_HEADERS) $(BUILD)/config.mk | $(LINKER_NAME)
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ $$(LINK_LIBRARY) -lm -pthread
 # A tool to be preloaded, and one inside a program.

@@ -6,7 +6,7 @@ define wait_test_rules
 $(BUILD)/test/$(1)/%: tests/wait/%.c $$(TEST_HEADERS) $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread
-$(BUILD)/test/$(1)/wait_calls.linked: tests/wait/wait_calls.c $$(TEST_HEADERS) $(BUILD)/config.mk | $(LIB)
+$(BUILD)/test/$(1)/wait_calls.linked: tests/wait/wait_calls.c $$(TEST_HEADERS) $(BUILD)/config.mk | $(LINKER_NAME)
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ $$(LINK_LIBRARY)
 tests: $$(WAIT_PROGRAMS:%=$(BUILD)/test/$(1)/%) $(BUILD)/test/$(1)/wait_calls.linked
