@@ -1,5 +1,5 @@
-/* A window over private memory, which the library leaves to the host. With an argument the program does
- * not end. */
+/* A window over private memory, which the library leaves to the host. With an argument the program
+ * does not end. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <unistd.h>
