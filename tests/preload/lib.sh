@@ -69,6 +69,28 @@ mpirun()
 # shellcheck disable=SC2034
 with_library="env LD_PRELOAD=$TEST_LIB"
 
+# with_quota MICROSECONDS COMMAND...: runs a command, in which all processes together get so much processor time per
+# 100 ms, or skips the test.
+with_quota()
+{
+    group=
+    for cgroups in /sys/fs/cgroup /sys/fs/cgroup/cpu; do
+        group=$cgroups/mpiaccel-test.$$
+        [ -w "$cgroups/cgroup.procs" ] && mkdir "$group" 2>/dev/null || group=
+        [ -z "$group" ] || break
+    done
+    [ -n "$group" ] || skip "no cgroup with a quota can be made here"
+    trap 'rmdir "$group"' EXIT
+    if [ -e "$group/cpu.max" ]; then
+        echo "$1 100000" >"$group/cpu.max"
+    else
+        echo "$1" >"$group/cpu.cfs_quota_us"
+    fi || skip "the cgroup has no quota"
+    shift
+    # shellcheck disable=SC2016
+    (sh -c 'echo $PPID' >"$group/cgroup.procs" && "$@") || exit 1
+}
+
 # statistics FILE EXPRESSION: fails unless a Python expression is true for the statistics in the file.
 # It may use `stats`, and fast(CALL), deferred(CALL) and why(CALL): a call's counts and its set of
 # reasons. Fails too if the file does not agree with the schema.
