@@ -77,6 +77,20 @@ static void find_host(void)
 
 /* ---- filling the tables ---- */
 
+/* A tool behind this library that does not come back to it: it finds the next MPI_X or PMPI_X with
+ * dlsym(), which is the host's. The host must not get the calls on fast windows and communicators.
+ * NULL: there is none. */
+static const char *tool_past_library(void)
+{
+    for (int call = 0; host.library && call < CALL_COUNT; call++) {
+        const char *name = call_names[call] + 4;
+        mpi_fn *tool = symbol_of_tool(host.library, name);
+        if (tool && !symbol_calls_pmpi(tool, name))
+            return symbol_file(tool);
+    }
+    return NULL;
+}
+
 /* MPI_X goes to a tool that is loaded behind this library, and comes back as PMPI_X. So this
  * library is below every tool, in whatever order they were loaded, and each sees each call once
  * (H5: tools before and after us). */
@@ -125,8 +139,16 @@ void host_open(const struct dispatch_tables *tables)
     host_job(&job);
     log_set_rank(job.rank);
     config_read(environ, job.rank <= 0 ? warn : NULL);
+    const char *past = tool_past_library();
+    if (past)
+        host.abi = NULL;
     bool known = host.abi && host.abi->bind(host.library, tables->mpi);
-    if (!known)
+    if (past)
+        log_message(1,
+                    "nothing is fast: %s calls the MPI past libmpiaccel; name it before "
+                    "libmpiaccel in LD_PRELOAD",
+                    past);
+    else if (!known)
         log_message(1, "nothing is fast: %s",
                     !host.library ? "no MPI is loaded; load its library before the first call"
                     : host.is_standard && !host.abi

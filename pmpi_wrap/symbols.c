@@ -25,20 +25,25 @@ static uint32_t hash_of(const char *symbol)
     return hash;
 }
 
+/* A table of an object: DT_GNU_HASH, DT_SYMTAB … of its dynamic section. NULL: it has none. */
+static const void *table_of(const ElfW(Dyn) * entry, ElfW(Addr) base, ElfW(Sxword) tag)
+{
+    for (; entry->d_tag != DT_NULL; entry++) {
+        /* Some loaders replace the offset by the address, except in read-only sections. */
+        ElfW(Addr) at = entry->d_un.d_ptr;
+        if (entry->d_tag == tag)
+            return (const void *)(at < base ? base + at : at);
+    }
+    return NULL;
+}
+
 /* The object's table of the hashes of the symbols that it defines. NULL: it has none. */
 static const uint32_t *hashes_of(const struct dl_phdr_info *object)
 {
-    for (int i = 0; i < object->dlpi_phnum; i++) {
-        if (object->dlpi_phdr[i].p_type != PT_DYNAMIC)
-            continue;
-        const ElfW(Dyn) *entry = (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-        for (; entry->d_tag != DT_NULL; entry++) {
-            /* Some loaders replace the offset by the address, except in read-only sections. */
-            ElfW(Addr) at = entry->d_un.d_ptr;
-            if (entry->d_tag == DT_GNU_HASH)
-                return (const void *)(at < object->dlpi_addr ? object->dlpi_addr + at : at);
-        }
-    }
+    ElfW(Addr) base = object->dlpi_addr;
+    for (int i = 0; i < object->dlpi_phnum; i++)
+        if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            return table_of((const void *)(base + object->dlpi_phdr[i].p_vaddr), base, DT_GNU_HASH);
     return NULL;
 }
 
@@ -149,4 +154,31 @@ mpi_fn *symbol_of_tool(void *library, const char *name)
     bool is_tool = next && !same_object(next, (void *)symbol_in(library, "MPI_", name)) &&
                    !same_object(next, next_in_search_order("PMPI_", name));
     return is_tool ? (mpi_fn *)next : NULL;
+}
+
+/* Symbols that an object uses but does not define are not hashed, and precede those that are. */
+bool symbol_calls_pmpi(mpi_fn *function, const char *name)
+{
+    Dl_info info;
+    struct link_map *object;
+    if (!dladdr1((void *)function, &info, (void **)&object, RTLD_DL_LINKMAP))
+        return true;
+    const uint32_t *hashes = table_of(object->l_ld, object->l_addr, DT_GNU_HASH);
+    const ElfW(Sym) *symbols = table_of(object->l_ld, object->l_addr, DT_SYMTAB);
+    const char *names = table_of(object->l_ld, object->l_addr, DT_STRTAB);
+    if (!hashes || !symbols || !names)
+        return true;
+    uint32_t first_hashed = hashes[1];
+    for (uint32_t i = 1; i < first_hashed; i++) {
+        const char *used = names + symbols[i].st_name;
+        if (!strncmp(used, "PMPI_", 5) && !strcmp(used + 5, name))
+            return true;
+    }
+    return false;
+}
+
+const char *symbol_file(mpi_fn *function)
+{
+    Dl_info info;
+    return dladdr((void *)function, &info) && info.dli_fname ? info.dli_fname : "a tool";
 }

@@ -19,8 +19,15 @@ void *symbol_next(const char *symbol);
  * host, otherwise of the host. NULL: neither has it. */
 mpi_fn *symbol_onward(void *library, const char *name);
 
-/* MPI_X of a tool that is loaded behind this library and calls PMPI_X of this library. NULL: there
- * is none. */
+/* MPI_X of a tool that is loaded behind this library and does not define PMPI_X. NULL: there is
+ * none. */
 mpi_fn *symbol_of_tool(void *library, const char *name);
+
+/* Whether the object of a tool's MPI_X calls PMPI_X by its name, and therefore this library's. True
+ * if that cannot be determined. */
+bool symbol_calls_pmpi(mpi_fn *function, const char *name);
+
+/* The file of the object that defines a function */
+const char *symbol_file(mpi_fn *function);
 
 #endif

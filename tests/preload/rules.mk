@@ -1,6 +1,6 @@
 # Programs and tools of the scripts in tests/preload.
 
-PRELOAD_TOOLS := profiler observer
+PRELOAD_TOOLS := profiler observer relay
 PRELOAD_PROGRAMS := $(filter-out $(PRELOAD_TOOLS),$(patsubst tests/preload/%.c,%,$(wildcard tests/preload/*.c)))
 
 define preload_test_rules
