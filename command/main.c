@@ -34,11 +34,13 @@ static const struct command {
     {"report", 1, -1, NULL, "FILE...", "summarise statistics, or compare those of two jobs"},
     {"run", 1, -1, command_run, "[--print] COMMAND...",
      "run a launcher or a program with the library preloaded"},
+    {"run --compare", 1, -1, command_run, "[-n N] COMMAND...", /* an option of the line above */
+     "run it N times with and N times without the library, and compare"},
     {"--version", 0, 0, command_version, "", ""},
     {0},
 };
 
-static int command_program(const char *name, char **arguments)
+int command_program(const char *name, char **arguments)
 {
     execv(library_program(name), arguments);
     fprintf(stderr, "mpiaccel: cannot start %s: %m; install libmpiaccel again\n",
@@ -52,7 +54,7 @@ static int usage(FILE *to, int status)
     for (const struct command *c = commands; c->name; c++, before = "      ") {
         char line[64];
         snprintf(line, sizeof line, "%s %s", c->name, c->arguments);
-        fprintf(to, "%s mpiaccel %-24s %s\n", before, line, c->help);
+        fprintf(to, "%s mpiaccel %-31s %s\n", before, line, c->help);
     }
     return status;
 }
@@ -63,7 +65,7 @@ int main(int argc, char **argv)
         return usage(stdout, 0);
     for (const struct command *c = commands; argc > 1 && c->name; c++) {
         int count = argc - 2;
-        if (strcmp(argv[1], c->name) || count < c->at_least ||
+        if (strcmp(argv[1], c->name) != 0 || count < c->at_least ||
             (c->at_most >= 0 && count > c->at_most))
             continue;
         return c->function ? c->function(count + 1, argv + 1) : command_program(c->name, argv + 1);

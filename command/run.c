@@ -56,6 +56,8 @@ int command_run(int count, char **arguments)
     (void)count;
     bool only_print = false;
     for (arguments++; *arguments && **arguments == '-'; arguments++) {
+        if (!strcmp(*arguments, "--compare"))
+            return command_program("compare", arguments);
         if (!strcmp(*arguments, "--")) {
             arguments++;
             break;
