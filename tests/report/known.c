@@ -1,11 +1,11 @@
-/* Communication whose statistics are known. Three ranks; rank 0 does, and the others wait:
+/* Communication whose statistics are known. Three ranks; rank 0 communicates with the others:
  *
  *   puts of 100 and 3000 bytes to rank 1; gets of 100 bytes from rank 1 and 8 bytes from itself
  *   fetch-and-op of a long on rank 2
- *   buffered sends of 20000 bytes to rank 2: on MPI_COMM_WORLD, and persistent, on a communicator of
- *     ranks 2 and 0 that has no collective call
+ *   buffered sends of 20000 bytes to rank 2: on MPI_COMM_WORLD, and persistent, on a communicator
+ *   of ranks 2 and 0
  *
- * Meanwhile each rank has allocated 1 MiB for at least 20 ms, and rank 1 then 2 MiB. */
+ * Each rank allocates nothing for 20 ms, then 1 MiB, and then rank 1 has 2 MiB more for 20 ms. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -49,6 +49,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_split(MPI_COMM_WORLD, rank == 1, -rank, &backwards);
+    usleep(20000);
     MPI_Alloc_mem(MIB, MPI_INFO_NULL, &memory);
     MPI_Win_create(memory, MIB, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -68,7 +69,7 @@ int main(int argc, char **argv)
     usleep(20000);
     if (rank == 1)
         MPI_Free_mem(more);
-    MPI_Barrier(MPI_COMM_WORLD);
+    usleep(20000);
     MPI_Free_mem(memory);
     MPI_Comm_free(&backwards);
     if (rank == 0) {
