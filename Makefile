@@ -159,8 +159,9 @@ $(foreach abi,$(COMPILED_ABIS),$(eval $(call abi_rules,$(abi))))
 
 # jemalloc is configured for this library: other names than those of the program's allocator, no
 # constructor, since nothing may run in a process without MPI, and thread-local storage that does not
-# need the static TLS block, which a late dlopen() of the library cannot get. Its make takes part in the
-# job server of this one, without the variables of the command line.
+# need the static TLS block, which a late dlopen() of the library cannot get. As in the rest of a package,
+# its debugging information names no folder of the build. Its make takes part in the job server of this
+# one, without the variables of the command line.
 $(JEMALLOC_LIB): $(BUILD)/config.mk
 	@mkdir -p $(BUILD)/jemalloc
 	@echo "  building jemalloc (half a minute)"
@@ -169,7 +170,7 @@ $(JEMALLOC_LIB): $(BUILD)/config.mk
 	else tar -xf "$(JEMALLOC)" -C $(BUILD)/jemalloc/src --strip-components=1; fi
 	$(Q)[ -f $(BUILD)/jemalloc/src/configure ] || { cd $(BUILD)/jemalloc/src && autoconf; } # from 5.3.1 on
 	$(Q)cd $(BUILD)/jemalloc/src && ./configure $(HOST_ALIAS:%=--host=%) CC="$(CC)" \
-	    CFLAGS="-O2 -g -fvisibility=hidden $(MACHINE_FLAGS)" \
+	    CFLAGS="-O2 -g -fvisibility=hidden $(MACHINE_FLAGS) $(filter -ffile-prefix-map=%,$(CFLAGS))" \
 	    --with-jemalloc-prefix=mpiaccel_je_ --with-private-namespace=mpiaccel_ \
 	    --disable-initial-exec-tls --disable-cache-oblivious --disable-cxx --disable-prof \
 	    --disable-stats --disable-fill --disable-libdl --disable-shared --disable-doc \
@@ -209,6 +210,9 @@ comma := ,
 PROGRAM_DIR = $(libexecdir)/mpiaccel
 MODULE_DIR = $(datadir)/modulefiles/mpiaccel
 PKGCONFIG_DIR = $(libdir)/pkgconfig
+CMAKE_DIR = $(libdir)/cmake/mpiaccel
+BASH_DIR = $(datadir)/bash-completion/completions
+ZSH_DIR = $(datadir)/zsh/site-functions
 DOCS := README.md LD_PRELOAD.md HACKING.md CONTRIBUTING.md CHANGELOG.md LICENSE \
     $(wildcard docs/*.md docs/*.svg docs/*.json docs/decisions/*.md)
 HEADERS := include/mpiaccel/mpiaccel.h include/mpiaccel/shmem.h
@@ -222,7 +226,8 @@ put = install -d "$(DESTDIR)$(3)" && install -m $(1) $(2) "$(DESTDIR)$(3)"
 
 # Installed files are in these folders and below docdir. Those that do not exist are noted in a file of
 # the build, so that `uninstall` removes what `install` created, and no empty folder of others.
-FOLDERS = "$(DESTDIR)$(bindir)" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(HEADER_DIR)" \
+FOLDERS = "$(DESTDIR)$(bindir)" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(CMAKE_DIR)" "$(DESTDIR)$(HEADER_DIR)" \
+    "$(DESTDIR)$(BASH_DIR)" "$(DESTDIR)$(ZSH_DIR)" \
     "$(DESTDIR)$(PROGRAM_DIR)" "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(mandir)/man7" \
     "$(DESTDIR)$(docdir)/docs/decisions" "$(DESTDIR)$(docdir)/examples"
 CREATED := $(BUILD)/conf/created
@@ -231,7 +236,8 @@ install: all
 	$(Q)for folder in $(FOLDERS); do \
 	    while [ ! -e "$$folder" ]; do echo "$$folder"; folder=$$(dirname "$$folder"); done \
 	done >>$(CREATED)
-	$(Q)install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(MODULE_DIR)"
+	$(Q)install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(CMAKE_DIR)" \
+	    "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(BASH_DIR)" "$(DESTDIR)$(ZSH_DIR)"
 	$(Q)install -m 755 $(COMMAND) "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)"
 	$(Q)$(call put,755,$(LIB),$(libdir)) && ln -sf $(SONAME) "$(DESTDIR)$(libdir)/libmpiaccel.so"
 	$(Q)$(if $(COMMAND_PROGRAMS),$(call put,755,$(COMMAND_PROGRAMS),$(PROGRAM_DIR)))
@@ -243,18 +249,25 @@ install: all
 	$(Q)install -m 644 $(BUILD)/jemalloc/src/COPYING "$(DESTDIR)$(docdir)/LICENSE.jemalloc"
 	$(Q)$(call put,644,$(EXAMPLE_SOURCES),$(docdir)/examples)
 	$(Q)$(FILL) tools/mpiaccel.pc.in >"$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc"
+	$(Q)$(FILL) tools/mpiaccelConfig.cmake.in >"$(DESTDIR)$(CMAKE_DIR)/mpiaccelConfig.cmake"
+	$(Q)$(FILL) tools/mpiaccelConfigVersion.cmake.in >"$(DESTDIR)$(CMAKE_DIR)/mpiaccelConfigVersion.cmake"
 	$(Q)$(FILL) tools/modulefile.in >"$(DESTDIR)$(MODULE_DIR)/$(VERSION)"
+	$(Q)$(FILL) tools/modulefile.lua.in >"$(DESTDIR)$(MODULE_DIR)/$(VERSION).lua"
+	$(Q)install -m 644 packaging/completion/mpiaccel.bash "$(DESTDIR)$(BASH_DIR)/mpiaccel"
+	$(Q)install -m 644 packaging/completion/_mpiaccel "$(DESTDIR)$(ZSH_DIR)"
 	@echo "libmpiaccel $(VERSION) is in $(DESTDIR)$(prefix); try: $(bindir)/$(INSTALLED_NAME) info"
 
 # The project's own folders go too, and those that it created, when they are empty.
 uninstall:
 	$(Q)rm -f "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)" "$(DESTDIR)$(libdir)/$(SONAME)" "$(DESTDIR)$(libdir)/libmpiaccel.so" \
 	    "$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc" "$(DESTDIR)$(MODULE_DIR)/$(VERSION)" \
+	    "$(DESTDIR)$(MODULE_DIR)/$(VERSION).lua" "$(DESTDIR)$(CMAKE_DIR)/mpiaccelConfig.cmake" \
+	    "$(DESTDIR)$(CMAKE_DIR)/mpiaccelConfigVersion.cmake" "$(DESTDIR)$(BASH_DIR)/mpiaccel" "$(DESTDIR)$(ZSH_DIR)/_mpiaccel" \
 	    "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1" "$(DESTDIR)$(mandir)/man7/mpiaccel.7"
 	$(Q)rm -f $(HEADERS:include/mpiaccel/%="$(DESTDIR)$(HEADER_DIR)/%") \
 	    $(DOCS:%="$(DESTDIR)$(docdir)/%") "$(DESTDIR)$(docdir)/LICENSE.jemalloc" $(EXAMPLE_SOURCES:%="$(DESTDIR)$(docdir)/%")
 	$(Q)rm -f $(patsubst $(BUILD)/libexec/mpiaccel/%,"$(DESTDIR)$(PROGRAM_DIR)/%",$(COMMAND_PROGRAMS) $(COMMAND_DATA))
-	$(Q)rmdir "$(DESTDIR)$(PROGRAM_DIR)" "$(DESTDIR)$(HEADER_DIR)" "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(docdir)/examples" \
+	$(Q)rmdir "$(DESTDIR)$(PROGRAM_DIR)" "$(DESTDIR)$(CMAKE_DIR)" "$(DESTDIR)$(HEADER_DIR)" "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(docdir)/examples" \
 	    "$(DESTDIR)$(docdir)/docs/decisions" "$(DESTDIR)$(docdir)/docs" "$(DESTDIR)$(docdir)" 2>/dev/null || true
 	$(Q)touch $(CREATED) && sort -ru $(CREATED) | while read -r folder; do \
 	    rmdir "$$folder" 2>/dev/null || [ ! -d "$$folder" ] || echo "$$folder"; \

@@ -59,10 +59,21 @@ static int usage(FILE *to, int status)
     return status;
 }
 
+/* For the completion of shells: the name and the purpose of each subcommand. */
+static int print_subcommands(void)
+{
+    for (const struct command *c = commands; c->name; c++)
+        if (*c->name != '-')
+            printf("%s\t%s\n", c->name, c->help);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && !strcmp(argv[1], "--help"))
         return usage(stdout, 0);
+    if (argc == 2 && !strcmp(argv[1], "--complete"))
+        return print_subcommands();
     for (const struct command *c = commands; argc > 1 && c->name; c++) {
         int count = argc - 2;
         if (strcmp(argv[1], c->name) != 0 || count < c->at_least ||
