@@ -63,7 +63,7 @@ static int usage(FILE *to, int status)
 static int print_subcommands(void)
 {
     for (const struct command *c = commands; c->name; c++)
-        if (*c->name != '-')
+        if (*c->name != '-' && !strchr(c->name, ' '))
             printf("%s\t%s\n", c->name, c->help);
     return 0;
 }
