@@ -2,7 +2,7 @@
 # which contains the source of jemalloc, from the working folder: spack install --no-checksum mpiaccel
 import os
 
-from spack.package import *
+from spack.package import AutotoolsPackage, conflicts, depends_on, license, version
 
 
 class Mpiaccel(AutotoolsPackage):
