@@ -12,6 +12,7 @@
 # make dist       pack the committed files, configure and jemalloc into build/libmpiaccel-VERSION.tar.gz
 # make deb        pack the committed files as Debian's packages, in build/deb
 # make rpm        pack them as RPM packages, in build/rpm
+# make wheel      pack what was built as a wheel for Python, in build/wheel
 # make setup      install the packages that `make check` needs, on Debian as root
 # make examples   build the programs of examples/
 # make benches    build the benchmark
@@ -237,7 +238,7 @@ install: all
 	    while [ ! -e "$$folder" ]; do echo "$$folder"; folder=$$(dirname "$$folder"); done \
 	done >>$(CREATED)
 	$(Q)install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(CMAKE_DIR)" \
-	    "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(BASH_DIR)" "$(DESTDIR)$(ZSH_DIR)"
+	    "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(BASH_DIR)" "$(DESTDIR)$(ZSH_DIR)" "$(DESTDIR)$(PROGRAM_DIR)"
 	$(Q)install -m 755 $(COMMAND) "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)"
 	$(Q)$(call put,755,$(LIB),$(libdir)) && ln -sf $(SONAME) "$(DESTDIR)$(libdir)/libmpiaccel.so"
 	$(Q)$(if $(COMMAND_PROGRAMS),$(call put,755,$(COMMAND_PROGRAMS),$(PROGRAM_DIR)))
@@ -281,6 +282,9 @@ deb: dist
 
 rpm: dist
 	$(Q)tools/rpm "$(VERSION)" $(BUILD)/libmpiaccel-$(VERSION).tar.gz $(BUILD)/rpm
+
+wheel: all
+	$(Q)tools/wheel "$(VERSION)" $(BUILD)
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile tests/*/rules.mk
@@ -354,7 +358,7 @@ clean:
 distclean:
 	rm -rf $(BUILD) autom4te.cache $(addprefix $(BUILD)/../,config.log config.status)
 
-.PHONY: all setup install uninstall dist deb rpm help lint format examples demo bench scale benches figures check check-hosts check-long tests clean \
+.PHONY: all setup install uninstall dist deb rpm wheel help lint format examples demo bench scale benches figures check check-hosts check-long tests clean \
     distclean FORCE
 
 -include $(shell find $(BUILD)/obj $(BUILD)/test $(BUILD)/tsan $(BUILD)/asan -name '*.d' 2>/dev/null)

@@ -1,0 +1,26 @@
+# For the folder packages/mpiaccel of a Spack repository. Untested. Spack takes the tarball of `make dist`,
+# which contains the source of jemalloc, from the working folder: spack install --no-checksum mpiaccel
+import os
+
+from spack.package import AutotoolsPackage, conflicts, depends_on, license, version
+
+
+class Mpiaccel(AutotoolsPackage):
+    """Preloadable library that makes MPI programs faster on a node, without recompiling them."""
+
+    url = f"file://{os.getcwd()}/libmpiaccel-0.3.0.tar.gz"
+
+    license("BSD-3-Clause AND BSD-2-Clause")
+
+    version("0.3.0")
+
+    depends_on("c", type="build")
+    depends_on("gmake", type="build")
+    depends_on("bzip2", type="build")
+    depends_on("mpi")
+    depends_on("python@3.8:", type="run")
+    conflicts("platform=darwin")
+    conflicts("platform=windows")
+
+    def configure_args(self):
+        return [f"--with-mpicc={self.spec['mpi'].mpicc}"]
