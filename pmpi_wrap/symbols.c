@@ -49,11 +49,8 @@ static const uint32_t *hashes_of(const struct dl_phdr_info *object)
 
 /* Symbols with the same remainder of the hash are adjacent in the table; bit 0 of the last one's
  * hash is set, and of all others clear. */
-static bool may_define(const struct dl_phdr_info *object, uint32_t hash)
+static bool has_hash(const uint32_t *table, uint32_t hash)
 {
-    const uint32_t *table = hashes_of(object);
-    if (!table)
-        return true;
     uint32_t buckets = table[0], first = table[1], filter_words = table[2];
     const uint32_t *bucket = table + 4 + filter_words * (sizeof(ElfW(Addr)) / sizeof *table);
     uint32_t i = buckets ? bucket[hash % buckets] : 0;
@@ -65,12 +62,21 @@ static bool may_define(const struct dl_phdr_info *object, uint32_t hash)
     return (*found | 1) == (hash | 1);
 }
 
+/* Whether these are the hashes of this library, or of another copy that is loaded, too. Two copies
+ * would take each other for the host and wait for each other, so nothing is looked for in them. */
+static bool is_this_library(const uint32_t *table)
+{
+    return table && has_hash(table, hash_of("mpiaccel_version"));
+}
+
 static int collect_name(struct dl_phdr_info *object, size_t size, void *context)
 {
     (void)size;
     struct objects *objects = context;
+    const uint32_t *table = hashes_of(object);
+    bool may_define = (!table || has_hash(table, objects->hash)) && !is_this_library(table);
     if (object->dlpi_name[0] && objects->count < sizeof objects->name / sizeof *objects->name &&
-        may_define(object, objects->hash))
+        may_define)
         objects->name[objects->count++] = strdup(object->dlpi_name);
     return 0;
 }
@@ -88,14 +94,13 @@ static bool is_defined_in(const void *address, const char *name)
  * objects. */
 void *symbol_definer(const char *symbol, void **address)
 {
-    static const char own_object;
     struct objects objects = {.hash = hash_of(symbol)};
     void *found = NULL;
     dl_iterate_phdr(collect_name, &objects);
     for (size_t i = 0; i < objects.count; i++) {
         char *name = objects.name[i];
         void *library = NULL;
-        if (name && !found && !is_defined_in(&own_object, name))
+        if (name && !found)
             library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
         if (library) {
             void *definition = dlsym(library, symbol);
@@ -133,10 +138,21 @@ static void *next_in_search_order(const char *prefix, const char *name)
     return dlsym(RTLD_NEXT, symbol);
 }
 
+/* NULL: it is in no object, or in one without the table. */
+static const void *table_behind(const void *address, ElfW(Sxword) tag)
+{
+    Dl_info info;
+    struct link_map *object;
+    if (!dladdr1(address, &info, (void **)&object, RTLD_DL_LINKMAP))
+        return NULL;
+    return table_of(object->l_ld, object->l_addr, tag);
+}
+
 mpi_fn *symbol_onward(void *library, const char *name)
 {
     void *next = next_in_search_order("PMPI_", name);
-    return next ? (mpi_fn *)next : symbol_in(library, "PMPI_", name);
+    bool is_next = next && !is_this_library(table_behind(next, DT_GNU_HASH));
+    return is_next ? (mpi_fn *)next : symbol_in(library, "PMPI_", name);
 }
 
 static bool same_object(const void *address, const void *other)
@@ -159,13 +175,9 @@ mpi_fn *symbol_of_tool(void *library, const char *name)
 /* Symbols that an object uses but does not define are not hashed, and precede those that are. */
 bool symbol_calls_pmpi(mpi_fn *function, const char *name)
 {
-    Dl_info info;
-    struct link_map *object;
-    if (!dladdr1((void *)function, &info, (void **)&object, RTLD_DL_LINKMAP))
-        return true;
-    const uint32_t *hashes = table_of(object->l_ld, object->l_addr, DT_GNU_HASH);
-    const ElfW(Sym) *symbols = table_of(object->l_ld, object->l_addr, DT_SYMTAB);
-    const char *names = table_of(object->l_ld, object->l_addr, DT_STRTAB);
+    const uint32_t *hashes = table_behind((void *)function, DT_GNU_HASH);
+    const ElfW(Sym) *symbols = table_behind((void *)function, DT_SYMTAB);
+    const char *names = table_behind((void *)function, DT_STRTAB);
     if (!hashes || !symbols || !names)
         return true;
     uint32_t first_hashed = hashes[1];

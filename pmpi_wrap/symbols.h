@@ -4,8 +4,8 @@
 
 #include "pmpi_wrap/calls.h"
 
-/* The first loaded object other than this library that itself defines the symbol: its dlopen()
- * handle, and the symbol's address. NULL: there is none. */
+/* The first loaded object other than this library and copies of it that itself defines the symbol:
+ * its dlopen() handle, and the symbol's address. NULL: there is none. */
 void *symbol_definer(const char *symbol, void **address);
 
 /* The function prefix + name that `library` exports, whatever other libraries define before it in

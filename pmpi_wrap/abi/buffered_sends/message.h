@@ -62,7 +62,7 @@ HOT_INLINE void message_make_room(size_t bytes)
         message_free_room();
 }
 
-/* Count and announce a message that the host has sent, with the host's result, which is returned. */
+/* Count and announce a message that the host has sent. Returns `result`, the host's. */
 static inline int message_deferred(enum call call, size_t bytes, int result)
 {
     if (quirk(QUIRK_BSEND_REFUSES_EARLY))
