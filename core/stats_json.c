@@ -75,7 +75,7 @@ static void json_calls(FILE *out, const struct stats_snapshot *sum, const char *
     fputc('}', out);
 }
 
-/* What to do about each reason that occurs in json_calls(). */
+/* The remedy of each reason for which a call or a window was deferred. */
 static void json_remedies(FILE *out, const struct stats_snapshot *sum, const char *const calls[])
 {
     const char *comma = "";

@@ -77,9 +77,9 @@ static void find_host(void)
 
 /* ---- filling the tables ---- */
 
-/* A tool behind this library that does not come back to it: it finds the next MPI_X or PMPI_X with
- * dlsym(), which is the host's. The host must not get the calls on fast windows and communicators.
- * NULL: there is none. */
+/* A tool behind this library whose MPI_X does not come back to it, because the tool finds the next
+ * MPI_X or PMPI_X with dlsym(), which is the host's. The host cannot perform calls on fast windows
+ * and communicators, so with such a tool nothing may be fast. NULL: there is none. */
 static const char *tool_past_library(void)
 {
     for (int call = 0; host.library && call < CALL_COUNT; call++) {

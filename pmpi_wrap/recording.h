@@ -1,9 +1,9 @@
-/* What the library records with MPIACCEL_STATS only: the sizes of calls, the bytes between two
- * ranks, and the use of the shared heap over time.
+/* Statistics that are too expensive to be kept always: the sizes of calls, the bytes between two
+ * ranks, and the use of the shared heap over time. They are recorded if MPIACCEL_STATS is set.
  *
- * Without MPIACCEL_STATS nothing here is called: the dispatch tables have the handlers. With it
- * they have functions of entry.c that call a handler between recording_begin() and recording_end(),
- * which derive from the thread's counters (core/thread.h) what the handler did.
+ * The dispatch tables then point to functions of entry.c, which call each handler between
+ * recording_begin() and recording_end(). These derive from the thread's counters (core/thread.h)
+ * what the handler did. Otherwise the tables point to the handlers, and nothing here is called.
  */
 #ifndef MPIACCEL_RECORDING_H
 #define MPIACCEL_RECORDING_H
