@@ -12,7 +12,8 @@ uint32_t copy_policy(const struct copy_costs *costs)
     uint64_t cells_ns = nontemporal ? nontemporal_ns : cached_ns;
     if (!cached_ns || !nontemporal_ns || cells_ns > COPY_PATIENCE_NS)
         return COPY_POLICY_DEFAULT;
-    bool os_wins = os_ns && os_ns * 100 <= cells_ns * COPY_OS_MARGIN;
+    uint64_t margin = nontemporal ? COPY_OS_MARGIN_NONTEMPORAL : COPY_OS_MARGIN;
+    bool os_wins = os_ns && os_ns * 100 <= cells_ns * margin;
     return (nontemporal ? COPY_POLICY_NONTEMPORAL : 0) | (os_wins ? COPY_POLICY_BY_OS : 0);
 }
 
