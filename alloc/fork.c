@@ -28,16 +28,24 @@ static bool file_is_open(const struct mapping *m)
     return !fstat(m->file, &status) && status.st_ino == m->inode && status.st_dev == m->device;
 }
 
-/* Copy what the file holds, but not its holes: to read them would fill them. */
+/* The next part of the file from `*end` on that is not a hole: positions in the mapping. */
+static bool next_data(const struct mapping *m, size_t *start, size_t *end)
+{
+    off_t base = (off_t)m->position, last = base + (off_t)m->size;
+    off_t data = lseek(m->file, base + (off_t)*end, SEEK_DATA);
+    if (data < 0 || data >= last)
+        return false;
+    off_t hole = lseek(m->file, data, SEEK_HOLE);
+    *start = (size_t)(data - base);
+    *end = hole < 0 || hole > last ? m->size : (size_t)(hole - base);
+    return true;
+}
+
+/* Not the holes: to read them would fill them. */
 static void copy_data(const struct mapping *m)
 {
-    off_t start = (off_t)m->position, end = start + (off_t)m->size, data = start, hole;
-    while ((data = lseek(m->file, data, SEEK_DATA)) >= 0 && data < end) {
-        hole = lseek(m->file, data, SEEK_HOLE);
-        hole = hole < 0 || hole > end ? end : hole;
-        memcpy(m->copy + (data - start), m->address + (data - start), (size_t)(hole - data));
-        data = hole;
-    }
+    for (size_t start, end = 0; next_data(m, &start, &end);)
+        memcpy(m->copy + start, m->address + start, end - start);
 }
 
 static void copy_variables(struct mapping *m)
@@ -70,19 +78,41 @@ static void in_parent(void)
     pthread_mutex_unlock(&mutex);
 }
 
-/* By a bare system call: UCX intercepts mremap() and drops the new address. */
-static void take_copy(const struct mapping *m)
+/* Put a mapping in the place of another. What fails leaves the other as it was; mmap() at its
+ * address would have removed it on older kernels. By a bare system call: UCX intercepts mremap()
+ * and drops the new address. */
+static bool replace_mapping(char *old, char *new, size_t size)
 {
     int flags = MREMAP_MAYMOVE | MREMAP_FIXED;
-    if (!m->copy || syscall(SYS_mremap, m->copy, m->size, m->size, flags, m->address) == -1)
+    bool replaced = syscall(SYS_mremap, new, size, size, flags, old) != -1;
+    if (!replaced)
+        munmap(new, size);
+    return replaced;
+}
+
+static void take_copy(const struct mapping *m)
+{
+    if (!m->copy || !replace_mapping(m->address, m->copy, m->size))
         log_message(0, "a child of fork shares variables with its parent: no memory for a copy");
 }
 
+static bool map_privately(const struct mapping *m, size_t start, size_t end)
+{
+    char *new = mmap(NULL, end - start, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+                     m->file, (off_t)(m->position + start));
+    return new != MAP_FAILED &&replace_mapping(m->address + start, new, end - start);
+}
+
+/* A heap is as large as the memory of the machine, which is more than a limit on data (ulimit -d)
+ * or strict accounting (vm.overcommit_memory=2) lets a process make private. */
 static bool make_private(const struct mapping *m)
 {
-    bool made =
-        mmap(m->address, m->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
-             m->file, (off_t)m->position) != MAP_FAILED;
+    bool made = map_privately(m, 0, m->size);
+    if (!made) {
+        made = true;
+        for (size_t start, end = 0; made && next_data(m, &start, &end);)
+            made = map_privately(m, start, end);
+    }
     if (made)
         madvise(m->address, m->size, MADV_DONTDUMP);
     return made;
@@ -99,10 +129,7 @@ static void in_child(void)
             all &= make_private(m);
     }
     if (!all)
-        log_message(
-            1,
-            "a child of fork shares the memory of MPI_Alloc_mem with its parent: %m; set a smaller "
-            "MPIACCEL_HEAP_SIZE");
+        log_message(1, "a child of fork shares the memory of MPI_Alloc_mem with its parent: %m");
     mapping_count = 0; /* a child of the child has nothing shared to begin with */
     pthread_mutex_init(&mutex, NULL);
 }

@@ -7,7 +7,8 @@
  *
  * A heap becomes a private mapping of its file: a page shows what the parent writes until the child
  * writes to that page. This costs nothing at the fork, and memory of MPI_Alloc_mem is not what a
- * child usually works with.
+ * child usually works with. Where the whole heap may not become private, only the parts that hold
+ * data at the fork do.
  *
  * A heap stays shared if the program has closed its descriptor, as memory of
  * MPI_Win_allocate_shared does under any host. A child that the bare system call clone() makes is

@@ -9,6 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U /* since Linux 6.3 */
+#endif
+
 size_t memfd_limit(void)
 {
     struct rlimit limit;
@@ -28,7 +32,12 @@ static bool set_size(int file, size_t size)
 
 int memfd_create_sealed(size_t size)
 {
-    int file = memfd_create("mpiaccel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    /* Linux writes a line to its log if it is left open whether a file may be executed, and can be
+     * told to refuse such calls. */
+    const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    int file = memfd_create("mpiaccel", flags | MFD_NOEXEC_SEAL);
+    if (file < 0 && errno == EINVAL)
+        file = memfd_create("mpiaccel", flags);
     if (file < 0) {
         log_message(2, "no shared file: memfd_create: %m");
         return -1;

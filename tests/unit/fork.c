@@ -5,6 +5,7 @@
 #include "alloc/memfd.h"
 #include "tests/unit/unit.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 enum { SIZE = 1 << 20, WORDS = SIZE / sizeof(long) };
@@ -126,6 +127,43 @@ START_TEST(holes_stay_holes)
 }
 END_TEST
 
+/* The data that this process has, in bytes. */
+static size_t data_size(void)
+{
+    char line[128];
+    unsigned long size = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    ck_assert_ptr_nonnull(status);
+    while (fgets(line, sizeof line, status) && sscanf(line, "VmData: %lu kB", &size) != 1)
+        ;
+    fclose(status);
+    return size * 1024;
+}
+
+static bool has_own_data(void)
+{
+    bool good = heap.words[0] == 10 && heap.words[WORDS - 1] == 2;
+    heap.words[0] = heap.words[WORDS - 1] = -1;
+    return good;
+}
+
+START_TEST(a_heap_larger_than_the_limit_on_data_is_private_where_it_has_data)
+{
+    struct rlimit before, limit;
+    variables.words = (long[1]){0}; /* none that are shared */
+    heap = share(FORK_HEAP);
+    getrlimit(RLIMIT_DATA, &before);
+    limit = (struct rlimit){data_size() + SIZE / 2, before.rlim_max};
+    ck_assert(!setrlimit(RLIMIT_DATA, &limit));
+    bool good = in_a_child(has_own_data);
+    setrlimit(RLIMIT_DATA, &before);
+    ck_assert(good);
+    ck_assert_int_eq(heap.words[0], 10);
+    ck_assert_int_eq(heap.words[WORDS - 1], 2);
+    unmap(&heap);
+}
+END_TEST
+
 static bool has_own_variables(void)
 {
     bool good = variables.words[0] == 1 && variables.words[1] == 0 &&
@@ -177,4 +215,5 @@ END_TEST
 
 UNIT_MAIN(a_child_has_variables_as_they_were_and_a_heap_of_its_own, so_does_a_child_of_a_child,
           holes_stay_holes, where_the_program_has_closed_the_descriptors_variables_are_copied_whole,
+          a_heap_larger_than_the_limit_on_data_is_private_where_it_has_data,
           two_threads_may_fork_at_once)
