@@ -178,6 +178,58 @@ static void parts(bool first)
     MPI_Session_finalize(&session);
 }
 
+/* The first half of the ranks and the others, whose leaders are the last of each. */
+static MPI_Comm halves_of(MPI_Session session)
+{
+    MPI_Group all, half[2];
+    MPI_Comm comm;
+    int size, rank;
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &all);
+    MPI_Group_size(all, &size);
+    MPI_Group_rank(all, &rank);
+    int middle = size / 2, mine = rank >= middle;
+    MPI_Group_range_incl(all, 1, (int[1][3]){{0, middle - 1, 1}}, &half[0]);
+    MPI_Group_range_incl(all, 1, (int[1][3]){{middle, size - 1, 1}}, &half[1]);
+    const int leader[2] = {middle - 1, size - middle - 1};
+    MPI_Intercomm_create_from_groups(half[mine], leader[mine], half[!mine], leader[!mine], "halves",
+                                     MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Group_free(&half[0]);
+    MPI_Group_free(&half[1]);
+    MPI_Group_free(&all);
+    return comm;
+}
+
+/* Each rank receives the sum of the other group. */
+static void use_halves(MPI_Comm comm)
+{
+    int rank, size, others;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_remote_size(comm, &others);
+    long sum;
+    for (long t = 0; t < TIMES; t++) {
+        long mine = size * 1000 + rank + t;
+        MPI_Allreduce(&mine, &sum, 1, MPI_LONG, MPI_SUM, comm);
+        CHECK(sum == others * (others * 1000 + t) + others * (others - 1) / 2, "time %ld: %ld", t,
+              sum);
+    }
+}
+
+static void intercommunicator(bool first)
+{
+    MPI_Session session = open_session();
+    MPI_Comm world = first ? MPI_COMM_NULL : world_of(session);
+    MPI_Comm halves = halves_of(session);
+    use_halves(halves);
+    if (first)
+        world = world_of(session);
+    use(world);
+    use_halves(halves);
+    MPI_Comm_free(&halves);
+    use_and_free(world);
+    MPI_Session_finalize(&session);
+}
+
 static void two_sessions(void)
 {
     MPI_Session a = open_session(), b = open_session();
@@ -378,6 +430,10 @@ int main(int argc, char **argv)
         parts(true);
     else if (!strcmp(program, "part_later"))
         parts(false);
+    else if (!strcmp(program, "halves_first"))
+        intercommunicator(true);
+    else if (!strcmp(program, "halves_later"))
+        intercommunicator(false);
     else if (!strcmp(program, "two"))
         two_sessions();
     else if (!strcmp(program, "init"))

@@ -188,7 +188,7 @@ static inline void play_reduction(struct play *p, enum kind kind)
     struct flavour f = any_flavour(p);
     unsigned root = below(&p->all, p->n), first = first_peer(p->me), count = peer_count(p->me);
     size_t elements = any_elements(p, &f);
-    uint32_t name;
+    uint32_t name = 0;
     if (kind == REDUCE && !takes_part(p, root, &name))
         return;
     bool is_root = p->me == root;
