@@ -94,7 +94,7 @@ COMPILE = $(PLAIN_COMPILE) -I$(BUILD)/jemalloc/include -fPIC -fvisibility=hidden
 
 COMMAND := $(BUILD)/bin/mpiaccel
 COMMAND_PROGRAMS := $(patsubst command/%,$(BUILD)/libexec/mpiaccel/%,$(wildcard command/mpiaccel-*))
-COMMAND_DATA := $(patsubst command/%,$(BUILD)/libexec/mpiaccel/%,$(wildcard command/*.html))
+COMMAND_DATA := $(patsubst command/%,$(BUILD)/libexec/mpiaccel/%,$(wildcard command/*.html command/*.py))
 MANUAL := $(BUILD)/man/mpiaccel.1 $(BUILD)/man/mpiaccel.7
 
 all: $(LIB) $(LINKER_NAME) $(COMMAND) $(COMMAND_PROGRAMS) $(COMMAND_DATA) $(MANUAL)
