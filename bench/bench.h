@@ -144,8 +144,9 @@ bool shmem_is_here(void);
 void share_flags(void);
 void free_flags(void);
 
-/* flags.c: a barrier with one flag per rank, the floor of all cells that synchronise ranks. */
-cell_fn flag_barrier;
+/* flags.c: the floors of cells that synchronise ranks, with one flag per rank: each rank waits for
+ * all others, all wait for rank 0, or rank 0 waits for all. */
+cell_fn flag_barrier, flags_from_root, flags_to_root;
 
 /* flags.c: waits until all ranks have called it, and returns a time in the near future on the clock
  * of now(), the same on all ranks. Rank 0 passes the latest of the returns from the last batch, as
