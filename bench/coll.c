@@ -272,14 +272,4 @@ static void run(void)
     free(places);
 }
 
-static const struct goal goals[] = {
-    {NULL, 2, false, 2.4, 2.8},
-    {"barrier, throughput", 2, true, 1.3, 1.3},
-    {"allreduce 8 B malloc, throughput", 2, true, 1.5, 1.5},
-    {"allreduce 8 B Alloc_mem, throughput", 2, true, 1.5, 1.5},
-    {"barrier, throughput", 4, false, 1.3, 100},
-    {"allreduce 8 B malloc, throughput", 4, false, 1.3, 100},
-    {"allreduce 8 B Alloc_mem, throughput", 4, false, 1.3, 100},
-};
-
-const struct part coll_part = {"coll", run, goals, sizeof goals / sizeof *goals};
+const struct part coll_part = {"coll", run};

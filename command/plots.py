@@ -78,3 +78,72 @@ def bar(kind, y, one, ratio, lowest, highest, number):
             f'<path class="range" d="M{lowest:.1f} {middle:.1f}H{highest:.1f}M{lowest:.1f} {middle - 3:.1f}v6'
             f'M{highest:.1f} {middle - 3:.1f}v6"/>',
             text(max(highest, stop) + 6, middle + 4, number, 'class="text" font-size="11"')]
+
+
+# ---- lines: time over message size ----
+
+BOX = 84, 84, 700, 400  # left, top, right, bottom of the axes
+SIZE = 730, 458
+
+
+def size_text(size):
+    for unit in "B", "KiB", "MiB":
+        if size < 1024:
+            break
+        size /= 1024
+    return f"{size:g} {unit}"
+
+
+def time_text(ns):
+    for unit in "ns", "µs", "ms", "s":
+        if ns < 1000 or unit == "s":
+            return f"{ns:.3g} {unit}"
+        ns /= 1000
+
+
+def time_ticks(lowest, highest):
+    """Powers of ten, or with 2 and 5 in between; from one that is not above `lowest` to one not below `highest`."""
+    steps = (1,) if highest / lowest > 50 else (1, 2, 5)
+    all_ticks = [step * 10.0 ** power for power in range(-2, 12) for step in steps]
+    first = max(at for at, tick in enumerate(all_ticks) if tick <= lowest or at == 0)
+    last = min(at for at, tick in enumerate(all_ticks) if tick >= highest or at == len(all_ticks) - 1)
+    return all_ticks[first:max(last, first + 1) + 1]
+
+
+def lines(title, remark, curves):
+    """Times over sizes, both logarithmic: `curves` are up to three (label, [(bytes, ns), ...])."""
+    left, top, right, bottom = BOX
+    points = [point for _, curve in curves for point in curve]
+    sizes = [size for size, _ in points]
+    ticks = time_ticks(min(ns for _, ns in points), max(ns for _, ns in points))
+
+    def x(size):
+        return left + 12 + (right - left - 24) * math.log(size / min(sizes)) / math.log(max(sizes) / min(sizes))
+
+    def y(ns):
+        return bottom - (bottom - top) * math.log(ns / ticks[0]) / math.log(ticks[-1] / ticks[0])
+
+    parts = [text(20, 47, remark, 'class="small"')]
+    for tick in ticks:
+        parts.append(grid_line(left, y(tick), right, y(tick), "axis" if tick == ticks[0] else "grid"))
+        parts.append(text(left - 8, y(tick) + 4.5, time_text(tick), 'class="small" text-anchor="end"'))
+    size = min(sizes)
+    while size <= max(sizes):
+        parts.append(grid_line(x(size), top, x(size), bottom))
+        parts.append(text(x(size), bottom + 18, size_text(size), 'class="small" text-anchor="middle"'))
+        size *= 8
+    middle = (top + bottom) / 2
+    parts.append(text((left + right) / 2, bottom + 42, "message size (logarithmic)",
+                      'class="text" text-anchor="middle"'))
+    parts.append(text(0, 0, "time per call (logarithmic)",
+                      f'class="text" text-anchor="middle" transform="translate(22 {middle:.1f}) rotate(-90)"'))
+    at = left
+    for kind, (label, curve) in zip("abc", curves):
+        parts.append(f'<path class="line {kind}" d="M{at} 67h26"/>')
+        parts.append(text(at + 34, 71.5, label))
+        at += 34 + 8 * len(label) + 24
+        path = "L".join(f"{x(size):.1f} {y(ns):.1f}" for size, ns in curve)
+        parts.append(f'<path class="line {kind}" d="M{path}"><title>{escape(label)}</title></path>')
+        parts += [f'<circle class="{kind}" cx="{x(size):.1f}" cy="{y(ns):.1f}" r="3.5"><title>'
+                  f"{escape(label)}: {size_text(size)}, {time_text(ns)}</title></circle>" for size, ns in curve]
+    return drawing(*SIZE, title, parts)
