@@ -366,7 +366,7 @@ check-long: all tests
 	tests/run $(addprefix --list ,$(wildcard tests/*/testlist.long))
 
 clean:
-	rm -rf $(addprefix $(BUILD)/,obj lib bin man generated test tsan asan examples)
+	rm -rf $(addprefix $(BUILD)/,obj lib libexec bin man generated test tsan asan examples)
 
 distclean:
 	rm -rf $(BUILD) autom4te.cache $(addprefix $(BUILD)/../,config.log config.status)
