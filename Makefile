@@ -15,7 +15,6 @@
 # make wheel      pack what was built as a wheel for Python, in build/wheel
 # make setup      install the packages that `make check` needs, on Debian as root
 # make examples   build the programs of examples/
-# make benches    build the benchmark
 # make figures    run the benchmark three times and update the tables of the documents
 # make tests      build the tests
 # make clean      remove what was built, except jemalloc and the configuration
@@ -94,10 +93,13 @@ COMPILE = $(PLAIN_COMPILE) -I$(BUILD)/jemalloc/include -fPIC -fvisibility=hidden
 
 COMMAND := $(BUILD)/bin/mpiaccel
 COMMAND_PROGRAMS := $(patsubst command/%,$(BUILD)/libexec/mpiaccel/%,$(wildcard command/mpiaccel-*))
-COMMAND_DATA := $(patsubst command/%,$(BUILD)/libexec/mpiaccel/%,$(wildcard command/*.html))
+COMMAND_DATA := $(patsubst command/%,$(BUILD)/libexec/mpiaccel/%,$(wildcard command/*.html command/*.py))
+# The benchmark needs no compiler where it is installed: it loads the MPI, and the object for its ABI.
+BENCH_PROGRAM := $(BUILD)/libexec/mpiaccel/mpiaccel-bench-rank
+BENCH_OBJECTS := $(ABIS:%=$(BUILD)/libexec/mpiaccel/bench-%.so)
 MANUAL := $(BUILD)/man/mpiaccel.1 $(BUILD)/man/mpiaccel.7
 
-all: $(LIB) $(LINKER_NAME) $(COMMAND) $(COMMAND_PROGRAMS) $(COMMAND_DATA) $(MANUAL)
+all: $(LIB) $(LINKER_NAME) $(COMMAND) $(COMMAND_PROGRAMS) $(COMMAND_DATA) $(BENCH_PROGRAM) $(BENCH_OBJECTS) $(MANUAL)
 
 # The version changes with each commit: only what includes this header is compiled again.
 VERSION := $(shell tools/version)
@@ -117,6 +119,20 @@ $(COMMAND): $(wildcard command/*.c command/*.h) $(COMMAND_OBJECTS) $(VERSION_HEA
 $(BUILD)/libexec/mpiaccel/%: command/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
+
+$(BENCH_PROGRAM): bench/rank.c $(BUILD)/config.mk
+	@mkdir -p $(@D)
+	$(call show,LINK,$@)$(PLAIN_COMPILE) $(LDFLAGS) $< -o $@ -ldl
+
+# Its symbols of MPI are found when it is loaded.
+define bench_rules
+$(BUILD)/libexec/mpiaccel/bench-$(1).so: $(filter-out bench/rank.c bench/scale.c,$(wildcard bench/*.c)) bench/bench.h bench/calls.h \
+    $(BUILD)/config.mk
+	@mkdir -p $$(@D)
+	$$(call show,LINK,$$@)$$(PLAIN_COMPILE) -O2 $$(patsubst -I%,-isystem %,$$(INCLUDES_$(1))) -DBENCH_ABI='"$(1)"' -fPIC \
+	    -fvisibility=hidden -shared $$(LDFLAGS) -Wl,-z,undefs $$(filter %.c,$$^) -o $$@ -ldl -lm
+endef
+$(foreach abi,$(ABIS),$(eval $(call bench_rules,$(abi))))
 
 # Functions of the C library are bound when they are called: at start, it would take longer than all
 # else that the loader does for this library. Some systems' default is -z now.
@@ -242,7 +258,8 @@ install: all
 	$(Q)install -m 755 $(COMMAND) "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)"
 	$(Q)$(call put,755,$(LIB),$(libdir)) && ln -sf $(SONAME) "$(DESTDIR)$(libdir)/libmpiaccel.so"
 	$(Q)$(if $(COMMAND_PROGRAMS),$(call put,755,$(COMMAND_PROGRAMS),$(PROGRAM_DIR)))
-	$(Q)$(if $(COMMAND_DATA),$(call put,644,$(COMMAND_DATA),$(PROGRAM_DIR)))
+	$(Q)$(if $(COMMAND_DATA),$(call put,644,$(COMMAND_DATA) $(BENCH_OBJECTS),$(PROGRAM_DIR)))
+	$(Q)$(call put,755,$(BENCH_PROGRAM),$(PROGRAM_DIR))
 	$(Q)$(call put,644,$(HEADERS),$(HEADER_DIR))
 	$(Q)install -m 644 $(BUILD)/man/mpiaccel.1 "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1"
 	$(Q)$(call put,644,$(BUILD)/man/mpiaccel.7,$(mandir)/man7)
@@ -267,7 +284,8 @@ uninstall:
 	    "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1" "$(DESTDIR)$(mandir)/man7/mpiaccel.7"
 	$(Q)rm -f $(HEADERS:include/mpiaccel/%="$(DESTDIR)$(HEADER_DIR)/%") \
 	    $(DOCS:%="$(DESTDIR)$(docdir)/%") "$(DESTDIR)$(docdir)/LICENSE.jemalloc" $(EXAMPLE_SOURCES:%="$(DESTDIR)$(docdir)/%")
-	$(Q)rm -f $(patsubst $(BUILD)/libexec/mpiaccel/%,"$(DESTDIR)$(PROGRAM_DIR)/%",$(COMMAND_PROGRAMS) $(COMMAND_DATA))
+	$(Q)rm -f $(patsubst $(BUILD)/libexec/mpiaccel/%,"$(DESTDIR)$(PROGRAM_DIR)/%",$(COMMAND_PROGRAMS) $(COMMAND_DATA) \
+	    $(BENCH_PROGRAM) $(BENCH_OBJECTS))
 	$(Q)rmdir "$(DESTDIR)$(PROGRAM_DIR)" "$(DESTDIR)$(CMAKE_DIR)" "$(DESTDIR)$(HEADER_DIR)" "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(docdir)/examples" \
 	    "$(DESTDIR)$(docdir)/docs/decisions" "$(DESTDIR)$(docdir)/docs" "$(DESTDIR)$(docdir)" 2>/dev/null || true
 	$(Q)touch $(CREATED) && sort -ru $(CREATED) | while read -r folder; do \
@@ -316,9 +334,6 @@ demo: all examples
 # ---- benchmark -----------------------------------------------------------------------------------
 
 BENCH_RANKS ?= 2 4
-$(BUILD)/bin/mpiaccel-bench-%: $(filter-out bench/scale.c,$(wildcard bench/*.c)) bench/bench.h bench/calls.h $(BUILD)/config.mk
-	@mkdir -p $(@D)
-	$(call show,MPICC,bench for $*)$(MPICC_$*) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $(filter %.c,$^) -o $@ -ldl -lm
 
 # Threads as ranks, without MPI.
 SCALE_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter core/% alloc/% coll_inplace/%,$(MODULES))) $(ISAS:%=$(BUILD)/obj/core/kernels_%.o)
@@ -329,12 +344,10 @@ $(BUILD)/bin/mpiaccel-scale: bench/scale.c $(SCALE_OBJECTS) $(JEMALLOC_LIB)
 scale: $(BUILD)/bin/mpiaccel-scale
 	$(BUILD)/bin/mpiaccel-scale
 
-benches: $(ABIS:%=$(BUILD)/bin/mpiaccel-bench-%)
-
-bench: all benches
+bench: all
 	bench/run $(BENCH_OPTIONS) $(BENCH_RANKS)
 
-figures: all benches
+figures: all
 	bench/run 2
 	bench/figures --write
 
@@ -353,12 +366,12 @@ check-long: all tests
 	tests/run $(addprefix --list ,$(wildcard tests/*/testlist.long))
 
 clean:
-	rm -rf $(addprefix $(BUILD)/,obj lib bin man generated test tsan asan examples)
+	rm -rf $(addprefix $(BUILD)/,obj lib libexec bin man generated test tsan asan examples)
 
 distclean:
 	rm -rf $(BUILD) autom4te.cache $(addprefix $(BUILD)/../,config.log config.status)
 
-.PHONY: all setup install uninstall dist deb rpm wheel help lint format examples demo bench scale benches figures check check-hosts check-long tests clean \
+.PHONY: all setup install uninstall dist deb rpm wheel help lint format examples demo bench scale figures check check-hosts check-long tests clean \
     distclean FORCE
 
 -include $(shell find $(BUILD)/obj $(BUILD)/test $(BUILD)/tsan $(BUILD)/asan -name '*.d' 2>/dev/null)

@@ -1,18 +1,19 @@
 /* The benchmark: the library, the host and the machine's floor, in one process.
  *
  * The program does not depend on the library. It has two tables of MPI functions: the names that it
- * was linked with, which resolve to the library if it is preloaded, and the host's own, looked up
- * in the host's library. Each cell runs with both tables and as its floor, alternating, in several
+ * refers to, which resolve to the library if it is preloaded, and the host's own, looked up in the
+ * host's library. Each cell runs with both tables and as its floor, alternating, in several
  * rounds. The result is the median over the rounds of the ratio within a round: a machine's speed
  * drifts, but neighbouring measurements drift together. Without the library both tables are the
  * host, and all ratios are 1.
  *
+ *  rank.c       the program of a rank; loads the MPI, and the rest, which is compiled once per ABI
  *  main.c       options, and the order of the parts
  *  api.c        the two tables of functions, the rank, the clock
  *  flags.c      barrier and common deadline without MPI
  *  machine.c    describes the machine
  *  measure.c    times one cell
- *  report.c     prints results, writes JSON, sums up
+ *  report.c     prints the results for `mpiaccel bench` (command/mpiaccel-bench)
  *  rma.c, coll.c, inter.c (with calls.c), send.c, shmem.c    the cells
  */
 #ifndef BENCH_H
@@ -80,8 +81,8 @@ enum { LIBRARY, HOST, FLOOR, WAYS };
 extern struct api api[2];
 extern int rank, size; /* in MPI_COMM_WORLD, set by main.c */
 
-/* api.c: fill in the two tables; exits if the host is not a shared library. */
-void find_apis(void);
+/* api.c: fill in the two tables; `mpi` is the host's library. */
+void find_apis(void *mpi);
 
 /* api.c: CLOCK_MONOTONIC, in ns. */
 double now(void);
@@ -111,27 +112,15 @@ extern const char *const kind_names[KINDS];
 struct result {
     char name[64];
     int kind;
-    const struct part *part;
     int rounds;                    /* 1: cannot be repeated, and has no range */
     double ns[WAYS];               /* medians; FLOOR is 0 where there is none */
     double ratio, lowest, highest; /* host / library: median and range of the rounds */
     double above_floor;            /* library / floor, median */
 };
 
-/* The goal of one cell of a part. The bounds are for each host; 0: none. */
-struct goal {
-    const char *cell; /* NULL: the geometric mean of all */
-    int ranks;
-    bool floor; /* at most so many times the floor; otherwise at least so many times as fast as the
-                   host */
-    double ompi, mpich; /* bounds */
-};
-
 struct part {
     const char *name;
     void (*run)(void); /* called by all ranks; measures and reports the part's cells */
-    const struct goal *goals;
-    size_t goal_count;
 };
 
 enum { PARTS = 6 };
@@ -144,15 +133,16 @@ bool shmem_is_here(void);
 void share_flags(void);
 void free_flags(void);
 
-/* flags.c: a barrier with one flag per rank, the floor of all cells that synchronise ranks. */
-cell_fn flag_barrier;
+/* flags.c: the floors of cells that synchronise ranks, with one flag per rank: each rank waits for
+ * all others, all wait for rank 0, or rank 0 waits for all. */
+cell_fn flag_barrier, flags_from_root, flags_to_root;
 
 /* flags.c: waits until all ranks have called it, and returns a time in the near future on the clock
  * of now(), the same on all ranks. Rank 0 passes the latest of the returns from the last batch, as
  * times after the deadline, in *last; it is negative if a rank was too late for the deadline. */
 double common_deadline(double returned, double *last);
 
-/* machine.c: prints the processors, the caches that the ranks share, and basic costs. */
+/* machine.c: reports the processors, caches, memory and kernel, and basic costs. */
 void describe_machine(void);
 
 /* measure.c */
@@ -160,11 +150,16 @@ extern double round_ms;    /* duration of a round */
 double slowest(double ns); /* the maximum of all ranks */
 struct result measure(const struct cell *c);
 
+/* report.c: a line of JSON on standard output, an object in which the caller prints the members. */
+void line_begin(const char *kind);
+void line_text(const char *name, const char *text); /* a member that is a string */
+void line_end(void);
+
 /* report.c */
 extern const char *cell_pattern; /* a shell pattern, matched anywhere in a cell's name; NULL: all */
-bool wanted(const char *name);
-void report_begin(const char *json_path);
+bool wanted(const char *name);   /* called once for each cell; whether to measure it */
+int count_cells(const struct part *p);  /* runs the part without measuring */
+void report_begin(int cells);           /* the number of cells that will be reported */
 void report_part(const struct part *p); /* the following results belong to this part */
-void report(const struct result *r);    /* only rank 0 prints and stores results */
-void report_end(void);
+void report(const struct result *r);
 #endif

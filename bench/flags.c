@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { POLLS = 1000 };
+enum { POLLS = 100 };
 
 /* One per rank, in shared memory. The owner writes it; `arrived` publishes `returned`, and rank 0's
  * `go` publishes `deadline`. */
@@ -39,29 +39,78 @@ void share_flags(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Between two polls, as short a pause as the processor has: without it, x86 processors start loads
+ * of the next polls too early, and repeat them when the flag changes. */
+static inline void relax(void)
+{
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("isb");
+#endif
+}
+
 /* The other ranks may be waiting for a processor, or in the host for this rank's progress. */
 static void wait_until(_Atomic unsigned *flag, unsigned round)
 {
     for (int polls = 0; (int)(atomic_load_explicit(flag, memory_order_acquire) - round) < 0;
-         polls++)
+         polls++) {
+        relax();
         if (polls > POLLS) {
             int found;
             sched_yield();
             if (polls % POLLS == 0)
                 api[HOST].Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
         }
+    }
+}
+
+static unsigned barrier_round; /* the same on all ranks, which call the same floors */
+
+static void raise_flag(void)
+{
+    atomic_store_explicit(&flags[rank].barrier, barrier_round, memory_order_release);
+}
+
+static void wait_for_others(void)
+{
+    for (int r = 0; r < size; r++)
+        if (r != rank)
+            wait_until(&flags[r].barrier, barrier_round);
 }
 
 /* Release and acquire suffice for a barrier. */
 void flag_barrier(int way, long n, size_t bytes)
 {
-    static unsigned round;
     (void)way, (void)bytes;
     for (; n; n--) {
-        atomic_store_explicit(&flags[rank].barrier, ++round, memory_order_release);
-        for (int r = 0; r < size; r++)
-            if (r != rank)
-                wait_until(&flags[r].barrier, round);
+        barrier_round++;
+        raise_flag();
+        wait_for_others();
+    }
+}
+
+void flags_from_root(int way, long n, size_t bytes)
+{
+    (void)way, (void)bytes;
+    for (; n; n--) {
+        barrier_round++;
+        if (rank)
+            wait_until(&flags[0].barrier, barrier_round);
+        else
+            raise_flag();
+    }
+}
+
+void flags_to_root(int way, long n, size_t bytes)
+{
+    (void)way, (void)bytes;
+    for (; n; n--) {
+        barrier_round++;
+        if (rank)
+            raise_flag();
+        else
+            wait_for_others();
     }
 }
 

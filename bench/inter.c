@@ -98,4 +98,4 @@ static void run(void)
     }
 }
 
-const struct part inter_part = {"inter", run, NULL, 0};
+const struct part inter_part = {"inter", run};

@@ -1,16 +1,26 @@
-/* Describes the machine, as far as it affects the results: caches, cache lines, pages, copies. */
+/* Describes the machine, as far as it affects the results: processors, caches, memory, kernel, and
+ * the costs of cache lines, pages and copies. */
 #include "bench.h"
 #include <sched.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 enum { SAMPLE = 64 << 10, TRIES = 200, ROUND_TRIPS = 20000 };
 
-static bool read_line(const char *path, char *line, int length)
+/* The first line of a file below /sys/devices/system/cpu. */
+static bool read_line(char *line, int length, const char *format, ...)
 {
+    char path[160] = "/sys/devices/system/cpu/";
+    size_t start = strlen(path);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(path + start, sizeof path - start, format, arguments);
+    va_end(arguments);
     FILE *file = fopen(path, "r");
     bool ok = file && fgets(line, length, file);
     if (file)
@@ -20,17 +30,17 @@ static bool read_line(const char *path, char *line, int length)
     return ok;
 }
 
-static void print_model(void)
+/* As /proc/cpuinfo names it on x86; elsewhere the architecture */
+static void print_processor(const char *architecture)
 {
-    char line[256];
+    char line[256] = "", *name = NULL;
     FILE *file = fopen("/proc/cpuinfo", "r");
-    while (file && fgets(line, sizeof line, file))
-        if (!strncmp(line, "model name", 10) && strchr(line, ':')) {
-            printf("machine: %s", strchr(line, ':') + 2);
-            break;
-        }
+    while (file && !name && fgets(line, sizeof line, file))
+        if (!strncmp(line, "model name", 10) && (name = strchr(line, ':')))
+            name[strcspn(name, "\n")] = 0;
     if (file)
         fclose(file);
+    line_text("processor", name ? name + 2 : architecture);
 }
 
 /* Whether `cpu` is in a list such as 0-3,8. */
@@ -48,32 +58,40 @@ static bool is_listed(int cpu, const char *list)
     return false;
 }
 
+/* Cores are counted by their first hardware thread. */
+static int count_cores(void)
+{
+    int cores = 0;
+    char siblings[256];
+    for (int cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
+        if (read_line(siblings, sizeof siblings, "cpu%d/topology/thread_siblings_list", cpu))
+            cores += atoi(siblings) == cpu;
+    return cores;
+}
+
+/* The data caches of rank 0's processor, and whether all ranks run on processors that share them.
+ */
 static void print_caches(const int *cpus)
 {
-    char path[128], level[16] = "", kind[32] = "", bytes[16] = "", shared[256] = "";
-    printf("ranks on processors");
-    for (int r = 0; r < size; r++)
-        printf(" %d", cpus[r]);
-    printf("; shared by all:");
-    bool any = false;
+    char level[16], kind[32], bytes[16], shared[256];
+    const char *comma = "";
+    printf(",\"caches\":[");
     for (int i = 0; i < 8; i++) {
-        char *const into[] = {level, kind, bytes, shared};
-        static const char *const names[] = {"level", "type", "size", "shared_cpu_list"};
-        static const int lengths[] = {sizeof level, sizeof kind, sizeof bytes, sizeof shared};
-        bool found = true, all = true;
-        for (int k = 0; k < 4; k++) {
-            snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/%s", cpus[0],
-                     i, names[k]);
-            found = found && read_line(path, into[k], lengths[k]);
-        }
-        for (int r = 0; found && r < size; r++)
+        bool found =
+            read_line(level, sizeof level, "cpu%d/cache/index%d/level", cpus[0], i) &&
+            read_line(kind, sizeof kind, "cpu%d/cache/index%d/type", cpus[0], i) &&
+            read_line(bytes, sizeof bytes, "cpu%d/cache/index%d/size", cpus[0], i) &&
+            read_line(shared, sizeof shared, "cpu%d/cache/index%d/shared_cpu_list", cpus[0], i);
+        if (!found || !strcmp(kind, "Instruction"))
+            continue;
+        bool all = true;
+        for (int r = 0; r < size; r++)
             all = all && is_listed(cpus[r], shared);
-        if (found && all && strcmp(kind, "Instruction")) {
-            printf(" L%s of %s", level, bytes);
-            any = true;
-        }
+        printf("%s{\"level\":%d,\"kib\":%d,\"shared_by_all_ranks\":%s}", comma, atoi(level),
+               atoi(bytes), all ? "true" : "false");
+        comma = ",";
     }
-    printf(any ? "\n" : " no cache\n");
+    putchar(']');
 }
 
 static double line_transfer(void)
@@ -122,14 +140,27 @@ void describe_machine(void)
 {
     int cpu = sched_getcpu(), *cpus = malloc((size_t)size * sizeof *cpus);
     api[HOST].Gather(&cpu, 1, MPI_INT, cpus, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    double line = line_transfer();
+    double barrier = line_transfer();
+    struct utsname os;
+    uname(&os);
     if (!rank) {
-        print_model();
+        line_begin("machine");
+        print_processor(os.machine);
+        printf(",\"cores\":%d,\"threads\":%ld,\"memory_mib\":%ld,", count_cores(),
+               sysconf(_SC_NPROCESSORS_ONLN),
+               sysconf(_SC_PHYS_PAGES) / ((1 << 20) / sysconf(_SC_PAGESIZE)));
+        char kernel[160];
+        snprintf(kernel, sizeof kernel, "%s %s", os.sysname, os.release);
+        line_text("kernel", kernel);
+        printf(",\"rank_processors\":[");
+        for (int r = 0; r < size; r++)
+            printf("%s%d", r ? "," : "", cpus[r]);
+        putchar(']');
         print_caches(cpus);
-        printf(
-            "a barrier of flags %.0f ns, a page fault %.0f ns, 64 KiB copied by the OS %.1f us and "
-            "by memcpy %.1f us\n",
-            line, page_fault(), copy_of_sample(true) / 1e3, copy_of_sample(false) / 1e3);
+        printf(",\"flag_barrier_ns\":%.1f,\"page_fault_ns\":%.1f,\"copy_64_kib_ns\":%.1f,"
+               "\"copy_64_kib_by_os_ns\":%.1f",
+               barrier, page_fault(), copy_of_sample(false), copy_of_sample(true));
+        line_end();
     }
     free(cpus);
 }

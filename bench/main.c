@@ -1,44 +1,45 @@
-/* The main program: options, and the order of the parts. */
+/* Options, and the order of the parts. */
 #include "bench.h"
 #include <stdlib.h>
 #include <string.h>
 
 static const struct part *const parts[PARTS] = {&rma_part,  &coll_part,  &inter_part,
                                                 &send_part, &bsend_part, &shmem_part};
-static const char *part_name, *json_path;
+static const char *part_name;
 
-static void usage(const char *wrong)
+static void refuse(const char *what, const char *why)
 {
     if (!rank)
-        fprintf(stderr,
-                "bench: %s\n"
-                "usage: mpiaccel-bench-ABI [option value ...], with two ranks at least\n"
-                "  --part NAME       only this part: rma, coll, inter, send, bsend or shmem\n"
-                "  --cells PATTERN   only cells whose names contain this shell pattern\n"
-                "  --ms N            duration of a round of a cell [3]\n"
-                "  --json FILE       also write the results to this file\n",
-                wrong);
+        fprintf(stderr, "bench: %s%s\n", what, why);
     MPI_Finalize();
     exit(2);
 }
 
 static void read_options(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i += 2) {
+    for (int i = 1; i + 1 < argc; i += 2) {
         const char *name = argv[i], *value = argv[i + 1];
-        if (!value)
-            usage("an option has no value");
         if (!strcmp(name, "--ms"))
             round_ms = atof(value);
         else if (!strcmp(name, "--part"))
             part_name = value;
         else if (!strcmp(name, "--cells"))
             cell_pattern = value;
-        else if (!strcmp(name, "--json"))
-            json_path = value;
         else
-            usage(name);
+            refuse(name, " is not an option of the benchmark");
     }
+    if (!(round_ms > 0))
+        refuse("--ms", " needs a number of milliseconds");
+}
+
+static bool share_memory(void)
+{
+    MPI_Comm node;
+    int ranks;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &ranks);
+    MPI_Comm_free(&node);
+    return ranks == size;
 }
 
 static bool chosen(const struct part *p)
@@ -46,22 +47,28 @@ static bool chosen(const struct part *p)
     return (!part_name || !strcmp(part_name, p->name)) && (p != &shmem_part || shmem_is_here());
 }
 
-int main(int argc, char **argv)
+__attribute__((visibility("default"))) int bench_main(void *mpi, int argc, char **argv);
+
+/* The entry for rank.c; `mpi` is the handle of the host's library. */
+int bench_main(void *mpi, int argc, char **argv)
 {
-    find_apis();
+    find_apis(mpi);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     read_options(argc, argv);
     if (size < 2)
-        usage("at least two ranks are needed");
-    bool some = false;
-    for (size_t p = 0; p < PARTS; p++)
-        some |= chosen(parts[p]);
-    if (!some)
-        usage("unknown part");
+        refuse("two ranks at least are needed", "; the launcher may belong to another MPI");
+    if (!share_memory())
+        refuse("the ranks are on several nodes", "; start all of them on one");
     share_flags();
-    report_begin(json_path);
+    int cells = 0;
+    for (size_t p = 0; p < PARTS; p++)
+        if (chosen(parts[p]))
+            cells += count_cells(parts[p]);
+    if (!cells)
+        refuse("no cell has this name", "; the parts are rma, coll, inter, send, bsend and shmem");
+    report_begin(cells);
     describe_machine();
     for (size_t p = 0; p < PARTS; p++) {
         if (chosen(parts[p])) {
@@ -69,7 +76,6 @@ int main(int argc, char **argv)
             parts[p]->run();
         }
     }
-    report_end();
     free_flags();
     MPI_Finalize();
     return 0;

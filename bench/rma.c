@@ -402,4 +402,4 @@ static void run(void)
     free(floor_target);
 }
 
-const struct part rma_part = {"rma", run, NULL, 0};
+const struct part rma_part = {"rma", run};

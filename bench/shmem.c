@@ -152,11 +152,4 @@ static void run(void)
     call.shmem_free(block[LIBRARY]);
 }
 
-static const struct goal goals[] = {
-    {"p 8 B", 2, true, 1, 1},
-    {"p 8 B + quiet", 2, true, 1, 1},
-    {"g 8 B", 2, true, 1, 1},
-    {"fetch_add 8 B", 2, true, 1, 1},
-};
-
-const struct part shmem_part = {"shmem", run, goals, sizeof goals / sizeof *goals};
+const struct part shmem_part = {"shmem", run};

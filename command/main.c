@@ -28,6 +28,8 @@ static const struct command {
     int (*function)(int count, char **arguments); /* NULL: a program */
     const char *arguments, *help;
 } commands[] = {
+    {"bench", 0, -1, NULL, "[-n RANKS] [-o FOLDER]",
+     "measure MPI calls with and without the library"},
     {"doctor", 0, -1, NULL, "[LAUNCHER...]", "find out what is not accelerated, and the cure"},
     {"info", 0, 0, command_info, "", "print version, machine and settings"},
     {"lib", 0, 0, command_lib, "", "print the path of the library, for LD_PRELOAD"},

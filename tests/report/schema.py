@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Statistics agree with docs/statistics.schema.json. usage: schema.py FILE...
+"""Statistics agree with docs/statistics.schema.json, or other files with another schema.
+usage: schema.py [--schema NAME] FILE...
 
 tests/run and tests/preload/lib.sh check all statistics that they read. Without Debian's package
 python3-jsonschema nothing is checked.
@@ -12,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 DEBIAN = "/usr/lib/python3/dist-packages"  # where it is if this Python is not Debian's
 
 
-def load_validator():
+def load_validator(name):
     sys.path.append(DEBIAN)
     try:
         import jsonschema
@@ -20,26 +21,29 @@ def load_validator():
         return None
     finally:
         sys.path.remove(DEBIAN)
-    with open(os.path.join(ROOT, "docs/statistics.schema.json")) as file:
+    with open(os.path.join(ROOT, "docs", name + ".schema.json")) as file:
         schema = json.load(file)
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 
 
-VALIDATOR = load_validator()
+VALIDATOR = load_validator("statistics")
 
 
-def disagreements(stats):
+def disagreements(values, name="statistics"):
     """One line for each, or none."""
-    return [f"statistics: {error.json_path}: {error.message[:300]}"
-            for error in (VALIDATOR.iter_errors(stats) if VALIDATOR else ())]
+    validator = VALIDATOR if name == "statistics" else load_validator(name)
+    return [f"{name}: {error.json_path}: {error.message[:300]}"
+            for error in (validator.iter_errors(values) if validator else ())]
 
 
 def main():
-    lines = []
-    for path in sys.argv[1:]:
+    name, paths, lines = "statistics", sys.argv[1:], []
+    if paths[:1] == ["--schema"]:
+        name, paths = paths[1], paths[2:]
+    for path in paths:
         with open(path) as file:
-            lines += [f"{path}: {line}" for line in disagreements(json.load(file))]
+            lines += [f"{path}: {line}" for line in disagreements(json.load(file), name)]
     sys.exit("\n".join(lines) or 0)
 
 
