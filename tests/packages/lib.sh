@@ -25,9 +25,10 @@ make_bare_root()
 {
     [ "$(id -u)" = 0 ] || skip "needs root"
     needs debootstrap unshare
+    release=$(. /etc/os-release && echo "$VERSION_CODENAME")
     bare=$TEST_TMP/bare
-    debootstrap --variant=minbase "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$bare" http://deb.debian.org/debian \
-        >"$TEST_TMP/log" 2>&1 || skip "debootstrap: $(tail -n 1 "$TEST_TMP/log")"
+    debootstrap --variant=minbase "$release" "$bare" http://deb.debian.org/debian >"$TEST_TMP/log" 2>&1 ||
+        skip "debootstrap: $(tail -n 1 "$TEST_TMP/log")"
     cp /etc/resolv.conf /etc/hosts "$bare/etc"
 }
 
