@@ -1,19 +1,17 @@
 #include "alloc/fork.h"
 
+#include "alloc/memfd.h"
 #include "core/log.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 static struct mapping {
     enum fork_kind kind;
-    int file;
-    dev_t device; /* of the file, whose descriptor the program may have closed and reused */
-    ino_t inode;
+    struct memfd memfd;
     uint64_t position;
     char *address;
     size_t size;
@@ -22,20 +20,14 @@ static struct mapping {
 static unsigned mapping_count;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* two threads may fork at once */
 
-static bool file_is_open(const struct mapping *m)
-{
-    struct stat status;
-    return !fstat(m->file, &status) && status.st_ino == m->inode && status.st_dev == m->device;
-}
-
 /* The next part of the file from `*end` on that is not a hole: positions in the mapping. */
 static bool next_data(const struct mapping *m, size_t *start, size_t *end)
 {
     off_t base = (off_t)m->position, last = base + (off_t)m->size;
-    off_t data = lseek(m->file, base + (off_t)*end, SEEK_DATA);
+    off_t data = lseek(m->memfd.file, base + (off_t)*end, SEEK_DATA);
     if (data < 0 || data >= last)
         return false;
-    off_t hole = lseek(m->file, data, SEEK_HOLE);
+    off_t hole = lseek(m->memfd.file, data, SEEK_HOLE);
     *start = (size_t)(data - base);
     *end = hole < 0 || hole > last ? m->size : (size_t)(hole - base);
     return true;
@@ -54,7 +46,7 @@ static void copy_variables(struct mapping *m)
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (m->copy == MAP_FAILED)
         m->copy = NULL;
-    else if (file_is_open(m))
+    else if (memfd_is_open(&m->memfd))
         copy_data(m);
     else
         memcpy(m->copy, m->address, m->size);
@@ -99,7 +91,7 @@ static void take_copy(const struct mapping *m)
 static bool map_privately(const struct mapping *m, size_t start, size_t end)
 {
     char *new = mmap(NULL, end - start, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
-                     m->file, (off_t)(m->position + start));
+                     m->memfd.file, (off_t)(m->position + start));
     return new != MAP_FAILED &&replace_mapping(m->address + start, new, end - start);
 }
 
@@ -125,7 +117,7 @@ static void in_child(void)
         const struct mapping *m = &mappings[i];
         if (m->kind == FORK_VARIABLES)
             take_copy(m);
-        else if (file_is_open(m))
+        else if (memfd_is_open(&m->memfd))
             all &= make_private(m);
     }
     if (!all)
@@ -137,20 +129,15 @@ static void in_child(void)
 bool fork_add(enum fork_kind kind, char *address, size_t size, int file, uint64_t position)
 {
     static bool registered;
-    struct stat status;
-    if (mapping_count == sizeof mappings / sizeof *mappings || fstat(file, &status))
+    struct memfd memfd;
+    if (mapping_count == sizeof mappings / sizeof *mappings || !memfd_keep(&memfd, file))
         return false;
     if (!registered)
         pthread_atfork(before_fork, in_parent, in_child);
     registered = true;
     pthread_mutex_lock(&mutex);
-    mappings[mapping_count++] = (struct mapping){.kind = kind,
-                                                 .file = file,
-                                                 .device = status.st_dev,
-                                                 .inode = status.st_ino,
-                                                 .position = position,
-                                                 .address = address,
-                                                 .size = size};
+    mappings[mapping_count++] = (struct mapping){
+        .kind = kind, .memfd = memfd, .position = position, .address = address, .size = size};
     pthread_mutex_unlock(&mutex);
     return true;
 }

@@ -57,3 +57,18 @@ size_t memfd_sealed_size(int file)
     return seals >= 0 && seals & F_SEAL_SHRINK && !fstat(file, &status) ? (size_t)status.st_size
                                                                         : 0;
 }
+
+bool memfd_keep(struct memfd *kept, int file)
+{
+    struct stat status;
+    if (fstat(file, &status))
+        return false;
+    *kept = (struct memfd){file, status.st_dev, status.st_ino};
+    return true;
+}
+
+bool memfd_is_open(const struct memfd *kept)
+{
+    struct memfd now;
+    return memfd_keep(&now, kept->file) && now.inode == kept->inode && now.device == kept->device;
+}

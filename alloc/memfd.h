@@ -9,6 +9,8 @@
 
 #include "core/base.h"
 
+#include <sys/types.h>
+
 /* The largest file that this process may create (`ulimit -f`). A process that exceeds the limit
  * gets a signal that ends it. */
 size_t memfd_limit(void);
@@ -18,5 +20,19 @@ int memfd_create_sealed(size_t size);
 
 /* The size of a file that another process has sent; 0 if it could be made shorter. */
 size_t memfd_sealed_size(int file);
+
+/* A descriptor that is kept: the program may close it, and its number may then belong to another
+ * file. */
+struct memfd {
+    int file;
+    dev_t device;
+    ino_t inode;
+};
+
+/* Returns false if the descriptor is not open. */
+bool memfd_keep(struct memfd *kept, int file);
+
+/* Whether the descriptor still belongs to the file. */
+bool memfd_is_open(const struct memfd *kept);
 
 #endif

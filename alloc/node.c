@@ -14,7 +14,7 @@
 
 struct node node = {.why_not = REASON_NOT_INITIALISED};
 
-static int node_file = -1; /* once the node is open; fork needs it, too */
+static struct memfd node_file = {.file = -1}; /* once the node is open; fork needs it, too */
 
 /* members by world rank */
 static struct {
@@ -177,7 +177,7 @@ static void in_child(void)
 void node_open(int file)
 {
     char *slice = node_slice(node.me);
-    node_file = file;
+    memfd_keep(&node_file, file);
     index_ranks();
     limit_inheritance();
     fork_add(FORK_HEAP, slice, node.slice_size, file, (uint64_t)(slice - node.base));
@@ -228,13 +228,14 @@ bool node_add_alias(char *address, size_t size, uint64_t position)
 bool node_map_alias(char *address, size_t size, uint64_t position, bool replace)
 {
     int flags = MAP_SHARED | MAP_NORESERVE | (replace ? MAP_FIXED : MAP_FIXED_NOREPLACE);
-    if (node.aliases == NODE_ALIASES_MAX)
+    if (node.aliases == NODE_ALIASES_MAX || !memfd_is_open(&node_file))
         return false;
-    char *mapped = mmap(address, size, PROT_READ | PROT_WRITE, flags, node_file, (off_t)position);
+    char *mapped =
+        mmap(address, size, PROT_READ | PROT_WRITE, flags, node_file.file, (off_t)position);
     if (mapped == MAP_FAILED)
         return false;
     /* Before Linux 4.17 MAP_FIXED_NOREPLACE does not exist and the address is only a hint. */
-    if (mapped != address || !fork_add(FORK_HEAP, address, size, node_file, position)) {
+    if (mapped != address || !fork_add(FORK_HEAP, address, size, node_file.file, position)) {
         munmap(mapped, size);
         return false;
     }

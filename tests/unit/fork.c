@@ -6,6 +6,7 @@
 #include "tests/unit/unit.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 enum { SIZE = 1 << 20, WORDS = SIZE / sizeof(long) };

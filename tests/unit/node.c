@@ -744,6 +744,29 @@ START_TEST(a_child_does_not_map_another_file)
 }
 END_TEST
 
+static void map_without_a_descriptor(unsigned rank)
+{
+    enter();
+    meet(2);
+    settle(rank, 2);
+    char *at = mmap(NULL, LAYOUT_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT(node_map_alias(at, LAYOUT_PAGE, 0, true));
+    node_unmap_alias(at);
+    int other = memfd_create("other", 0);
+    EXPECT(!ftruncate(other, node.end - node.base));
+    EXPECT(dup2(other, rendezvous.file) == rendezvous.file);
+    at = mmap(NULL, LAYOUT_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT(!node_map_alias(at, LAYOUT_PAGE, 0, true), "another file is mapped");
+    meet(2);
+}
+
+START_TEST(an_alias_is_not_of_another_file)
+{
+    open_desk(2);
+    run(map_without_a_descriptor, 0, 1);
+}
+END_TEST
+
 UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_is_shared,
           a_rank_that_comes_late_finds_no_leader,
           where_the_number_of_ranks_is_unknown_nothing_is_shared, two_jobs_do_not_meet,
@@ -763,4 +786,4 @@ UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_
           static_variables_are_shared_by_all_members_or_none,
           a_rank_that_dies_with_static_variables_leaves_the_others_alive,
           ranks_whose_settings_differ_share_nothing, a_child_has_a_copy_of_its_own,
-          a_child_does_not_map_another_file LIMITS)
+          a_child_does_not_map_another_file, an_alias_is_not_of_another_file LIMITS)
