@@ -4,6 +4,7 @@
 #include "command/library.h"
 #include "version.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,7 +39,7 @@ static const struct command {
      "run a launcher or a program with the library preloaded"},
     {"run --compare", 1, -1, command_run, "[-n N] COMMAND...", /* an option of the line above */
      "run it N times with and N times without the library, and compare"},
-    {"--version", 0, 0, command_version, "", ""},
+    {"--version", 0, 0, command_version, "", "print the version"},
     {0},
 };
 
@@ -50,14 +51,27 @@ int command_program(const char *name, char **arguments)
     return 127;
 }
 
-static int usage(FILE *to, int status)
+/* Whether a line of the table is that of the subcommand, or of one of its options. */
+static bool belongs_to(const struct command *c, const char *subcommand)
+{
+    size_t length = strlen(subcommand);
+    return !strncmp(c->name, subcommand, length) && (!c->name[length] || c->name[length] == ' ');
+}
+
+/* For all subcommands if `subcommand` is NULL. */
+static int usage(FILE *to, const char *subcommand, int status)
 {
     const char *before = "usage:";
-    for (const struct command *c = commands; c->name; c++, before = "      ") {
+    for (const struct command *c = commands; c->name; c++) {
         char line[64];
+        if (subcommand && !belongs_to(c, subcommand))
+            continue;
         snprintf(line, sizeof line, "%s %s", c->name, c->arguments);
         fprintf(to, "%s mpiaccel %-31s %s\n", before, line, c->help);
+        before = "      ";
     }
+    fputs(subcommand ? "See man mpiaccel.\n" : "See man mpiaccel, or mpiaccel SUBCOMMAND --help.\n",
+          to);
     return status;
 }
 
@@ -73,15 +87,18 @@ static int print_subcommands(void)
 int main(int argc, char **argv)
 {
     if (argc == 2 && !strcmp(argv[1], "--help"))
-        return usage(stdout, 0);
+        return usage(stdout, NULL, 0);
     if (argc == 2 && !strcmp(argv[1], "--complete"))
         return print_subcommands();
     for (const struct command *c = commands; argc > 1 && c->name; c++) {
         int count = argc - 2;
-        if (strcmp(argv[1], c->name) != 0 || count < c->at_least ||
-            (c->at_most >= 0 && count > c->at_most))
+        if (strcmp(argv[1], c->name) != 0)
+            continue;
+        if (c->function && count == 1 && !strcmp(argv[2], "--help"))
+            return usage(stdout, c->name, 0);
+        if (count < c->at_least || (c->at_most >= 0 && count > c->at_most))
             continue;
         return c->function ? c->function(count + 1, argv + 1) : command_program(c->name, argv + 1);
     }
-    return usage(stderr, 2);
+    return usage(stderr, NULL, 2);
 }

@@ -63,13 +63,14 @@ int command_run(int count, char **arguments)
             break;
         }
         if (strcmp(*arguments, "--print") != 0) {
-            fprintf(stderr, "mpiaccel: run has no option %s; see mpiaccel --help\n", *arguments);
+            fprintf(stderr, "mpiaccel: run has no option %s; see mpiaccel run --help\n",
+                    *arguments);
             return 2;
         }
         only_print = true;
     }
     if (!*arguments) {
-        fprintf(stderr, "mpiaccel: run needs a command; see mpiaccel --help\n");
+        fprintf(stderr, "mpiaccel: run needs a command; see mpiaccel run --help\n");
         return 2;
     }
     if (!library_exists())
