@@ -2,6 +2,7 @@
 
 #include "core/sync.h"
 
+#include <errno.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -34,14 +35,33 @@ static bool transfer(long call, int pid, char *local, uint64_t remote, size_t by
     return true;
 }
 
+/* A peer that could be reached is gone. Its launcher ends this rank, too, and reports how the peer
+ * died, unless this rank is the first to report an error. */
+static COLD void await_launcher(void)
+{
+    const uint64_t timeout_ns = 3000000000;
+    uint64_t start = sync_now_ns();
+    struct sync_wait wait = SYNC_WAIT;
+    while (sync_now_ns() - start < timeout_ns)
+        sync_pause(&wait);
+}
+
+static bool transfer_with_peer(long call, int pid, char *local, uint64_t remote, size_t bytes)
+{
+    bool done = transfer(call, pid, local, remote, bytes);
+    if (!done && errno == ESRCH)
+        await_launcher();
+    return done;
+}
+
 bool peer_memory_read(int pid, void *to, uint64_t from, size_t bytes)
 {
-    return transfer(SYS_process_vm_readv, pid, to, from, bytes);
+    return transfer_with_peer(SYS_process_vm_readv, pid, to, from, bytes);
 }
 
 bool peer_memory_write(int pid, uint64_t to, const void *from, size_t bytes)
 {
-    return transfer(SYS_process_vm_writev, pid, (char *)from, to, bytes);
+    return transfer_with_peer(SYS_process_vm_writev, pid, (char *)from, to, bytes);
 }
 
 /* A direct-mapped cache of the probes that were read successfully: a program may create a team in
@@ -55,7 +75,9 @@ bool peer_memory_works(int pid, uint64_t address, uint64_t probe)
     uint64_t found = 0;
     if (atomic_load_explicit(known, memory_order_relaxed) == probe)
         return true;
-    if (!peer_memory_read(pid, &found, address, sizeof found) || found != probe)
+    /* No such process may also mean another PID namespace, so nothing is awaited. */
+    if (!transfer(SYS_process_vm_readv, pid, (char *)&found, address, sizeof found) ||
+        found != probe)
         return false;
     atomic_store_explicit(known, probe, memory_order_relaxed);
     return true;

@@ -19,7 +19,8 @@ uint64_t peer_memory_probe(uint64_t *address);
  */
 bool peer_memory_works(int pid, uint64_t address, uint64_t probe);
 
-/* Copy from or to an address in another process. False: the OS refuses. */
+/* Copy from or to an address in another process. False: the OS refuses; or, after three seconds,
+ * the process has died. */
 bool peer_memory_read(int pid, void *to, uint64_t from, size_t bytes);
 bool peer_memory_write(int pid, uint64_t to, const void *from, size_t bytes);
 

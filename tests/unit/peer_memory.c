@@ -2,7 +2,9 @@
 #include "tests/unit/unit.h"
 
 #include "alloc/peer_memory.h"
+#include "core/sync.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +42,28 @@ START_TEST(who_is_gone_is_out_of_reach)
 }
 END_TEST
 
+/* Otherwise this rank would report an error before the launcher reports how the peer died. */
+START_TEST(a_launcher_has_time_to_report_the_death_of_a_peer)
+{
+    static uint64_t probe = UINT64_C(0x1122334455);
+    uint64_t found, second = 1000000000;
+    pid_t child = fork();
+    if (!child) {
+        pause();
+        _exit(0);
+    }
+    ck_assert(reaches(child, &probe, probe));
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    uint64_t start = sync_now_ns(), at = (uint64_t)(uintptr_t)&probe;
+    ck_assert(!peer_memory_read(child, &found, at, sizeof found));
+    ck_assert_uint_ge(sync_now_ns() - start, second);
+    start = sync_now_ns();
+    ck_assert(!peer_memory_read(getpid(), &found, 0, sizeof found));
+    ck_assert_uint_lt(sync_now_ns() - start, second);
+}
+END_TEST
+
 /* More than are remembered, of which many share a place. */
 START_TEST(each_is_its_own)
 {
@@ -54,4 +78,5 @@ START_TEST(each_is_its_own)
 }
 END_TEST
 
-UNIT_MAIN(what_it_reads_must_be_right, who_is_gone_is_out_of_reach, each_is_its_own)
+UNIT_MAIN(what_it_reads_must_be_right, who_is_gone_is_out_of_reach,
+          a_launcher_has_time_to_report_the_death_of_a_peer, each_is_its_own)
