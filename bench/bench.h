@@ -130,7 +130,7 @@ extern const struct part rma_part, coll_part, inter_part, send_part, bsend_part,
 bool shmem_is_here(void);
 
 /* flags.c: allocate the flags, after MPI_Init, and free them. */
-void share_flags(void);
+bool share_flags(void); /* false: the ranks are on several nodes */
 void free_flags(void);
 
 /* flags.c: the floors of cells that synchronise ranks, with one flag per rank: each rank waits for

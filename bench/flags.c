@@ -1,11 +1,15 @@
-/* Ranks that wait for each other without MPI: a barrier and a common deadline, by flags in a window
- * of MPI_Win_allocate_shared. */
+/* Ranks that wait for each other without MPI: a barrier and a common deadline, by flags in shared
+ * memory. */
 #include "bench.h"
+#include <fcntl.h>
 #include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { POLLS = 100 };
 
@@ -19,24 +23,51 @@ static struct flags {
     _Alignas(256) _Atomic unsigned go;
     double deadline;
 } * flags;
-static MPI_Win flags_window;
+static size_t flags_size;
 static bool oversubscribed;
 
-void share_flags(void)
+static bool is_oversubscribed(void)
 {
-    MPI_Aint bytes = rank ? 0 : (MPI_Aint)sizeof *flags * (size + 1);
-    int unit;
-    void *mine;
     cpu_set_t own, allowed;
     sched_getaffinity(0, sizeof own, &own);
     api[HOST].Allreduce(&own, &allowed, sizeof allowed, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
-    oversubscribed = size > CPU_COUNT(&allowed);
-    MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &flags_window);
-    MPI_Win_shared_query(flags_window, 0, &bytes, &unit, &mine);
-    flags = (struct flags *)(((uintptr_t)mine + 255) / 256 * 256);
-    if (!rank)
-        memset((void *)flags, 0, sizeof *flags * (size_t)size);
-    MPI_Barrier(MPI_COMM_WORLD);
+    return size > CPU_COUNT(&allowed);
+}
+
+/* The memory is a file of rank 0, which the others open by its path there. MPI_Win_allocate_shared
+ * would not do: some MPIs take the ranks of a machine for those of several nodes. */
+bool share_flags(void)
+{
+    struct {
+        char path[64];
+        dev_t device;
+        ino_t inode;
+    } place = {.path = ""};
+    struct stat status = {.st_ino = 0};
+    int file = -1, good, all;
+    flags_size = sizeof *flags * (size_t)size;
+    if (!rank) {
+        file = memfd_create("flags", MFD_CLOEXEC);
+        if (!ftruncate(file, (off_t)flags_size) && !fstat(file, &status)) {
+            snprintf(place.path, sizeof place.path, "/proc/%d/fd/%d", getpid(), file);
+            place.device = status.st_dev;
+            place.inode = status.st_ino;
+        }
+    }
+    api[HOST].Bcast(&place, sizeof place, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (rank)
+        file = open(place.path, O_RDWR | O_CLOEXEC);
+    good = !fstat(file, &status) && status.st_dev == place.device && status.st_ino == place.inode;
+    if (good) {
+        void *memory = mmap(NULL, flags_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        flags = memory;
+        good = memory != MAP_FAILED;
+    }
+    api[HOST].Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (file >= 0)
+        close(file);
+    oversubscribed = is_oversubscribed();
+    return all;
 }
 
 /* Between two polls, as short a pause as the processor has: without it, x86 processors start loads
@@ -141,5 +172,5 @@ double common_deadline(double returned, double *last)
 
 void free_flags(void)
 {
-    MPI_Win_free(&flags_window);
+    munmap((void *)flags, flags_size);
 }

@@ -32,16 +32,6 @@ static void read_options(int argc, char **argv)
         refuse("--ms", " needs a number of milliseconds");
 }
 
-static bool share_memory(void)
-{
-    MPI_Comm node;
-    int ranks;
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &ranks);
-    MPI_Comm_free(&node);
-    return ranks == size;
-}
-
 static bool chosen(const struct part *p)
 {
     return (!part_name || !strcmp(part_name, p->name)) && (p != &shmem_part || shmem_is_here());
@@ -59,9 +49,8 @@ int bench_main(void *mpi, int argc, char **argv)
     read_options(argc, argv);
     if (size < 2)
         refuse("two ranks at least are needed", "; the launcher may belong to another MPI");
-    if (!share_memory())
+    if (!share_flags())
         refuse("the ranks are on several nodes", "; start all of them on one");
-    share_flags();
     int cells = 0;
     for (size_t p = 0; p < PARTS; p++)
         if (chosen(parts[p]))
