@@ -70,9 +70,9 @@ static void in_parent(void)
     pthread_mutex_unlock(&mutex);
 }
 
-/* Put a mapping in the place of another. What fails leaves the other as it was; mmap() at its
- * address would have removed it on older kernels. By a bare system call: UCX intercepts mremap()
- * and drops the new address. */
+/* Replace the mapping at `old` by the one at `new`. If that fails, `old` is unchanged, whereas an
+ * mmap() at `old` that fails has removed it on older kernels. By a bare system call: UCX intercepts
+ * mremap() and drops the new address. */
 static bool replace_mapping(char *old, char *new, size_t size)
 {
     int flags = MREMAP_MAYMOVE | MREMAP_FIXED;
@@ -92,7 +92,9 @@ static bool map_privately(const struct mapping *m, size_t start, size_t end)
 {
     char *new = mmap(NULL, end - start, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
                      m->memfd.file, (off_t)(m->position + start));
-    return new != MAP_FAILED &&replace_mapping(m->address + start, new, end - start);
+    if (new == MAP_FAILED)
+        return false;
+    return replace_mapping(m->address + start, new, end - start);
 }
 
 /* A heap is as large as the memory of the machine, which is more than a limit on data (ulimit -d)

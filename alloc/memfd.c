@@ -32,8 +32,8 @@ static bool set_size(int file, size_t size)
 
 int memfd_create_sealed(size_t size)
 {
-    /* Linux writes a line to its log if it is left open whether a file may be executed, and can be
-     * told to refuse such calls. */
+    /* Without a flag that says whether the file may be executed, Linux 6.3 and later log a warning,
+     * or refuse the call if vm.memfd_noexec is 2. */
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     int file = memfd_create("mpiaccel", flags | MFD_NOEXEC_SEAL);
     if (file < 0 && errno == EINVAL)

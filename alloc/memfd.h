@@ -21,8 +21,8 @@ int memfd_create_sealed(size_t size);
 /* The size of a file that another process has sent; 0 if it could be made shorter. */
 size_t memfd_sealed_size(int file);
 
-/* A descriptor that is kept: the program may close it, and its number may then belong to another
- * file. */
+/* A descriptor and its file. The program may close a descriptor that it does not know, and the
+ * number may then belong to another file. */
 struct memfd {
     int file;
     dev_t device;

@@ -81,7 +81,7 @@ enum { LIBRARY, HOST, FLOOR, WAYS };
 extern struct api api[2];
 extern int rank, size; /* in MPI_COMM_WORLD, set by main.c */
 
-/* api.c: fill in the two tables; `mpi` is the host's library. */
+/* api.c: look up the functions of both tables. `mpi` is the handle of the host's library. */
 void find_apis(void *mpi);
 
 /* api.c: CLOCK_MONOTONIC, in ns. */

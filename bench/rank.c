@@ -1,4 +1,4 @@
-/* What each rank of `mpiaccel bench` runs:
+/* The program that `mpiaccel bench` starts as each rank:
  *
  *   mpiaccel-bench-rank PLACES [option value ...]
  *
