@@ -73,10 +73,39 @@ static void release_copy(struct in_flight *f)
     taken -= f->bytes;
 }
 
+static void deliver(struct in_flight *f)
+{
+    if (f->delivered)
+        return;
+    f->delivered = true;
+    if (f->copy)
+        release_copy(f);
+    in_flight_pending -= f->pending;
+    in_flight_count--;
+}
+
+static bool is_read(const struct in_flight *f)
+{
+    return f->block.at && !f->delivered && send_buffer_is_read(&f->block);
+}
+
+/* Any number of messages whose requests are incomplete may be ahead of these. */
+static COLD void free_read_copies(void)
+{
+    pthread_mutex_lock(&mutex);
+    for (struct in_flight *f = first; f; f = f->next)
+        if (is_read(f))
+            deliver(f);
+    pthread_mutex_unlock(&mutex);
+}
+
 struct in_flight *in_flight_claim(size_t bytes)
 {
-    if (!take_room(bytes))
-        return NULL;
+    if (!take_room(bytes)) {
+        free_read_copies();
+        if (!take_room(bytes))
+            return NULL;
+    }
     struct in_flight *f = calloc(1, sizeof *f);
     if (f) {
         f->bytes = bytes;
@@ -110,17 +139,6 @@ void in_flight_add(struct in_flight *f, uintptr_t request)
     append(f);
 }
 
-static void deliver(struct in_flight *f)
-{
-    if (f->delivered)
-        return;
-    f->delivered = true;
-    if (f->copy)
-        release_copy(f);
-    in_flight_pending -= f->pending;
-    in_flight_count--;
-}
-
 /* Incomplete messages move to the end of the list, since a message whose receiver sleeps may be
  * ahead of others that have been received. */
 void in_flight_look(uint32_t most)
@@ -135,7 +153,7 @@ void in_flight_look(uint32_t most)
             listed--;
             continue;
         }
-        if (f->block.at && !f->delivered && send_buffer_is_read(&f->block))
+        if (is_read(f))
             deliver(f);
         append(f);
         most--;

@@ -130,6 +130,29 @@ START_TEST(read_copies_free_their_room)
 }
 END_TEST
 
+/* The host may complete requests of copies that have been read much later. */
+START_TEST(room_is_found_behind_incomplete_requests)
+{
+    begin(MIB);
+    const int all = MIB / LONG;
+    for (int round = 0; round < 10; round++) {
+        const char *at[REQUESTS];
+        for (int i = 0; i < all; i++) {
+            int number = send_one(i);
+            ck_assert_int_ge(number, 0);
+            at[i] = address_of_copy(number);
+        }
+        ck_assert_int_lt(send_one(0), 0);
+        for (int i = 0; i < all; i++)
+            receive(at[i], i);
+    }
+    ck_assert_uint_eq(listed, 10 * all);
+    complete_all();
+    in_flight_finish();
+    no_failures();
+}
+END_TEST
+
 START_TEST(private_copies_are_freed_when_the_host_completes)
 {
     begin(MIB);
@@ -208,6 +231,7 @@ END_TEST
 
 UNIT_MAIN(drain_does_not_wait_for_read_copies, drain_does_not_wait_for_completed_requests,
           drain_waits_for_unread_copies, read_copies_free_their_room,
+          room_is_found_behind_incomplete_requests,
           private_copies_are_freed_when_the_host_completes,
           waiting_for_pending_messages_ignores_others, nothing_can_be_claimed_after_closing,
           threads_send_concurrently)

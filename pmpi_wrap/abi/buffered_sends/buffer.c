@@ -58,8 +58,9 @@ static bool open_buffer(uint64_t bytes, bool fast)
     b->is_fast = fast;
     read_limits();
     b->nontemporal = copy_policy_configured(node.header->copy_policy) & COPY_POLICY_NONTEMPORAL;
-    in_flight_open(room, fast, has_been_sent);
-    if (quirk(QUIRK_BSEND_COMPLETES_LATE) || (fast && config.cma && !b->nontemporal))
+    bool completes_late = quirk(QUIRK_BSEND_COMPLETES_LATE);
+    in_flight_open(room, fast || completes_late, has_been_sent);
+    if (completes_late || (fast && config.cma && !b->nontemporal))
         b->copied_from = quirk(QUIRK_EAGER_BYTES);
     if (quirk(QUIRK_BSEND_WAITS) && fast) {
         pending_open(room, config.bsend_wait * UINT64_C(1000000), has_been_sent);

@@ -10,7 +10,7 @@
 extern struct attached_buffer {
     _Atomic size_t copied_from; /* longer messages are sent out of a copy */
     _Atomic bool guarded;       /* MPI_Ibsend instead of MPI_Bsend, which may wait for receivers */
-    _Atomic bool is_fast;       /* copies may lie in the shared heap */
+    _Atomic bool is_fast;       /* MPIACCEL_BSEND is on */
 
     /* Bytes of the buffer, and an upper bound of those in use: what the host has been given since
      * it last made progress. Only with QUIRK_BSEND_REFUSES_EARLY. */
