@@ -48,8 +48,8 @@ def tag():
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    # 0.3.0-dev+gCOMMIT is 0.3.0.dev0+gCOMMIT for Python.
-    version = (HERE / "version").read_text().strip().replace("-dev", ".dev0")
+    # 0.3.0-dev.N+gCOMMIT is 0.3.0.devN+gCOMMIT for Python.
+    version = (HERE / "version").read_text().strip().replace("-dev.", ".dev")
     info, what = f"mpiaccel-{version}.dist-info", tag()
     files = {str(file.relative_to(HERE)): file.read_bytes() for file in sorted(PACKAGE.rglob("*"))
              if file.is_file() and file.suffix != ".pyc"}
