@@ -94,9 +94,11 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
 #define SEND(name, n, rank, comm)                                                                  \
     static COLD long announced_##name(TYPES_##n)                                                   \
     {                                                                                              \
+        host_wait_enter();                                                                         \
         host_wait_sending(host_abi()->member_of_rank(comm, (int)rank));                            \
         long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n);                    \
         host_wait_sent();                                                                          \
+        host_wait_leave();                                                                         \
         return result;                                                                             \
     }                                                                                              \
     static long sending_##name(TYPES_##n)                                                          \
@@ -104,12 +106,18 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
         return LIKELY(!host_wait_looks) ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n) \
                                         : announced_##name(NAMES_##n);                             \
     }
-#define WAITING(name, n)                                                 \
-    static long waiting_##name(TYPES_##n)                                \
-    {                                                                    \
-        if (UNLIKELY(host_wait_looks))                                   \
-            host_wait_begins();                                          \
-        return ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
+#define WAITING(name, n)                                                                           \
+    static COLD long looked_at_##name(TYPES_##n)                                                   \
+    {                                                                                              \
+        host_wait_enter();                                                                         \
+        long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n);                    \
+        host_wait_leave();                                                                         \
+        return result;                                                                             \
+    }                                                                                              \
+    static long waiting_##name(TYPES_##n)                                                          \
+    {                                                                                              \
+        return LIKELY(!host_wait_looks) ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n) \
+                                        : looked_at_##name(NAMES_##n);                             \
     }
 #include "pmpi_wrap/calls.def"
 

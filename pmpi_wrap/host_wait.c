@@ -42,6 +42,7 @@ struct poller {
     uint32_t naps;          /* in this wait */
     uint32_t waits_without_yield, after_next_long_yield;
     uint32_t suspended;
+    bool inside;           /* a call that may wait */
     int recipient;         /* NOBODY, ANYBODY, or a member that has not been woken yet */
     int64_t without_ns;    /* the time without a processor, at the last probe */
     long preemptions;      /* ru_nivcsw, then */
@@ -79,11 +80,23 @@ void host_wait_resume(void)
     poller.suspended--;
 }
 
-void host_wait_begins(void)
+static void forget_wait(void)
 {
     poller.since = 0;
     if (host_yields)
         host_wait_polls_left = POLLS_AT_FIRST;
+}
+
+void host_wait_enter(void)
+{
+    forget_wait();
+    poller.inside = true;
+}
+
+/* Also if another call has begun and ended meanwhile, in a callback. */
+void host_wait_leave(void)
+{
+    poller.inside = false;
 }
 
 /* ---- the sender ---- */
@@ -100,7 +113,7 @@ static void wake_if_asleep(uint32_t member)
 
 void host_wait_sending(int member)
 {
-    host_wait_begins();
+    forget_wait();
     if (host_wait != WAIT_sleep)
         return;
     if (poller.recipient != NOBODY && poller.recipient != member)
@@ -227,8 +240,8 @@ void host_wait_before_poll(bool polls_inside)
     if (poller.suspended > polls_inside)
         return;
     uint64_t now = sync_ticks();
-    /* Only polls of one wait follow each other that fast. */
-    if (poller.since && now - poller.last < TICKS_BETWEEN_POLLS)
+    /* Outside such a call, only polls of one wait follow each other that fast. */
+    if (poller.since && (poller.inside || now - poller.last < TICKS_BETWEEN_POLLS))
         give_way(now);
     else
         begin_wait(now);

@@ -26,9 +26,9 @@
  * milliseconds. A peer that has died therefore holds up nobody. A receiver that was killed leaves
  * `sleepers` too high, which costs system calls and nothing else.
  *
- * A wait begins with a call that waits or sends. A program that polls with MPI_Test looks like a
- * host that waits, if it does nothing else between two polls. If it computes for longer than a few
- * microseconds in between, it is not waiting.
+ * A wait begins with a call that waits or sends, and all polls during such a call belong to it. A
+ * program that polls with MPI_Test looks like a host that waits, if it does nothing else between two
+ * polls. If it computes for longer than a few microseconds in between, it is not waiting.
  *
  * With MPI_THREAD_MULTIPLE the host may poll while it holds a lock that other threads need, so
  * nobody sleeps unless the user asks for it.
@@ -77,8 +77,10 @@ void host_wait_polled(bool found, bool polls_inside);
 void host_wait_suspend(void);
 void host_wait_resume(void);
 
-/* A call that waits begins. */
-void host_wait_begins(void);
+/* A call that may wait begins, and ends. Some hosts take long between two polls, MPICH 5 for one
+ * after a sleep. */
+void host_wait_enter(void);
+void host_wait_leave(void);
 
 /* ---- the sender ---- */
 

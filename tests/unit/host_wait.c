@@ -156,8 +156,9 @@ START_TEST(a_wait_may_begin_before_anything_is_shared)
     while (!own_mail.sleepers)
         poll(false);
     own.header = node.header;
-    host_wait_begins();
+    host_wait_enter();
     poll(false);
+    host_wait_leave();
     ck_assert_uint_eq(own_mail.sleepers, 0);
     ck_assert_uint_eq(node_member(0)->mail.sleepers, 0);
     end();
@@ -195,6 +196,30 @@ START_TEST(the_sleeps_of_a_wait_become_longer)
         poll(false);
     ck_assert_uint_gt(futex_waits, 40);
     ck_assert_uint_lt(futex_waits, 1000);
+    end();
+}
+END_TEST
+
+static unsigned sleeps_with_slow_polls(void)
+{
+    uint64_t before = sync_now_ns();
+    futex_waits = 0;
+    while (sync_now_ns() - before < UINT64_C(100000000)) {
+        poll(false);
+        spin_ns(20000);
+    }
+    return futex_waits;
+}
+
+START_TEST(slow_polls_belong_to_a_wait_if_a_call_waits)
+{
+    begin(WAIT_sleep, 1);
+    become(0);
+    ck_assert_uint_eq(sleeps_with_slow_polls(), 0);
+    host_wait_enter();
+    ck_assert_uint_gt(sleeps_with_slow_polls(), 10);
+    host_wait_leave();
+    ck_assert_uint_eq(sleeps_with_slow_polls(), 0);
     end();
 }
 END_TEST
@@ -271,6 +296,7 @@ END_TEST
 UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
           a_thread_that_was_woken_does_not_sleep_again_at_once,
           a_wait_may_begin_before_anything_is_shared, messages_without_announcement_are_found,
-          the_sleeps_of_a_wait_become_longer, progress_ends_a_wait,
+          the_sleeps_of_a_wait_become_longer, slow_polls_belong_to_a_wait_if_a_call_waits,
+          progress_ends_a_wait,
           a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
           a_thread_notices_that_it_shares_its_processor)
