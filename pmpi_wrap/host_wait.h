@@ -27,8 +27,8 @@
  * `sleepers` too high, which costs system calls and nothing else.
  *
  * A wait begins with a call that waits or sends, and all polls during such a call belong to it. A
- * program that polls with MPI_Test looks like a host that waits, if it does nothing else between two
- * polls. If it computes for longer than a few microseconds in between, it is not waiting.
+ * program that polls with MPI_Test looks like a host that waits, if it does nothing else between
+ * two polls. If it computes for longer than a few microseconds in between, it is not waiting.
  *
  * With MPI_THREAD_MULTIPLE the host may poll while it holds a lock that other threads need, so
  * nobody sleeps unless the user asks for it.

@@ -297,6 +297,5 @@ UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
           a_thread_that_was_woken_does_not_sleep_again_at_once,
           a_wait_may_begin_before_anything_is_shared, messages_without_announcement_are_found,
           the_sleeps_of_a_wait_become_longer, slow_polls_belong_to_a_wait_if_a_call_waits,
-          progress_ends_a_wait,
-          a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
+          progress_ends_a_wait, a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
           a_thread_notices_that_it_shares_its_processor)
