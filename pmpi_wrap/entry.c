@@ -94,11 +94,11 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
 #define SEND(name, n, rank, comm)                                                                  \
     static COLD long announced_##name(TYPES_##n)                                                   \
     {                                                                                              \
-        host_wait_enter();                                                                         \
+        host_wait_enter(CALL_WAITS);                                                               \
         host_wait_sending(host_abi()->member_of_rank(comm, (int)rank));                            \
         long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n);                    \
         host_wait_sent();                                                                          \
-        host_wait_leave();                                                                         \
+        host_wait_leave(true);                                                                     \
         return result;                                                                             \
     }                                                                                              \
     static long sending_##name(TYPES_##n)                                                          \
@@ -106,19 +106,21 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
         return LIKELY(!host_wait_looks) ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n) \
                                         : announced_##name(NAMES_##n);                             \
     }
-#define WAITING(name, n)                                                                           \
+#define LOOKED_AT(kind, name, n, how, found)                                                       \
     static COLD long looked_at_##name(TYPES_##n)                                                   \
     {                                                                                              \
-        host_wait_enter();                                                                         \
+        host_wait_enter(how);                                                                      \
         long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n);                    \
-        host_wait_leave();                                                                         \
+        host_wait_leave(!(int)result && (found));                                                  \
         return result;                                                                             \
     }                                                                                              \
-    static long waiting_##name(TYPES_##n)                                                          \
+    static long kind##_##name(TYPES_##n)                                                           \
     {                                                                                              \
         return LIKELY(!host_wait_looks) ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n) \
                                         : looked_at_##name(NAMES_##n);                             \
     }
+#define WAITING(name, n)        LOOKED_AT(waiting, name, n, CALL_WAITS, true)
+#define POLLING(name, n, found) LOOKED_AT(polling, name, n, CALL_POLLS, *(const int *)(found) > 0)
 #include "pmpi_wrap/calls.def"
 
 static mpi_fn *forwarder_of(enum call call)
@@ -130,6 +132,7 @@ static mpi_fn *forwarder_of(enum call call)
 #define CALL(name, n)
 #define HOST(name, n)             FORWARDER(name, counted)
 #define WAITING(name, n)          FORWARDER(name, waiting)
+#define POLLING(name, n, found)   FORWARDER(name, polling)
 #define SEND(name, n, rank, comm) FORWARDER(name, sending)
 #include "pmpi_wrap/calls.def"
     default:

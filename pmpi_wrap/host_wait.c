@@ -17,6 +17,12 @@ enum {
     SPIN_TICKS = 1 << 12,          /* of a wait, before a thread yields */
     YIELD_TICKS = 1 << 21,         /* of a wait, before a thread sleeps */
     YIELD_TICKS_QUOTA = 1 << 18,   /* a few times what a sleep and a wake-up cost */
+    /* The time between two yields of a program that polls, which may have work to do meanwhile. It
+     * grows by an eighth whenever the polls after a yield find nothing, and is halved otherwise. */
+    POLLING_TICKS = 1 << 12,
+    POLLING_TICKS_MIN = 1 << 9,
+    POLLING_TICKS_MAX = 1 << 18,
+    YIELD_TICKS_POLLING = 1 << 23, /* then it sleeps */
     /* A yield that has taken this long has gone to a thread that computes. The OS gives a processor
      * sooner to a thread that wakes up than to one that has yielded. So some of the next waits
      * sleep at once: twice as many as the last time, since others may compute for long. */
@@ -28,7 +34,7 @@ enum wait_setting host_wait;
 bool host_wait_looks;
 uint32_t host_wait_polls_left = UINT32_MAX;
 static uint64_t yield_ticks;
-static bool host_yields;
+static set_yield_fn *host_yields; /* NULL: it does not */
 
 enum { NOBODY = -2, ANYBODY = -1 };
 
@@ -42,14 +48,16 @@ struct poller {
     uint32_t naps;          /* in this wait */
     uint32_t waits_without_yield, after_next_long_yield;
     uint32_t suspended;
-    bool inside;           /* a call that may wait */
-    int recipient;         /* NOBODY, ANYBODY, or a member that has not been woken yet */
-    int64_t without_ns;    /* the time without a processor, at the last probe */
-    long preemptions;      /* ru_nivcsw, then */
-    uint64_t shares_until; /* when others are no longer taken to want the processor */
-    uint32_t until_probe;  /* polls, until then */
+    enum call_kind call;
+    uint64_t polling_ticks; /* between yields while polling */
+    uint64_t yielded_at;    /* while polling; 0: something was found since */
+    int recipient;          /* NOBODY, ANYBODY, or a member that has not been woken yet */
+    int64_t without_ns;     /* the time without a processor, at the last probe */
+    long preemptions;       /* ru_nivcsw, then */
+    uint64_t shares_until;  /* when others are no longer taken to want the processor */
+    uint32_t until_probe;   /* polls, until then */
 };
-static __thread struct poller poller = {.recipient = NOBODY};
+static __thread struct poller poller = {.recipient = NOBODY, .polling_ticks = POLLING_TICKS};
 
 /* Where nothing is shared. */
 static struct sync_word own_mail;
@@ -59,7 +67,7 @@ static struct sync_word *own_word(void)
     return node.header ? &node_member(node.me)->mail : &own_mail;
 }
 
-void host_wait_configure(enum wait_setting how, bool quota, bool yields)
+void host_wait_configure(enum wait_setting how, bool quota, set_yield_fn *yields)
 {
     host_wait = how;
     host_yields = yields;
@@ -87,16 +95,28 @@ static void forget_wait(void)
         host_wait_polls_left = POLLS_AT_FIRST;
 }
 
-void host_wait_enter(void)
+/* During a call with which the program polls, the host does not yield: yield_between_polls() does.
+ * A call that waits may begin in a callback of such a call. */
+void host_wait_enter(enum call_kind kind)
 {
-    forget_wait();
-    poller.inside = true;
+    if (kind == CALL_WAITS)
+        forget_wait();
+    if (host_yields && (kind == CALL_POLLS || poller.call == CALL_POLLS))
+        host_yields(kind != CALL_POLLS);
+    poller.call = kind;
 }
 
 /* Also if another call has begun and ended meanwhile, in a callback. */
-void host_wait_leave(void)
+void host_wait_leave(bool found)
 {
-    poller.inside = false;
+    if (poller.call == CALL_POLLS && found && poller.yielded_at) {
+        poller.yielded_at = 0;
+        if (poller.polling_ticks > POLLING_TICKS_MIN)
+            poller.polling_ticks /= 2;
+    }
+    if (poller.call == CALL_POLLS && host_yields)
+        host_yields(true);
+    poller.call = CALL_OTHER;
 }
 
 /* ---- the sender ---- */
@@ -179,12 +199,24 @@ static void note_yield(uint64_t duration)
     poller.waits_without_yield = poller.after_next_long_yield;
 }
 
+static void yield_between_polls(uint64_t now)
+{
+    uint64_t last = poller.yielded_at > poller.since ? poller.yielded_at : poller.since;
+    if (now - last < poller.polling_ticks)
+        return;
+    if (poller.yielded_at && poller.polling_ticks < POLLING_TICKS_MAX)
+        poller.polling_ticks += poller.polling_ticks / 8;
+    sync_yield_processor();
+    poller.yielded_at = sync_ticks();
+}
+
 static void give_way(uint64_t now)
 {
     bool may_sleep = host_wait == WAIT_sleep && (!thread_concurrent || config.wait == WAIT_sleep);
-    if (now - poller.since < SPIN_TICKS)
+    bool polling = poller.call == CALL_POLLS;
+    if (!polling && now - poller.since < SPIN_TICKS)
         return;
-    if (!poller.gives_way && poller.waits_without_yield) {
+    if (!polling && !poller.gives_way && poller.waits_without_yield) {
         poller.waits_without_yield--;
         poller.since = now - yield_ticks;
     }
@@ -192,8 +224,10 @@ static void give_way(uint64_t now)
     if (poller.mail) {
         if (nap())
             begin_wait(sync_ticks());
-    } else if (may_sleep && now - poller.since >= yield_ticks) {
+    } else if (may_sleep && now - poller.since >= (polling ? YIELD_TICKS_POLLING : yield_ticks)) {
         fall_asleep();
+    } else if (polling) {
+        yield_between_polls(now);
     } else if (!host_yields) {
         note_yield(sync_yield_processor());
     }
@@ -241,7 +275,7 @@ void host_wait_before_poll(bool polls_inside)
         return;
     uint64_t now = sync_ticks();
     /* Outside such a call, only polls of one wait follow each other that fast. */
-    if (poller.since && (poller.inside || now - poller.last < TICKS_BETWEEN_POLLS))
+    if (poller.since && (poller.call == CALL_WAITS || now - poller.last < TICKS_BETWEEN_POLLS))
         give_way(now);
     else
         begin_wait(now);
@@ -256,8 +290,9 @@ void host_wait_polled(bool found, bool polls_inside)
     poller.last = sync_ticks();
     if (found)
         poller.since = 0;
-    sync_waited(host_yields ? WAITED_YIELDING : WAITED_POLLING, poller.last - poller.began);
-    if (host_yields)
+    bool yielded = host_yields && poller.call != CALL_POLLS;
+    sync_waited(yielded ? WAITED_YIELDING : WAITED_POLLING, poller.last - poller.began);
+    if (yielded)
         note_yield(poller.last - poller.began);
     if (poller.recipient != NOBODY)
         host_wait_sent();

@@ -27,8 +27,10 @@
  * `sleepers` too high, which costs system calls and nothing else.
  *
  * A wait begins with a call that waits or sends, and all polls during such a call belong to it. A
- * program that polls with MPI_Test looks like a host that waits, if it does nothing else between
- * two polls. If it computes for longer than a few microseconds in between, it is not waiting.
+ * program that polls with MPI_Test looks like a host that waits, if it computes for less than a few
+ * microseconds between two polls. It may nevertheless have work to do, as MPIRandomAccess of HPCC
+ * has. So it sleeps only after some milliseconds in which it has sent nothing, and yields less
+ * often the less often the next polls find something.
  *
  * With MPI_THREAD_MULTIPLE the host may poll while it holds a lock that other threads need, so
  * nobody sleeps unless the user asks for it.
@@ -50,9 +52,12 @@ extern bool host_wait_looks HIDDEN;
  * makes the next look a little earlier or later. */
 extern uint32_t host_wait_polls_left HIDDEN;
 
-/* `quota`: processor time is limited, so yielding is no better than polling. `host_yields`: the
- * host yields after every poll. */
-void host_wait_configure(enum wait_setting how, bool quota, bool host_yields);
+/* Whether the host yields after every poll. Returns whether it did before. */
+typedef bool set_yield_fn(bool yields);
+
+/* `quota`: processor time is limited, so yielding is no better than polling. `host_yields`: changes
+ * whether the host yields, which it does now; NULL: it does not. */
+void host_wait_configure(enum wait_setting how, bool quota, set_yield_fn *host_yields);
 
 /* ---- the receiver ---- */
 
@@ -77,10 +82,11 @@ void host_wait_polled(bool found, bool polls_inside);
 void host_wait_suspend(void);
 void host_wait_resume(void);
 
-/* A call that may wait begins, and ends. Some hosts take long between two polls, MPICH 5 for one
- * after a sleep. */
-void host_wait_enter(void);
-void host_wait_leave(void);
+/* A call begins, and ends, that may wait, or with which programs poll; `found`: that found what it
+ * looked for. Some hosts take long between two polls of a call, MPICH 5 for one after a sleep. */
+enum call_kind { CALL_OTHER, CALL_WAITS, CALL_POLLS };
+void host_wait_enter(enum call_kind kind);
+void host_wait_leave(bool found);
 
 /* ---- the sender ---- */
 

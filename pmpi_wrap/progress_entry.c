@@ -51,18 +51,17 @@ static NOINLINE COLD int poll_opal(opal_progress_fn *next)
     return count;
 }
 
-bool progress_let_host_yield(bool yield)
+set_yield_fn *progress_let_host_yield(bool yield)
 {
     static bool known, before;
-    typedef bool set_yield_fn(bool);
     set_yield_fn *set = (set_yield_fn *)symbol_next("opal_progress_set_yield_when_idle");
     if (!set)
-        return false;
+        return NULL;
     bool last = set(yield || before);
     if (!known)
         before = last;
     known = true;
-    return yield;
+    return yield ? set : NULL;
 }
 
 EXPORT unsigned ucp_worker_progress(void *worker);

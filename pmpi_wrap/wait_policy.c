@@ -39,7 +39,7 @@ static void apply(void (*progress)(void), bool host_is_open)
                                         : choose(config.wait, WAIT_yield, shortage.cause);
     sync_configure(node.header && how > WAIT_auto, progress);
     host_wait_configure(how, shortage.cause == SHORTAGE_QUOTA,
-                        host_is_open && progress_let_host_yield(how > WAIT_auto));
+                        host_is_open ? progress_let_host_yield(how > WAIT_auto) : NULL);
 }
 
 void wait_policy_enter(uint32_t ranks)

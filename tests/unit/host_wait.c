@@ -17,7 +17,7 @@ static void begin(enum wait_setting how, unsigned size)
     size_t bytes = layout_header_size(size);
     config.wait = how;
     thread_concurrent = size > 1;
-    host_wait_configure(how, false, false);
+    host_wait_configure(how, false, NULL);
     node.header = aligned_alloc(LAYOUT_PAGE, bytes);
     memset(node.header, 0, bytes);
     node.size = size;
@@ -156,9 +156,9 @@ START_TEST(a_wait_may_begin_before_anything_is_shared)
     while (!own_mail.sleepers)
         poll(false);
     own.header = node.header;
-    host_wait_enter();
+    host_wait_enter(CALL_WAITS);
     poll(false);
-    host_wait_leave();
+    host_wait_leave(true);
     ck_assert_uint_eq(own_mail.sleepers, 0);
     ck_assert_uint_eq(node_member(0)->mail.sleepers, 0);
     end();
@@ -216,10 +216,40 @@ START_TEST(slow_polls_belong_to_a_wait_if_a_call_waits)
     begin(WAIT_sleep, 1);
     become(0);
     ck_assert_uint_eq(sleeps_with_slow_polls(), 0);
-    host_wait_enter();
+    host_wait_enter(CALL_WAITS);
     ck_assert_uint_gt(sleeps_with_slow_polls(), 10);
-    host_wait_leave();
+    host_wait_leave(true);
     ck_assert_uint_eq(sleeps_with_slow_polls(), 0);
+    end();
+}
+END_TEST
+
+/* As a program does that polls for `us` microseconds; after a yield it finds something, or never.
+ */
+static void poll_by_calls(unsigned us, bool finds)
+{
+    uint64_t before = sync_now_ns();
+    futex_waits = 0;
+    poller.since = 0;
+    while (sync_now_ns() - before < us * UINT64_C(1000)) {
+        host_wait_enter(CALL_POLLS);
+        poll(false);
+        host_wait_leave(finds);
+    }
+}
+
+START_TEST(a_program_that_polls_yields_as_often_as_that_helps)
+{
+    begin(WAIT_sleep, 1);
+    become(0);
+    ck_assert_uint_eq(poller.polling_ticks, POLLING_TICKS);
+    poll_by_calls(500, false);
+    ck_assert_uint_gt(poller.polling_ticks, 2 * POLLING_TICKS);
+    ck_assert_uint_eq(futex_waits, 0);
+    poll_by_calls(500, true);
+    ck_assert_uint_lt(poller.polling_ticks, POLLING_TICKS);
+    poll_by_calls(100000, false);
+    ck_assert_uint_gt(futex_waits, 0);
     end();
 }
 END_TEST
@@ -297,5 +327,6 @@ UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
           a_thread_that_was_woken_does_not_sleep_again_at_once,
           a_wait_may_begin_before_anything_is_shared, messages_without_announcement_are_found,
           the_sleeps_of_a_wait_become_longer, slow_polls_belong_to_a_wait_if_a_call_waits,
-          progress_ends_a_wait, a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
+          a_program_that_polls_yields_as_often_as_that_helps, progress_ends_a_wait,
+          a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
           a_thread_notices_that_it_shares_its_processor)
