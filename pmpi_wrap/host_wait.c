@@ -14,6 +14,7 @@ enum {
     POLLS_AT_FIRST = 8,      /* of a wait: a host that yields itself needs no help */
     /* The time stamp counter advances by 2000 to 4000 in a microsecond. */
     TICKS_BETWEEN_POLLS = 1 << 14, /* of one wait */
+    TICKS_AFTER_SLEEP = 1 << 18,   /* the same of a program that sleeps: its caches are cold */
     SPIN_TICKS = 1 << 12,          /* of a wait, before a thread yields */
     YIELD_TICKS = 1 << 21,         /* of a wait, before a thread sleeps */
     YIELD_TICKS_QUOTA = 1 << 18,   /* a few times what a sleep and a wake-up cost */
@@ -22,7 +23,7 @@ enum {
     POLLING_TICKS = 1 << 12,
     POLLING_TICKS_MIN = 1 << 9,
     POLLING_TICKS_MAX = 1 << 18,
-    YIELD_TICKS_POLLING = 1 << 23, /* then it sleeps */
+    YIELD_TICKS_POLLING = 1 << 23, /* before it sleeps for the first time */
     /* A yield that has taken this long has gone to a thread that computes. The OS gives a processor
      * sooner to a thread that wakes up than to one that has yielded. So some of the next waits
      * sleep at once: twice as many as the last time, since others may compute for long. */
@@ -51,6 +52,7 @@ struct poller {
     enum call_kind call;
     uint64_t polling_ticks; /* between yields while polling */
     uint64_t yielded_at;    /* while polling; 0: something was found since */
+    bool slept;             /* while polling, and has found and sent nothing since */
     int recipient;          /* NOBODY, ANYBODY, or a member that has not been woken yet */
     int64_t without_ns;     /* the time without a processor, at the last probe */
     long preemptions;       /* ru_nivcsw, then */
@@ -91,6 +93,7 @@ void host_wait_resume(void)
 static void forget_wait(void)
 {
     poller.since = 0;
+    poller.slept = false;
     if (host_yields)
         host_wait_polls_left = POLLS_AT_FIRST;
 }
@@ -109,6 +112,7 @@ void host_wait_enter(enum call_kind kind)
 /* Also if another call has begun and ended meanwhile, in a callback. */
 void host_wait_leave(bool found)
 {
+    poller.slept = poller.slept && !found;
     if (poller.call == CALL_POLLS && found && poller.yielded_at) {
         poller.yielded_at = 0;
         if (poller.polling_ticks > POLLING_TICKS_MIN)
@@ -224,7 +228,9 @@ static void give_way(uint64_t now)
     if (poller.mail) {
         if (nap())
             begin_wait(sync_ticks());
-    } else if (may_sleep && now - poller.since >= (polling ? YIELD_TICKS_POLLING : yield_ticks)) {
+    } else if (may_sleep && now - poller.since >=
+                                (polling && !poller.slept ? YIELD_TICKS_POLLING : yield_ticks)) {
+        poller.slept = polling;
         fall_asleep();
     } else if (polling) {
         yield_between_polls(now);
@@ -275,7 +281,8 @@ void host_wait_before_poll(bool polls_inside)
         return;
     uint64_t now = sync_ticks();
     /* Outside such a call, only polls of one wait follow each other that fast. */
-    if (poller.since && (poller.call == CALL_WAITS || now - poller.last < TICKS_BETWEEN_POLLS))
+    uint64_t most = poller.slept ? TICKS_AFTER_SLEEP : TICKS_BETWEEN_POLLS;
+    if (poller.since && (poller.call == CALL_WAITS || now - poller.last < most))
         give_way(now);
     else
         begin_wait(now);
