@@ -89,7 +89,8 @@ static bool is_read(const struct in_flight *f)
     return f->block.at && !f->delivered && send_buffer_is_read(&f->block);
 }
 
-/* Any number of messages whose requests are incomplete may be ahead of these. */
+/* Walks the whole list, since any number of delivered messages with incomplete requests may precede
+ * the copies to be freed. */
 static COLD void free_read_copies(void)
 {
     pthread_mutex_lock(&mutex);

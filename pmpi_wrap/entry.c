@@ -106,8 +106,9 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
         return LIKELY(!host_wait_looks) ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n) \
                                         : announced_##name(NAMES_##n);                             \
     }
-#define LOOKED_AT(kind, name, n, how, found)                                                       \
-    static COLD long looked_at_##name(TYPES_##n)                                                   \
+/* If polls are looked at (host_wait_looks), host_wait.c needs the start and end of such calls. */
+#define OBSERVED(kind, name, n, how, found)                                                        \
+    static COLD long observed_##name(TYPES_##n)                                                    \
     {                                                                                              \
         host_wait_enter(how);                                                                      \
         long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n);                    \
@@ -117,10 +118,10 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
     static long kind##_##name(TYPES_##n)                                                           \
     {                                                                                              \
         return LIKELY(!host_wait_looks) ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n) \
-                                        : looked_at_##name(NAMES_##n);                             \
+                                        : observed_##name(NAMES_##n);                              \
     }
-#define WAITING(name, n)        LOOKED_AT(waiting, name, n, CALL_WAITS, true)
-#define POLLING(name, n, found) LOOKED_AT(polling, name, n, CALL_POLLS, *(const int *)(found) > 0)
+#define WAITING(name, n)        OBSERVED(waiting, name, n, CALL_WAITS, true)
+#define POLLING(name, n, found) OBSERVED(polling, name, n, CALL_POLLS, *(const int *)(found) > 0)
 #include "pmpi_wrap/calls.def"
 
 static mpi_fn *forwarder_of(enum call call)

@@ -14,16 +14,15 @@ enum {
     POLLS_AT_FIRST = 8,      /* of a wait: a host that yields itself needs no help */
     /* The time stamp counter advances by 2000 to 4000 in a microsecond. */
     TICKS_BETWEEN_POLLS = 1 << 14, /* of one wait */
-    TICKS_AFTER_SLEEP = 1 << 18,   /* the same of a program that sleeps: its caches are cold */
     SPIN_TICKS = 1 << 12,          /* of a wait, before a thread yields */
     YIELD_TICKS = 1 << 21,         /* of a wait, before a thread sleeps */
     YIELD_TICKS_QUOTA = 1 << 18,   /* a few times what a sleep and a wake-up cost */
-    /* The time between two yields of a program that polls, which may have work to do meanwhile. It
-     * grows by an eighth whenever the polls after a yield find nothing, and is halved otherwise. */
+    /* The time between two yields of a program that polls. It grows by an eighth if the polls since
+     * the last yield have found no message, and is halved if one has. A program that only waits
+     * finds a message after every second to sixth yield, MPIRandomAccess after every 160th. */
     POLLING_TICKS = 1 << 12,
     POLLING_TICKS_MIN = 1 << 9,
     POLLING_TICKS_MAX = 1 << 18,
-    YIELD_TICKS_POLLING = 1 << 23, /* before it sleeps for the first time */
     /* A yield that has taken this long has gone to a thread that computes. The OS gives a processor
      * sooner to a thread that wakes up than to one that has yielded. So some of the next waits
      * sleep at once: twice as many as the last time, since others may compute for long. */
@@ -35,7 +34,7 @@ enum wait_setting host_wait;
 bool host_wait_looks;
 uint32_t host_wait_polls_left = UINT32_MAX;
 static uint64_t yield_ticks;
-static set_yield_fn *host_yields; /* NULL: it does not */
+static set_yield_fn *set_host_yield; /* NULL: it does not */
 
 enum { NOBODY = -2, ANYBODY = -1 };
 
@@ -50,9 +49,8 @@ struct poller {
     uint32_t waits_without_yield, after_next_long_yield;
     uint32_t suspended;
     enum call_kind call;
-    uint64_t polling_ticks; /* between yields while polling */
-    uint64_t yielded_at;    /* while polling; 0: something was found since */
-    bool slept;             /* while polling, and has found and sent nothing since */
+    uint64_t polling_ticks; /* between two yields of a program that polls */
+    uint64_t yielded_at;    /* when it last yielded; 0: it has found a message since */
     int recipient;          /* NOBODY, ANYBODY, or a member that has not been woken yet */
     int64_t without_ns;     /* the time without a processor, at the last probe */
     long preemptions;       /* ru_nivcsw, then */
@@ -69,15 +67,15 @@ static struct sync_word *own_word(void)
     return node.header ? &node_member(node.me)->mail : &own_mail;
 }
 
-void host_wait_configure(enum wait_setting how, bool quota, set_yield_fn *yields)
+void host_wait_configure(enum wait_setting how, bool quota, set_yield_fn *set_yield)
 {
     host_wait = how;
-    host_yields = yields;
+    set_host_yield = set_yield;
     host_wait_looks = how > WAIT_auto;
     yield_ticks = quota ? YIELD_TICKS_QUOTA : YIELD_TICKS;
-    host_wait_polls_left = how == WAIT_spin || (how == WAIT_yield && yields) ? UINT32_MAX
-                           : how == WAIT_auto                                ? POLLS_PER_PROBE
-                                                                             : 0;
+    host_wait_polls_left = how == WAIT_spin || (how == WAIT_yield && set_yield) ? UINT32_MAX
+                           : how == WAIT_auto                                   ? POLLS_PER_PROBE
+                                                                                : 0;
 }
 
 void host_wait_suspend(void)
@@ -93,33 +91,33 @@ void host_wait_resume(void)
 static void forget_wait(void)
 {
     poller.since = 0;
-    poller.slept = false;
-    if (host_yields)
+    if (set_host_yield)
         host_wait_polls_left = POLLS_AT_FIRST;
 }
 
-/* During a call with which the program polls, the host does not yield: yield_between_polls() does.
- * A call that waits may begin in a callback of such a call. */
+/* During CALL_POLLS the host's own yield is off, and yield_between_polls() yields in its place. A
+ * callback of such a call may make a call that waits: then the host's yield is on again. */
 void host_wait_enter(enum call_kind kind)
 {
     if (kind == CALL_WAITS)
         forget_wait();
-    if (host_yields && (kind == CALL_POLLS || poller.call == CALL_POLLS))
-        host_yields(kind != CALL_POLLS);
+    if (set_host_yield && (kind == CALL_POLLS || poller.call == CALL_POLLS))
+        set_host_yield(kind != CALL_POLLS);
     poller.call = kind;
 }
 
-/* Also if another call has begun and ended meanwhile, in a callback. */
+/* When a call that was made in a callback ends, the rest of the call around it counts as
+ * CALL_OTHER.
+ */
 void host_wait_leave(bool found)
 {
-    poller.slept = poller.slept && !found;
     if (poller.call == CALL_POLLS && found && poller.yielded_at) {
         poller.yielded_at = 0;
         if (poller.polling_ticks > POLLING_TICKS_MIN)
             poller.polling_ticks /= 2;
     }
-    if (poller.call == CALL_POLLS && host_yields)
-        host_yields(true);
+    if (poller.call == CALL_POLLS && set_host_yield)
+        set_host_yield(true);
     poller.call = CALL_OTHER;
 }
 
@@ -228,13 +226,11 @@ static void give_way(uint64_t now)
     if (poller.mail) {
         if (nap())
             begin_wait(sync_ticks());
-    } else if (may_sleep && now - poller.since >=
-                                (polling && !poller.slept ? YIELD_TICKS_POLLING : yield_ticks)) {
-        poller.slept = polling;
+    } else if (may_sleep && now - poller.since >= (polling ? YIELD_TICKS : yield_ticks)) {
         fall_asleep();
     } else if (polling) {
         yield_between_polls(now);
-    } else if (!host_yields) {
+    } else if (!set_host_yield) {
         note_yield(sync_yield_processor());
     }
 }
@@ -280,9 +276,8 @@ void host_wait_before_poll(bool polls_inside)
     if (poller.suspended > polls_inside)
         return;
     uint64_t now = sync_ticks();
-    /* Outside such a call, only polls of one wait follow each other that fast. */
-    uint64_t most = poller.slept ? TICKS_AFTER_SLEEP : TICKS_BETWEEN_POLLS;
-    if (poller.since && (poller.call == CALL_WAITS || now - poller.last < most))
+    /* Outside a call that waits, only polls of one wait follow each other that fast. */
+    if (poller.since && (poller.call == CALL_WAITS || now - poller.last < TICKS_BETWEEN_POLLS))
         give_way(now);
     else
         begin_wait(now);
@@ -297,7 +292,7 @@ void host_wait_polled(bool found, bool polls_inside)
     poller.last = sync_ticks();
     if (found)
         poller.since = 0;
-    bool yielded = host_yields && poller.call != CALL_POLLS;
+    bool yielded = set_host_yield && poller.call != CALL_POLLS;
     sync_waited(yielded ? WAITED_YIELDING : WAITED_POLLING, poller.last - poller.began);
     if (yielded)
         note_yield(poller.last - poller.began);

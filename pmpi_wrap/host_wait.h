@@ -26,11 +26,11 @@
  * milliseconds. A peer that has died therefore holds up nobody. A receiver that was killed leaves
  * `sleepers` too high, which costs system calls and nothing else.
  *
- * A wait begins with a call that waits or sends, and all polls during such a call belong to it. A
- * program that polls with MPI_Test looks like a host that waits, if it computes for less than a few
- * microseconds between two polls. It may nevertheless have work to do, as MPIRandomAccess of HPCC
- * has. So it sleeps only after some milliseconds in which it has sent nothing, and yields less
- * often the less often the next polls find something.
+ * All polls during a call that waits or sends belong to one wait. If a program calls MPI_Test again
+ * and again, and computes for less than a few microseconds in between, it looks like a host that
+ * waits. But it may have work to do between its polls, like MPIRandomAccess of HPCC. So it always
+ * yields for a while before it sleeps, and the fewer messages it finds after its yields, the less
+ * often it yields.
  *
  * With MPI_THREAD_MULTIPLE the host may poll while it holds a lock that other threads need, so
  * nobody sleeps unless the user asks for it.
@@ -52,12 +52,14 @@ extern bool host_wait_looks HIDDEN;
  * makes the next look a little earlier or later. */
 extern uint32_t host_wait_polls_left HIDDEN;
 
-/* Whether the host yields after every poll. Returns whether it did before. */
+/* A function of the host: switch its yield after every poll on or off. Returns the previous
+ * setting.
+ */
 typedef bool set_yield_fn(bool yields);
 
-/* `quota`: processor time is limited, so yielding is no better than polling. `host_yields`: changes
- * whether the host yields, which it does now; NULL: it does not. */
-void host_wait_configure(enum wait_setting how, bool quota, set_yield_fn *host_yields);
+/* `quota`: processor time is limited, so yielding is no better than polling. `set_host_yield`: the
+ * host yields now, and this function switches that; NULL: it does not yield. */
+void host_wait_configure(enum wait_setting how, bool quota, set_yield_fn *set_host_yield);
 
 /* ---- the receiver ---- */
 
@@ -82,9 +84,14 @@ void host_wait_polled(bool found, bool polls_inside);
 void host_wait_suspend(void);
 void host_wait_resume(void);
 
-/* A call begins, and ends, that may wait, or with which programs poll; `found`: that found what it
- * looked for. Some hosts take long between two polls of a call, MPICH 5 for one after a sleep. */
+/* CALL_WAITS: a call that may wait, or that sends. All its polls belong to one wait, however far
+ * apart they are: MPICH 5, for example, spends a long time on other work between the polls after a
+ * sleep. CALL_POLLS: a call that does not wait and with which programs poll, such as MPI_Test.
+ * CALL_OTHER: all other calls, and time outside MPI. */
 enum call_kind { CALL_OTHER, CALL_WAITS, CALL_POLLS };
+
+/* Call immediately before the host's function and after it. `found`: it has reported that a request
+ * is complete or that a message is there; only used for CALL_POLLS. */
 void host_wait_enter(enum call_kind kind);
 void host_wait_leave(bool found);
 

@@ -4,8 +4,8 @@
 
 #include "pmpi_wrap/host_wait.h"
 
-/* Let the host yield after every poll that finds nothing, or let it do what it did at first. If it
- * now yields because of this, returns the function that changes it. */
+/* Make the host yield after every poll that finds nothing, or restore what it did at first. Returns
+ * the host's switch if the host now yields because of this call, otherwise NULL. */
 set_yield_fn *progress_let_host_yield(bool yield);
 
 #endif

@@ -224,8 +224,7 @@ START_TEST(slow_polls_belong_to_a_wait_if_a_call_waits)
 }
 END_TEST
 
-/* As a program does that polls for `us` microseconds; after a yield it finds something, or never.
- */
+/* A program that polls for `us` microseconds, and finds a message in each poll or in none. */
 static void poll_by_calls(unsigned us, bool finds)
 {
     uint64_t before = sync_now_ns();
@@ -251,6 +250,32 @@ START_TEST(a_program_that_polls_yields_as_often_as_that_helps)
     poll_by_calls(100000, false);
     ck_assert_uint_gt(futex_waits, 0);
     end();
+}
+END_TEST
+
+static bool yields_now;
+
+static bool set_yield(bool yields)
+{
+    bool before = yields_now;
+    yields_now = yields;
+    return before;
+}
+
+START_TEST(the_host_yields_except_while_the_program_polls)
+{
+    host_wait_configure(WAIT_sleep, false, set_yield);
+    yields_now = true;
+    host_wait_enter(CALL_POLLS);
+    ck_assert(!yields_now);
+    host_wait_leave(false);
+    ck_assert(yields_now);
+    host_wait_enter(CALL_POLLS);
+    host_wait_enter(CALL_WAITS); /* in a callback */
+    ck_assert(yields_now);
+    host_wait_leave(true);
+    host_wait_leave(false);
+    ck_assert(yields_now);
 }
 END_TEST
 
@@ -327,6 +352,7 @@ UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
           a_thread_that_was_woken_does_not_sleep_again_at_once,
           a_wait_may_begin_before_anything_is_shared, messages_without_announcement_are_found,
           the_sleeps_of_a_wait_become_longer, slow_polls_belong_to_a_wait_if_a_call_waits,
-          a_program_that_polls_yields_as_often_as_that_helps, progress_ends_a_wait,
+          a_program_that_polls_yields_as_often_as_that_helps,
+          the_host_yields_except_while_the_program_polls, progress_ends_a_wait,
           a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
           a_thread_notices_that_it_shares_its_processor)

@@ -12,10 +12,10 @@
  * long message leaves the program's buffer only when an acknowledgement arrives. The host's
  * barrier would deliver the acknowledgements, but ours does not: a buffer for 100 messages of 16 KB
  * that were all received before the barrier refused some of the next 100, and MPI_Buffer_detach
- * waited until the receiver called MPI again. Tests: bsend_refill, bsend_room_again, bsend_gone. So
- * they do even if MPIACCEL_BSEND is off, and are then counted as the host's. If the shared heap is
- * full, copies lie in private memory. Then each message has room both in a copy and in the
- * program's buffer, which nearly always makes up for acknowledgements that are late.
+ * waited until the receiver called MPI again. Tests: bsend_refill, bsend_room_again, bsend_gone.
+ * They use the send buffer even if MPIACCEL_BSEND is off, and then count as deferred. If the shared
+ * heap is full, copies lie in private memory, and each is freed when its acknowledgement arrives.
+ * Messages for which no copy has room go into the program's buffer, so they are seldom refused.
  *
  * With QUIRK_BSEND_WAITS messages go by MPI_Ibsend: see bsend/pending.h.
  *
