@@ -1,5 +1,6 @@
-# For the folder packages/mpiaccel of a Spack repository. Untested. Spack takes the tarball of `make dist`,
-# which contains the source of jemalloc, from the working folder: spack install --no-checksum mpiaccel
+# For the folder packages/mpiaccel of a Spack repository. Built with Spack 0.23 and the compiler, Open MPI and
+# Python of Debian 12. Spack takes the tarball of `make dist`, which contains the source of jemalloc, from the
+# working folder: spack install --no-checksum mpiaccel
 import os
 
 from spack.package import AutotoolsPackage, conflicts, depends_on, license, version
