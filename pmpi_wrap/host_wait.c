@@ -88,6 +88,16 @@ void host_wait_resume(void)
     poller.suspended--;
 }
 
+static void begin_wait(uint64_t now)
+{
+    poller.since = now;
+    poller.gives_way = false;
+    poller.naps = 0;
+    if (poller.mail)
+        atomic_fetch_sub_explicit(&poller.mail->sleepers, 1, memory_order_relaxed);
+    poller.mail = NULL;
+}
+
 static void forget_wait(void)
 {
     poller.since = 0;
@@ -101,9 +111,27 @@ void host_wait_enter(enum call_kind kind)
 {
     if (kind == CALL_WAITS)
         forget_wait();
+    else if (kind == CALL_POLLS && poller.mail && sync_ticks() - poller.last > TICKS_BETWEEN_POLLS)
+        begin_wait(0); /* the program has had work to do */
     if (set_host_yield && (kind == CALL_POLLS || poller.call == CALL_POLLS))
         set_host_yield(kind != CALL_POLLS);
     poller.call = kind;
+}
+
+static void polling_call_ends(bool found)
+{
+    if (found && poller.yielded_at) {
+        poller.yielded_at = 0;
+        if (poller.polling_ticks > POLLING_TICKS_MIN)
+            poller.polling_ticks /= 2;
+    }
+    if (set_host_yield)
+        set_host_yield(true);
+    if (poller.mail) {
+        poller.last = sync_ticks();
+        if (found)
+            poller.since = 0;
+    }
 }
 
 /* When a call that was made in a callback ends, the rest of the call around it counts as
@@ -111,13 +139,8 @@ void host_wait_enter(enum call_kind kind)
  */
 void host_wait_leave(bool found)
 {
-    if (poller.call == CALL_POLLS && found && poller.yielded_at) {
-        poller.yielded_at = 0;
-        if (poller.polling_ticks > POLLING_TICKS_MIN)
-            poller.polling_ticks /= 2;
-    }
-    if (poller.call == CALL_POLLS && set_host_yield)
-        set_host_yield(true);
+    if (poller.call == CALL_POLLS)
+        polling_call_ends(found);
     poller.call = CALL_OTHER;
 }
 
@@ -159,16 +182,6 @@ void host_wait_sent(void)
 }
 
 /* ---- the receiver ---- */
-
-static void begin_wait(uint64_t now)
-{
-    poller.since = now;
-    poller.gives_way = false;
-    poller.naps = 0;
-    if (poller.mail)
-        atomic_fetch_sub_explicit(&poller.mail->sleepers, 1, memory_order_relaxed);
-    poller.mail = NULL;
-}
 
 /* From now on senders see that this thread sleeps. It does so when the next poll has found nothing
  * either. */
@@ -276,8 +289,9 @@ void host_wait_before_poll(bool polls_inside)
     if (poller.suspended > polls_inside)
         return;
     uint64_t now = sync_ticks();
-    /* Outside a call that waits, only polls of one wait follow each other that fast. */
-    if (poller.since && (poller.call == CALL_WAITS || now - poller.last < TICKS_BETWEEN_POLLS))
+    /* Without regard to the time between them, since a host may take long for other work. */
+    bool one_wait = poller.call == CALL_WAITS || (poller.call == CALL_POLLS && poller.mail);
+    if (poller.since && (one_wait || now - poller.last < TICKS_BETWEEN_POLLS))
         give_way(now);
     else
         begin_wait(now);

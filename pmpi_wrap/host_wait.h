@@ -86,8 +86,9 @@ void host_wait_resume(void);
 
 /* CALL_WAITS: a call that may wait, or that sends. All its polls belong to one wait, however far
  * apart they are: MPICH 5, for example, spends a long time on other work between the polls after a
- * sleep. CALL_POLLS: a call that does not wait and with which programs poll, such as MPI_Test.
- * CALL_OTHER: all other calls, and time outside MPI. */
+ * sleep. CALL_POLLS: a call that does not wait and with which programs poll, such as MPI_Test. The
+ * polls of such calls after a sleep belong to one wait if the program does little between the
+ * calls. CALL_OTHER: all other calls, and time outside MPI. */
 enum call_kind { CALL_OTHER, CALL_WAITS, CALL_POLLS };
 
 /* Call immediately before the host's function and after it. `found`: it has reported that a request

@@ -265,6 +265,57 @@ START_TEST(a_program_that_polls_yields_as_often_as_that_helps)
 }
 END_TEST
 
+/* Calls of a program that polls, with a host that is slow after a sleep. Returns the number of
+ * sleeps in the last wait. */
+static unsigned naps_of_slow_calls(unsigned program_ns)
+{
+    uint64_t before = sync_now_ns();
+    while (sync_now_ns() - before < UINT64_C(50000000)) {
+        host_wait_enter(CALL_POLLS);
+        if (poller.mail)
+            spin_ns(20000);
+        poll(false);
+        if (poller.mail)
+            spin_ns(20000);
+        host_wait_leave(false);
+        if (program_ns)
+            spin_ns(program_ns);
+    }
+    return poller.naps;
+}
+
+START_TEST(a_program_that_polls_goes_on_sleeping_until_it_has_work)
+{
+    unsigned naps = 0;
+    begin(WAIT_sleep, 1);
+    become(0);
+    for (unsigned i = 0; i < 100 && naps < 10; i++)
+        naps = naps_of_slow_calls(0);
+    ck_assert_uint_ge(naps, 10);
+    for (unsigned i = 0; i < 100 && naps; i++)
+        naps = naps_of_slow_calls(20000);
+    ck_assert_uint_eq(naps, 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_program_that_polls_is_awake_when_it_has_found_a_message)
+{
+    begin(WAIT_sleep, 1);
+    become(0);
+    do
+        naps_of_slow_calls(0);
+    while (!poller.mail);
+    futex_waits = 0;
+    host_wait_enter(CALL_POLLS);
+    host_wait_leave(true);
+    poller.last = sync_ticks();
+    poll(false);
+    ck_assert_uint_eq(futex_waits, 0);
+    end();
+}
+END_TEST
+
 static bool yields_now;
 
 static bool set_yield(bool yields)
@@ -365,6 +416,8 @@ UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
           a_wait_may_begin_before_anything_is_shared, messages_without_announcement_are_found,
           the_sleeps_of_a_wait_become_longer, slow_polls_belong_to_a_wait_if_a_call_waits,
           a_program_that_polls_yields_as_often_as_that_helps,
+          a_program_that_polls_goes_on_sleeping_until_it_has_work,
+          a_program_that_polls_is_awake_when_it_has_found_a_message,
           the_host_yields_except_while_the_program_polls, progress_ends_a_wait,
           a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
           a_thread_notices_that_it_shares_its_processor)
