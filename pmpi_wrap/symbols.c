@@ -148,18 +148,23 @@ static const void *table_behind(const void *address, ElfW(Sxword) tag)
     return table_of(object->l_ld, object->l_addr, tag);
 }
 
+/* dladdr() searches all symbols of an object, so the usual case comes first, in which nothing stands
+ * between this library and the host. */
 mpi_fn *symbol_onward(void *library, const char *name)
 {
-    void *next = next_in_search_order("PMPI_", name);
-    bool is_next = next && !is_this_library(table_behind(next, DT_GNU_HASH));
-    return is_next ? (mpi_fn *)next : symbol_in(library, "PMPI_", name);
+    mpi_fn *of_host = symbol_in(library, "PMPI_", name);
+    mpi_fn *next = (mpi_fn *)next_in_search_order("PMPI_", name);
+    bool is_next =
+        next && next != of_host && !is_this_library(table_behind((void *)next, DT_GNU_HASH));
+    return is_next ? next : of_host;
 }
 
 static bool same_object(const void *address, const void *other)
 {
     Dl_info a, b;
-    return address && other && dladdr(address, &a) && dladdr(other, &b) &&
-           a.dli_fbase == b.dli_fbase;
+    return address && other &&
+           (address == other ||
+            (dladdr(address, &a) && dladdr(other, &b) && a.dli_fbase == b.dli_fbase));
 }
 
 /* A tool that defines PMPI_X too, as Darshan does, does not count: it calls the host, not this
