@@ -1,7 +1,7 @@
 # make            build, after configuring if necessary
 # make demo       run real programs with and without the library
 # make check      run the tests on every MPI found (TESTS="--abi mpich 'coll_*'")
-# make check-hosts run them in roots of other Debian releases too, as root (ROOTS=, HOSTS="--releases sid")
+# make check-hosts run them in installations of other Debian releases too, as the user root (ROOTS=, HOSTS="--releases sid")
 # make check-long run the tests that take minutes each
 # make bench      compare the library with the host MPI (BENCH_RANKS="2 4" BENCH_OPTIONS="--part coll")
 # make scale      compare collectives with threads as ranks with a model of their cost

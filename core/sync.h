@@ -7,7 +7,7 @@
  *     while (!good(seen = sync_load(word)))
  *         sync_wait(&wait, word, seen);
  *
- * sync_wait() spins briefly, then yields, and with more ranks than processors finally sleeps on the
+ * sync_wait() spins briefly, then yields, and if sync_oversubscribed is set finally sleeps on the
  * word. It spins less if another job runs on the same processor. Meanwhile it drives the host's
  * progress, because the awaited rank may be inside the host and need this one. A rank that changes
  * a word that others wait for calls sync_wake() afterwards.
@@ -42,8 +42,8 @@ static inline uint32_t sync_load(struct sync_word *word)
     return atomic_load_explicit(&word->value, memory_order_acquire);
 }
 
-/* Processors are short, or the user wants it: waiting ranks sleep, and ranks that publish check for
- * sleepers. The same on all ranks of a node. */
+/* Processors are short, or MPIACCEL_WAIT is `yield` or `sleep`: waiting ranks sleep, and ranks that
+ * publish check for sleepers. The same on all ranks of a node. */
 extern bool sync_oversubscribed;
 
 /* One round of waiting while `word` holds `seen`. May return at any time. */
@@ -51,7 +51,7 @@ void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen);
 
 /* Sleep while `word` holds `seen`, for a millisecond or an eighth of the time already waited, but
  * for four milliseconds at most. For waits that have already lasted long, on words whose writers
- * call sync_wake() regardless of the number of ranks. */
+ * always call sync_wake(). */
 void sync_sleep(struct sync_word *word, uint32_t seen, uint64_t waited_ns);
 
 /* Sleep while `word` holds `seen`, for 50 us at first. The more naps this wait has had, the longer:
@@ -104,9 +104,9 @@ static inline void sync_publish_ordered(struct sync_word *word, uint32_t value)
     sync_wake(word);
 }
 
-/* Publish `value` and everything stored before it. A release only, unless ranks outnumber
- * processors. Cheaper than sync_publish_ordered(), whose full fence waits for the line to return
- * from its last reader. */
+/* Publish `value` and everything stored before it. Unless sync_oversubscribed is set, this is only
+ * a release. It is cheaper than sync_publish_ordered(), whose full fence waits for the line to
+ * return from its last reader. */
 static inline void sync_publish(struct sync_word *word, uint32_t value)
 {
     if (UNLIKELY(sync_oversubscribed))

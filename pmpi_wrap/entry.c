@@ -91,34 +91,36 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
             host_wait_sending(-1);                                       \
         return ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
     }
-#define SEND(name, n, rank, comm)                                                                  \
-    static COLD long announced_##name(TYPES_##n)                                                   \
-    {                                                                                              \
-        host_wait_enter(CALL_WAITS);                                                               \
-        host_wait_sending(host_abi()->member_of_rank(comm, (int)rank));                            \
-        long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n);                    \
-        host_wait_sent();                                                                          \
-        host_wait_leave(true);                                                                     \
-        return result;                                                                             \
-    }                                                                                              \
-    static long sending_##name(TYPES_##n)                                                          \
-    {                                                                                              \
-        return LIKELY(!host_wait_looks) ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n) \
-                                        : announced_##name(NAMES_##n);                             \
+#define SEND(name, n, rank, comm)                                               \
+    static COLD long announced_##name(TYPES_##n)                                \
+    {                                                                           \
+        host_wait_enter(CALL_WAITS);                                            \
+        host_wait_sending(host_abi()->member_of_rank(comm, (int)rank));         \
+        long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
+        host_wait_sent();                                                       \
+        host_wait_leave(true);                                                  \
+        return result;                                                          \
+    }                                                                           \
+    static long sending_##name(TYPES_##n)                                       \
+    {                                                                           \
+        return LIKELY(!host_wait_intervenes)                                    \
+                   ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n)   \
+                   : announced_##name(NAMES_##n);                               \
     }
-/* If polls are looked at (host_wait_looks), host_wait.c needs the start and end of such calls. */
-#define OBSERVED(kind, name, n, how, found)                                                        \
-    static COLD long observed_##name(TYPES_##n)                                                    \
-    {                                                                                              \
-        host_wait_enter(how);                                                                      \
-        long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n);                    \
-        host_wait_leave(!(int)result && (found));                                                  \
-        return result;                                                                             \
-    }                                                                                              \
-    static long kind##_##name(TYPES_##n)                                                           \
-    {                                                                                              \
-        return LIKELY(!host_wait_looks) ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n) \
-                                        : observed_##name(NAMES_##n);                              \
+/* Reports the start and end of a call if threads may yield or sleep between polls. */
+#define OBSERVED(kind, name, n, how, found)                                     \
+    static COLD long observed_##name(TYPES_##n)                                 \
+    {                                                                           \
+        host_wait_enter(how);                                                   \
+        long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
+        host_wait_leave(!(int)result && (found));                               \
+        return result;                                                          \
+    }                                                                           \
+    static long kind##_##name(TYPES_##n)                                        \
+    {                                                                           \
+        return LIKELY(!host_wait_intervenes)                                    \
+                   ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n)   \
+                   : observed_##name(NAMES_##n);                                \
     }
 #define WAITING(name, n)        OBSERVED(waiting, name, n, CALL_WAITS, true)
 #define POLLING(name, n, found) OBSERVED(polling, name, n, CALL_POLLS, *(const int *)(found) > 0)

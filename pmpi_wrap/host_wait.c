@@ -31,7 +31,7 @@ enum {
 };
 
 enum wait_setting host_wait;
-bool host_wait_looks;
+bool host_wait_intervenes;
 uint32_t host_wait_polls_left = UINT32_MAX;
 static uint64_t yield_ticks;
 static set_yield_fn *set_host_yield; /* NULL: it does not */
@@ -71,7 +71,7 @@ void host_wait_configure(enum wait_setting how, bool quota, set_yield_fn *set_yi
 {
     host_wait = how;
     set_host_yield = set_yield;
-    host_wait_looks = how > WAIT_auto;
+    host_wait_intervenes = how > WAIT_auto;
     yield_ticks = quota ? YIELD_TICKS_QUOTA : YIELD_TICKS;
     host_wait_polls_left = how == WAIT_spin || (how == WAIT_yield && set_yield) ? UINT32_MAX
                            : how == WAIT_auto                                   ? POLLS_PER_PROBE
@@ -274,19 +274,19 @@ static COLD void probe(void)
         host_wait_polls_left = UINT32_MAX;
         return;
     }
-    if (!host_wait_looks)
+    if (!host_wait_intervenes)
         sync_waited(WAITED_POLLING, POLLS_PER_PROBE * (poller.last - poller.began));
     if (has_lost_time())
         poller.shares_until = poller.last + SHARE_TICKS;
-    host_wait_looks = poller.last < poller.shares_until;
-    poller.until_probe = host_wait_looks ? POLLS_PER_PROBE : 0;
-    host_wait_polls_left = host_wait_looks ? 0 : POLLS_PER_PROBE;
+    host_wait_intervenes = poller.last < poller.shares_until;
+    poller.until_probe = host_wait_intervenes ? POLLS_PER_PROBE : 0;
+    host_wait_polls_left = host_wait_intervenes ? 0 : POLLS_PER_PROBE;
 }
 
-void host_wait_before_poll(bool polls_inside)
+void host_wait_before_poll(bool nests)
 {
-    poller.suspended += polls_inside;
-    if (poller.suspended > polls_inside)
+    poller.suspended += nests;
+    if (poller.suspended > nests)
         return;
     uint64_t now = sync_ticks();
     /* Without regard to the time between them, since a host may take long for other work. */
@@ -298,9 +298,9 @@ void host_wait_before_poll(bool polls_inside)
     poller.began = sync_ticks();
 }
 
-void host_wait_polled(bool found, bool polls_inside)
+void host_wait_polled(bool found, bool nests)
 {
-    poller.suspended -= polls_inside;
+    poller.suspended -= nests;
     if (poller.suspended)
         return;
     poller.last = sync_ticks();

@@ -3,28 +3,30 @@
  * A host waits by polling for messages, and MPICH never gives up the processor. With more ranks
  * than processors, the rank that is awaited cannot run until the OS preempts the one that polls. So
  * the library intercepts the function with which the host polls (progress_entry.c). All members of
- * a node wait in the same way:
+ * a node wait in the same way (MPIACCEL_WAIT):
  *
- *   spin    as the host does.
- *   auto    the same, but once in POLLS_PER_PROBE polls a rank asks the OS whether another thread
- *           has had its processor. Then it waits as with `yield` for some time.
- *   yield   a rank whose polls have found nothing for a microsecond yields between polls. Open MPI
- *           can do that itself, and is told to.
- *   sleep   it yields at first, and then sleeps on its word `mail` in the shared file. A rank that
- *           has sent a message to a member that sleeps increments the member's `mail` and wakes it.
- *           Without a setting, this is the way if processors are short (core/processors.h).
+ *   spin    A thread polls without pause.
+ *   yield   A thread whose polls have found nothing for a microsecond yields between polls. Open MPI
+ *           has a yield of its own, which the library switches on.
+ *   sleep   A thread yields for a millisecond, and then sleeps on its word `mail` in the shared
+ *           file. A rank that has sent a message to a member that sleeps increments the member's
+ *           `mail` and wakes it. Under a CPU quota, and after a yield that has taken long, a thread
+ *           sleeps sooner.
+ *   auto    The node waits as with `sleep` if processors are short (core/processors.h). Otherwise
+ *           a thread spins, and once in POLLS_PER_PROBE polls asks the OS whether another thread
+ *           has had its processor. If so, it waits as with `yield` for some time.
  *
- * No announced message is missed. A receiver that is going to sleep increments `sleepers` and reads
- * `mail`, then the host polls once more, and then Linux compares `mail` with the value read, before
- * the thread sleeps. The sender puts the message into the host's queue, and then reads `sleepers`.
- * Full fences separate the two steps of each. So either the poll finds the message, or the sender
- * sees the sleeper and changes `mail`. The model is in pmpi_wrap/model/mail.pml.
+ * The wake-up of a thread that sleeps is not lost. It first increments `sleepers` and reads `mail`,
+ * then the host polls once more, and then Linux compares `mail` with the value read, before the
+ * thread sleeps. The sender puts the message into the host's queue, and then reads `sleepers`. Full
+ * fences separate the two steps of each. So either the poll finds the message, or the sender sees
+ * the sleeper and changes `mail`. The model is in pmpi_wrap/model/mail.pml.
  *
- * Some messages are not announced: those from other nodes, those that the host sends on its own,
- * such as answers and steps of its collectives, and those that it could not send at once. For their
- * sake every sleep is bounded, by 50 us or an eighth of the time already waited, and by four
- * milliseconds. A peer that has died therefore holds up nobody. A receiver that was killed leaves
- * `sleepers` too high, which costs system calls and nothing else.
+ * Some messages wake nobody: those from other nodes, those that the host sends on its own, such as
+ * answers and steps of its collectives, and those that it could not send at once. So every sleep is
+ * bounded (sync_nap()): it takes 50 us at first, and later an eighth of the time slept in this
+ * wait, up to four milliseconds. A peer that has died therefore delays no other rank. A receiver
+ * that was killed leaves `sleepers` too high, which costs system calls and nothing else.
  *
  * All polls during a call that waits or sends belong to one wait. If a program calls MPI_Test again
  * and again, and computes for less than a few microseconds in between, it looks like a host that
@@ -32,8 +34,9 @@
  * yields for a while before it sleeps, and the fewer messages it finds after its yields, the less
  * often it yields.
  *
- * With MPI_THREAD_MULTIPLE the host may poll while it holds a lock that other threads need, so
- * nobody sleeps unless the user asks for it.
+ * With MPI_THREAD_MULTIPLE or sessions, the host may poll while it holds a lock that other threads
+ * need. So threads only yield, unless the user sets MPIACCEL_WAIT=sleep; then each sleep takes 50
+ * us.
  */
 #ifndef MPIACCEL_HOST_WAIT_H
 #define MPIACCEL_HOST_WAIT_H
@@ -45,11 +48,12 @@
 /* How this process waits inside the host. Changes only in MPI_Init and MPI_Finalize. */
 extern enum wait_setting host_wait HIDDEN;
 
-/* Polls are looked at, so it matters when a wait begins. */
-extern bool host_wait_looks HIDDEN;
+/* Threads may yield or sleep between polls: polls are timed, and calls report their start and
+ * end. */
+extern bool host_wait_intervenes HIDDEN;
 
-/* The number of polls that only go on to the host. Threads change it without care: a lost change
- * makes the next look a little earlier or later. */
+/* The number of polls that only go on to the host. Threads update it without synchronisation: a
+ * lost update lets one poll more or less go on. */
 extern uint32_t host_wait_polls_left HIDDEN;
 
 /* A function of the host: switch its yield after every poll on or off. Returns the previous
@@ -73,14 +77,18 @@ static inline bool host_wait_ignores_poll(void)
     return true;
 }
 
-/* Call before any other poll, and after it. A thread that polls again has not found what it waits
- * for. If that has been so for a while, it yields or sleeps before the poll. `found`: the poll is
- * known to have found something. `polls_inside`: it consists of others. */
-void host_wait_before_poll(bool polls_inside);
-void host_wait_polled(bool found, bool polls_inside);
+/* Call immediately before a poll for which host_wait_ignores_poll() has returned false. A thread
+ * that polls again has not found what it waits for. After a while it yields or sleeps here.
+ * `nests`: the host's function polls by calling another intercepted function, whose polls are then
+ * parts of this one. */
+void host_wait_before_poll(bool nests);
 
-/* Between these, polls of this thread do not wait: they are steps of a wait that decides itself
- * when to sleep. */
+/* Call after that poll, with the same `nests`. `found`: the poll is known to have found something.
+ */
+void host_wait_polled(bool found, bool nests);
+
+/* Between these, polls of this thread neither yield nor sleep: they are steps of a wait of the
+ * library, which decides itself when to do so. */
 void host_wait_suspend(void);
 void host_wait_resume(void);
 
@@ -98,12 +106,12 @@ void host_wait_leave(bool found);
 
 /* ---- the sender ---- */
 
-/* A call that may send a message to a member begins: any member if `member` is negative. Whether
- * the host sends it at once, or only while it polls, is not known, so the member is woken after the
- * next poll, and in host_wait_sent(). */
+/* Call before a call of the host that may send a message to a member, or to any member if `member`
+ * is negative. The host may send it at once, or only while it polls. So the member is woken after
+ * the next poll or by host_wait_sent(), whichever comes first. */
 void host_wait_sending(int member);
 
-/* Call after the call, or leave it to the next poll. */
+/* Call after the host's function has returned. Without this call, the next poll wakes the member. */
 void host_wait_sent(void);
 
 static inline void host_wait_sent_to(int member)

@@ -61,6 +61,6 @@ void wait_policy_log(void)
     if (!shortage.cause || node.me)
         return;
     shortage_describe(&shortage, text, sizeof text);
-    log_message(1, "%s: ranks that wait %s (MPIACCEL_WAIT)", text,
-                host_wait == WAIT_spin ? "poll all the same" : "give way");
+    log_message(1, "%s: waiting ranks %s (MPIACCEL_WAIT)", text,
+                host_wait == WAIT_spin ? "poll all the same" : "yield or sleep");
 }

@@ -397,7 +397,7 @@ static void share_a_processor(unsigned me)
     while (!found_out)
         if (!me && !host_wait_ignores_poll()) {
             poll(false);
-            found_out = host_wait_looks;
+            found_out = host_wait_intervenes;
         }
     sched_setaffinity(0, sizeof before, &before);
 }
