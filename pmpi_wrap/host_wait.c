@@ -23,6 +23,10 @@ enum {
     POLLING_TICKS = 1 << 12,
     POLLING_TICKS_MIN = 1 << 9,
     POLLING_TICKS_MAX = 1 << 18,
+    /* A program with work to do pays for each poll that is timed. If its polls follow each other
+     * quickly, and no yield is due before, so many of them only go on to the host. */
+    POLLS_NOT_TIMED = 15,
+    SHORT_POLL_TICKS = 1 << 9,
     /* A yield that has taken this long has gone to a thread that computes. The OS gives a processor
      * sooner to a thread that wakes up than to one that has yielded. So some of the next waits
      * sleep at once: twice as many as the last time, since others may compute for long. */
@@ -51,6 +55,7 @@ struct poller {
     enum call_kind call;
     uint64_t polling_ticks; /* between two yields of a program that polls */
     uint64_t yielded_at;    /* when it last yielded; 0: it has found a message since */
+    uint64_t yield_took;    /* that yield */
     int recipient;          /* NOBODY, ANYBODY, or a member that has not been woken yet */
     int64_t without_ns;     /* the time without a processor, at the last probe */
     long preemptions;       /* ru_nivcsw, then */
@@ -214,14 +219,36 @@ static void note_yield(uint64_t duration)
     poller.waits_without_yield = poller.after_next_long_yield;
 }
 
+static void skip_polls(uint64_t now, uint64_t until_yield)
+{
+    if (now - poller.last < SHORT_POLL_TICKS &&
+        until_yield > 2 * (uint64_t)SHORT_POLL_TICKS * POLLS_NOT_TIMED)
+        host_wait_polls_left = POLLS_NOT_TIMED;
+}
+
+/* A yield may go to a thread that computes, of another job for example, and take milliseconds. That
+ * time does not bring a program closer to sleeping, since it may have work to do. And if no message
+ * has come meanwhile, the program does not yield again for as long, within limits. */
+static uint64_t ticks_between_yields(void)
+{
+    uint64_t ticks = poller.yielded_at ? poller.yield_took : 0;
+    if (ticks > POLLING_TICKS_MAX)
+        ticks = POLLING_TICKS_MAX;
+    return ticks > poller.polling_ticks ? ticks : poller.polling_ticks;
+}
+
 static void yield_between_polls(uint64_t now)
 {
     uint64_t last = poller.yielded_at > poller.since ? poller.yielded_at : poller.since;
-    if (now - last < poller.polling_ticks)
+    uint64_t due = last + ticks_between_yields();
+    if (now < due) {
+        skip_polls(now, due - now);
         return;
+    }
     if (poller.yielded_at && poller.polling_ticks < POLLING_TICKS_MAX)
         poller.polling_ticks += poller.polling_ticks / 8;
-    sync_yield_processor();
+    poller.yield_took = sync_yield_processor();
+    poller.since += poller.yield_took;
     poller.yielded_at = sync_ticks();
 }
 

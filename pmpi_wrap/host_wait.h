@@ -6,8 +6,8 @@
  * a node wait in the same way (MPIACCEL_WAIT):
  *
  *   spin    A thread polls without pause.
- *   yield   A thread whose polls have found nothing for a microsecond yields between polls. Open MPI
- *           has a yield of its own, which the library switches on.
+ *   yield   A thread whose polls have found nothing for a microsecond yields between polls. Open
+ *           MPI has a yield of its own, which the library switches on.
  *   sleep   A thread yields for a millisecond, and then sleeps on its word `mail` in the shared
  *           file. A rank that has sent a message to a member that sleeps increments the member's
  *           `mail` and wakes it. Under a CPU quota, and after a yield that has taken long, a thread
@@ -31,8 +31,8 @@
  * All polls during a call that waits or sends belong to one wait. If a program calls MPI_Test again
  * and again, and computes for less than a few microseconds in between, it looks like a host that
  * waits. But it may have work to do between its polls, like MPIRandomAccess of HPCC. So it always
- * yields for a while before it sleeps, and the fewer messages it finds after its yields, the less
- * often it yields.
+ * yields for a while before it sleeps. The fewer messages it finds after its yields, the less often
+ * it yields, and while no yield is due, only few of its polls are timed.
  *
  * With MPI_THREAD_MULTIPLE or sessions, the host may poll while it holds a lock that other threads
  * need. So threads only yield, unless the user sets MPIACCEL_WAIT=sleep; then each sleep takes 50
@@ -111,7 +111,7 @@ void host_wait_leave(bool found);
  * the next poll or by host_wait_sent(), whichever comes first. */
 void host_wait_sending(int member);
 
-/* Call after the host's function has returned. Without this call, the next poll wakes the member. */
+/* Call after the host's function has returned; or else the next poll wakes the member. */
 void host_wait_sent(void);
 
 static inline void host_wait_sent_to(int member)

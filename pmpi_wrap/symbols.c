@@ -148,8 +148,8 @@ static const void *table_behind(const void *address, ElfW(Sxword) tag)
     return table_of(object->l_ld, object->l_addr, tag);
 }
 
-/* dladdr() searches all symbols of an object, so the usual case comes first, in which nothing stands
- * between this library and the host. */
+/* dladdr() searches all symbols of an object, so the usual case comes first, in which nothing
+ * stands between this library and the host. */
 mpi_fn *symbol_onward(void *library, const char *name)
 {
     mpi_fn *of_host = symbol_in(library, "PMPI_", name);

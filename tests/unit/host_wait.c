@@ -6,7 +6,28 @@
 /* The source of the module, where each thread is a member. */
 static __thread struct node own;
 #define node own
+
+/* A yield can take as long as one to a thread that computes. */
+static uint64_t yield_takes_ns, own_ticks_before_yield, last_yield_took, last_yield_ended;
+static unsigned yield_count;
+
+static uint64_t observed_yield(void)
+{
+    uint64_t start = sync_ticks();
+    own_ticks_before_yield = start - last_yield_ended;
+    yield_count++;
+    if (yield_takes_ns)
+        spin_ns(yield_takes_ns);
+    else
+        sync_yield_processor();
+    last_yield_ended = sync_ticks();
+    last_yield_took = last_yield_ended - start;
+    return last_yield_took;
+}
+
+#define sync_yield_processor observed_yield
 #include "pmpi_wrap/host_wait.c"
+#undef sync_yield_processor
 #undef node
 
 static unsigned rounds;
@@ -129,8 +150,10 @@ static void go_on_when_woken(unsigned me)
     become(me);
     struct sync_word *word = &node_member(1)->mail;
     if (!me) {
-        await_sleeper(word);
-        host_wait_sent_to(1);
+        do {
+            await_sleeper(word);
+            host_wait_sent_to(1); /* too late if the thread has been preempted and is awake */
+        } while (!sync_load(word));
         return;
     }
     while (!sync_load(word))
@@ -175,9 +198,11 @@ END_TEST
 static void receive_late(unsigned me)
 {
     become(me);
-    if (me)
+    if (me) {
+        host_wait_enter(CALL_WAITS);
         receive(1, false, NULL);
-    else {
+        host_wait_leave(true);
+    } else {
         sleep_us(20000);
         atomic_store(&queue[1], 1);
     }
@@ -261,6 +286,124 @@ START_TEST(a_program_that_polls_yields_as_often_as_that_helps)
     ck_assert_uint_lt(poller.polling_ticks, POLLING_TICKS);
     poll_by_calls(100000, false);
     ck_assert_uint_gt(futex_waits, 0);
+    end();
+}
+END_TEST
+
+/* A program that sends something every 300 us, and polls in between. Returns whether it sleeps. */
+static bool sleeps_between_sends(unsigned sends)
+{
+    futex_waits = 0;
+    for (unsigned i = 0; i < sends; i++) {
+        host_wait_sent_to(0);
+        poller.polling_ticks = POLLING_TICKS;
+        uint64_t own_ticks = 0;
+        while (own_ticks < YIELD_TICKS / 4) {
+            uint64_t start = sync_ticks();
+            unsigned before = yield_count;
+            host_wait_enter(CALL_POLLS);
+            poll(false);
+            host_wait_leave(false);
+            own_ticks += sync_ticks() - start - (yield_count - before) * last_yield_took;
+        }
+    }
+    return futex_waits;
+}
+
+/* On a busy machine the thread may be preempted for long between two polls. */
+START_TEST(a_program_with_work_to_do_does_not_sleep_because_yields_take_long)
+{
+    bool sleeps = true;
+    begin(WAIT_sleep, 1);
+    become(0);
+    yield_takes_ns = 2000000;
+    for (unsigned i = 0; i < 100 && sleeps; i++)
+        sleeps = sleeps_between_sends(3);
+    yield_takes_ns = 0;
+    ck_assert(!sleeps);
+    end();
+}
+END_TEST
+
+/* Polls until the thread has yielded, and returns its own time since the last yield. */
+static uint64_t ticks_until_yield(bool finds)
+{
+    unsigned before = yield_count;
+    begin_wait(sync_ticks());
+    while (yield_count == before) {
+        poller.polling_ticks = POLLING_TICKS;
+        poller.last = sync_ticks();
+        if (poller.mail)
+            begin_wait(sync_ticks()); /* was preempted for long */
+        host_wait_enter(CALL_POLLS);
+        poll(false);
+        host_wait_leave(finds);
+        finds = false;
+    }
+    return own_ticks_before_yield;
+}
+
+START_TEST(a_program_that_polls_pauses_after_a_yield_that_took_long)
+{
+    uint64_t least = UINT64_MAX;
+    begin(WAIT_sleep, 1);
+    become(0);
+    yield_takes_ns = 20000;
+    ticks_until_yield(true);
+    for (unsigned i = 0; i < 20; i++) {
+        uint64_t took = last_yield_took < POLLING_TICKS_MAX ? last_yield_took : POLLING_TICKS_MAX;
+        ck_assert_uint_ge(ticks_until_yield(false), took);
+    }
+    for (unsigned i = 0; i < 100; i++) {
+        uint64_t ticks = ticks_until_yield(true);
+        least = ticks < least ? ticks : least;
+    }
+    ck_assert_uint_lt(least, last_yield_took);
+    yield_takes_ns = 0;
+    end();
+}
+END_TEST
+
+/* Returns how many of 1000 polls are timed. */
+static unsigned timed_polls(uint64_t polling_ticks)
+{
+    unsigned timed = 0;
+    host_wait_polls_left = 0;
+    for (unsigned i = 0; i < 1000; i++) {
+        if (i % 100 == 0) {
+            host_wait_sent_to(0); /* it has work to do */
+            poller.polling_ticks = polling_ticks;
+        }
+        poller.yield_took = 0;
+        poller.last = sync_ticks();
+        host_wait_enter(CALL_POLLS);
+        if (!host_wait_ignores_poll()) {
+            timed++;
+            poll(false);
+        }
+        host_wait_leave(false);
+    }
+    return timed;
+}
+
+START_TEST(few_polls_are_timed_if_no_yield_is_due)
+{
+    unsigned least = 1000;
+    begin(WAIT_sleep, 1);
+    become(0);
+    for (unsigned i = 0; i < 100; i++) {
+        unsigned timed = timed_polls(POLLING_TICKS_MAX);
+        least = timed < least ? timed : least;
+    }
+    ck_assert_uint_lt(least, 500);
+    unsigned before = yield_count;
+    for (unsigned i = 0; i < 1000 && yield_count == before; i++)
+        timed_polls(1 << 15);
+    ck_assert_uint_gt(yield_count, before);
+    unsigned most = 0;
+    for (unsigned i = 0; i < 100 && most < 1000; i++)
+        most = timed_polls(POLLING_TICKS_MIN);
+    ck_assert_uint_eq(most, 1000);
     end();
 }
 END_TEST
@@ -416,6 +559,9 @@ UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
           a_wait_may_begin_before_anything_is_shared, messages_without_announcement_are_found,
           the_sleeps_of_a_wait_become_longer, slow_polls_belong_to_a_wait_if_a_call_waits,
           a_program_that_polls_yields_as_often_as_that_helps,
+          a_program_with_work_to_do_does_not_sleep_because_yields_take_long,
+          a_program_that_polls_pauses_after_a_yield_that_took_long,
+          few_polls_are_timed_if_no_yield_is_due,
           a_program_that_polls_goes_on_sleeping_until_it_has_work,
           a_program_that_polls_is_awake_when_it_has_found_a_message,
           the_host_yields_except_while_the_program_polls, progress_ends_a_wait,
