@@ -22,7 +22,12 @@ enum {
      * finds a message after every second to sixth yield, MPIRandomAccess after every 160th. */
     POLLING_TICKS = 1 << 12,
     POLLING_TICKS_MIN = 1 << 9,
-    POLLING_TICKS_MAX = 1 << 18,
+    POLLING_TICKS_MAX = 1 << 15, /* all other threads of the processor may take as long each */
+    /* After a yield that took long and found nothing, a program polls for a small part of that
+     * time. With a larger part, the threads of one processor would make each other's yields longer
+     * and longer. */
+    YIELD_TO_PAUSE = 32,
+    PAUSE_TICKS_MAX = 1 << 18,
     /* A program with work to do pays for each poll that is timed. If its polls follow each other
      * quickly, and no yield is due before, so many of them only go on to the host. */
     POLLS_NOT_TIMED = 15,
@@ -226,17 +231,16 @@ static void skip_polls(uint64_t now, uint64_t until_yield)
         host_wait_polls_left = POLLS_NOT_TIMED;
 }
 
-/* A yield may go to a thread that computes, of another job for example, and take milliseconds. That
- * time does not bring a program closer to sleeping, since it may have work to do. And if no message
- * has come meanwhile, the program does not yield again for as long, within limits. */
+/* A yield may go to a thread that computes, of another job for example, and take milliseconds. */
 static uint64_t ticks_between_yields(void)
 {
-    uint64_t ticks = poller.yielded_at ? poller.yield_took : 0;
-    if (ticks > POLLING_TICKS_MAX)
-        ticks = POLLING_TICKS_MAX;
-    return ticks > poller.polling_ticks ? ticks : poller.polling_ticks;
+    uint64_t pause = poller.yielded_at ? poller.yield_took / YIELD_TO_PAUSE : 0;
+    if (pause > PAUSE_TICKS_MAX)
+        pause = PAUSE_TICKS_MAX;
+    return pause > poller.polling_ticks ? pause : poller.polling_ticks;
 }
 
+/* The program may have work to do, so the time of a yield does not bring it closer to sleeping. */
 static void yield_between_polls(uint64_t now)
 {
     uint64_t last = poller.yielded_at > poller.since ? poller.yielded_at : poller.since;
