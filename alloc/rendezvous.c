@@ -503,14 +503,15 @@ static bool wait_for_verdict(rendezvous_exchange_fn *exchange)
 }
 
 /* With the descriptor of the statics, or without it if the OS refuses to take it. The leader then
- * finds that it is missing. */
+ * finds that it is missing. If nothing can be sent, the end of the connection tells the leader. */
 static void greet(int world_rank, int world_size)
 {
     struct greeting greeting = own_greeting(world_rank, world_size);
-    if (rendezvous.statics_file < 0 ||
-        !fd_message_send(rendezvous.leader, &greeting, sizeof greeting, &rendezvous.statics_file,
-                         1))
-        fd_message_send(rendezvous.leader, &greeting, sizeof greeting, NULL, 0);
+    if (rendezvous.statics_file >= 0 &&
+        fd_message_send(rendezvous.leader, &greeting, sizeof greeting, &rendezvous.statics_file, 1))
+        return;
+    if (!fd_message_send(rendezvous.leader, &greeting, sizeof greeting, NULL, 0))
+        fd_close(&rendezvous.leader);
 }
 
 static void join(int world_rank, int world_size, rendezvous_exchange_fn *exchange)

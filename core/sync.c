@@ -91,7 +91,8 @@ void sync_progress(void)
 void sync_progress_if_due(uint64_t *next)
 {
     uint64_t now = sync_ticks();
-    if (now < *next)
+    /* Also if the clock has gone back, after the machine was suspended for example. */
+    if (*next - now <= TICKS_PER_PROGRESS_MAX)
         return;
     sync_progress();
     uint64_t after = sync_ticks(), pause = HOST_SHARE * (after - now);

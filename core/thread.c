@@ -15,6 +15,7 @@ struct thread_entry {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
+static bool has_key; /* or else the entries of threads that end remain */
 static struct thread_entry *entries;
 static struct inflight *slots;
 static bool slot_taken[INFLIGHT_SLOTS];
@@ -39,15 +40,15 @@ static void detach(void *value)
 
 static void create_key(void)
 {
-    pthread_key_create(&key, detach);
+    has_key = !pthread_key_create(&key, detach);
 }
 
 COLD struct thread *thread_attach(void)
 {
     pthread_once(&once, create_key);
     struct thread_entry *entry = aligned_alloc(LINE, round_up(sizeof *entry, LINE));
-    if (!entry)
-        return &shared_entry.thread;
+    if (!entry) /* for as long as the thread lives, since it has state such as `inside` */
+        return thread_current = &shared_entry.thread;
     *entry = (struct thread_entry){.link = &entries};
     pthread_mutex_lock(&mutex);
     entry->next = entries;
@@ -55,7 +56,8 @@ COLD struct thread *thread_attach(void)
         entry->next->link = &entry->next;
     entries = entry;
     pthread_mutex_unlock(&mutex);
-    pthread_setspecific(key, entry);
+    if (has_key)
+        pthread_setspecific(key, entry);
     return thread_current = &entry->thread;
 }
 

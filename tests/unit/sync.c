@@ -144,6 +144,22 @@ static void count_progress(void)
     progress_calls++;
 }
 
+/* A machine that was suspended may start its clock again from 0. */
+START_TEST(progress_is_due_if_the_clock_has_gone_back)
+{
+    uint64_t next = sync_ticks() + (UINT64_C(1) << 50);
+    begin(false, count_progress);
+    progress_calls = 0;
+    sync_progress_if_due(&next);
+    ck_assert_uint_eq(progress_calls, 1);
+    for (unsigned i = 0; i < 100; i++) {
+        next = sync_ticks() + TICKS_PER_PROGRESS_MAX;
+        sync_progress_if_due(&next);
+    }
+    ck_assert_uint_lt(progress_calls, 50); /* each time only if this thread was preempted */
+}
+END_TEST
+
 static void wait_long(unsigned me)
 {
     if (me) {
@@ -234,4 +250,5 @@ UNIT_MAIN(counts_may_wrap, a_wake_up_is_never_lost,
           a_waiter_that_has_read_an_old_value_does_not_sleep, nobody_sleeps_with_enough_processors,
           waits_yield_sooner_next_to_a_thread_that_computes, a_killed_waiter_blocks_nobody,
           a_waiter_gives_the_host_progress, a_pause_gives_the_host_progress,
-          a_long_wait_gives_the_host_more_progress, publisher_or_sleeper_sees_the_other)
+          a_long_wait_gives_the_host_more_progress, progress_is_due_if_the_clock_has_gone_back,
+          publisher_or_sleeper_sees_the_other)
