@@ -12,6 +12,17 @@ static struct entry *in_chain(struct registry *r, uintptr_t handle)
     return e;
 }
 
+/* The removals of this thread that have begun; a delete function may free other objects. */
+static __thread struct removal *removals;
+
+static struct removal *removal_of(const struct registry *r, uintptr_t handle)
+{
+    struct removal *removal = removals;
+    while (removal && (removal->registry != r || removal->handle != handle))
+        removal = removal->outer;
+    return removal;
+}
+
 COLD struct entry *registry_search(struct registry *r, uintptr_t handle)
 {
     pthread_mutex_lock(&r->mutex);
@@ -19,7 +30,8 @@ COLD struct entry *registry_search(struct registry *r, uintptr_t handle)
     if (e) /* release: a thread that finds the entry in the cache sees its object and detail */
         atomic_store_explicit(&r->cache[registry_hash(handle)], e, memory_order_release);
     pthread_mutex_unlock(&r->mutex);
-    return e;
+    const struct removal *removal = e ? NULL : removal_of(r, handle);
+    return removal ? removal->entry : e;
 }
 
 /* The node's shared file may have memory where the process has none. */
@@ -54,9 +66,14 @@ void registry_put(struct registry *r, struct entry *e, uintptr_t handle, void *o
                   uint32_t detail)
 {
     size_t slot = registry_hash(handle);
-    pthread_mutex_lock(&r->mutex);
+    struct removal *removal = removal_of(r, handle);
     e->object = object;
     e->detail = detail;
+    if (removal) {
+        removal->entry = e;
+        return;
+    }
+    pthread_mutex_lock(&r->mutex);
     e->next = r->chain[slot];
     atomic_store_explicit(&e->handle, handle, memory_order_release);
     r->chain[slot] = e;
@@ -73,7 +90,7 @@ static struct entry *unlink_entry(struct entry **link)
     return e;
 }
 
-struct entry *registry_take(struct registry *r, uintptr_t handle)
+static struct entry *take(struct registry *r, uintptr_t handle)
 {
     pthread_mutex_lock(&r->mutex);
     struct entry **link = &r->chain[registry_hash(handle)];
@@ -92,12 +109,35 @@ struct entry *registry_add(struct registry *r, uintptr_t handle, void *object, u
     return e;
 }
 
+void *registry_begin_removal(struct registry *r, struct removal *removal, uintptr_t handle)
+{
+    struct entry *e = take(r, handle);
+    *removal = (struct removal){r, handle, e, removals};
+    removals = removal;
+    return e ? e->object : NULL;
+}
+
+void *registry_end_removal(struct removal *removal)
+{
+    void *object = removal->entry ? removal->entry->object : NULL;
+    removals = removal->outer;
+    registry_discard(removal->registry, removal->entry);
+    return object;
+}
+
+void registry_cancel_removal(struct removal *removal)
+{
+    struct entry *e = removal->entry;
+    removals = removal->outer;
+    if (e)
+        registry_put(removal->registry, e, removal->handle, e->object, e->detail);
+}
+
 void *registry_remove(struct registry *r, uintptr_t handle)
 {
-    struct entry *e = registry_take(r, handle);
-    void *object = e ? e->object : NULL;
-    registry_discard(r, e);
-    return object;
+    struct removal removal;
+    registry_begin_removal(r, &removal, handle);
+    return registry_end_removal(&removal);
 }
 
 void registry_forget(struct registry *r, bool (*forget)(const struct entry *))

@@ -5,6 +5,11 @@
  * is never freed, only reused, so a thread may read an entry while another thread replaces it in
  * the cache: the entry's handle shows whether it is the right one. An entry is removed only when
  * the program frees the object or the host is finalized, after which it must not use the handle.
+ *
+ * While the host frees an object, it calls delete functions of the program's attributes, which may
+ * still use the object; but as soon as it has freed it, it may give the same handle to an object of
+ * another thread. So from registry_begin_removal() on, only the thread that frees the object finds
+ * the handle's entry, or adds one.
  */
 #ifndef MPIACCEL_REGISTRY_H
 #define MPIACCEL_REGISTRY_H
@@ -47,8 +52,9 @@ HOT_INLINE struct entry *registry_find(struct registry *registry, uintptr_t hand
 {
     struct entry *e =
         atomic_load_explicit(&registry->cache[registry_hash(handle)], memory_order_acquire);
+    /* acquire: the object and the detail that registry_put() has stored before the handle */
     if (LIKELY(e != NULL) &&
-        LIKELY(atomic_load_explicit(&e->handle, memory_order_relaxed) == handle))
+        LIKELY(atomic_load_explicit(&e->handle, memory_order_acquire) == handle))
         return e;
     return registry_search(registry, handle);
 }
@@ -60,8 +66,27 @@ struct entry *registry_add(struct registry *registry, uintptr_t handle, void *ob
 /* Returns the handle's object, NULL if it was not registered. */
 void *registry_remove(struct registry *registry, uintptr_t handle);
 
+/* A handle that this thread is removing. */
+struct removal {
+    struct registry *registry;
+    uintptr_t handle;
+    struct entry *entry; /* NULL: none */
+    struct removal *outer;
+};
+
+/* Call before the host frees an object, and then one of the other two. Returns the handle's object,
+ * NULL if it is not registered. */
+void *registry_begin_removal(struct registry *registry, struct removal *removal, uintptr_t handle);
+
+/* The host has freed it. Returns the object, also one that was registered meanwhile. */
+void *registry_end_removal(struct removal *removal);
+
+/* The host has not freed it. */
+void registry_cancel_removal(struct removal *removal);
+
 /* Remove all entries for which `forget` returns true; it may free their objects. */
 void registry_forget(struct registry *registry, bool (*forget)(const struct entry *entry));
+
 /* registry_add() in two steps, for a caller that must not fail once it has the handle: an entry
  * that is in use by nobody (NULL: no memory), and then either of the other two, which cannot fail.
  */
@@ -69,9 +94,5 @@ struct entry *registry_new_entry(struct registry *registry);
 void registry_put(struct registry *registry, struct entry *entry, uintptr_t handle, void *object,
                   uint32_t detail);
 void registry_discard(struct registry *registry, struct entry *entry);
-
-/* registry_remove() for a caller that may have to put the entry back: it keeps its object and
- * detail. NULL: the handle was not registered. */
-struct entry *registry_take(struct registry *registry, uintptr_t handle);
 
 #endif

@@ -1,5 +1,6 @@
-/* A host reuses the handle of a freed datatype. Fails if the library uses the layout of the freed
- * datatype for the new one, or does not free the memory of its typemaps. */
+/* A host reuses the handle of a freed datatype, even of one that a delete function has used while
+ * the host was freeing it. Fails if the library uses the layout of the freed datatype for the new
+ * one, or does not free the memory of its typemaps. */
 #include "test.h"
 
 #include <unistd.h>
@@ -46,6 +47,24 @@ static MPI_Datatype make(int stride)
     return type;
 }
 
+static int delete (MPI_Datatype type, int key, void *value, void *state)
+{
+    (void)key, (void)state;
+    int *stride = value;
+    use(type, *stride, "being freed");
+    return MPI_SUCCESS;
+}
+
+/* `used`: also before it is freed. If not, Open MPI no longer tells how it was made. */
+static void use_in_delete_function(int key, int stride, bool used)
+{
+    MPI_Datatype type = make(stride);
+    if (used)
+        use(type, stride, "with an attribute");
+    MPI_Type_set_attr(type, key, &stride);
+    MPI_Type_free(&type);
+}
+
 int main(int argc, char **argv)
 {
     enum { WARM = 1000, CYCLES = 20000 };
@@ -55,12 +74,17 @@ int main(int argc, char **argv)
     for (int i = 0; i < ROOM; i++)
         values[i] = i + 1;
     MPI_Datatype type, dup;
+    int key;
+    MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete, &key, NULL);
     for (int round = 0; round < 200; round++) {
         int stride = 1 + round * 5 % 9;
         type = make(stride);
         use(type, stride, "new");
         MPI_Type_free(&type);
     }
+    for (int i = 0; i < 40; i++)
+        use_in_delete_function(key, 1 + i * 5 % 9, i % 3 || host_is("Open MPI"));
+    MPI_Type_free_keyval(&key);
     /* A duplicate outlives the original. */
     type = make(3);
     use(type, 3, "original");

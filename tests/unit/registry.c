@@ -82,6 +82,45 @@ START_TEST(a_reused_entry_is_not_found_by_its_old_handle)
 }
 END_TEST
 
+/* Other threads find nothing under the handle. */
+static void *find_in_another_thread(void *handle)
+{
+    return find(*(uintptr_t *)handle);
+}
+
+static bool others_find(uintptr_t handle)
+{
+    pthread_t thread;
+    void *found;
+    pthread_create(&thread, NULL, find_in_another_thread, &handle);
+    pthread_join(thread, &found);
+    return found;
+}
+
+START_TEST(the_thread_that_removes_a_handle_finds_it_until_the_end)
+{
+    int a, b, c;
+    struct removal outer, inner, absent;
+    registry_add(&registry, 5, &a, 77);
+    registry_add(&registry, 6, &b, 78);
+    ck_assert_ptr_eq(registry_begin_removal(&registry, &outer, 5), &a);
+    ck_assert_ptr_eq(registry_begin_removal(&registry, &inner, 6), &b);
+    ck_assert(finds(5, &a) && finds(6, &b) && find(5)->detail == 77);
+    ck_assert(!others_find(5) && !others_find(6));
+    registry_cancel_removal(&inner);
+    ck_assert(finds(6, &b) && find(6)->detail == 78 && others_find(6) && finds(5, &a));
+    ck_assert_ptr_eq(registry_end_removal(&outer), &a);
+    ck_assert(finds(5, NULL));
+
+    ck_assert_ptr_null(registry_begin_removal(&registry, &absent, 7));
+    registry_add(&registry, 7, &c, 79); /* a delete function uses the object for the first time */
+    ck_assert(finds(7, &c) && !others_find(7));
+    ck_assert_ptr_eq(registry_end_removal(&absent), &c);
+    ck_assert(finds(7, NULL));
+    ck_assert_ptr_eq(registry_remove(&registry, 6), &b);
+}
+END_TEST
+
 START_TEST(any_order_of_calls_agrees_with_a_table)
 {
     enum { HANDLES = 3000 };
@@ -170,5 +209,6 @@ START_TEST(threads_create_use_and_free_concurrently)
 END_TEST
 
 UNIT_MAIN(a_handle_is_found_until_it_is_removed, handles_with_the_same_hash_do_not_mix,
-          a_reused_entry_is_not_found_by_its_old_handle, any_order_of_calls_agrees_with_a_table,
-          threads_create_use_and_free_concurrently)
+          a_reused_entry_is_not_found_by_its_old_handle,
+          the_thread_that_removes_a_handle_finds_it_until_the_end,
+          any_order_of_calls_agrees_with_a_table, threads_create_use_and_free_concurrently)

@@ -5,14 +5,16 @@
 
 int accel_Comm_free(MPI_Comm *comm)
 {
+    struct removal removal;
     persistent_forget_comm(comm);
-    team_forget_comm(comm, false);
-    return host.Comm_free(comm);
+    team_begin_removal(&removal, comm, false);
+    return team_end_removal(&removal, host.Comm_free(comm));
 }
 
 int accel_Comm_disconnect(MPI_Comm *comm)
 {
+    struct removal removal;
     persistent_forget_comm(comm);
-    team_forget_comm(comm, true);
-    return host.Comm_disconnect(comm);
+    team_begin_removal(&removal, comm, true);
+    return team_end_removal(&removal, host.Comm_disconnect(comm));
 }

@@ -332,34 +332,34 @@ int team_after_host(MPI_Comm comm, int result)
 
 /* ---- freeing ---- */
 
-/* Also called when the host calls back functions of the program, which free its communicators.
- * NULL: not registered. */
-static struct communicator *unregister_comm(const MPI_Comm *comm)
+/* Also called when the host calls back functions of the program, which free its communicators. */
+void team_begin_removal(struct removal *removal, const MPI_Comm *comm, bool may_wait)
 {
-    if (!comm || *comm == MPI_COMM_NULL || *comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF)
-        return NULL;
-    return registry_remove(&communicator_registry, BITS(*comm));
-}
-
-/* The communicator is unregistered before the host frees it, because the host may then give the
- * same handle to another thread's communicator at once. */
-void team_forget_comm(const MPI_Comm *comm, bool may_wait)
-{
-    struct communicator *c = unregister_comm(comm);
-    if (!c)
-        return;
-    if (c->exchanging && !may_wait) {
-        pthread_mutex_lock(&mutex);
-        c->freed = true; /* from now on finish_freed_exchanges() owns it */
-        pthread_mutex_unlock(&mutex);
-        return;
-    }
-    if (c->exchanging) {
+    bool lasts = !comm || *comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF;
+    uintptr_t handle = lasts ? BITS(MPI_COMM_NULL) : BITS(*comm);
+    struct communicator *c = registry_begin_removal(&communicator_registry, removal, handle);
+    if (c && c->exchanging && may_wait) {
         unlist_exchange(c);
         c->freed = true;
         finish_exchange(c);
     }
-    discard(c);
+}
+
+int team_end_removal(struct removal *removal, int result)
+{
+    if (result != MPI_SUCCESS) {
+        registry_cancel_removal(removal);
+        return result;
+    }
+    struct communicator *c = registry_end_removal(removal);
+    if (c && c->exchanging) {
+        pthread_mutex_lock(&mutex);
+        c->freed = true; /* from now on finish_freed_exchanges() owns it */
+        pthread_mutex_unlock(&mutex);
+    } else if (c) {
+        discard(c);
+    }
+    return result;
 }
 
 void teams_close(void)

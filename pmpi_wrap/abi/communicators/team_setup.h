@@ -68,9 +68,12 @@ struct team *team_if_ready(MPI_Comm comm);
 /* Count a collective call that the host has performed with this result. Returns `result`. */
 int team_after_host(MPI_Comm comm, int result);
 
-/* Call before the host frees a communicator. `may_wait`: for the other ranks, as
- * MPI_Comm_disconnect may. */
-void team_forget_comm(const MPI_Comm *comm, bool may_wait);
+/* Call before the host frees a communicator; delete functions of its attributes may still use it.
+ * `may_wait`: for the other ranks, as MPI_Comm_disconnect may. */
+void team_begin_removal(struct removal *removal, const MPI_Comm *comm, bool may_wait);
+
+/* Call after the host has freed it, with its result, which is returned. */
+int team_end_removal(struct removal *removal, int result);
 
 /* A communicator of all processes that a session has made from a group: it may be fast even if
  * there are early groups (abi/life_cycle/node_setup.h). */

@@ -2,16 +2,16 @@
 #include "pmpi_wrap/abi/datatypes/predefined.h"
 #include "pmpi_wrap/abi/handlers.h"
 
-/* The datatype is unregistered before the host frees it, because the host may then give the same
- * handle to another datatype at once. */
 int accel_Type_free(MPI_Datatype *type)
 {
-    uintptr_t bits = type ? BITS(*type) : 0;
-    struct typemap *map = bits ? registry_remove(&datatype_registry, bits) : NULL;
+    struct removal removal;
+    if (!type)
+        return host.Type_free(type);
+    registry_begin_removal(&datatype_registry, &removal, BITS(*type));
     int result = host.Type_free(type);
     if (result == MPI_SUCCESS)
-        typemap_free(map);
-    else if (map)
-        registry_add(&datatype_registry, bits, map, 0);
+        typemap_free(registry_end_removal(&removal));
+    else
+        registry_cancel_removal(&removal);
     return result;
 }

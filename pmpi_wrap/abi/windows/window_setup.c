@@ -208,30 +208,27 @@ enum reason window_create(const struct window_request *r, void *baseptr, MPI_Win
 
 int window_free(MPI_Win *win)
 {
+    struct removal removal;
     struct entry *e = win ? registry_find(&window_registry, BITS(*win)) : NULL;
     if (!e)
         return host.Win_free(win);
-    uintptr_t handle = BITS(*win);
-    uint32_t detail = e->detail;
     struct win *fast = e->object;
     if (fast && !win_idle(fast))
         return report_win_error(*win, WIN_ERR_SYNC);
+    registry_begin_removal(&window_registry, &removal, BITS(*win));
+    enter_host();
+    int result = host.Win_free(win);
+    leave_host();
+    if (result != MPI_SUCCESS) {
+        registry_cancel_removal(&removal);
+        return result;
+    }
+    registry_end_removal(&removal);
     /* No barrier is needed. The host's MPI_Win_free returns only after all ranks have called it,
      * and so have completed their passive target epochs. With the info key no_locks it may return
      * earlier (MPI-4.0, 12.2.5), but then a call of the target has completed every operation. */
     if (fast)
         win_depart(fast);
-    /* The window is unregistered before the host frees it, because the host may then give the same
-     * handle to another thread's window at once. */
-    e = registry_take(&window_registry, handle);
-    enter_host();
-    int result = host.Win_free(win);
-    leave_host();
-    if (result != MPI_SUCCESS) {
-        registry_put(&window_registry, e, handle, fast, detail);
-        return result;
-    }
-    registry_discard(&window_registry, e);
     win_free(fast);
     return result;
 }

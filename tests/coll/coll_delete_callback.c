@@ -1,0 +1,38 @@
+/* The delete function of a communicator's attribute uses the communicator, which MPI_Comm_free is
+ * about to free. No state of it remains when its handle is reused for another group (H24: a freed
+ * handle comes back for something else). */
+#include "kinds.h"
+
+static int deleted, calls;
+
+static int delete (MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)key, (void)value, (void)state;
+    for (int i = 0; i < calls; i++)
+        kinds_all(comm, 3 * i, "the communicator that is being freed");
+    deleted++;
+    return MPI_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    int key;
+    coll_begin(&argc, &argv);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete, &key, NULL);
+    for (int i = 0; i < 24; i++) {
+        MPI_Comm whole, half;
+        MPI_Comm_split(MPI_COMM_WORLD, 0, i % 2 ? -test_rank : test_rank, &whole);
+        MPI_Comm_set_attr(whole, key, NULL);
+        if (i % 4 == 3)
+            coll_warm(whole);
+        calls = i % 3;
+        MPI_Comm_free(&whole);
+        CHECK(deleted == i + 1, "%d", deleted);
+        MPI_Comm_split(MPI_COMM_WORLD, test_rank % 2, test_rank, &half);
+        for (int k = 0; k < 3; k++)
+            kinds_all(half, i, "the next with its handle");
+        MPI_Comm_free(&half);
+    }
+    MPI_Comm_free_keyval(&key);
+    return test_end();
+}
