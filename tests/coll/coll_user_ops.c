@@ -1,6 +1,7 @@
 /* User-defined operations, commutative or not, are applied in rank order (H17: order of
  * reductions); on datatypes with holes, whose bytes are unchanged, and with extents and lower
- * bounds. The function receives the datatype of the call.
+ * bounds. The function receives the datatype of the call, and operands that are aligned as the
+ * program's are.
  *
  *   coll_user_ops [large]   also long data with a lower bound, with which Open MPI 4.1 alone
  * crashes
@@ -67,6 +68,24 @@ static void add_spread(void *in, void *inout, int *count, MPI_Datatype *type)
     wrong_types += *type != expected_type;
     for (int i = 0; i < *count; i++)
         y[LEAD + i * STRIDE] += x[LEAD + i * STRIDE];
+}
+
+/* With padding at the end: n of them end at no multiple of the alignment. */
+struct wide {
+    long double value;
+    int index;
+};
+
+static int misaligned;
+
+static void largest(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    struct wide *x = in, *y = inout;
+    wrong_types += *type != expected_type;
+    misaligned += (uintptr_t)x % _Alignof(struct wide) || (uintptr_t)y % _Alignof(struct wide);
+    for (int i = 0; i < *count && !misaligned; i++)
+        if (x[i].value > y[i].value)
+            y[i] = x[i];
 }
 
 static struct matrix element(int rank, int i)
@@ -209,11 +228,27 @@ static void spread(int n, MPI_Datatype type, MPI_Op op)
     buffer_free(&in);
 }
 
+static void aligned(int n, MPI_Datatype type, MPI_Op op)
+{
+    struct wide *mine = calloc((size_t)n, sizeof *mine), *got = calloc((size_t)n, sizeof *got);
+    int wrong = 0;
+    expected_type = type;
+    for (int i = 0; i < n; i++)
+        mine[i].index = test_rank, mine[i].value = (test_rank + i) % test_size;
+    MPI_Allreduce(mine, got, n, type, op, comm);
+    for (int i = 0; i < n; i++)
+        wrong += got[i].value != test_size - 1 || (got[i].index + i) % test_size != test_size - 1;
+    CHECK(!misaligned, "the function was called with misaligned operands %d times", misaligned);
+    CHECK(!wrong, "%d of %d", wrong, n);
+    free(mine);
+    free(got);
+}
+
 int main(int argc, char **argv)
 {
     static const int counts[] = {1, 2, 9, 130, 1500, 20000};
-    MPI_Datatype matrix, loose, part, one, commit;
-    MPI_Op ordered, ordered_loose, any_order;
+    MPI_Datatype matrix, loose, wide, part, one, commit;
+    MPI_Op ordered, ordered_loose, any_order, by_value;
     coll_begin(&argc, &argv);
     comm = MPI_COMM_WORLD;
     coll_warm(comm);
@@ -227,6 +262,12 @@ int main(int argc, char **argv)
     MPI_Type_create_resized(part, 0, sizeof(struct loose), &loose);
     MPI_Type_commit(&loose);
     MPI_Type_free(&part);
+    MPI_Type_create_struct(2, (int[]){1, 1},
+                           (MPI_Aint[]){offsetof(struct wide, value), offsetof(struct wide, index)},
+                           (MPI_Datatype[]){MPI_LONG_DOUBLE, MPI_INT}, &part);
+    MPI_Type_create_resized(part, 0, sizeof(struct wide), &wide);
+    MPI_Type_commit(&wide);
+    MPI_Type_free(&part);
     MPI_Aint lead[] = {LEAD * sizeof(int)};
     MPI_Type_create_hindexed(1, (int[]){1}, lead, MPI_INT, &commit);
     MPI_Type_create_resized(commit, -4, STRIDE * sizeof(int), &one);
@@ -235,9 +276,11 @@ int main(int argc, char **argv)
     MPI_Op_create(multiply, 0, &ordered);
     MPI_Op_create(multiply_loose, 0, &ordered_loose);
     MPI_Op_create(add_spread, 1, &any_order);
+    MPI_Op_create(largest, 1, &by_value);
     for (int c = 0; c < (int)(sizeof counts / sizeof *counts); c++) {
         matrices(counts[c], matrix, ordered);
         with_holes(counts[c], loose, ordered_loose);
+        aligned(counts[c], wide, by_value);
         if (counts[c] <= SPREAD_MAX || argc > 1)
             spread(counts[c], one, any_order);
     }
@@ -245,8 +288,10 @@ int main(int argc, char **argv)
     MPI_Op_free(&ordered);
     MPI_Op_free(&ordered_loose);
     MPI_Op_free(&any_order);
+    MPI_Op_free(&by_value);
     MPI_Type_free(&matrix);
     MPI_Type_free(&loose);
+    MPI_Type_free(&wide);
     MPI_Type_free(&one);
     return test_end();
 }

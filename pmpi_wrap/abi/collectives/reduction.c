@@ -18,6 +18,18 @@ static bool needs_layout(const struct typemap *map)
     return !map->contiguous || map->without_holes;
 }
 
+/* The span of an unpacked operand of n elements, widened to multiples of the alignment that
+ * malloc() gives: operands that follow each other are aligned like the program's. */
+static bool operand_span(const struct typemap *map, size_t n, ptrdiff_t *low, ptrdiff_t *high)
+{
+    ptrdiff_t align = _Alignof(max_align_t);
+    if (!typemap_span(map, n, low, high))
+        return false;
+    *low &= -align;
+    *high = *low + (ptrdiff_t)round_up((size_t)(*high - *low), (size_t)align);
+    return true;
+}
+
 /* MPI_Reduce_local computes inout = in op inout, so the right operand is copied first. */
 static void apply(const struct reducer *r, void *out, const void *a, const void *b, size_t n)
 {
@@ -32,7 +44,7 @@ static void apply(const struct reducer *r, void *out, const void *a, const void 
         return;
     }
     ptrdiff_t low, high;
-    typemap_span(r->map, n, &low, &high);
+    operand_span(r->map, n, &low, &high);
     struct buffer left = {r->scratch - low, r->map, n}, right = {left.at + (high - low), r->map, n};
     buffer_write(left, 0, a, n * r->element);
     buffer_write(right, 0, b, n * r->element);
@@ -57,7 +69,7 @@ static bool open_user_defined(struct reducer *red, MPI_Op op, MPI_Datatype type,
     ptrdiff_t low, high;
     if (op == MPI_OP_NULL || !node_setup_has_reduce_local() ||
         (bytes > TEAM_CELL && ranks > UNSEGMENTED_RANKS_MAX) || b.count > INT_MAX ||
-        !typemap_span(b.map, b.count, &low, &high))
+        !operand_span(b.map, b.count, &low, &high))
         return false;
     *red = (struct reducer){.element = map->size ? map->size : 1,
                             .apply = apply,
