@@ -70,11 +70,14 @@ void constants_read(void);
     X(Abort)                 \
     X(Cancel)                \
     X(Comm_call_errhandler)  \
+    X(Comm_create_keyval)    \
+    X(Comm_free_keyval)      \
     X(Comm_get_attr)         \
     X(Comm_group)            \
     X(Comm_rank)             \
     X(Comm_remote_group)     \
     X(Comm_remote_size)      \
+    X(Comm_set_attr)         \
     X(Comm_set_errhandler)   \
     X(Comm_size)             \
     X(Comm_split)            \

@@ -47,8 +47,8 @@ int complete_request(MPI_Request *request);
 void private_comm_world_begins(void);
 void private_comm_world_ends(void);
 
-/* Before the host is finalized. Callbacks of the program that the host's MPI_Finalize calls may
- * need the communicator once more. */
+/* Before the host is finalized, or in the last callback of MPI_COMM_SELF that its MPI_Finalize
+ * calls. Those of MPI_COMM_WORLD may need the communicator once more. */
 void private_comm_free(void);
 
 /* After it, when the host's handles are invalid. */

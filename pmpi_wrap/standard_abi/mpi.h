@@ -284,13 +284,20 @@ int PMPI_Alloc_mem(MPI_Aint, MPI_Info, void *);
 int PMPI_Free_mem(void *);
 
 int PMPI_Comm_call_errhandler(MPI_Comm, int);
+typedef int MPI_Comm_copy_attr_function(MPI_Comm, int, void *, void *, void *, int *);
+typedef int MPI_Comm_delete_attr_function(MPI_Comm, int, void *, void *);
+
+int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *, MPI_Comm_delete_attr_function *, int *,
+                            void *);
 int PMPI_Comm_disconnect(MPI_Comm *);
 int PMPI_Comm_free(MPI_Comm *);
+int PMPI_Comm_free_keyval(int *);
 int PMPI_Comm_get_attr(MPI_Comm, int, void *, int *);
 int PMPI_Comm_group(MPI_Comm, MPI_Group *);
 int PMPI_Comm_rank(MPI_Comm, int *);
 int PMPI_Comm_remote_group(MPI_Comm, MPI_Group *);
 int PMPI_Comm_remote_size(MPI_Comm, int *);
+int PMPI_Comm_set_attr(MPI_Comm, int, void *);
 int PMPI_Comm_set_errhandler(MPI_Comm, MPI_Errhandler);
 int PMPI_Comm_size(MPI_Comm, int *);
 int PMPI_Comm_split(MPI_Comm, int, int, MPI_Comm *);

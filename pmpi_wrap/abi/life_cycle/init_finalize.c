@@ -72,11 +72,40 @@ static void begin_use(bool session)
     pthread_mutex_unlock(&host_use.mutex);
 }
 
+/* Callbacks of the program in MPI_Finalize may wait in fast calls, which drive the host's progress
+ * on private_comm(). So it is freed by the last of these callbacks: attributes of MPI_COMM_SELF are
+ * deleted in the reverse order of setting them (MPI-4.0, 11.2.4). */
+static int free_private_comm(MPI_Comm self, int keyval, void *value, void *state)
+{
+    (void)self, (void)keyval, (void)value, (void)state;
+    if (!host_is_in_use())
+        private_comm_free();
+    return MPI_SUCCESS;
+}
+
+static int copy_nothing(MPI_Comm self, int keyval, void *state, void *value, void *copy,
+                        int *copied)
+{
+    (void)self, (void)keyval, (void)state, (void)value, (void)copy;
+    *copied = 0;
+    return MPI_SUCCESS;
+}
+
+static void set_callback_of_finalize(void)
+{
+    int keyval;
+    if (host.Comm_create_keyval(copy_nothing, free_private_comm, &keyval, NULL))
+        return;
+    host.Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+    host.Comm_free_keyval(&keyval); /* the attribute remains */
+}
+
 static void after_init(void)
 {
     int level;
     host.Query_thread(&level);
     thread_concurrent |= level == MPI_THREAD_MULTIPLE;
+    set_callback_of_finalize();
     begin_use(false);
     node_setup_settle(MPI_COMM_WORLD, false);
 }
@@ -114,13 +143,13 @@ int accel_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *sessi
 
 /* ---- finalizing ---- */
 
-static void end_use(void)
+static void end_use(bool session)
 {
     buffer_finish();
     teams_close();
     statistics_publish();
-    wait_policy_apply(NULL);
-    private_comm_free();
+    if (session)
+        private_comm_free();
     host_use.was_finalized = true;
 }
 
@@ -132,7 +161,7 @@ static bool before_finalize(bool session)
     if (!session)
         symmetric_close();
     if (last) {
-        end_use();
+        end_use(session);
     } else if (!session) {
         teams_close();
         private_comm_world_ends();
