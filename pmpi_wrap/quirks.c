@@ -14,6 +14,13 @@ static const struct quirk_row rows[] = {
         .reason = "MPICH checks for aliased buffers in all reductions, Open MPI in MPI_Reduce only",
     },
     {
+        .quirk = QUIRK_IGNORES_TYPES_OF_NOTHING,
+        .family = FAMILY_MPICH,
+        .last = VERSION_LAST,
+        .reason = "MPICH accepts MPI_DATATYPE_NULL there, which ParallelIO and ESMF use",
+        .issue = "https://github.com/pmodels/mpich/issues/6323",
+    },
+    {
         .quirk = QUIRK_BSEND_INIT_SENDS_OLD_DATA,
         .family = FAMILY_OPEN_MPI,
         .last = VERSION(5, 255, 255),

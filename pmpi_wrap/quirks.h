@@ -16,6 +16,8 @@ enum quirk {
     /* Every reduction reports an error if operand and result are the same buffer. A host without
      * the quirk does so in MPI_Reduce only, and performs other reductions in place. */
     QUIRK_REFUSES_ALIASES,
+    /* MPI_Alltoallw does not look at the datatypes of blocks without elements. */
+    QUIRK_IGNORES_TYPES_OF_NOTHING,
     /* MPI_Start of a persistent buffered send does not send the current contents of the buffer. */
     QUIRK_BSEND_INIT_SENDS_OLD_DATA,
     /* MPI_Start of a persistent request to MPI_PROC_NULL leaves the request inactive. */

@@ -1,5 +1,6 @@
 /* Operations without data: with MPI_PROC_NULL as target, or of count 0, also at a window's end and
- * in a window without memory. They succeed, and their requests complete. */
+ * in a window without memory. They succeed, and their requests complete. With MPI_PROC_NULL, no
+ * buffer is used; Open MPI then accepts NULL. */
 #include "test.h"
 
 static void all_calls(int count, int rank, MPI_Aint disp, MPI_Win win, bool passive)
@@ -27,6 +28,17 @@ static void all_calls(int count, int rank, MPI_Aint disp, MPI_Win win, bool pass
     CHECK(result == 8, "%d", result);
 }
 
+static void without_buffers(MPI_Win win)
+{
+    CHECK(!MPI_Put(NULL, 2, MPI_INT, MPI_PROC_NULL, 0, 2, MPI_INT, win));
+    CHECK(!MPI_Get(NULL, 2, MPI_INT, MPI_PROC_NULL, 0, 2, MPI_INT, win));
+    CHECK(!MPI_Accumulate(NULL, 2, MPI_INT, MPI_PROC_NULL, 0, 2, MPI_INT, MPI_SUM, win));
+    CHECK(!MPI_Get_accumulate(NULL, 2, MPI_INT, NULL, 2, MPI_INT, MPI_PROC_NULL, 0, 2, MPI_INT,
+                              MPI_SUM, win));
+    CHECK(!MPI_Fetch_and_op(NULL, NULL, MPI_INT, MPI_PROC_NULL, 0, MPI_SUM, win));
+    CHECK(!MPI_Compare_and_swap(NULL, NULL, NULL, MPI_INT, MPI_PROC_NULL, 0, win));
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
@@ -37,6 +49,8 @@ int main(int argc, char **argv)
     all_calls(1, MPI_PROC_NULL, 1000, win, false);
     all_calls(0, test_next(), 4, win, false);
     all_calls(0, test_rank, 0, win, false);
+    if (host_is("Open MPI"))
+        without_buffers(win);
     MPI_Win_fence(0, win);
     MPI_Win_lock_all(0, empty);
     all_calls(1, MPI_PROC_NULL, 0, empty, true);

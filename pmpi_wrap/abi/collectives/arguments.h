@@ -7,6 +7,7 @@
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 #include "pmpi_wrap/abi/datatypes/typemap_of.h"
 #include "pmpi_wrap/abi/deferral.h"
+#include "pmpi_wrap/quirks.h"
 
 /* False: the data are invalid, or too long for the address space. */
 static inline bool translate(struct data d, struct buffer *b)
@@ -33,6 +34,17 @@ HOT_INLINE bool blocks_are_valid(const struct blocks *b, uint32_t size)
     return true;
 }
 
+/* The typemap of a block of MPI_Alltoallw. A rank alone must not leave the call to a host that
+ * accepts its datatypes. */
+static inline const struct typemap *map_of_block(const struct blocks *b, uint32_t rank,
+                                                 MPI_Datatype type)
+{
+    static const struct typemap nothing = {.contiguous = true, .element = 1};
+    bool ignored =
+        b->counts && !blocks_number(b, b->counts, rank) && quirk(QUIRK_IGNORES_TYPES_OF_NOTHING);
+    return ignored ? &nothing : typemap_of_or_abort(type);
+}
+
 /* False: invalid. `maps`: room for the typemaps of MPI_Alltoallw; NULL in the other calls. */
 HOT_INLINE bool translate_blocks(const struct rank_blocks *all, uint32_t size, struct blocks *b,
                                  struct maps *maps)
@@ -45,7 +57,7 @@ HOT_INLINE bool translate_blocks(const struct rank_blocks *all, uint32_t size, s
                          .wide = all->large_counts};
     if (all->types) {
         for (uint32_t r = 0; r < size; r++)
-            maps->map[r] = typemap_of_or_abort(all->types[r]);
+            maps->map[r] = map_of_block(b, r, all->types[r]);
         b->maps = maps->map;
     } else {
         b->map = typemap_of_or_abort(all->type);

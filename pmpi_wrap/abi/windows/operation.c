@@ -17,11 +17,12 @@ static int check_side(struct side side, const struct typemap **map)
     return *map ? MPI_SUCCESS : MPI_ERR_TYPE;
 }
 
-/* The same for a side in this rank's memory. */
-static int check_local_side(struct side side, const struct typemap **map)
+/* The same for a side in this rank's memory, which is not used if the target is MPI_PROC_NULL. */
+static int check_local_side(const struct operation *o, struct side side, const struct typemap **map)
 {
     int class = check_side(side, map);
-    if (!class && !side.address && side.count && (*map)->simple && (*map)->size)
+    if (!class && !side.address && o->rank != MPI_PROC_NULL && side.count && (*map)->simple &&
+        (*map)->size)
         return MPI_ERR_BUFFER;
     return class;
 }
@@ -72,7 +73,7 @@ COLD bool needs_host(const struct operation *o)
 static int slow_transfer(struct win *win, const struct operation *o, bool put)
 {
     const struct typemap *origin_map, *target_map;
-    int class = check_local_side(o->origin, &origin_map);
+    int class = check_local_side(o, o->origin, &origin_map);
     if (!class)
         class = check_side(o->target, &target_map);
     if (class)
@@ -164,9 +165,9 @@ NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
     bool uses_origin = op_of(o->op) != OP_NO_OP;
     int class = check_side(o->target, &target_map);
     if (!class && uses_origin)
-        class = check_local_side(o->origin, &origin_map);
+        class = check_local_side(o, o->origin, &origin_map);
     if (!class && o->fetches)
-        class = check_local_side(o->result, &result_map);
+        class = check_local_side(o, o->result, &result_map);
     if (class)
         return report_on_win(o->handle, class);
     const struct typemap *element = predefined_for(target_map);
@@ -198,8 +199,8 @@ static bool can_compare(const struct typemap *map)
 NOINLINE int slow_compare_and_swap(struct win *win, const struct operation *o, const void *compare)
 {
     const struct typemap *map;
-    int class = check_local_side(o->result, &map);
-    if (!class && (!o->origin.address || !compare))
+    int class = check_local_side(o, o->result, &map);
+    if (!class && o->rank != MPI_PROC_NULL && (!o->origin.address || !compare))
         class = MPI_ERR_BUFFER;
     if (!class && !can_compare(map))
         class = MPI_ERR_TYPE;
