@@ -9,6 +9,12 @@ static bool is_root(const struct team *t, int root)
     return t->rank == (uint32_t)root;
 }
 
+/* All ranks know that each of them needs data of all others. */
+static bool moves_same_data(const struct rank_blocks *all)
+{
+    return !all->counts && all->count > 0;
+}
+
 /* ---- moving data ---- */
 
 int do_bcast(enum call call, struct data d, int root, MPI_Comm comm)
@@ -61,7 +67,7 @@ int do_scatter(enum call call, const struct rank_blocks *from, struct data to, i
 
 int do_allgather(enum call call, struct data from, const struct rank_blocks *to, MPI_Comm comm)
 {
-    struct team *t = team_for(comm, call, true);
+    struct team *t = team_for(comm, call, moves_same_data(to));
     struct buffer own;
     struct blocks all;
     if (!t)
@@ -79,7 +85,7 @@ int do_allgather(enum call call, struct data from, const struct rank_blocks *to,
 int do_alltoall(enum call call, const struct rank_blocks *from, const struct rank_blocks *to,
                 MPI_Comm comm)
 {
-    struct team *t = team_for(comm, call, true);
+    struct team *t = team_for(comm, call, moves_same_data(to));
     struct blocks out, in;
     struct maps out_maps, in_maps;
     if (!t)
@@ -161,7 +167,7 @@ HOT_INLINE size_t allreduce_few(const struct reduction *r, struct team *t)
 
 int do_allreduce(enum call call, const struct reduction *r, MPI_Comm comm)
 {
-    struct team *t = team_for(comm, call, true);
+    struct team *t = team_for(comm, call, r->count > 0);
     struct reducer red;
     struct buffer from, to;
     if (UNLIKELY(!t))
@@ -194,7 +200,7 @@ int do_scan(enum call call, const struct reduction *r, bool exclusive, MPI_Comm 
 
 int do_reduce_scatter(enum call call, struct reduction r, struct rank_blocks results, MPI_Comm comm)
 {
-    struct team *t = team_for(comm, call, true);
+    struct team *t = team_for(comm, call, moves_same_data(&results));
     struct reducer red;
     struct buffer from, to;
     struct blocks blocks;

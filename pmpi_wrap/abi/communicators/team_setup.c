@@ -168,13 +168,13 @@ static bool finish_exchange(struct communicator *c)
     return false;
 }
 
-static void complete_exchange(MPI_Comm comm, struct communicator *c, bool synchronises)
+static void complete_exchange(MPI_Comm comm, struct communicator *c)
 {
     unlist_exchange(c);
     if (!finish_exchange(c))
         return;
     begin_exchange(comm, c, &c->answer);
-    if (c->exchanging && synchronises) {
+    if (c->exchanging && c->synchronises) {
         unlist_exchange(c);
         finish_exchange(c);
     }
@@ -268,8 +268,7 @@ COLD struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises
         note_deferred(call, REASON_NO_MEMORY);
         return NULL;
     }
-    if (c->exchanging && (synchronises || c->calls == c->max_calls))
-        complete_exchange(comm, c, synchronises);
+    c->synchronises = synchronises;
     if (!c->team && !c->inter_team)
         note_deferred(call, c->reason);
     return c->team;
@@ -325,7 +324,9 @@ int team_after_host(MPI_Comm comm, int result)
     struct communicator *c = arguments_refused(result) ? NULL : find(comm);
     if (!c || c->reason != REASON_NOT_READY || inside_host())
         return result;
-    if (++c->calls == CALLS_BEFORE)
+    if (c->exchanging && (c->synchronises || c->calls == c->max_calls))
+        complete_exchange(comm, c);
+    else if (++c->calls == CALLS_BEFORE)
         begin_team(comm, c);
     return result;
 }

@@ -2,13 +2,13 @@
  *
  * The ranks of a communicator agree on a team by exchanging offers through the host's nonblocking
  * allgather. It begins after the second collective call, since many communicators never see a
- * second one. It completes in the first later call that synchronises its ranks anyway, or after
+ * second one. It completes after the first later call that synchronises its ranks anyway, or after
  * some more calls, so that a call which does not wait under the host does not wait here (H15:
  * collectives that do not synchronise).
  *
  * All ranks begin and complete the exchange in the same call, because they make the same collective
  * calls in the same order, and each counts them (H14: setting up is itself collective). A call
- * whose arguments the host refuses is not counted: a single rank may have made it. Whether there is
+ * whose arguments the host refuses does not count: a single rank may have made it. Whether there is
  * an exchange at all depends on comm_properties_of(), which is the same on all ranks (H13:
  * decisions from what is equal on all ranks).
  *
@@ -36,6 +36,7 @@ struct communicator {
     struct team_offer own_offer, answer, *offers;
     MPI_Request request; /* of the exchange */
     bool exchanging, answering, freed;
+    bool synchronises;         /* the current call; see team_for() */
     bool of_all_processes;     /* see team_mark() */
     int size, rank;            /* these four are set before the exchange begins */
     int remote_size;           /* of an intercommunicator: ranks of the other group; else 0 */
@@ -47,8 +48,8 @@ extern struct registry communicator_registry HIDDEN;
 
 struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises);
 
-/* The team of an intracommunicator, for one collective call; `synchronises`: no rank returns from
- * that call before all have entered it. NULL: the communicator is an intercommunicator with
+/* The team of an intracommunicator, for one collective call; `synchronises`: all ranks know that no
+ * rank returns from that call before all have entered it. NULL: the communicator is an intercommunicator with
  * a team, or the call has been counted and is left to the host. */
 HOT_INLINE struct team *team_for(MPI_Comm comm, enum call call, bool synchronises)
 {
