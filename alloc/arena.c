@@ -37,7 +37,9 @@ struct region {
     pthread_mutex_t mutex;
     struct ranges unused; /* below next; holes of the file */
     char *start, *next, *end;
-    char *dumped; /* core files contain the pages before it */
+    _Atomic(char *)
+        open;     /* core files contain the pages before it, and `map` has memory for them */
+    uint8_t *map; /* a byte per grain; NULL: none */
     bool (*drop)(char *at, size_t size);
     unsigned arena;
     pthread_mutex_t purge_mutex;
@@ -54,22 +56,39 @@ static _Atomic uint64_t low_water; /* give_back() again when fewer bytes than th
 
 /* ---- jemalloc's hooks; by its convention they return true on failure ---- */
 
-/* Take addresses that were never used. From now on core files contain them. */
+/* Before this, the map is address space without memory: under a limit of the process or of the
+ * machine (vm.overcommit_memory=2), the OS counts memory that may be written as used. */
+static bool open_map(const struct region *r, size_t from, size_t to)
+{
+    from = round_down(from / ARENA_GRAIN, LAYOUT_PAGE);
+    to = round_up(to / ARENA_GRAIN, LAYOUT_PAGE);
+    return !r->map || !mprotect(r->map + from, to - from, PROT_READ | PROT_WRITE);
+}
+
+/* Many small pieces share one call of the OS. False: no memory. */
+static bool open_until(struct region *r, const char *end)
+{
+    const size_t step = (size_t)4 << 20;
+    char *open = r->open;
+    if (end <= open)
+        return true;
+    size_t more = min_size(round_up((size_t)(end - open), step), (size_t)(r->end - open));
+    if (!open_map(r, (size_t)(open - r->start), (size_t)(open - r->start) + more))
+        return false;
+    madvise(open, more, MADV_DODUMP);
+    r->open = open + more;
+    return true;
+}
+
+/* Take addresses that were never used. */
 static char *take_new(struct region *r, size_t size, size_t alignment)
 {
-    const size_t step = (size_t)1 << 20; /* one madvise() for many small pieces */
     char *start = (char *)round_up((uintptr_t)r->next, alignment);
-    if (start > r->end || size > (size_t)(r->end - start))
+    if (start > r->end || size > (size_t)(r->end - start) || !open_until(r, start + size))
         return NULL;
     if (start > r->next && !ranges_give(&r->unused, r->next, (size_t)(start - r->next)))
         return NULL;
     r->next = start + size;
-    if (r->next > r->dumped) {
-        size_t more =
-            min_size(round_up((size_t)(r->next - r->dumped), step), (size_t)(r->end - r->dumped));
-        madvise(r->dumped, more, MADV_DODUMP);
-        r->dumped += more;
-    }
     return start;
 }
 
@@ -164,11 +183,12 @@ static void forked(void)
     pthread_mutex_init(&early.purge_mutex, NULL);
 }
 
-static bool create_arena(struct region *r, char *start, size_t size,
+static bool create_arena(struct region *r, char *start, size_t size, uint8_t *map,
                          bool (*drop)(char *at, size_t size))
 {
     r->hooks = region_hooks;
-    r->start = r->next = r->dumped = start;
+    r->start = r->next = r->open = start;
+    r->map = map;
     r->end = start + size;
     r->drop = drop;
     pthread_mutex_init(&r->mutex, NULL);
@@ -180,10 +200,14 @@ static bool create_arena(struct region *r, char *start, size_t size,
            set_arena("arena.0.oversize_threshold", r->arena, ARENA_KEEP);
 }
 
-/* A map with a byte for each grain of a heap. */
+static size_t map_size(size_t heap_size)
+{
+    return round_up(heap_size / ARENA_GRAIN, LAYOUT_PAGE);
+}
+
 static uint8_t *create_map(size_t heap_size)
 {
-    void *map = mmap(NULL, heap_size / ARENA_GRAIN, PROT_READ | PROT_WRITE,
+    void *map = mmap(NULL, map_size(heap_size), PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return map == MAP_FAILED ? NULL : map;
 }
@@ -196,9 +220,9 @@ bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
     uint8_t *map = create_map(room);
     if (!map)
         return false;
-    if (!create_arena(&control, slice, control_size, punch) ||
-        !create_arena(&heap, start, room, punch)) {
-        munmap(map, room / ARENA_GRAIN);
+    if (!create_arena(&control, slice, control_size, NULL, punch) ||
+        !create_arena(&heap, start, room, map, punch)) {
+        munmap(map, map_size(room));
         return false;
     }
     live_at = map;
@@ -326,8 +350,10 @@ enum arena_answer arena_free(void *at)
     if (!live_at || p < heap.start || p >= heap.end)
         return ARENA_FOREIGN;
     size_t offset = (size_t)(p - heap.start);
+    if (offset % ARENA_GRAIN || p >= atomic_load_explicit(&heap.open, memory_order_relaxed))
+        return ARENA_BAD;
     uint8_t class = live_at[offset / ARENA_GRAIN];
-    if (offset % ARENA_GRAIN || !class)
+    if (!class)
         return ARENA_BAD;
     live_at[offset / ARENA_GRAIN] = 0;
     struct thread *thread = thread_self();
@@ -383,7 +409,7 @@ void arena_control_free(void *at)
 
 bool arena_symmetric_open(char *start, size_t size, bool (*drop)(char *at, size_t size))
 {
-    return create_arena(&symmetric, start, size, drop);
+    return create_arena(&symmetric, start, size, NULL, drop);
 }
 
 void *arena_symmetric_alloc(size_t size, size_t align)
@@ -438,7 +464,7 @@ size_t arena_early_size(size_t limit)
 void arena_early_open(char *start, size_t size)
 {
     early_live_at = create_map(size);
-    if (early_live_at && create_arena(&early, start, size, punch))
+    if (early_live_at && create_arena(&early, start, size, early_live_at, punch))
         pthread_atfork(NULL, NULL, forked);
     else
         early_live_at = NULL;
@@ -465,7 +491,7 @@ enum arena_answer arena_early_free(void *at)
     if (!early_live_at || p < early.start || p >= early.end)
         return ARENA_FOREIGN;
     uint8_t *is_live = &early_live_at[(p - early.start) / ARENA_GRAIN];
-    if ((p - early.start) % ARENA_GRAIN || !*is_live)
+    if ((p - early.start) % ARENA_GRAIN || p >= early.open || !*is_live)
         return ARENA_BAD;
     *is_live = 0;
     size_t size = je(sallocx)(p, 0);

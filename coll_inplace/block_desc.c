@@ -160,7 +160,8 @@ static enum slot_kind publish_table(struct team *t, uint32_t op, const struct bl
  * such blocks). False: not needed, or no memory. */
 static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, struct sizes sizes)
 {
-    size_t own = team_is_inter(t) ? 0 : bytes_of(block_of(all, t->self));
+    bool equal = blocks_are_equal(all); /* then also our own, which is where readers expect it */
+    size_t own = equal && !team_is_inter(t) ? bytes_of(block_of(all, t->self)) : 0;
     size_t bytes = sizes.bytes + own, at = 0;
     if (sizes.largest > EAGER_MAX || sizes.bytes + table_in_cell(t->size) <= TEAM_CELL ||
         bytes > HOLD_MAX)
@@ -171,13 +172,13 @@ static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, 
         return false;
     remote_addr_t address = remote_addr_of(block);
     for (uint32_t r = 0; r < t->size; r++) {
-        struct block_desc desc = {bytes_of(block_of(all, r)), address + 2 * at};
+        struct block_desc desc = {equal ? sizes.largest : block_bytes(t, all, r), address + 2 * at};
         team_fill(t, block + at, block_of(all, r), 0, desc.bytes);
         at += desc.bytes;
-        if (!blocks_are_equal(all))
+        if (!equal)
             memcpy(table + r * sizeof desc, &desc, sizeof desc);
     }
-    if (blocks_are_equal(all))
+    if (equal)
         memcpy(slot_of(t->mine, op)->data, &address, sizeof address);
     team_publish(t, op, SLOT_REFERENCE, bytes);
     return true;

@@ -174,9 +174,11 @@ HOT_INLINE void win_wrote(struct win *win)
     atomic_store_explicit(&win->written, 1, memory_order_release);
 }
 
-/* Complete the stores of this rank. Loads are complete when they return. */
+/* Complete the operations of this rank. */
 HOT_INLINE void win_complete_stores(struct win *win)
 {
+    /* Orders the loads of gets before all later loads and stores; no instruction on x86. */
+    atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(&win->written, memory_order_acquire)) {
         atomic_store_explicit(&win->written, 0, memory_order_relaxed);
         /* Orders the stores before any later store that notifies a peer, and before later loads:
