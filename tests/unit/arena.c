@@ -209,6 +209,7 @@ START_TEST(a_pointer_outside_the_heap_is_foreign)
     ck_assert_int_eq(arena_free(heap.start - 1), ARENA_FOREIGN);
     ck_assert_int_eq(arena_free(heap.end), ARENA_FOREIGN);
     ck_assert_int_eq(arena_free(heap.end - 1), ARENA_BAD);
+    ck_assert_int_eq(arena_free(heap.end - ARENA_GRAIN), ARENA_BAD);
     arena_control_free(controls);
     free(mallocs);
 }
