@@ -503,7 +503,7 @@ static bool wait_for_verdict(rendezvous_exchange_fn *exchange)
 }
 
 /* With the descriptor of the statics, or without it if the OS refuses to take it. The leader then
- * finds that it is missing. If nothing can be sent, the end of the connection tells the leader. */
+ * finds that it is missing. If nothing can be sent, the leader finds the connection closed. */
 static void greet(int world_rank, int world_size)
 {
     struct greeting greeting = own_greeting(world_rank, world_size);

@@ -117,6 +117,11 @@ void *registry_begin_removal(struct registry *r, struct removal *removal, uintpt
     return e ? e->object : NULL;
 }
 
+bool registry_is_removing(const struct registry *r, uintptr_t handle)
+{
+    return removal_of(r, handle);
+}
+
 void *registry_end_removal(struct removal *removal)
 {
     void *object = removal->entry ? removal->entry->object : NULL;

@@ -9,7 +9,7 @@
  * While the host frees an object, it calls delete functions of the program's attributes, which may
  * still use the object; but as soon as it has freed it, it may give the same handle to an object of
  * another thread. So from registry_begin_removal() on, only the thread that frees the object finds
- * the handle's entry, or adds one.
+ * its entry, and what this thread registers under the handle is removed with it.
  */
 #ifndef MPIACCEL_REGISTRY_H
 #define MPIACCEL_REGISTRY_H
@@ -77,6 +77,9 @@ struct removal {
 /* Call before the host frees an object, and then one of the other two. Returns the handle's object,
  * NULL if it is not registered. */
 void *registry_begin_removal(struct registry *registry, struct removal *removal, uintptr_t handle);
+
+/* Whether this thread is removing the handle. */
+bool registry_is_removing(const struct registry *registry, uintptr_t handle);
 
 /* The host has freed it. Returns the object, also one that was registered meanwhile. */
 void *registry_end_removal(struct removal *removal);

@@ -151,6 +151,11 @@ void private_comm_world_ends(void)
         private_comm();
 }
 
+bool private_comm_is_of_session(void)
+{
+    return has_session;
+}
+
 void private_comm_free(void)
 {
     if (atomic_exchange(&exists, false)) {

@@ -4,12 +4,16 @@
 #include "kinds.h"
 
 static int deleted, calls;
+static bool only_barriers; /* which do not complete the set-up of a communicator at once */
 
 static int delete (MPI_Comm comm, int key, void *value, void *state)
 {
     (void)key, (void)value, (void)state;
     for (int i = 0; i < calls; i++)
-        kinds_all(comm, 3 * i, "the communicator that is being freed");
+        if (only_barriers)
+            MPI_Barrier(comm);
+        else
+            kinds_all(comm, 3 * i, "the communicator that is being freed");
     deleted++;
     return MPI_SUCCESS;
 }
@@ -25,7 +29,10 @@ int main(int argc, char **argv)
         MPI_Comm_set_attr(whole, key, NULL);
         if (i % 4 == 3)
             coll_warm(whole);
+        if (i % 8 == 4)
+            MPI_Barrier(whole);
         calls = i % 3;
+        only_barriers = i % 8 == 4;
         MPI_Comm_free(&whole);
         CHECK(deleted == i + 1, "%d", deleted);
         MPI_Comm_split(MPI_COMM_WORLD, test_rank % 2, test_rank, &half);

@@ -31,6 +31,7 @@ static void exchange(MPI_Comm comm, bool in_place)
 int main(int argc, char **argv)
 {
     coll_begin(&argc, &argv);
+    coll_warm(MPI_COMM_WORLD);
     for (int i = 0; i < 20; i++)
         exchange(MPI_COMM_WORLD, i % 3 == 2);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -56,11 +56,32 @@ static void ahead(int kind)
     MPI_Comm_free(&comm);
 }
 
+/* Data move from one group of an intercommunicator to the other only, so only one group waits. */
+static void one_way(int calls)
+{
+    MPI_Comm half, inter;
+    int upper = test_rank >= test_size / 2, value = test_rank, got[64] = {0};
+    MPI_Comm_split(MPI_COMM_WORLD, upper, test_rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, upper ? 0 : test_size / 2, 1, &inter);
+    for (int i = 0; i < calls; i++)
+        MPI_Barrier(inter);
+    for (int i = 0; i < 3; i++) {
+        MPI_Allgather(&value, !upper, MPI_INT, got, upper, MPI_INT, inter);
+        MPI_Barrier(inter);
+        for (int r = 0; upper && r < test_size / 2; r++)
+            CHECK(got[r] == r, "%d from %d", got[r], r);
+    }
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+}
+
 int main(int argc, char **argv)
 {
     coll_begin(&argc, &argv);
     for (int calls = 0; calls < 6; calls++)
         refused_on_one_rank(calls);
+    for (int calls = 0; calls < 6; calls++)
+        one_way(calls);
     for (int kind = 0; kind < KINDS; kind++)
         if (host_is("Open MPI") == (kind != ALLTOALLV)) /* the other host waits */
             ahead(kind);

@@ -55,7 +55,7 @@ static int delete (MPI_Datatype type, int key, void *value, void *state)
     return MPI_SUCCESS;
 }
 
-/* `used`: also before it is freed. If not, Open MPI no longer tells how it was made. */
+/* `used`: also before it is freed. If not, Open MPI has already discarded how it was made. */
 static void use_in_delete_function(int key, int stride, bool used)
 {
     MPI_Datatype type = make(stride);

@@ -9,12 +9,6 @@ static bool is_root(const struct team *t, int root)
     return t->rank == (uint32_t)root;
 }
 
-/* All ranks know that each of them needs data of all others. */
-static bool moves_same_data(const struct rank_blocks *all)
-{
-    return !all->counts && all->count > 0;
-}
-
 /* ---- moving data ---- */
 
 int do_bcast(enum call call, struct data d, int root, MPI_Comm comm)
@@ -67,7 +61,7 @@ int do_scatter(enum call call, const struct rank_blocks *from, struct data to, i
 
 int do_allgather(enum call call, struct data from, const struct rank_blocks *to, MPI_Comm comm)
 {
-    struct team *t = team_for(comm, call, moves_same_data(to));
+    struct team *t = team_for(comm, call, false);
     struct buffer own;
     struct blocks all;
     if (!t)
@@ -85,7 +79,7 @@ int do_allgather(enum call call, struct data from, const struct rank_blocks *to,
 int do_alltoall(enum call call, const struct rank_blocks *from, const struct rank_blocks *to,
                 MPI_Comm comm)
 {
-    struct team *t = team_for(comm, call, moves_same_data(to));
+    struct team *t = team_for(comm, call, false);
     struct blocks out, in;
     struct maps out_maps, in_maps;
     if (!t)
@@ -200,7 +194,7 @@ int do_scan(enum call call, const struct reduction *r, bool exclusive, MPI_Comm 
 
 int do_reduce_scatter(enum call call, struct reduction r, struct rank_blocks results, MPI_Comm comm)
 {
-    struct team *t = team_for(comm, call, moves_same_data(&results));
+    struct team *t = team_for(comm, call, !results.counts && results.count > 0);
     struct reducer red;
     struct buffer from, to;
     struct blocks blocks;

@@ -268,7 +268,7 @@ COLD struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises
         note_deferred(call, REASON_NO_MEMORY);
         return NULL;
     }
-    c->synchronises = synchronises;
+    c->synchronises = synchronises && (!c->remote_size || call == CALL_Barrier);
     if (!c->team && !c->inter_team)
         note_deferred(call, c->reason);
     return c->team;
@@ -326,8 +326,9 @@ int team_after_host(MPI_Comm comm, int result)
         return result;
     if (c->exchanging && (c->synchronises || c->calls == c->max_calls))
         complete_exchange(comm, c);
-    else if (++c->calls == CALLS_BEFORE)
-        begin_team(comm, c);
+    else if (++c->calls == CALLS_BEFORE &&
+             !registry_is_removing(&communicator_registry, BITS(comm)))
+        begin_team(comm, c); /* and not in a delete function: a request would outlive `comm` */
     return result;
 }
 

@@ -48,9 +48,10 @@ extern struct registry communicator_registry HIDDEN;
 
 struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises);
 
-/* The team of an intracommunicator, for one collective call; `synchronises`: all ranks know that no
- * rank returns from that call before all have entered it. NULL: the communicator is an intercommunicator with
- * a team, or the call has been counted and is left to the host. */
+/* The team of an intracommunicator, for one collective call. `synchronises`: no rank returns from
+ * that call before all have entered it, as follows from arguments that are equal on all ranks.
+ * NULL: the communicator is an intercommunicator with a team, or the call has been counted and is
+ * left to the host. */
 HOT_INLINE struct team *team_for(MPI_Comm comm, enum call call, bool synchronises)
 {
     struct entry *e = registry_find(&communicator_registry, BITS(comm));

@@ -148,7 +148,7 @@ static void end_use(bool session)
     buffer_finish();
     teams_close();
     statistics_publish();
-    if (session)
+    if (session || private_comm_is_of_session())
         private_comm_free();
     host_use.was_finalized = true;
 }
