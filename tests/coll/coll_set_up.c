@@ -18,7 +18,7 @@ static void refused_on_one_rank(int calls)
     MPI_Comm comm = new_comm(calls);
     int value = test_rank, sum;
     if (test_rank == 0) {
-        CHECK(MPI_Allreduce(&value, &sum, 1, MPI_DATATYPE_NULL, MPI_SUM, comm) != MPI_SUCCESS);
+        CHECK(MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_OP_NULL, comm) != MPI_SUCCESS);
         CHECK(MPI_Allgather(&value, 1, MPI_INT, NULL, -1, MPI_INT, comm) != MPI_SUCCESS);
     }
     kinds_all(comm, calls, "after a refused call");
