@@ -61,7 +61,7 @@ int do_scatter(enum call call, const struct rank_blocks *from, struct data to, i
 
 int do_allgather(enum call call, struct data from, const struct rank_blocks *to, MPI_Comm comm)
 {
-    struct team *t = team_for(comm, call, false);
+    struct team *t = team_for(comm, call, !to->counts);
     struct buffer own;
     struct blocks all;
     if (!t)
@@ -79,7 +79,7 @@ int do_allgather(enum call call, struct data from, const struct rank_blocks *to,
 int do_alltoall(enum call call, const struct rank_blocks *from, const struct rank_blocks *to,
                 MPI_Comm comm)
 {
-    struct team *t = team_for(comm, call, false);
+    struct team *t = team_for(comm, call, !to->counts);
     struct blocks out, in;
     struct maps out_maps, in_maps;
     if (!t)
