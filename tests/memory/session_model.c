@@ -245,14 +245,27 @@ static void two_sessions(void)
     MPI_Session_finalize(&b);
 }
 
+static int deleted;
+
+static int delete (MPI_Comm self, int key, void *value, void *state)
+{
+    (void)self, (void)key, (void)value, (void)state;
+    deleted++;
+    return MPI_SUCCESS;
+}
+
+/* MPI_Finalize deletes the attribute, unless a session of the program is still open. */
 static void with_init(bool session_first, bool finalize_first)
 {
     MPI_Session session;
+    int key;
     if (session_first)
         session = open_session();
     MPI_Init(NULL, NULL);
     if (!session_first)
         session = open_session();
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
     MPI_Comm comm = world_of(session);
     use(MPI_COMM_WORLD);
     use(comm);
@@ -266,6 +279,7 @@ static void with_init(bool session_first, bool finalize_first)
         MPI_Session_finalize(&session);
         use(MPI_COMM_WORLD);
         MPI_Finalize();
+        CHECK(deleted == 1, "%d", deleted);
     }
 }
 
