@@ -268,7 +268,7 @@ COLD struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises
         note_deferred(call, REASON_NO_MEMORY);
         return NULL;
     }
-    c->synchronises = synchronises && (!c->remote_size || call == CALL_Barrier);
+    c->synchronises = synchronises;
     if (!c->team && !c->inter_team)
         note_deferred(call, c->reason);
     return c->team;
@@ -319,6 +319,13 @@ static bool arguments_refused(int result)
            class == MPI_ERR_OP || class == MPI_ERR_ARG;
 }
 
+/* In a delete function. The request of an exchange that began there would outlive the communicator.
+ */
+static bool is_being_freed(MPI_Comm comm)
+{
+    return registry_is_removing(&communicator_registry, BITS(comm));
+}
+
 int team_after_host(MPI_Comm comm, int result)
 {
     struct communicator *c = arguments_refused(result) ? NULL : find(comm);
@@ -326,9 +333,8 @@ int team_after_host(MPI_Comm comm, int result)
         return result;
     if (c->exchanging && (c->synchronises || c->calls == c->max_calls))
         complete_exchange(comm, c);
-    else if (++c->calls == CALLS_BEFORE &&
-             !registry_is_removing(&communicator_registry, BITS(comm)))
-        begin_team(comm, c); /* and not in a delete function: a request would outlive `comm` */
+    else if (++c->calls == CALLS_BEFORE && !is_being_freed(comm))
+        begin_team(comm, c);
     return result;
 }
 

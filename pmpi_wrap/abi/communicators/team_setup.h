@@ -48,11 +48,11 @@ extern struct registry communicator_registry HIDDEN;
 
 struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises);
 
-/* The team of an intracommunicator, for one collective call. `synchronises`: usually no rank
- * returns from that call before all have entered it. It must follow from what is equal on all
- * ranks, which in MPI_Allgather and MPI_Alltoall the counts are not: data may be none of one type
- * or one of an empty type. NULL: the communicator is an intercommunicator with a team, or the call
- * has been counted and is left to the host. */
+/* The team of an intracommunicator, for one collective call. `synchronises`: in general no rank
+ * returns from that call before all have entered it. It must be equal on all ranks, so it does not
+ * depend on the counts of MPI_Allgather and MPI_Alltoall: they may differ, and groups of an
+ * intercommunicator may move data in one direction only. NULL: the communicator is an
+ * intercommunicator with a team, or the call has been counted and is left to the host. */
 HOT_INLINE struct team *team_for(MPI_Comm comm, enum call call, bool synchronises)
 {
     struct entry *e = registry_find(&communicator_registry, BITS(comm));
