@@ -37,8 +37,8 @@ struct region {
     pthread_mutex_t mutex;
     struct ranges unused; /* below next; holes of the file */
     char *start, *next, *end;
-    _Atomic(char *)
-        open;     /* core files contain the pages before it, and `map` has memory for them */
+    /* Core files contain the pages before this address, and their part of `map` may be written. */
+    char *_Atomic prepared;
     uint8_t *map; /* a byte per grain; NULL: none */
     bool (*drop)(char *at, size_t size);
     unsigned arena;
@@ -56,27 +56,28 @@ static _Atomic uint64_t low_water; /* give_back() again when fewer bytes than th
 
 /* ---- jemalloc's hooks; by its convention they return true on failure ---- */
 
-/* Before this, the map is address space without memory: under a limit of the process or of the
- * machine (vm.overcommit_memory=2), the OS counts memory that may be written as used. */
-static bool open_map(const struct region *r, size_t from, size_t to)
+/* The rest of the map must not be writable: under `ulimit -d` and with vm.overcommit_memory=2, the
+ * OS counts private memory that may be written as used. */
+static bool prepare_map(const struct region *r, size_t from, size_t to)
 {
     from = round_down(from / ARENA_GRAIN, LAYOUT_PAGE);
     to = round_up(to / ARENA_GRAIN, LAYOUT_PAGE);
     return !r->map || !mprotect(r->map + from, to - from, PROT_READ | PROT_WRITE);
 }
 
-/* Many small pieces share one call of the OS. False: no memory. */
-static bool open_until(struct region *r, const char *end)
+/* Prepare the addresses before `end`, in steps, since each step takes two system calls. False: no
+ * memory. */
+static bool prepare(struct region *r, const char *end)
 {
     const size_t step = (size_t)4 << 20;
-    char *open = r->open;
-    if (end <= open)
+    char *from = r->prepared;
+    if (end <= from)
         return true;
-    size_t more = min_size(round_up((size_t)(end - open), step), (size_t)(r->end - open));
-    if (!open_map(r, (size_t)(open - r->start), (size_t)(open - r->start) + more))
+    size_t more = min_size(round_up((size_t)(end - from), step), (size_t)(r->end - from));
+    if (!prepare_map(r, (size_t)(from - r->start), (size_t)(from - r->start) + more))
         return false;
-    madvise(open, more, MADV_DODUMP);
-    r->open = open + more;
+    madvise(from, more, MADV_DODUMP);
+    r->prepared = from + more;
     return true;
 }
 
@@ -84,7 +85,7 @@ static bool open_until(struct region *r, const char *end)
 static char *take_new(struct region *r, size_t size, size_t alignment)
 {
     char *start = (char *)round_up((uintptr_t)r->next, alignment);
-    if (start > r->end || size > (size_t)(r->end - start) || !open_until(r, start + size))
+    if (start > r->end || size > (size_t)(r->end - start) || !prepare(r, start + size))
         return NULL;
     if (start > r->next && !ranges_give(&r->unused, r->next, (size_t)(start - r->next)))
         return NULL;
@@ -187,7 +188,7 @@ static bool create_arena(struct region *r, char *start, size_t size, uint8_t *ma
                          bool (*drop)(char *at, size_t size))
 {
     r->hooks = region_hooks;
-    r->start = r->next = r->open = start;
+    r->start = r->next = r->prepared = start;
     r->map = map;
     r->end = start + size;
     r->drop = drop;
@@ -350,7 +351,7 @@ enum arena_answer arena_free(void *at)
     if (!live_at || p < heap.start || p >= heap.end)
         return ARENA_FOREIGN;
     size_t offset = (size_t)(p - heap.start);
-    if (offset % ARENA_GRAIN || p >= atomic_load_explicit(&heap.open, memory_order_relaxed))
+    if (offset % ARENA_GRAIN || p >= atomic_load_explicit(&heap.prepared, memory_order_relaxed))
         return ARENA_BAD;
     uint8_t class = live_at[offset / ARENA_GRAIN];
     if (!class)
@@ -491,7 +492,7 @@ enum arena_answer arena_early_free(void *at)
     if (!early_live_at || p < early.start || p >= early.end)
         return ARENA_FOREIGN;
     uint8_t *is_live = &early_live_at[(p - early.start) / ARENA_GRAIN];
-    if ((p - early.start) % ARENA_GRAIN || p >= early.open || !*is_live)
+    if ((p - early.start) % ARENA_GRAIN || p >= early.prepared || !*is_live)
         return ARENA_BAD;
     *is_live = 0;
     size_t size = je(sallocx)(p, 0);

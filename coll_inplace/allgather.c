@@ -71,7 +71,7 @@ enum coll_error coll_allgather(struct team *t, struct buffer mine, const struct 
         team_end(t);
         return error;
     }
-    struct long_part parts[TEAM_RANKS_MAX + 1]; /* own ones, and those of all partners */
+    struct long_part parts[TEAM_RANKS_MAX + 1]; /* of this rank and of all partners */
     uint32_t count = 0, first = inter ? t->first_partner : t->self + 1;
     uint32_t op = team_begin(t);
     bool reads = false;

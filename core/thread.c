@@ -15,7 +15,7 @@ struct thread_entry {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
-static bool has_key; /* or else the entries of threads that end remain */
+static bool has_key; /* false: the entries of threads that have ended remain */
 static struct thread_entry *entries;
 static struct inflight *slots;
 static bool slot_taken[INFLIGHT_SLOTS];

@@ -22,7 +22,7 @@ enum {
      * finds a message after every second to sixth yield, MPIRandomAccess after every 160th. */
     POLLING_TICKS = 1 << 12,
     POLLING_TICKS_MIN = 1 << 9,
-    POLLING_TICKS_MAX = 1 << 15, /* the other threads of the processor may poll as long, each */
+    POLLING_TICKS_MAX = 1 << 15, /* a yield may take as long for each other thread that polls */
     /* After a yield that took long and found nothing, a program polls for a small part of that
      * time. With a larger part, the threads of one processor would make each other's yields longer
      * and longer. */

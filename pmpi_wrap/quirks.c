@@ -14,7 +14,7 @@ static const struct quirk_row rows[] = {
         .reason = "MPICH checks for aliased buffers in all reductions, Open MPI in MPI_Reduce only",
     },
     {
-        .quirk = QUIRK_IGNORES_TYPES_OF_NOTHING,
+        .quirk = QUIRK_IGNORES_TYPES_OF_EMPTY_BLOCKS,
         .family = FAMILY_MPICH,
         .last = VERSION_LAST,
         .reason = "MPICH accepts MPI_DATATYPE_NULL there, which ParallelIO and ESMF use",

@@ -17,7 +17,7 @@ enum quirk {
      * the quirk does so in MPI_Reduce only, and performs other reductions in place. */
     QUIRK_REFUSES_ALIASES,
     /* MPI_Alltoallw does not look at the datatypes of blocks without elements. */
-    QUIRK_IGNORES_TYPES_OF_NOTHING,
+    QUIRK_IGNORES_TYPES_OF_EMPTY_BLOCKS,
     /* MPI_Start of a persistent buffered send does not send the current contents of the buffer. */
     QUIRK_BSEND_INIT_SENDS_OLD_DATA,
     /* MPI_Start of a persistent request to MPI_PROC_NULL leaves the request inactive. */

@@ -175,7 +175,7 @@ HOT_INLINE void win_wrote(struct win *win)
 }
 
 /* Complete the operations of this rank. */
-HOT_INLINE void win_complete_stores(struct win *win)
+HOT_INLINE void win_complete_operations(struct win *win)
 {
     /* Orders the loads of gets before all later loads and stores; no instruction on x86. */
     atomic_thread_fence(memory_order_acquire);

@@ -47,12 +47,13 @@ int complete_request(MPI_Request *request);
 void private_comm_world_begins(void);
 void private_comm_world_ends(void);
 
-/* Whether these objects derive from a session. The host then calls no callbacks of MPI_COMM_SELF
+/* Whether these objects derive from a session. MPICH calls no delete functions of MPI_COMM_SELF
  * while that session is open. */
 bool private_comm_is_of_session(void);
 
-/* Before the host is finalized, or in the last callback of MPI_COMM_SELF that its MPI_Finalize
- * calls. Those of MPI_COMM_WORLD may need the communicator once more. */
+/* Before the host is finalized, or in the last delete function of an attribute of MPI_COMM_SELF.
+ * Those of MPI_COMM_WORLD, which the host may call later, create the communicator again if they
+ * need it. */
 void private_comm_free(void);
 
 /* After it, when the host's handles are invalid. */

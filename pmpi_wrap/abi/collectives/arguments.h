@@ -34,15 +34,16 @@ HOT_INLINE bool blocks_are_valid(const struct blocks *b, uint32_t size)
     return true;
 }
 
-/* The typemap of a block of MPI_Alltoallw. A rank alone must not leave the call to a host that
- * accepts its datatypes. */
+/* The typemap of a block of MPI_Alltoallw. Where the host ignores the datatypes of empty blocks,
+ * they are ignored here, too: a rank that left the call to the host because of them would be the
+ * only one. */
 static inline const struct typemap *map_of_block(const struct blocks *b, uint32_t rank,
                                                  MPI_Datatype type)
 {
-    static const struct typemap nothing = {.contiguous = true, .element = 1};
-    bool ignored =
-        b->counts && !blocks_number(b, b->counts, rank) && quirk(QUIRK_IGNORES_TYPES_OF_NOTHING);
-    return ignored ? &nothing : typemap_of_or_abort(type);
+    static const struct typemap empty = {.contiguous = true, .element = 1};
+    bool ignored = b->counts && !blocks_number(b, b->counts, rank) &&
+                   quirk(QUIRK_IGNORES_TYPES_OF_EMPTY_BLOCKS);
+    return ignored ? &empty : typemap_of_or_abort(type);
 }
 
 /* False: invalid. `maps`: room for the typemaps of MPI_Alltoallw; NULL in the other calls. */

@@ -72,9 +72,9 @@ static void begin_use(bool session)
     pthread_mutex_unlock(&host_use.mutex);
 }
 
-/* Callbacks of the program in MPI_Finalize may wait in fast calls, which drive the host's progress
- * on private_comm(). So it is freed by the last of these callbacks: attributes of MPI_COMM_SELF are
- * deleted in the reverse order of setting them (MPI-4.0, 11.2.4). */
+/* MPI_Finalize calls the delete functions of attributes of MPI_COMM_SELF, in the reverse order of
+ * setting them (MPI-4.0, 11.2.4). Those of the program may wait in fast calls, which drive the
+ * host's progress on private_comm(). So this one, which is set first and called last, frees it. */
 static int free_private_comm(MPI_Comm self, int keyval, void *value, void *state)
 {
     (void)self, (void)keyval, (void)value, (void)state;
@@ -91,7 +91,7 @@ static int copy_nothing(MPI_Comm self, int keyval, void *state, void *value, voi
     return MPI_SUCCESS;
 }
 
-static void set_callback_of_finalize(void)
+static void set_delete_function(void)
 {
     int keyval;
     if (host.Comm_create_keyval(copy_nothing, free_private_comm, &keyval, NULL))
@@ -105,7 +105,7 @@ static void after_init(void)
     int level;
     host.Query_thread(&level);
     thread_concurrent |= level == MPI_THREAD_MULTIPLE;
-    set_callback_of_finalize();
+    set_delete_function();
     begin_use(false);
     node_setup_settle(MPI_COMM_WORLD, false);
 }

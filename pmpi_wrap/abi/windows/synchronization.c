@@ -196,7 +196,7 @@ HOT_INLINE int flush(struct win *win, int rank, enum call call, MPI_Win handle)
         return report_win_error(handle, WIN_ERR_RANK);
     if (UNLIKELY(!win_passive(win, (uint32_t)rank)))
         return report_win_error(handle, WIN_ERR_SYNC);
-    win_complete_stores(win);
+    win_complete_operations(win);
     return finish_sync(call, handle, WIN_OK);
 }
 
@@ -204,7 +204,7 @@ HOT_INLINE int flush_all(struct win *win, enum call call, MPI_Win handle)
 {
     if (UNLIKELY(!win_passive_any(win)))
         return report_win_error(handle, WIN_ERR_SYNC);
-    win_complete_stores(win);
+    win_complete_operations(win);
     return finish_sync(call, handle, WIN_OK);
 }
 
