@@ -333,6 +333,22 @@ void *arena_alloc(size_t size, size_t align)
     return at;
 }
 
+enum { CLEAR_BY_PAGES = 65536 };
+
+void arena_clear(void *at, size_t size)
+{
+    char *start = at, *end = start + size;
+    char *pages = (char *)round_up((uintptr_t)start, LAYOUT_PAGE);
+    char *pages_end = end - (uintptr_t)end % LAYOUT_PAGE;
+    if (size <= CLEAR_BY_PAGES || pages >= pages_end || in_child ||
+        !heap.drop(pages, (size_t)(pages_end - pages))) {
+        memset(start, 0, size);
+        return;
+    }
+    memset(start, 0, (size_t)(pages - start));
+    memset(pages_end, 0, (size_t)(end - pages_end));
+}
+
 /* Freeing a large block makes glibc serve blocks of that size from its heap, and keep twice as much
  * free memory at the heap's end (M_MMAP_THRESHOLD and M_TRIM_THRESHOLD in mallopt(3)). The hosts'
  * MPI_Alloc_mem is malloc(), so a program that frees large buffers makes the host's temporary

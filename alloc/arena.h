@@ -31,6 +31,10 @@ bool arena_open(char *slice, size_t size, size_t control, size_t limit);
 /* `align` is a power of two. NULL: no room. Size 0 returns a pointer that can be freed. */
 void *arena_alloc(size_t size, size_t align);
 
+/* Set a new allocation of this size to zero. The pages of a large one are freed, so that it takes
+ * memory only where it is used. */
+void arena_clear(void *at, size_t size);
+
 enum arena_answer {
     ARENA_FREED,
     ARENA_FOREIGN, /* not in the heap */

@@ -1,5 +1,6 @@
 /* MPI_Win_allocate of any size: zero, odd sizes, a different size per rank. Every byte belongs to
- * this window only, and a put arrives at the target's address. */
+ * this window only and is zero at first, as with the hosts alone, and a put arrives at the target's
+ * address. */
 #include "test.h"
 
 static MPI_Aint size_of(int rank, int round)
@@ -20,8 +21,10 @@ static void use(int round)
     MPI_Win win;
     MPI_Win_allocate(mine, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
     CHECK(!mine || ((uintptr_t)memory % 8 == 0 && memory), "%p", (void *)memory);
-    for (MPI_Aint i = 0; i < mine; i++)
+    for (MPI_Aint i = 0; i < mine; i++) {
+        CHECK(!memory[i], "byte %ld of %ld is %d at first", (long)i, (long)mine, memory[i]);
         memory[i] = byte_of(test_rank, i);
+    }
     MPI_Win_fence(0, win);
     memset(data, 0, (size_t)theirs);
     MPI_Get(data, (int)theirs, MPI_BYTE, test_next(), 0, (int)theirs, MPI_BYTE, win);

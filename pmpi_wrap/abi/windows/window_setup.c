@@ -102,6 +102,8 @@ static enum reason allocate(const struct window_request *r, const struct comm_pr
         return REASON_GPU;
     if (allocates)
         new->memory = arena_alloc((size_t)r->size, alignment_of(r->info));
+    if (new->memory) /* the hosts' is new shared memory, and programs rely on its zeroes */
+        arena_clear(new->memory, (size_t)r->size);
     return new->win &&new->entry && (new->memory || !allocates) ? REASON_COUNT : REASON_NO_MEMORY;
 }
 
