@@ -37,7 +37,7 @@ COLD enum win_error win_open_peer(struct win *win, uint32_t target)
     if (peer->lock)
         ; /* the epoch of another thread has ended and advanced the stamp; this lock is still held
            */
-    else if (win->epochs & WIN_FENCE)
+    else if (win_in_fence(win))
         win->fence_used = true;
     else if (win->epochs & WIN_LOCK_ALL) {
         if (!(win->epochs & WIN_UNCHECKED))

@@ -2,22 +2,22 @@
 
 enum win_error win_fence(struct win *win, bool no_succeed)
 {
-    if (win->epochs & ~WIN_FENCE || win_passive_any(win))
+    if (win->epochs || win->exposed || win_passive_any(win))
         return WIN_ERR_SYNC;
     atomic_store_explicit(&win->written, 0, memory_order_relaxed); /* the barrier is a full fence */
     barrier_wait(&win->barrier);
     win_close_peers(win);
-    win->epochs = no_succeed ? 0 : WIN_FENCE;
+    atomic_store_explicit(&win->fence, !no_succeed, memory_order_relaxed);
     win->fence_used = false;
     return WIN_OK;
 }
 
 enum win_error win_post(struct win *win, const int *origins, uint32_t count)
 {
-    if (win->epochs & WIN_EXPOSED || ((win->epochs & WIN_FENCE) && win->fence_used))
+    if (win->exposed || (win_in_fence(win) && win->fence_used))
         return WIN_ERR_SYNC;
     win_end_fence(win);
-    win->epochs |= WIN_EXPOSED;
+    win->exposed = true;
     win->completions_due += count;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t origin = (uint32_t)origins[i];
@@ -80,24 +80,24 @@ static bool all_completed(struct win *win, uint32_t *seen)
 
 enum win_error win_wait(struct win *win)
 {
-    if (!(win->epochs & WIN_EXPOSED))
+    if (!win->exposed)
         return WIN_ERR_SYNC;
     struct sync_wait wait = SYNC_WAIT;
     uint32_t seen;
     while (!all_completed(win, &seen))
         sync_wait(&wait, &win->peer[win->rank].target->completions, seen);
-    win->epochs &= (uint8_t)~WIN_EXPOSED;
+    win->exposed = false;
     return WIN_OK;
 }
 
 enum win_error win_test(struct win *win, bool *done)
 {
-    if (!(win->epochs & WIN_EXPOSED))
+    if (!win->exposed)
         return WIN_ERR_SYNC;
     uint32_t seen;
     *done = all_completed(win, &seen);
     if (*done)
-        win->epochs &= (uint8_t)~WIN_EXPOSED;
+        win->exposed = false;
     else
         sync_yield();
     return WIN_OK;

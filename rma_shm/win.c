@@ -124,7 +124,7 @@ void win_discard_settled(struct win *win)
 
 bool win_idle(const struct win *win)
 {
-    return !(win->epochs & ~WIN_FENCE) && !atomic_load(&win->locked);
+    return !win->epochs && !win->exposed && !atomic_load(&win->locked);
 }
 
 void win_depart(struct win *win)

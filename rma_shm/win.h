@@ -14,7 +14,10 @@
  * Concurrency:
  *   operations of different ranks            concurrent, under the rules of MPI
  *   operations of several threads of a rank  concurrent on different targets or inside one epoch
- *   synchronization calls of one rank        one at a time per window and target
+ *   calls of one rank that begin or end      one at a time per window and target
+ *     an access epoch
+ *   post, wait and test of one rank          one at a time per window, concurrent with access
+ * epochs; so `exposed` is not in the set of access epochs
  */
 #ifndef MPIACCEL_WIN_H
 #define MPIACCEL_WIN_H
@@ -59,13 +62,11 @@ struct peer {
     uint8_t lock; /* enum win_lock: held by this rank */
 };
 
-/* Open epochs, as a set. Lock epochs of single targets are in peer.lock. */
+/* Open access epochs, as a set. Lock epochs of single targets are in peer.lock. */
 enum win_epoch {
-    WIN_FENCE = 1,     /* opened by a fence; another kind may replace it while it is unused */
-    WIN_LOCK_ALL = 2,  /* passive access to all targets */
-    WIN_START = 4,     /* access to a group */
-    WIN_EXPOSED = 8,   /* exposure to a group */
-    WIN_UNCHECKED = 16 /* the lock_all was called with MPI_MODE_NOCHECK */
+    WIN_LOCK_ALL = 1, /* to all targets, passive */
+    WIN_START = 2,    /* to a group */
+    WIN_UNCHECKED = 4 /* the lock_all was called with MPI_MODE_NOCHECK */
 };
 
 struct win {
@@ -74,11 +75,14 @@ struct win {
     uint32_t stamp;
     _Atomic uint8_t written; /* a store of this rank may not be visible to all ranks yet */
     uint8_t epochs;          /* set of enum win_epoch */
-    bool fence_used;         /* an operation was done in the epoch that the last fence opened */
+    bool exposed;            /* between post and wait */
+    _Atomic bool fence;      /* a fence has opened an epoch; another kind may replace it while it is
+                                unused */
+    bool fence_used;         /* an operation was done in that epoch */
     _Atomic uint64_t locked; /* number of targets that this rank holds a lock on */
     uint32_t *group;         /* targets of the access epoch of WIN_START */
     uint32_t group_size;
-    uint32_t completions_due; /* WIN_EXPOSED ends when our completions reach this number */
+    uint32_t completions_due; /* the exposure ends when our completions reach this number */
     struct barrier barrier;
     struct win_shared *shared;
     struct peer *peer;

@@ -127,6 +127,37 @@ START_TEST(a_ring_passes_data_on)
 }
 END_TEST
 
+/* Two threads of each rank: one has access epochs, the other exposure epochs. */
+static void access_or_expose(unsigned thread)
+{
+    unsigned me = thread / 2;
+    int other = 1 - (int)me;
+    struct chance c = {thread};
+    for (int64_t round = 1; round <= rounds; round++) {
+        if (thread % 2) {
+            EXPECT(win_post(view[me], &other, 1) == WIN_OK);
+            dawdle(&c);
+            EXPECT(win_wait(view[me]) == WIN_OK);
+            EXPECT(words(me)[0] >= round);
+        } else {
+            EXPECT(win_start(view[me], &other, 1) == WIN_OK);
+            EXPECT(put_words(me, &round, other, 0, 1) == WIN_OK);
+            dawdle(&c);
+            EXPECT(win_complete(view[me]) == WIN_OK);
+        }
+    }
+}
+
+START_TEST(access_and_exposure_epochs_of_a_rank_may_be_in_two_threads)
+{
+    rounds = effort(600);
+    begin(2, false);
+    as_ranks(2, fence);
+    as_ranks(4, access_or_expose);
+    free_window(2);
+}
+END_TEST
+
 /* Is `origin` in an access epoch towards `target` in this round? The same on all ranks. */
 static bool is_origin_of(int64_t round, unsigned origin, unsigned target)
 {
@@ -377,7 +408,8 @@ START_TEST(a_peer_of_an_old_epoch_is_not_open_when_stamps_wrap)
 END_TEST
 
 UNIT_MAIN(stores_before_a_fence_are_visible_after_it, an_unused_fence_epoch_can_be_replaced,
-          a_ring_passes_data_on, random_groups_synchronize_although_some_ranks_run_ahead,
-          counts_of_completions_may_wrap, an_origin_waits_for_a_post_at_its_first_operation,
-          late_ranks_wake_sleepers, shared_state_outlives_its_last_user,
-          calls_out_of_order_are_refused, a_peer_of_an_old_epoch_is_not_open_when_stamps_wrap)
+          a_ring_passes_data_on, access_and_exposure_epochs_of_a_rank_may_be_in_two_threads,
+          random_groups_synchronize_although_some_ranks_run_ahead, counts_of_completions_may_wrap,
+          an_origin_waits_for_a_post_at_its_first_operation, late_ranks_wake_sleepers,
+          shared_state_outlives_its_last_user, calls_out_of_order_are_refused,
+          a_peer_of_an_old_epoch_is_not_open_when_stamps_wrap)
