@@ -150,6 +150,8 @@ static bool find_reduction_function(MPI_Op op, const struct typemap *element,
     if (function->element)
         return true;
     *function = reduction_function_of(known, element->prim, element->element, NULL);
+    if (element->prim == PRIM_MIXED)
+        function->native = NULL; /* the bytes of one element are moved together */
     if (known == OP_REPLACE || known == OP_NO_OP)
         return true;
     function->host = reduce_by_host;
