@@ -566,7 +566,7 @@ void rendezvous_settle(int world_rank, int world_size, rendezvous_exchange_fn *e
     if (!node.header) {
         fd_close(&rendezvous.file);
         fd_close(&rendezvous.reserved);
-        log_message(1, "nothing is fast: %s; %s", stats_reasons[node.why_not],
+        log_message(1, "nothing is accelerated: %s; %s", stats_reasons[node.why_not],
                     stats_advice[node.why_not]);
         return;
     }

@@ -145,18 +145,18 @@ void host_open(const struct dispatch_tables *tables)
     bool known = host.abi && host.abi->bind(host.library, tables->mpi);
     if (past)
         log_message(1,
-                    "nothing is fast: %s calls the MPI past libmpiaccel; name it before "
+                    "nothing is accelerated: %s calls the MPI past libmpiaccel; name it before "
                     "libmpiaccel in LD_PRELOAD",
                     past);
     else if (!known)
-        log_message(1, "nothing is fast: %s",
+        log_message(1, "nothing is accelerated: %s",
                     !host.library ? "no MPI is loaded; load its library before the first call"
                     : host.is_standard && !host.abi
                         ? "libmpi_abi is that of an unknown MPI; use that of MPICH or Open MPI"
                         : "this MPI was not there when libmpiaccel was built; build it again "
                           "here");
     else if (!config.enabled)
-        log_message(1, "nothing is fast: MPIACCEL=0 switches everything off");
+        log_message(1, "nothing is accelerated: MPIACCEL=0 switches everything off");
     for (int call = 0; call < CALL_COUNT; call++)
         set_dispatch(tables, (enum call)call, !known || !config.enabled);
 }

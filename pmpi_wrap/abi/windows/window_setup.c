@@ -29,7 +29,7 @@ static void register_window(struct entry *entry, MPI_Win win, struct win *fast, 
         registry_put(&window_registry, entry, BITS(win), fast, window_pack(detail));
     uint64_t count = stats_window(fast, (enum reason)detail.reason);
     if (fast)
-        log_message(3, "%s: a fast window of %d ranks", call_names[call], ranks);
+        log_message(3, "%s: an accelerated window of %d ranks", call_names[call], ranks);
     else if (count == 1)
         log_message(2, "%s: a window is left to the host: %s; %s", call_names[call],
                     stats_reasons[detail.reason], stats_advice[detail.reason]);
