@@ -155,7 +155,8 @@ WORDWISE := $(if $(X86_64),-mgeneral-regs-only)
 $(BUILD)/obj/coll_inplace/%.o $(COMPILED_ABIS:%=$(BUILD)/obj/%/%.o): COMPILE += $(WORDWISE)
 
 # The reduction kernels are compiled once per instruction set. Integers wrap, as in the hosts.
-ISA_baseline :=
+# Nothing is fused, because ranks that divide a vector differently must compute the same bits.
+ISA_baseline := -ffp-contract=off
 # Without -mfma: GCC 12 fuses the products of complex numbers into vfmaddsub even with -ffp-contract=off.
 ISA_avx2 := -mavx2 -ffp-contract=off
 $(BUILD)/obj/core/kernels_%.o: core/kernels.c $(BUILD)/config.mk

@@ -57,6 +57,18 @@ static void types_and_operations(void)
     MPI_Type_free(&raw);
 }
 
+/* MPI_IN_PLACE instead of the receive buffer. Hosts differ in the error class, and in whose handler
+ * they call. */
+static void in_place_of_the_result(void)
+{
+    CHECK(class_of(MPI_Allreduce(out, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm)), "MPI_Allreduce");
+    CHECK(class_of(MPI_Allreduce(out, MPI_IN_PLACE, 64, MPI_INT, MPI_SUM, comm)), "MPI_Allreduce");
+    CHECK(class_of(MPI_Scan(out, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm)), "MPI_Scan");
+    CHECK(class_of(MPI_Allgather(out, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm)),
+          "MPI_Allgather");
+    CHECK(class_of(MPI_Alltoall(out, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm)), "MPI_Alltoall");
+}
+
 /* MPICH 4.0.2 alone does not check it. */
 static void negative_counts(void)
 {
@@ -97,6 +109,8 @@ int main(int argc, char **argv)
     /* Errors without a communicator belong to MPI_COMM_WORLD, since MPI-4 to MPI_COMM_SELF. */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    in_place_of_the_result();
     CHECK_CLASS(MPI_Barrier(MPI_COMM_NULL), MPI_ERR_COMM);
     CHECK_CLASS(MPI_Bcast(in, 1, MPI_INT, 0, MPI_COMM_NULL), MPI_ERR_COMM);
     CHECK_CLASS(MPI_Allreduce(out, in, 1, MPI_INT, MPI_SUM, MPI_COMM_NULL), MPI_ERR_COMM);

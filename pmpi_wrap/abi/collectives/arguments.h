@@ -9,12 +9,13 @@
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/quirks.h"
 
-/* False: the data are invalid, or too long for the address space. */
+/* False: the data are invalid, or too long for the address space. The callers handle MPI_IN_PLACE
+ * where it is allowed. */
 static inline bool translate(struct data d, struct buffer *b)
 {
     size_t bytes;
     *b = (struct buffer){(char *)d.address, typemap_of_or_abort(d.type), (size_t)d.count};
-    return d.count >= 0 && b->map && buffer_bytes(*b, &bytes);
+    return d.count >= 0 && b->map && d.address != MPI_IN_PLACE && buffer_bytes(*b, &bytes);
 }
 
 /* The typemaps of MPI_Alltoallw. */
@@ -63,6 +64,8 @@ HOT_INLINE bool translate_blocks(const struct rank_blocks *all, uint32_t size, s
     } else {
         b->map = typemap_of_or_abort(all->type);
     }
+    if (all->address == MPI_IN_PLACE)
+        return false;
     /* Blocks of equal counts are all valid if the first one is. */
     return all->counts ? all->displs && blocks_are_valid(b, size)
                        : b->map && all->count >= 0 && buffer_bytes(block_of(b, 0), &bytes);

@@ -108,7 +108,7 @@ static bool translate_reduction(enum call call, const struct reduction *r, struc
 {
     bool in_place = r->from == MPI_IN_PLACE;
     struct data data = {in_place ? r->to : r->from, r->count, r->type};
-    bool valid = translate(data, from) && (receives || !in_place);
+    bool valid = translate(data, from) && (receives ? r->to != MPI_IN_PLACE : !in_place);
     bool aliased = valid && !in_place && receives && r->from == r->to && bytes_of(*from) &&
                    refuses_aliases(call);
     if (!valid || aliased) {
@@ -148,7 +148,8 @@ HOT_INLINE size_t allreduce_few(const struct reduction *r, struct team *t)
         return 0;
     const struct typemap *map = typemap_of_or_abort(r->type);
     enum op op = op_of(r->op);
-    if (UNLIKELY(!map || op == OP_COUNT || map->without_holes) || r->from == r->to)
+    if (UNLIKELY(!map || op == OP_COUNT || map->without_holes) || r->from == r->to ||
+        r->to == MPI_IN_PLACE)
         return 0;
     size_t bytes = (size_t)r->count * map->element;
     combine_fn *kernel = kernel_for(op, r->type, map);
