@@ -29,9 +29,9 @@ int buffer_detached(enum call call, int result);
 /* From now on the host sends all messages. */
 void buffer_leave_to_host(enum call call);
 
-/* Before the host is finalized: deliver all messages, because the host need not wait for
- * requests that the program has not created. A buffer that a callback of the host attaches later is
- * left to the host. */
+/* Before the host is finalized, or in the last delete function of an attribute of MPI_COMM_SELF:
+ * deliver all messages, because the host need not wait for requests that the program has not
+ * created. A buffer that a callback of the host attaches later is left to the host. */
 void buffer_finish(void);
 
 /* When the host is initialized again. */

@@ -72,16 +72,25 @@ static void begin_use(bool session)
     pthread_mutex_unlock(&host_use.mutex);
 }
 
+static void finish_messages(void)
+{
+    buffer_finish();
+    private_comm_free();
+}
+
 /* MPI_Finalize calls the delete functions of attributes of MPI_COMM_SELF, in the reverse order of
- * setting them (MPI-4.0, 11.2.4). Those of the program may wait in fast calls, which drive the
- * host's progress on private_comm(). So this one, which is set first and called last, frees it. */
-static int free_private_comm(MPI_Comm self, int keyval, void *value, void *state)
+ * setting them (MPI-4.0, 11.2.4). Those of the program may receive buffered messages, send new
+ * ones, and wait in fast calls, which drive the host's progress on private_comm(). So this one,
+ * which is set first and called last, waits for the messages and frees the communicator. */
+static int at_finalize(MPI_Comm self, int keyval, void *value, void *state)
 {
     (void)self, (void)keyval, (void)value, (void)state;
     if (!host_is_in_use())
-        private_comm_free();
+        finish_messages();
     return MPI_SUCCESS;
 }
+
+static bool has_delete_function; /* false: end_use() waits for the messages */
 
 static int copy_nothing(MPI_Comm self, int keyval, void *state, void *value, void *copy,
                         int *copied)
@@ -94,9 +103,10 @@ static int copy_nothing(MPI_Comm self, int keyval, void *state, void *value, voi
 static void set_delete_function(void)
 {
     int keyval;
-    if (host.Comm_create_keyval(copy_nothing, free_private_comm, &keyval, NULL))
+    has_delete_function = false;
+    if (host.Comm_create_keyval(copy_nothing, at_finalize, &keyval, NULL))
         return;
-    host.Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+    has_delete_function = !host.Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
     host.Comm_free_keyval(&keyval); /* the attribute remains */
 }
 
@@ -145,11 +155,10 @@ int accel_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *sessi
 
 static void end_use(bool session)
 {
-    buffer_finish();
     teams_close();
     statistics_publish();
-    if (session || private_comm_is_of_session())
-        private_comm_free();
+    if (session || private_comm_is_of_session() || !has_delete_function)
+        finish_messages();
     host_use.was_finalized = true;
 }
 
