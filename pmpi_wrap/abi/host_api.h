@@ -102,7 +102,8 @@ void constants_read(void);
     X(Send)                  \
     X(Send_init)             \
     X(Test)                  \
-    X(Type_dup)              \
+    X(Type_commit)           \
+    X(Type_contiguous)       \
     X(Type_get_contents)     \
     X(Type_get_envelope)     \
     X(Type_get_extent)       \

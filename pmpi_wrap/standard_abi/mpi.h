@@ -315,7 +315,8 @@ int PMPI_Group_size(MPI_Group, int *);
 int PMPI_Group_translate_ranks(MPI_Group, int, const int[], MPI_Group, int[]);
 
 int PMPI_Pack_size(int, MPI_Datatype, MPI_Comm, int *);
-int PMPI_Type_dup(MPI_Datatype, MPI_Datatype *);
+int PMPI_Type_commit(MPI_Datatype *);
+int PMPI_Type_contiguous(int, MPI_Datatype, MPI_Datatype *);
 int PMPI_Type_free(MPI_Datatype *);
 int PMPI_Type_get_contents(MPI_Datatype, int, int, int, int[], MPI_Aint[], MPI_Datatype[]);
 int PMPI_Type_get_contents_c(MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count, int[],

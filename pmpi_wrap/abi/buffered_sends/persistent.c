@@ -76,6 +76,20 @@ static void remove_from_list(struct persistent *p)
     atomic_fetch_sub(&persistent_count, 1);
 }
 
+/* A datatype of its own for the message. MPI_Type_dup would copy the program's attributes, which
+ * calls functions of the program. On failure, MPI_DATATYPE_NULL. */
+static void keep_type(struct message *m)
+{
+    MPI_Datatype copy;
+    if (is_permanent(m->type))
+        return;
+    if (host.Type_contiguous(1, m->type, &copy) != MPI_SUCCESS)
+        copy = MPI_DATATYPE_NULL;
+    else if (host.Type_commit(&copy) != MPI_SUCCESS)
+        host.Type_free(&copy);
+    m->type = copy;
+}
+
 /* Replace the host's request by a stand-in. False: no memory, and the program keeps the host's. */
 static bool replace_request(const struct message *m, MPI_Request *request)
 {
@@ -84,8 +98,7 @@ static bool replace_request(const struct message *m, MPI_Request *request)
     if (!p)
         return false;
     *p = (struct persistent){.message = *m, .by_host = MPI_REQUEST_NULL};
-    if (!is_permanent(m->type) && host.Type_dup(m->type, &p->message.type) != MPI_SUCCESS)
-        p->message.type = MPI_DATATYPE_NULL;
+    keep_type(&p->message);
     if (p->message.type == MPI_DATATYPE_NULL || create_stand_in(&stand_in) != MPI_SUCCESS) {
         discard(p);
         return false;

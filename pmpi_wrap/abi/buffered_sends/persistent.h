@@ -17,7 +17,7 @@
 #include "pmpi_wrap/registry.h"
 
 struct persistent {
-    struct message message; /* its datatype is a duplicate: the program may free its own */
+    struct message message; /* its datatype is a copy: the program may free its own */
     MPI_Request by_host;
     bool comm_freed;
     struct persistent *next, **link; /* in the list of all */
