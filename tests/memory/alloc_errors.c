@@ -1,5 +1,5 @@
-/* Invalid sizes and addresses return the standard's error class, through one call of an error
- * handler, and change nothing. The handler is that of MPI_COMM_WORLD, or since MPI-4 that of
+/* Invalid sizes, infos and addresses return the standard's error class, through one call of an
+ * error handler, and change nothing. The handler is that of MPI_COMM_WORLD, or since MPI-4 that of
  * MPI_COMM_SELF; hosts differ.
  *
  *   alloc_errors          MPI_Alloc_mem: any host's results
@@ -38,6 +38,7 @@ static void of_sizes(void)
     CHECK_ERROR(MPI_Alloc_mem(INTPTR_MAX, MPI_INFO_NULL, &at), MPI_ERR_NO_MEM);
     CHECK_ERROR(MPI_Alloc_mem((MPI_Aint)1 << 50, MPI_INFO_NULL, &at), MPI_ERR_NO_MEM);
     CHECK_ERROR(MPI_Alloc_mem(8, MPI_INFO_NULL, NULL), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Alloc_mem(8, (MPI_Info)0, &at), MPI_ERR_INFO);
 }
 
 static void of_addresses(void)

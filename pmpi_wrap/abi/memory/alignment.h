@@ -6,12 +6,12 @@
 #include "alloc/arena.h"
 #include "pmpi_wrap/abi/host_api.h"
 
-size_t alignment_in(MPI_Info info);
+size_t alignment_in(MPI_Info info, int *error);
 
-/* A power of two. */
-HOT_INLINE size_t alignment_of(MPI_Info info)
+/* A power of two. `error` is set if `info` is invalid; the host has called the error handler. */
+HOT_INLINE size_t alignment_of(MPI_Info info, int *error)
 {
-    return LIKELY(info == constants.info_null) ? ARENA_GRAIN : alignment_in(info);
+    return LIKELY(info == constants.info_null) ? ARENA_GRAIN : alignment_in(info, error);
 }
 
 #endif

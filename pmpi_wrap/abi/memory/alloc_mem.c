@@ -22,29 +22,43 @@ static COLD int leave_to_host(MPI_Aint size, MPI_Info info, void *baseptr)
             "memory are the host's; raise or unset MPIACCEL_HEAP_SIZE",
             (ssize_t)size);
     note_deferred(CALL_Alloc_mem, reason);
-    int result = host.Alloc_mem(size, info, baseptr);
+    int result = host.Alloc_mem(size, info, baseptr), ignored;
     /* MPICH 4.0 does not check the NULL of a failed allocation, and aligns it. MPICH 5.0 returns
      * MPI_SUCCESS for invalid arguments, too, if the program has an error handler. */
-    if (result == MPI_SUCCESS && size > 0 && baseptr && *(uintptr_t *)baseptr <= alignment_of(info))
+    if (result == MPI_SUCCESS && size > 0 && baseptr &&
+        *(uintptr_t *)baseptr <= alignment_of(info, &ignored))
         return report_on_process(MPI_ERR_NO_MEM);
     return result;
 }
 
 /* Before the ranks of the node have met. */
-static COLD void *alloc_early(MPI_Aint size, MPI_Info info, const void *baseptr)
+static COLD void *alloc_early(MPI_Aint size, MPI_Info info, const void *baseptr, int *error)
 {
     bool possible = size >= 0 && baseptr && config.alloc && !node.header && !inside_host() &&
                     host_is_in_use() && !node_setup_is_over();
-    return possible ? arena_early_alloc((size_t)size, alignment_of(info)) : NULL;
+    return possible ? arena_early_alloc((size_t)size, alignment_of(info, error)) : NULL;
+}
+
+/* The info is invalid. */
+static COLD int discard(void *memory, int error)
+{
+    arena_free(memory);
+    arena_early_free(memory);
+    return error;
 }
 
 int accel_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 {
     struct thread *thread = thread_self();
-    void *memory = NULL;
+    void *memory;
+    int error = MPI_SUCCESS;
     if (LIKELY(size >= 0 && baseptr && config.alloc && node.header && !thread->inside))
-        memory = arena_alloc((size_t)size, alignment_of(info));
-    if (UNLIKELY(!memory) && !(memory = alloc_early(size, info, baseptr)))
+        memory = arena_alloc((size_t)size, alignment_of(info, &error));
+    else
+        memory = alloc_early(size, info, baseptr, &error);
+    if (UNLIKELY(error != MPI_SUCCESS))
+        return discard(memory, error);
+    if (UNLIKELY(!memory))
         return leave_to_host(size, info, baseptr);
     *(void **)baseptr = memory;
     thread_count(thread, CALL_Alloc_mem, (size_t)size);

@@ -94,6 +94,7 @@ static enum reason allocate(const struct window_request *r, const struct comm_pr
                             struct new_window *new)
 {
     bool allocates = r->flavor == MPI_WIN_FLAVOR_ALLOCATE;
+    int ignored; /* creating the host's window fails, too */
     new->win = win_prepare((uint32_t)s->size, (uint32_t)s->rank);
     new->entry = registry_new_entry(&window_registry);
     if (r->size < 0 || r->unit <= 0 || r->unit > INT32_MAX)
@@ -101,7 +102,7 @@ static enum reason allocate(const struct window_request *r, const struct comm_pr
     if (gpu_memory_possible())
         return REASON_GPU;
     if (allocates)
-        new->memory = arena_alloc((size_t)r->size, alignment_of(r->info));
+        new->memory = arena_alloc((size_t)r->size, alignment_of(r->info, &ignored));
     if (new->memory) /* the hosts' is new shared memory, and programs rely on its zeroes */
         arena_clear(new->memory, (size_t)r->size);
     return new->win &&new->entry && (new->memory || !allocates) ? REASON_COUNT : REASON_NO_MEMORY;
@@ -166,11 +167,13 @@ static enum reason settle_together(const struct window_request *r, const struct 
     return reason;
 }
 
-/* REASON_COUNT and a fast window, or why there is none. */
-static enum reason create_fast(const struct window_request *r, struct new_window *new)
+/* REASON_COUNT and a fast window, or why there is none. `result`: an error that the host has
+ * reported. */
+static enum reason create_fast(const struct window_request *r, struct new_window *new, int *result)
 {
     struct comm_properties s = {0};
     enum reason reason = config.rma ? comm_properties_of(r->comm, WIN_RANKS_MAX, &s) : REASON_OFF;
+    *result = s.error;
     if (reason != REASON_COUNT)
         return reason;
     reason = allocate(r, &s, new);
@@ -183,7 +186,9 @@ static enum reason create_fast(const struct window_request *r, struct new_window
 enum reason window_create(const struct window_request *r, void *baseptr, MPI_Win *win, int *result)
 {
     struct new_window new = {0};
-    enum reason reason = create_fast(r, &new);
+    enum reason reason = create_fast(r, &new, result);
+    if (*result != MPI_SUCCESS)
+        return REASON_COUNT;
     if (reason != REASON_COUNT)
         return reason;
     void *base = base_of(r, &new);
