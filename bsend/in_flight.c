@@ -53,14 +53,14 @@ static struct in_flight *take_first(void)
 
 /* ---- copies ---- */
 
-static bool take_room(size_t bytes)
+static bool take_room(size_t room)
 {
     size_t most = capacity;
-    if (bytes > most)
+    if (room > most)
         return false;
-    if (atomic_fetch_add(&taken, bytes) <= most - bytes)
+    if (atomic_fetch_add(&taken, room) <= most - room)
         return true;
-    taken -= bytes;
+    taken -= room;
     return false;
 }
 
@@ -70,7 +70,7 @@ static void release_copy(struct in_flight *f)
         send_buffer_give(&f->block);
     else
         free(f->copy);
-    taken -= f->bytes;
+    taken -= f->room;
 }
 
 static void deliver(struct in_flight *f)
@@ -100,23 +100,24 @@ static COLD void free_read_copies(void)
     pthread_mutex_unlock(&mutex);
 }
 
-struct in_flight *in_flight_claim(size_t bytes)
+struct in_flight *in_flight_claim(size_t bytes, size_t room)
 {
-    if (!take_room(bytes)) {
+    if (!take_room(room)) {
         free_read_copies();
-        if (!take_room(bytes))
+        if (!take_room(room))
             return NULL;
     }
     struct in_flight *f = calloc(1, sizeof *f);
     if (f) {
         f->bytes = bytes;
+        f->room = room;
         if (in_shared_memory)
             f->block = send_buffer_take(bytes);
         f->copy = f->block.at ? f->block.at : malloc(bytes + 1);
         if (f->copy)
             return f;
     }
-    taken -= bytes;
+    taken -= room;
     free(f);
     return NULL;
 }

@@ -4,9 +4,10 @@
  * A copy is in the send buffer (alloc/send_buffer.h), where this rank can see when the receiver has
  * read it, or in private memory. A message whose copy has been read is delivered: its room is free,
  * and no call waits for it any more. Its request stays in the list until the host also reports
- * completion. All copies together take at most as many bytes as the program has attached, and each
- * counts as the length of its message, wherever it is. So every message for which the standard
- * guarantees room (MPI-4.0, 3.6) finds room.
+ * completion. All copies together take at most as many bytes as the program has attached. Each
+ * counts as the length of its message plus MPI_BSEND_OVERHEAD, wherever it is. So every message for
+ * which the standard guarantees room (MPI-4.0, 3.6) finds room, and a buffer that is too small is
+ * an error as with the host.
  *
  * Threads: a mutex protects the list. A thread that tests a request removes its message from the
  * list meanwhile, so no request is tested by two threads at once. The mutex is never held during a
@@ -21,6 +22,7 @@ struct in_flight {
     struct in_flight *next;
     uintptr_t request;
     size_t bytes; /* of the copy */
+    size_t room;  /* that it takes of the buffer */
     char *copy;   /* NULL: the host has copied the data */
     struct send_block block;
     bool delivered; /* the copy has been read and freed */
@@ -40,9 +42,10 @@ void in_flight_close(void);
 /* Number of messages that are not delivered, and how many of them are pending. */
 extern _Atomic uint32_t in_flight_count, in_flight_pending;
 
-/* Allocate memory for a copy. The caller fills it and calls the host to send it, then calls
- * in_flight_add(), or in_flight_drop() if the host has failed. NULL: no room. */
-struct in_flight *in_flight_claim(size_t bytes);
+/* Allocate memory for a copy of `bytes` bytes, which takes `room` bytes of the buffer. The caller
+ * fills it and calls the host to send it, then calls in_flight_add(), or in_flight_drop() if the
+ * host has failed. NULL: no room. */
+struct in_flight *in_flight_claim(size_t bytes, size_t room);
 void in_flight_add(struct in_flight *f, uintptr_t request);
 void in_flight_drop(struct in_flight *f);
 

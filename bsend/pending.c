@@ -139,11 +139,11 @@ bool pending_add(uintptr_t request, size_t bytes, bool reserved, bool may_wait)
     return true;
 }
 
-struct in_flight *pending_claim(size_t bytes, bool may_wait)
+struct in_flight *pending_claim(size_t bytes, size_t room, bool may_wait)
 {
     struct sync_wait wait = SYNC_WAIT;
-    for (bool looked = false; bytes <= capacity && in_flight_pending; looked = true) {
-        struct in_flight *copy = in_flight_pending < MOST ? in_flight_claim(bytes) : NULL;
+    for (bool looked = false; room <= capacity && in_flight_pending; looked = true) {
+        struct in_flight *copy = in_flight_pending < MOST ? in_flight_claim(bytes, room) : NULL;
         if (copy || (looked && !may_wait))
             return copy;
         if (looked)

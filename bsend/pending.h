@@ -45,7 +45,7 @@ bool pending_reserve(size_t bytes);
 bool pending_add(uintptr_t request, size_t bytes, bool reserved, bool may_wait);
 
 /* in_flight_claim() while messages are pending. Waits for room if `may_wait`. */
-struct in_flight *pending_claim(size_t bytes, bool may_wait);
+struct in_flight *pending_claim(size_t bytes, size_t room, bool may_wait);
 void pending_add_copy(struct in_flight *copy, uintptr_t request, bool may_wait);
 
 #endif

@@ -45,13 +45,23 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(refusing, count);
     fill(out, LONG, 0);
 
+    void *at;
+    int bytes;
+
     /* no buffer */
     CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, next, 0, refusing), MPI_ERR_BUFFER);
 
+    /* a buffer that lacks the overhead, or a part of it */
+    static char little[LONG + 8];
+    for (int more = 0; more <= 8; more += 8) {
+        MPI_Buffer_attach(little, LONG + more);
+        CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, next, 0, refusing), MPI_ERR_BUFFER);
+        CHECK_HANDLED(MPI_Bsend(out, LONG, MPI_BYTE, next, 0, refusing), MPI_ERR_BUFFER);
+        MPI_Buffer_detach(&at, &bytes);
+    }
+
     /* a second buffer; Open MPI 4.1 reports no error, but keeps the first */
     static char other[1000], first[4 * (LONG + MPI_BSEND_OVERHEAD)];
-    void *at;
-    int bytes;
     MPI_Buffer_attach(first, sizeof first);
     handled = 0; /* MPI_ERR_BUFFER, or MPI_ERR_OTHER in MPICH 4.2 */
     bool refused = MPI_Buffer_attach(other, sizeof other) != MPI_SUCCESS && handled == 1;

@@ -26,7 +26,7 @@ static void begin(size_t bytes)
 /* Returns the number of the message; -1: no room. */
 static int send_one(int byte)
 {
-    struct in_flight *f = in_flight_claim(LONG);
+    struct in_flight *f = in_flight_claim(LONG, LONG);
     if (!f)
         return -1;
     int number = (int)next++;
@@ -183,21 +183,35 @@ START_TEST(waiting_for_pending_messages_ignores_others)
 }
 END_TEST
 
+/* The buffer has room for the data of two messages, but not for their overhead. */
+START_TEST(overhead_takes_room)
+{
+    begin(2 * LONG);
+    struct in_flight *f = in_flight_claim(LONG, LONG + 1);
+    ck_assert_ptr_nonnull(f);
+    ck_assert_ptr_null(in_flight_claim(LONG, LONG));
+    in_flight_drop(f);
+    ck_assert_ptr_null(in_flight_claim(2 * LONG, 2 * LONG + 1));
+    in_flight_drop(in_flight_claim(2 * LONG, 2 * LONG));
+    ck_assert_uint_eq(taken, 0);
+}
+END_TEST
+
 START_TEST(nothing_can_be_claimed_after_closing)
 {
     begin(MIB);
-    struct in_flight *f = in_flight_claim(LONG);
+    struct in_flight *f = in_flight_claim(LONG, LONG);
     in_flight_drop(f); /* as if the host had failed */
     in_flight_drain();
     in_flight_close();
-    ck_assert_ptr_null(in_flight_claim(LONG));
+    ck_assert_ptr_null(in_flight_claim(LONG, LONG));
 }
 END_TEST
 
 static void *send_and_receive(void *unused)
 {
     for (unsigned i = 0; i < effort(1000); i++) {
-        struct in_flight *f = in_flight_claim(LONG);
+        struct in_flight *f = in_flight_claim(LONG, LONG);
         if (!f)
             continue;
         unsigned number = (unsigned)next++;
@@ -234,4 +248,4 @@ UNIT_MAIN(drain_does_not_wait_for_read_copies, drain_does_not_wait_for_completed
           room_is_found_behind_incomplete_requests,
           private_copies_are_freed_when_the_host_completes,
           waiting_for_pending_messages_ignores_others, nothing_can_be_claimed_after_closing,
-          threads_send_concurrently)
+          overhead_takes_room, threads_send_concurrently)

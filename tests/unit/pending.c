@@ -30,7 +30,8 @@ static enum way send_as(size_t bytes, bool may_wait)
 {
     next_look_ns = 0;
     bool some_pending = in_flight_pending, reserved = some_pending && pending_reserve(bytes);
-    struct in_flight *copy = some_pending && !reserved ? pending_claim(bytes, may_wait) : NULL;
+    struct in_flight *copy =
+        some_pending && !reserved ? pending_claim(bytes, bytes, may_wait) : NULL;
     if (copy) {
         memset(copy->copy, 1, bytes);
         pending_add_copy(copy, next++, may_wait);
@@ -252,7 +253,7 @@ START_TEST(dropped_copies_take_no_room)
 {
     begin_full(3 * LONG);
     for (int i = 0; i < FEW; i++) {
-        struct in_flight *copy = pending_claim(3 * LONG, false);
+        struct in_flight *copy = pending_claim(3 * LONG, 3 * LONG, false);
         ck_assert_ptr_nonnull(copy);
         in_flight_drop(copy);
     }

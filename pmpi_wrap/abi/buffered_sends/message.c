@@ -51,10 +51,11 @@ enum { TESTS = 2, TESTS_FOR_ROOM = 16 };
 static struct in_flight *claim_copy(size_t bytes)
 {
     struct in_flight *copy = NULL;
+    size_t room = bytes + MPI_BSEND_OVERHEAD;
     in_flight_look(TESTS);
-    if (in_flight_count < attached_buffer.max_copies && !(copy = in_flight_claim(bytes))) {
+    if (in_flight_count < attached_buffer.max_copies && !(copy = in_flight_claim(bytes, room))) {
         in_flight_look(TESTS_FOR_ROOM);
-        copy = in_flight_claim(bytes);
+        copy = in_flight_claim(bytes, room);
     }
     return copy;
 }
@@ -96,7 +97,8 @@ static NOINLINE bool send_copy(enum call call, const struct message *m, enum mot
     *result = MPI_SUCCESS;
     struct in_flight *copy = NULL;
     if (check_arguments(m, &data, &bytes, result))
-        copy = motive == FASTER ? claim_copy(bytes) : pending_claim(bytes, may_wait);
+        copy = motive == FASTER ? claim_copy(bytes)
+                                : pending_claim(bytes, bytes + MPI_BSEND_OVERHEAD, may_wait);
     if (*result != MPI_SUCCESS)
         message_deferred(call, bytes, *result);
     if (!copy)
