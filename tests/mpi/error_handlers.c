@@ -60,6 +60,21 @@ static void through_function(void)
     CHECK(!called && !comm_called);
 }
 
+/* The handler is that of MPI_COMM_WORLD, or since MPI-4 that of MPI_COMM_SELF; hosts differ. */
+static void of_no_communicator(MPI_Errhandler handler)
+{
+    void *base;
+    MPI_Win none = MPI_WIN_NULL;
+    MPI_Comm invalid = (MPI_Comm)0;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    comm_called = 0;
+    CHECK_CLASS(MPI_Win_create(memory, 4, 1, MPI_INFO_NULL, invalid, &none), MPI_ERR_COMM);
+    CHECK(comm_called == 1 && last_class == MPI_ERR_COMM, "%d, %d", comm_called, last_class);
+    CHECK_CLASS(MPI_Win_allocate(4, 1, MPI_INFO_NULL, invalid, &base, &none), MPI_ERR_COMM);
+    CHECK(comm_called == 2 && last_class == MPI_ERR_COMM, "%d, %d", comm_called, last_class);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
 static void of_creation(void)
 {
     MPI_Win none = MPI_WIN_NULL;
@@ -71,6 +86,7 @@ static void of_creation(void)
     CHECK(comm_called == 1 && last_class == MPI_ERR_SIZE, "%d, %d", comm_called, last_class);
     CHECK(MPI_Win_create(memory, 4, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &none) != MPI_SUCCESS);
     CHECK(comm_called == 2 && last_class == MPI_ERR_DISP, "%d, %d", comm_called, last_class);
+    of_no_communicator(handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Errhandler_free(&handler);
     called = 0;

@@ -56,7 +56,7 @@ enum reason comm_properties_of(MPI_Comm comm, int max_ranks, struct comm_propert
         return REASON_INSIDE;
     if (!node.header && node.why_not == REASON_NOT_INITIALISED)
         return REASON_NOT_INITIALISED;
-    if (comm == MPI_COMM_NULL || host.Comm_test_inter(comm, &inter))
+    if (comm == MPI_COMM_NULL || (s->error = host.Comm_test_inter(comm, &inter)) != MPI_SUCCESS)
         return REASON_ARGUMENTS;
     if (inter)
         return REASON_INTERCOMM;
