@@ -38,14 +38,27 @@ static void detach(void *value)
     free(entry);
 }
 
-static void create_key(void)
+static void before_fork(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&mutex);
+}
+
+/* A child of fork finds the mutex free and the list complete, whatever other threads are doing
+ * (H6: fork). */
+static void prepare_once(void)
 {
     has_key = !pthread_key_create(&key, detach);
+    pthread_atfork(before_fork, after_fork, after_fork);
 }
 
 COLD struct thread *thread_attach(void)
 {
-    pthread_once(&once, create_key);
+    pthread_once(&once, prepare_once);
     struct thread_entry *entry = aligned_alloc(LINE, round_up(sizeof *entry, LINE));
     if (!entry) /* for as long as the thread lives, since it has state such as `inside` */
         return thread_current = &shared_entry.thread;

@@ -38,8 +38,12 @@ static pthread_mutex_t heap_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct timeline heap;
 static _Atomic uint64_t heap_recorded = UINT64_MAX; /* the last value in it */
 
+/* In a child of fork, the mutex may have stayed locked, and no rank reads what would be recorded.
+ */
 static void record_heap(uint64_t live)
 {
+    if (node.forked)
+        return;
     pthread_mutex_lock(&heap_mutex);
     timeline_set(&heap, sync_now_ns(), live);
     atomic_store_explicit(&heap_recorded, live, memory_order_relaxed);
