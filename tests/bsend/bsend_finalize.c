@@ -25,15 +25,17 @@ static void many(void)
     MPI_Alloc_mem(28 << 20, MPI_INFO_NULL, &spare);
     memset(spare, 1, 28 << 20);
     MPI_Free_mem(spare);
-    if (test_rank == 1) {
-        pause_ms(500);
-        note_receives();
-    }
+    for (int m = 0; m < MANY && test_rank == 0; m++)
+        MPI_Bsend(out[m], LONGER, MPI_BYTE, 1, m, MPI_COMM_WORLD);
+    if (test_rank == 0)
+        MPI_Send(NULL, 0, MPI_BYTE, 1, MANY, MPI_COMM_WORLD);
+    if (test_rank != 1)
+        return;
+    /* The sender is about to call MPI_Finalize. */
+    MPI_Recv(NULL, 0, MPI_BYTE, 0, MANY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    pause_ms(500);
+    note_receives();
     for (int m = 0; m < MANY; m++) {
-        if (test_rank == 0)
-            MPI_Bsend(out[m], LONGER, MPI_BYTE, 1, m, MPI_COMM_WORLD);
-        if (test_rank != 1)
-            continue;
         memset(out[m], 0, LONGER);
         MPI_Recv(out[m], LONGER, MPI_BYTE, 0, m, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         CHECK(!wrong_bytes(out[m], LONGER, (unsigned)m), "message %d", m);
