@@ -3,8 +3,9 @@
  *
  * Nothing happens in a process until its first MPI call (H1: loaded into processes without MPI):
  * there is no constructor, and no reference to an MPI library. The first call finds the host and
- * fills the dispatch tables. Until then they are zero: addresses in them would have to be relocated
- * by the loader, in every process.
+ * fills the dispatch tables. If no MPI is loaded, that call fails, and the next one searches again
+ * (H2: the host is loaded late, or locally). Until the host is found the tables are zero: addresses
+ * in them would have to be relocated by the loader, in every process.
  */
 #include "pmpi_wrap/entry.h"
 
@@ -17,7 +18,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Targets of MPI_X and PMPI_X. NULL: no call has been made. */
+/* Targets of MPI_X and PMPI_X. NULL: the host has not been found. */
 static mpi_fn *dispatch_mpi[CALL_COUNT], *dispatch_pmpi[CALL_COUNT];
 
 /* Where a call goes on after this library. */
@@ -52,31 +53,36 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
 #define NAMES_12 NAMES_11, l
 #define NAMES_13 NAMES_12, m
 
+/* The target of a call that has found none in its table. */
+static COLD mpi_fn *first_target(mpi_fn *const *target)
+{
+    dispatch_open();
+    return *target ? *target : (mpi_fn *)host_missing;
+}
+
 /* The exported pair. The first call is in a function of its own, to save no registers in all
  * others. */
-#define CALL(name, n)                                                    \
-    typedef long type_##name(TYPES_##n);                                 \
-    EXPORT long MPI_##name(TYPES_##n);                                   \
-    EXPORT long PMPI_##name(TYPES_##n);                                  \
-    static COLD long first_mpi_##name(TYPES_##n)                         \
-    {                                                                    \
-        dispatch_open();                                                 \
-        return ((type_##name *)dispatch_mpi[CALL_##name])(NAMES_##n);    \
-    }                                                                    \
-    static COLD long first_pmpi_##name(TYPES_##n)                        \
-    {                                                                    \
-        dispatch_open();                                                 \
-        return ((type_##name *)dispatch_pmpi[CALL_##name])(NAMES_##n);   \
-    }                                                                    \
-    long MPI_##name(TYPES_##n)                                           \
-    {                                                                    \
-        type_##name *target = (type_##name *)dispatch_mpi[CALL_##name];  \
-        return (LIKELY(target) ? target : first_mpi_##name)(NAMES_##n);  \
-    }                                                                    \
-    long PMPI_##name(TYPES_##n)                                          \
-    {                                                                    \
-        type_##name *target = (type_##name *)dispatch_pmpi[CALL_##name]; \
-        return (LIKELY(target) ? target : first_pmpi_##name)(NAMES_##n); \
+#define CALL(name, n)                                                                 \
+    typedef long type_##name(TYPES_##n);                                              \
+    EXPORT long MPI_##name(TYPES_##n);                                                \
+    EXPORT long PMPI_##name(TYPES_##n);                                               \
+    static COLD long first_mpi_##name(TYPES_##n)                                      \
+    {                                                                                 \
+        return ((type_##name *)first_target(&dispatch_mpi[CALL_##name]))(NAMES_##n);  \
+    }                                                                                 \
+    static COLD long first_pmpi_##name(TYPES_##n)                                     \
+    {                                                                                 \
+        return ((type_##name *)first_target(&dispatch_pmpi[CALL_##name]))(NAMES_##n); \
+    }                                                                                 \
+    long MPI_##name(TYPES_##n)                                                        \
+    {                                                                                 \
+        type_##name *target = (type_##name *)dispatch_mpi[CALL_##name];               \
+        return (LIKELY(target) ? target : first_mpi_##name)(NAMES_##n);               \
+    }                                                                                 \
+    long PMPI_##name(TYPES_##n)                                                       \
+    {                                                                                 \
+        type_##name *target = (type_##name *)dispatch_pmpi[CALL_##name];              \
+        return (LIKELY(target) ? target : first_pmpi_##name)(NAMES_##n);              \
     }
 #include "pmpi_wrap/calls.def"
 
@@ -179,9 +185,10 @@ static mpi_fn *recorder_of(enum call call)
 
 /* ---- the first call ---- */
 
-static void fill_tables(void)
+/* False: no MPI is loaded. */
+static bool fill_tables(void)
 {
-    host_open(&(struct dispatch_tables){
+    return host_open(&(struct dispatch_tables){
         .mpi = dispatch_mpi,
         .pmpi = dispatch_pmpi,
         .onward = dispatch_onward,
@@ -190,9 +197,15 @@ static void fill_tables(void)
     });
 }
 
-const struct abi *dispatch_open(void)
+bool dispatch_open(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, fill_tables);
-    return host_abi();
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static _Atomic bool done;
+    if (!done) {
+        pthread_mutex_lock(&mutex);
+        if (!done)
+            done = fill_tables();
+        pthread_mutex_unlock(&mutex);
+    }
+    return done;
 }

@@ -4,7 +4,8 @@
 
 #include "pmpi_wrap/abi.h"
 
-/* Find the host and fill the dispatch tables, unless an earlier call has. Returns host_abi(). */
-const struct abi *dispatch_open(void);
+/* Find the host and fill the dispatch tables, unless an earlier call has. False: no MPI is loaded;
+ * the next call searches again. */
+bool dispatch_open(void);
 
 #endif

@@ -4,13 +4,14 @@
  * it), these wrappers correct the value.
  */
 #include "pmpi_wrap/entry.h"
+#include "pmpi_wrap/host.h"
 #include "pmpi_wrap/symbols.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
 static void correct(int window, int keyval, int64_t *value)
 {
-    const struct abi *abi = dispatch_open();
+    const struct abi *abi = dispatch_open() ? host_abi() : NULL;
     if (abi)
         abi->fortran_window_attribute(window, keyval, value);
 }

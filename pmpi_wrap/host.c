@@ -15,9 +15,9 @@ static struct {
     bool is_standard; /* it implements MPI-5's standard ABI */
 } host;
 
-/* Target of all calls in a process without an MPI library. Only a program that tests whether the
- * symbol exists, and finds this library's, can call it. 16 is MPI_ERR_OTHER or the like. */
-static long no_host(void)
+/* Only a program that tests whether the symbol exists, and finds this library's, can call it. 16 is
+ * MPI_ERR_OTHER or the like. */
+long host_missing(void)
 {
     return 16;
 }
@@ -104,7 +104,7 @@ static void set_dispatch(const struct dispatch_tables *tables, enum call call, b
     if (onward && !handler && !inert)
         handler = tables->forwarder_of(call);
     if (!onward)
-        onward = handler = (mpi_fn *)no_host;
+        onward = handler = (mpi_fn *)host_missing;
     if (!handler)
         handler = onward;
     tables->onward[call] = onward;
@@ -132,13 +132,41 @@ void host_job(struct job *job)
     job_read(job, job_host());
 }
 
-void host_open(const struct dispatch_tables *tables)
+/* The rank is known only with the host, so the warnings of invalid settings come then. */
+static void report_no_host(void)
+{
+    static bool reported;
+    if (reported)
+        return;
+    reported = true;
+    config_read(environ, NULL);
+    log_message(1, "nothing is accelerated: no MPI is loaded; load its library before the first call");
+}
+
+static void report_unknown_abi(void)
+{
+    log_message(1, "nothing is accelerated: %s",
+                host.is_standard && !host.abi
+                    ? "libmpi_abi is that of an unknown MPI; use that of MPICH or Open MPI"
+                    : "this MPI was not there when libmpiaccel was built; build it again here");
+}
+
+static void read_settings(void)
 {
     struct job job;
-    find_host();
     host_job(&job);
     log_set_rank(job.rank);
     config_read(environ, job.rank <= 0 ? warn : NULL);
+}
+
+bool host_open(const struct dispatch_tables *tables)
+{
+    find_host();
+    if (!host.library) {
+        report_no_host();
+        return false;
+    }
+    read_settings();
     const char *past = tool_past_library();
     if (past)
         host.abi = NULL;
@@ -149,14 +177,10 @@ void host_open(const struct dispatch_tables *tables)
                     "libmpiaccel in LD_PRELOAD",
                     past);
     else if (!known)
-        log_message(1, "nothing is accelerated: %s",
-                    !host.library ? "no MPI is loaded; load its library before the first call"
-                    : host.is_standard && !host.abi
-                        ? "libmpi_abi is that of an unknown MPI; use that of MPICH or Open MPI"
-                        : "this MPI was not there when libmpiaccel was built; build it again "
-                          "here");
+        report_unknown_abi();
     else if (!config.enabled)
         log_message(1, "nothing is accelerated: MPIACCEL=0 switches everything off");
     for (int call = 0; call < CALL_COUNT; call++)
         set_dispatch(tables, (enum call)call, !known || !config.enabled);
+    return true;
 }

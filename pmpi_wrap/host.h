@@ -17,8 +17,12 @@ struct dispatch_tables {
     mpi_fn *(*recorder_of)(enum call call);
 };
 
-/* Read the settings, find the host, and fill the tables. Called once per process. */
-void host_open(const struct dispatch_tables *tables);
+/* Find the host, read the settings, and fill the tables. False: no MPI is loaded, and the tables
+ * are unchanged. Called until it returns true, by one thread at a time. */
+bool host_open(const struct dispatch_tables *tables);
+
+/* Target of a call for which there is no function. */
+long host_missing(void);
 
 /* After host_open(): NULL if there is no known host, or MPIACCEL=0. */
 const struct abi *host_abi(void);

@@ -2,13 +2,15 @@
  *
  * A preloaded library's symbols precede all others, and the program may have an OpenSHMEM of its
  * own, or functions that only share a name with one. So the first call of each name looks for
- * another definition in the process, and if there is one, this and all later calls jump to it.
+ * another definition in the process, and if there is one, this and all later calls jump to it. Only
+ * if there is none, the call is for this library, and the host is searched for.
  *
  * The other function's type is unknown. The jump must preserve all registers that can hold
  * arguments, and the stack: every entry takes the contents of those registers as its parameters,
  * none of them on the stack, and ends in a tail call.
  */
 #include "pmpi_wrap/entry.h"
+#include "pmpi_wrap/host.h"
 #include "pmpi_wrap/symbols.h"
 #include "shmem/shmem.h"
 
@@ -35,16 +37,21 @@ typedef float vector __attribute__((vector_size(16)));
 typedef void shmem_fn(REGISTERS, ...);
 #define EXPORT __attribute__((visibility("default")))
 
-/* NULL: this name has not been called. As in entry.c, the loader has nothing to relocate. */
+/* NULL: the target has not been found yet. As in entry.c, the loader has nothing to relocate. */
 static shmem_fn *dispatch_shmem[SHMEM_CALL_COUNT];
 
-static COLD void set_dispatch(enum shmem_call call, const char *name, mpi_fn *own)
+/* While the process has no MPI, the target is not kept: a library that is loaded later may bring
+ * the MPI, and another definition. */
+static COLD shmem_fn *find_target(enum shmem_call call, const char *name, mpi_fn *own)
 {
-    const struct abi *abi = dispatch_open();
-    if (abi)
-        shmem_host = abi->shmem;
     mpi_fn *other = (mpi_fn *)symbol_next(name);
-    dispatch_shmem[call] = (shmem_fn *)(other ? other : own);
+    shmem_fn *target = (shmem_fn *)(other ? other : own);
+    bool found = other || dispatch_open();
+    if (found && !other && host_abi())
+        shmem_host = host_abi()->shmem;
+    if (found)
+        dispatch_shmem[call] = target;
+    return target;
 }
 
 /* The first call takes a function of its own, so that the others save no registers. It is not
@@ -54,8 +61,7 @@ static COLD void set_dispatch(enum shmem_call call, const char *name, mpi_fn *ow
     EXPORT void entry_##name(REGISTERS) __asm__(#name);                        \
     static COLD void first_##name(REGISTERS)                                   \
     {                                                                          \
-        set_dispatch(CALL_##name, #name, (mpi_fn *)accel_##name);              \
-        dispatch_shmem[CALL_##name](NAMES);                                    \
+        find_target(CALL_##name, #name, (mpi_fn *)accel_##name)(NAMES);        \
     }                                                                          \
     void entry_##name(REGISTERS)                                               \
     {                                                                          \
