@@ -10,7 +10,7 @@
 
 const struct shmem_host *shmem_host;
 
-__attribute__((visibility("default"))) long malloc_error;
+__attribute__((visibility("default"))) long mpiaccel_malloc_error;
 
 static bool started_mpi, finished;
 
@@ -186,7 +186,7 @@ static void *allocate(size_t size, size_t align)
 {
     enum symmetric_error error = SYMMETRIC_NOT_HERE;
     void *block = ready() ? symmetric_alloc(size, align, &error) : NULL;
-    malloc_error = error;
+    mpiaccel_malloc_error = error;
     return block;
 }
 
@@ -194,13 +194,13 @@ static void *resize(void *block, size_t size)
 {
     enum symmetric_error error = SYMMETRIC_NOT_HERE;
     void *resized = ready() ? symmetric_resize(block, size, &error) : NULL;
-    malloc_error = error;
+    mpiaccel_malloc_error = error;
     return resized;
 }
 
 static void release(void *block)
 {
-    malloc_error = ready() ? symmetric_free(block) : SYMMETRIC_NOT_HERE;
+    mpiaccel_malloc_error = ready() ? symmetric_free(block) : SYMMETRIC_NOT_HERE;
 }
 
 void *accel_shmem_malloc(size_t size)
@@ -222,7 +222,7 @@ void *accel_shmem_calloc(size_t count, size_t size)
     if (__builtin_mul_overflow(count, size, &bytes))
         bytes = SIZE_MAX;
     void *block = ready() ? symmetric_alloc_zeroed(bytes, &error) : NULL;
-    malloc_error = error;
+    mpiaccel_malloc_error = error;
     return block;
 }
 

@@ -64,8 +64,10 @@ void *shmemalign(size_t alignment, size_t size);
 void *shrealloc(void *block, size_t size);
 void shfree(void *block);
 
-/* Error of the last of these calls. */
-extern long malloc_error;
+/* Error of the last of these calls. The variable has another name than OpenSHMEM 1.0's: the
+ * preloaded library would replace the variable of any program or library with that name. */
+extern long mpiaccel_malloc_error;
+#define malloc_error mpiaccel_malloc_error
 enum {
     MPIACCEL_MALLOC_OK,
     MPIACCEL_MALLOC_DIFFERENT,     /* different calls or different arguments on the PEs */

@@ -1,8 +1,16 @@
-/* A library whose functions have OpenSHMEM's names, but other arguments and results. */
+/* A library whose functions have OpenSHMEM's names, but other arguments and results, and with a
+ * variable that has the name of OpenSHMEM 1.0's. */
 #include <stdarg.h>
 
 double shmem_init(int a, double b, int c, double d, long e, long f, long g, long h, long i,
                   double j, long double k);
+int malloc_error = 5;
+int own_malloc_error(void);
+int own_malloc_error(void)
+{
+    return malloc_error;
+}
+
 double shmem_init(int a, double b, int c, double d, long e, long f, long g, long h, long i,
                   double j, long double k)
 {

@@ -4,6 +4,7 @@
 double shmem_init(int a, double b, int c, double d, long e, long f, long g, long h, long i,
                   double j, long double k);
 int shmem_int_p(int count, ...);
+int own_malloc_error(void);
 
 int main(void)
 {
@@ -14,6 +15,10 @@ int main(void)
             printf("round %d: %f, %d\n", round, sum, other);
             return 1;
         }
+    }
+    if (own_malloc_error() != 5) {
+        printf("malloc_error: %d\n", own_malloc_error());
+        return 1;
     }
     return 0;
 }

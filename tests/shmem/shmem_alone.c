@@ -16,13 +16,13 @@ void shmem_int_p(int *to, int value, int pe);
 double shmem_double_g(const double *from, int pe);
 int shmem_int_atomic_fetch_add(int *to, int value, int pe);
 void shmem_query_thread(int *provided);
-extern long malloc_error;
+extern long mpiaccel_malloc_error;
 
 int main(int argc, char **argv)
 {
     int begun = 0, ended = 0, bad = 0;
     void *early = shmem_malloc(100);
-    bad += early || !malloc_error; /* fails before shmem_init */
+    bad += early || !mpiaccel_malloc_error; /* fails before shmem_init */
     bad += shmem_my_pe() != -1;
     if (argc > 1)
         MPI_Init(&argc, &argv);
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
     bad += level < 0;
     int *word = shmem_malloc(2 * sizeof *word);
     double *real = shmem_malloc(sizeof *real);
-    bad += !word || !real || malloc_error;
+    bad += !word || !real || mpiaccel_malloc_error;
     word[0] = word[1] = 0;
     *real = me + 0.5;
     shmem_barrier_all();
