@@ -9,6 +9,7 @@
 #include "pmpi_wrap/library_version.h"
 #include "pmpi_wrap/recording.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,12 +84,60 @@ static int rank_of_member(uint32_t member)
     return node_member(member)->world_rank;
 }
 
+static void add_up(struct stats_snapshot *sum)
+{
+    memset(sum, 0, sizeof *sum);
+    if (!node.header)
+        *sum = own_snapshot;
+    for (uint32_t i = 0; node.header && i < node.size; i++)
+        if (await_snapshot(node_member(i)))
+            stats_add(sum, &node_member(i)->stats);
+}
+
+static const char *advice(int error)
+{
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+        return "name a file in a folder that exists";
+    case EISDIR:
+        return "name a file, not a folder";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return "name a file that you may write";
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return "make room, or name a file elsewhere";
+    default:
+        return "name another file";
+    }
+}
+
+/* Returns 0 or an error number. A full disk is an error of a write, or of the last one, in
+ * fclose().
+ */
+static int write_file(const char *name, const struct stats_snapshot *sum,
+                      const struct stats_job *job)
+{
+    FILE *out = fopen(name, "we");
+    if (!out)
+        return errno;
+    errno = 0;
+    stats_print_json(out, library_version, sum, &host_identity, job, call_names);
+    int error = !ferror(out) ? 0 : errno ? errno : EIO;
+    if (fclose(out) && !error)
+        error = errno;
+    return error;
+}
+
 void statistics_print(int world_rank, int world_size)
 {
     static struct stats_snapshot sum;
     if (!config.stats || !writes(world_rank))
         return;
-    memset(&sum, 0, sizeof sum);
+    add_up(&sum);
     char host_name[HOST_NAME_MAX + 1] = "", name[PATH_MAX];
     gethostname(host_name, sizeof host_name - 1);
     const struct stats_job job = {
@@ -99,23 +148,13 @@ void statistics_print(int world_rank, int world_size)
         .world_rank = rank_of_member,
         .bytes = recording_bytes,
     };
-    if (!node.header)
-        sum = own_snapshot;
-    for (uint32_t i = 0; node.header && i < node.size; i++)
-        if (await_snapshot(node_member(i)))
-            stats_add(&sum, &node_member(i)->stats);
-    bool text = !strcmp(config.stats, "1") || !strcmp(config.stats, "-");
-    file_name(name, sizeof name, host_name);
-    FILE *out = text ? stderr : fopen(name, "we");
-    if (!out) {
-        log_message(0, "cannot write the statistics to %s: %m; name a file in a folder that exists",
-                    name);
+    if (!strcmp(config.stats, "1") || !strcmp(config.stats, "-")) {
+        stats_print_text(stderr, library_version, &sum, &host_identity, &job, call_names);
         return;
     }
-    if (text)
-        stats_print_text(out, library_version, &sum, &host_identity, &job, call_names);
-    else
-        stats_print_json(out, library_version, &sum, &host_identity, &job, call_names);
-    if (!text)
-        fclose(out);
+    file_name(name, sizeof name, host_name);
+    int error = write_file(name, &sum, &job);
+    if (error)
+        log_message(0, "cannot write the statistics to %s: %s; %s", name, strerror(error),
+                    advice(error));
 }
