@@ -9,12 +9,16 @@
 static void line(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void line(FILE *out, const char *format, ...)
 {
+    char text[1024] = "mpiaccel: ";
+    size_t used = strlen(text), room = sizeof text - used - 1; /* without the newline */
     va_list arguments;
     va_start(arguments, format);
-    fputs("mpiaccel: ", out);
-    vfprintf(out, format, arguments);
-    fputc('\n', out);
+    int length = vsnprintf(text + used, room, format, arguments);
     va_end(arguments);
+    used += length < 0 ? 0 : min_size((size_t)length, room - 1);
+    text[used++] = '\n';
+    /* All at once: on stderr, which has no buffer, lines of different ranks do not mix. */
+    fwrite(text, 1, used, out);
 }
 
 static void empty_line(FILE *out)

@@ -275,6 +275,26 @@ START_TEST(a_shortage_of_processors_is_told)
 }
 END_TEST
 
+static ssize_t write_lines(void *count, const char *text, size_t length)
+{
+    ck_assert_msg(length && text[length - 1] == '\n', "part of a line: %.*s", (int)length, text);
+    ++*(unsigned *)count;
+    return (ssize_t)length;
+}
+
+/* stderr has no buffer, and lines of several ranks must not mix. */
+START_TEST(each_line_of_the_summary_is_written_at_once)
+{
+    static const struct stats_snapshot none;
+    unsigned writes = 0;
+    FILE *out = fopencookie(&writes, "w", (cookie_io_functions_t){.write = write_lines});
+    setvbuf(out, NULL, _IONBF, 0);
+    stats_print_text(out, "1.2.3", &none, &plain_host, &job, calls);
+    ck_assert_uint_ge(writes, 5);
+    fclose(out);
+}
+END_TEST
+
 START_TEST(host_names_are_escaped)
 {
     static const struct stats_snapshot none;
@@ -462,5 +482,6 @@ END_TEST
 
 UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, what_was_recorded_has_its_key,
           sizes_are_counted_by_power_of_two, a_shortage_of_processors_is_told,
-          host_names_are_escaped, the_summary_lists_calls_and_reasons,
-          the_summary_of_one_node_says_so, counts_of_ended_threads_are_kept, snapshots_add_up)
+          each_line_of_the_summary_is_written_at_once, host_names_are_escaped,
+          the_summary_lists_calls_and_reasons, the_summary_of_one_node_says_so,
+          counts_of_ended_threads_are_kept, snapshots_add_up)
