@@ -77,9 +77,14 @@ static bool read_SIZE(const char *text, size_t *field)
     return config_parse_size(text, field);
 }
 
+/* A copy: a program may overwrite its environment, as setproctitle() does. It is never freed, and a
+ * second reading of the same text keeps the first copy. */
 static bool read_TEXT(const char *text, const char **field)
 {
-    *field = *text && strcmp(text, "0") != 0 ? text : NULL;
+    if (!*text || !strcmp(text, "0"))
+        *field = NULL;
+    else if (!*field || strcmp(*field, text) != 0)
+        *field = strdup(text);
     return true;
 }
 

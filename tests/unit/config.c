@@ -23,6 +23,8 @@ static void read_env(const char *entry)
     if (!known)
         defaults = config;
     known = true;
+    if (config.stats != defaults.stats)
+        free((char *)config.stats);
     char *environment[] = {"HOME=/", (char *)entry, "PATH=/bin", NULL};
     config = defaults;
     warnings = 0;
