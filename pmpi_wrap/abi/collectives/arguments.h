@@ -84,6 +84,8 @@ static inline size_t bytes_of_all(const struct team *t, const struct blocks *all
 /* Leave the call to the host. Returns DEFERRED. */
 int defer_call(enum call call, enum reason reason);
 
+int report_coll_error(enum call call, MPI_Comm comm, enum coll_error error);
+
 /* Count a call that is done, and report its error. */
 static inline int finish_call(enum call call, MPI_Comm comm, enum coll_error error, size_t bytes)
 {
@@ -92,9 +94,7 @@ static inline int finish_call(enum call call, MPI_Comm comm, enum coll_error err
     thread_count(thread_self(), call, bytes);
     if (LIKELY(error == COLL_OK))
         return MPI_SUCCESS;
-    return report_on_comm(comm, error & COLL_UNREACHABLE ? MPI_ERR_OTHER
-                                : error & COLL_NO_MEMORY ? MPI_ERR_NO_MEM
-                                                         : MPI_ERR_TRUNCATE);
+    return report_coll_error(call, comm, error);
 }
 
 #endif
