@@ -4,6 +4,7 @@
 #include "alloc/ranges.h"
 #include "core/layout.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <jemalloc/jemalloc.h>
 #include <pthread.h>
@@ -15,12 +16,15 @@
 
 #define je(name) mpiaccel_je_##name
 
-/* narenas: the default arena is used for metadata only. lg_tcache_max: allocations up to 8 MiB come
- * from the thread's cache. tcache_gc_incr_bytes: the cache is scanned after a gibibyte instead of
- * 64 KiB; ARENA_KEEP limits its content. muzzy_decay_ms: purged memory is returned at once. retain:
- * address ranges come back to `unused`, where neighbours are joined; jemalloc never joins extents
- * that it has got at different times. */
-const char *je(malloc_conf) = "narenas:1,lg_tcache_max:23,tcache_gc_incr_bytes:1073741824,"
+/* narenas: the default arena is used for metadata only. lg_tcache_max, tcache_nslots_large:
+ * allocations up to 1 MiB come from the thread's cache, which keeps two blocks of each size class
+ * from 16 KiB on, and so at most ARENA_CACHE bytes. Another thread can neither use nor return these
+ * blocks. Allocating and freeing a larger block takes 0.2 microseconds longer.
+ * tcache_gc_incr_bytes: the cache is scanned after a gibibyte instead of 64 KiB. muzzy_decay_ms:
+ * purged memory is returned at once. retain: address ranges come back to `unused`, where neighbours
+ * are joined; jemalloc never joins extents that it has got at different times. */
+const char *je(malloc_conf) = "narenas:1,lg_tcache_max:20,tcache_nslots_large:2,"
+                              "tcache_gc_incr_bytes:1073741824,"
                               "muzzy_decay_ms:0,dirty_decay_ms:10000,retain:false";
 
 /* The argument of "experimental.arenas_create_ext" in jemalloc 5.3, whose headers do not declare
@@ -35,7 +39,8 @@ struct arena_config {
 struct region {
     extent_hooks_t hooks;
     pthread_mutex_t mutex;
-    struct ranges unused; /* below next; holes of the file */
+    struct ranges unused;     /* holes of the file below `next`; none ends there */
+    _Atomic uint64_t granted; /* bytes that jemalloc has now */
     char *start, *next, *end;
     /* Core files contain the pages before this address, and their part of `map` may be written. */
     char *_Atomic prepared;
@@ -48,11 +53,13 @@ struct region {
 static struct region heap, control, symmetric, early;
 static uint8_t *live_at;       /* per grain of the heap: class_of() the allocation there, or 0 */
 static uint8_t *early_live_at; /* per grain of the early heap: whether an allocation starts there */
-static _Atomic uint64_t live, peak, allocations, idle;
+static _Atomic uint64_t live, peak, allocations;
 enum { MALLOC_THRESHOLD_MIN = 128 << 10, MALLOC_THRESHOLD_MAX = 32 << 20 }; /* glibc's limits */
 static _Atomic uint64_t malloc_threshold = MALLOC_THRESHOLD_MIN; /* see raise_malloc_threshold() */
 static bool in_child; /* of fork: must not punch holes into the parent's file (H6: fork) */
-static _Atomic uint64_t low_water; /* give_back() again when fewer bytes than this are live */
+/* give_back() when fewer bytes than this are live, and when more than this are kept */
+static _Atomic uint64_t low_water;
+static _Atomic int64_t most_kept = ARENA_KEEP;
 
 /* ---- jemalloc's hooks; by its convention they return true on failure ---- */
 
@@ -104,6 +111,8 @@ static void *grow(extent_hooks_t *hooks, void *at, size_t size, size_t alignment
     char *start = ranges_take(&r->unused, size, alignment);
     if (!start)
         start = take_new(r, size, alignment);
+    if (start)
+        atomic_fetch_add_explicit(&r->granted, size, memory_order_relaxed);
     pthread_mutex_unlock(&r->mutex);
     *zero = true; /* a hole of the file */
     *commit = true;
@@ -125,7 +134,20 @@ static bool purge(extent_hooks_t *hooks, void *at, size_t size, size_t offset, s
     return in_child || !r->drop((char *)at + offset, length);
 }
 
-/* Return the pages to the OS and keep the addresses in `unused`. */
+/* Make addresses available. The last unused range must not end at `next`: a large extent may need
+ * it together with addresses that were never used. */
+static bool give_addresses(struct region *r, char *at, size_t size)
+{
+    if (!ranges_give(&r->unused, at, size))
+        return false;
+    char *last = ranges_take_last(&r->unused, r->next);
+    if (last)
+        r->next = last;
+    atomic_fetch_sub_explicit(&r->granted, size, memory_order_relaxed);
+    return true;
+}
+
+/* Return the pages to the OS and keep the addresses. */
 static bool give(extent_hooks_t *hooks, void *at, size_t size, bool committed, unsigned arena)
 {
     (void)committed;
@@ -133,7 +155,7 @@ static bool give(extent_hooks_t *hooks, void *at, size_t size, bool committed, u
     if (purge(hooks, at, size, 0, size, arena))
         return true;
     pthread_mutex_lock(&r->mutex);
-    bool given = ranges_give(&r->unused, at, size);
+    bool given = give_addresses(r, at, size);
     pthread_mutex_unlock(&r->mutex);
     return !given;
 }
@@ -236,7 +258,7 @@ bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
 static void purge_all(struct region *r)
 {
     size_t mib[3], depth = 3;
-    if (je(mallctlnametomib)("arena.0.purge", mib, &depth))
+    if (!r->start || je(mallctlnametomib)("arena.0.purge", mib, &depth))
         return;
     mib[1] = r->arena;
     pthread_mutex_lock(&r->purge_mutex);
@@ -255,26 +277,59 @@ static COLD bool bind_thread(struct thread *thread)
     return true;
 }
 
-static void count_alloc(size_t size)
+/* The bytes that jemalloc has and the program does not use, if `used` bytes are live: ready for
+ * other allocations, lost between live blocks, or in a thread's cache. An allocation is counted as
+ * live before jemalloc performs it, so with several threads the result may be too low, but not too
+ * high: set_limits() must not treat another thread's new block as memory that cannot be returned.
+ */
+static inline int64_t kept(uint64_t used)
 {
-    uint64_t now = counter_add(&live, size);
+    return (int64_t)(atomic_load_explicit(&heap.granted, memory_order_relaxed) +
+                     atomic_load_explicit(&early.granted, memory_order_relaxed) - used);
+}
+
+/* Permit ARENA_KEEP bytes in addition to those that are kept at this moment. */
+static void set_limits(void)
+{
+    const uint64_t little = 64 << 10;
+    uint64_t used = atomic_load_explicit(&live, memory_order_relaxed);
+    int64_t now = kept(used);
+    atomic_store_explicit(&low_water, used / 2 < little ? 0 : used / 2, memory_order_relaxed);
+    atomic_store_explicit(&most_kept, (now > 0 ? now : 0) + (int64_t)ARENA_KEEP,
+                          memory_order_relaxed);
+}
+
+/* Return all memory that can be returned. The rest lies between live blocks or in the caches of
+ * other threads. It does not count towards ARENA_KEEP: otherwise every later MPI_Free_mem would try
+ * again, and a program that allocates and frees in turn would get its pages from the OS each time.
+ *
+ * Memory that is freed in random order empties few pages at first and most of them at the end. So
+ * a purge is repeated whenever the live memory has halved.
+ *
+ * A purge takes milliseconds. Because of the first set_limits(), other threads that free memory in
+ * the meantime do not purge too. */
+static COLD void give_back(void)
+{
+    set_limits();
+    je(mallctl)("thread.tcache.flush", NULL, NULL, NULL, 0);
+    purge_all(&heap);
+    purge_all(&early);
+    set_limits();
+}
+
+static void count_allocation(uint64_t now)
+{
     counter_add(&allocations, 1);
     if (now > atomic_load_explicit(&peak, memory_order_relaxed))
         atomic_store_explicit(&peak, now, memory_order_relaxed);
-    if (atomic_load_explicit(&idle, memory_order_relaxed) >= size)
-        counter_add(&idle, -(uint64_t)size);
 }
 
-/* Memory that is freed in random order empties few pages at first and most of them at the end. So a
- * purge is repeated whenever the live memory has halved. */
-static COLD void give_back(void)
+static inline void count_free(size_t size)
 {
-    const uint64_t little = 64 << 10;
-    uint64_t half = atomic_load_explicit(&live, memory_order_relaxed) / 2;
-    atomic_store_explicit(&low_water, half < little ? 0 : half, memory_order_relaxed);
-    atomic_store_explicit(&idle, 0, memory_order_relaxed);
-    je(mallctl)("thread.tcache.flush", NULL, NULL, NULL, 0);
-    purge_all(&heap);
+    uint64_t left = counter_add(&live, -(uint64_t)size);
+    if (UNLIKELY(kept(left) > atomic_load_explicit(&most_kept, memory_order_relaxed) ||
+                 left < atomic_load_explicit(&low_water, memory_order_relaxed)))
+        give_back();
 }
 
 /* jemalloc's size classes, four per doubling, are (4 + m) << e. Computing them saves a call. The
@@ -296,25 +351,32 @@ static inline size_t size_of_class(uint8_t class)
     return (size_t)(4 + class % 4) << class / 4;
 }
 
-static COLD void *alloc_aligned(size_t size, size_t align, size_t *usable)
+static COLD size_t aligned_size(size_t size, size_t align)
 {
-    char *at = je(aligned_alloc)(align, size);
-    *usable = at ? je(malloc_usable_size)(at) : 0;
-    return at;
+    size_t usable = je(nallocx)(size, MALLOCX_ALIGN(align));
+    return usable ? usable : size; /* 0: too large, so je_aligned_alloc() will fail */
 }
 
-static inline char *take(size_t size, size_t align, size_t *usable)
+/* The size of the block that an allocation gets. */
+static inline size_t usable_size(size_t size, size_t align)
 {
-    *usable = size > ARENA_GRAIN ? class_size(round_up(size, ARENA_GRAIN)) : ARENA_GRAIN;
-    return LIKELY(align <= ARENA_GRAIN) ? je(malloc)(*usable)
-                                        : alloc_aligned(*usable, align, usable);
+    size_t usable = size > ARENA_GRAIN ? class_size(round_up(size, ARENA_GRAIN)) : ARENA_GRAIN;
+    return LIKELY(align <= ARENA_GRAIN) ? usable : aligned_size(usable, align);
+}
+
+static inline char *take(size_t usable, size_t align)
+{
+    return LIKELY(align <= ARENA_GRAIN) ? je(malloc)(usable) : je(aligned_alloc)(align, usable);
 }
 
 /* Unused memory of other size classes may occupy the room. */
-static COLD char *take_after_all(size_t size, size_t align, size_t *usable)
+static COLD char *take_after_all(size_t usable, size_t align)
 {
     give_back();
-    return take(size, align, usable);
+    char *at = take(usable, align);
+    if (!at)
+        counter_add(&live, -(uint64_t)usable);
+    return at;
 }
 
 void *arena_alloc(size_t size, size_t align)
@@ -324,12 +386,14 @@ void *arena_alloc(size_t size, size_t align)
         return NULL;
     if (UNLIKELY(!thread->heap_bound) && !bind_thread(thread))
         return NULL;
-    size_t usable;
-    char *at = take(size, align, &usable);
-    if (UNLIKELY(!at) && !(at = take_after_all(size, align, &usable)))
+    size_t usable = usable_size(size, align);
+    uint64_t now = counter_add(&live, usable);
+    char *at = take(usable, align);
+    if (UNLIKELY(!at) && !(at = take_after_all(usable, align)))
         return NULL;
+    assert(usable == je(malloc_usable_size)(at));
     live_at[(at - heap.start) / ARENA_GRAIN] = class_of(usable);
-    count_alloc(usable);
+    count_allocation(now);
     return at;
 }
 
@@ -378,10 +442,7 @@ enum arena_answer arena_free(void *at)
         bind_thread(thread);
     size_t size = size_of_class(class);
     je(sdallocx)(p, size, 0);
-    uint64_t left = counter_add(&live, -(uint64_t)size);
-    if (UNLIKELY(counter_add(&idle, size) > ARENA_KEEP ||
-                 left < atomic_load_explicit(&low_water, memory_order_relaxed)))
-        give_back();
+    count_free(size);
     if (UNLIKELY(size > atomic_load_explicit(&malloc_threshold, memory_order_relaxed)) &&
         size <= MALLOC_THRESHOLD_MAX)
         raise_malloc_threshold(size);
@@ -492,18 +553,22 @@ void *arena_early_alloc(size_t size, size_t align)
     if (!early_live_at || size > (size_t)(early.end - early.start))
         return NULL;
     size_t grain = align > ARENA_GRAIN ? align : ARENA_GRAIN;
-    char *at = je(mallocx)(size ? size : 1,
+    size_t usable = usable_size(size, grain);
+    uint64_t now = counter_add(&live, usable);
+    char *at = je(mallocx)(usable,
                            MALLOCX_ARENA(early.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(grain));
-    if (at) {
-        early_live_at[(at - early.start) / ARENA_GRAIN] = 1;
-        count_alloc(je(sallocx)(at, 0));
+    if (!at) {
+        counter_add(&live, -(uint64_t)usable);
+        return NULL;
     }
+    assert(usable == je(sallocx)(at, 0));
+    early_live_at[(at - early.start) / ARENA_GRAIN] = 1;
+    count_allocation(now);
     return at;
 }
 
 enum arena_answer arena_early_free(void *at)
 {
-    static _Atomic size_t ready; /* freed since the last purge */
     char *p = at;
     if (!early_live_at || p < early.start || p >= early.end)
         return ARENA_FOREIGN;
@@ -513,10 +578,6 @@ enum arena_answer arena_early_free(void *at)
     *is_live = 0;
     size_t size = je(sallocx)(p, 0);
     je(dallocx)(p, MALLOCX_TCACHE_NONE);
-    counter_add(&live, -(uint64_t)size);
-    if (atomic_fetch_add_explicit(&ready, size, memory_order_relaxed) + size > ARENA_KEEP) {
-        atomic_store_explicit(&ready, 0, memory_order_relaxed);
-        purge_all(&early);
-    }
+    count_free(size);
     return ARENA_FREED;
 }

@@ -12,9 +12,10 @@
  * live allocation (freed twice, or interior) is detected and refused (H27: it must corrupt
  * nothing).
  *
- * Up to ARENA_KEEP bytes of freed memory stay ready for the next allocations. Beyond that the pages
- * are returned to the OS by punching holes in the file (H28: memory that is freed must really be
- * returned).
+ * Up to ARENA_KEEP bytes of freed memory stay ready for the next allocations of the process. Beyond
+ * that the pages are returned to the OS by punching holes in the file (H28: memory that is freed
+ * must really be returned). A thread can return the blocks in its own cache only, so every other
+ * thread may keep up to ARENA_CACHE bytes in addition.
  */
 #ifndef MPIACCEL_ARENA_H
 #define MPIACCEL_ARENA_H
@@ -22,7 +23,8 @@
 #include "core/base.h"
 
 enum { ARENA_GRAIN = 64 };
-#define ARENA_KEEP ((size_t)32 << 20)
+#define ARENA_KEEP  ((size_t)32 << 20)
+#define ARENA_CACHE ((size_t)16 << 20)
 
 /* Manage a slice whose first `control` bytes are the control part; the program may allocate up to
  * `limit` bytes. False: no memory for the metadata; then every allocation fails. */

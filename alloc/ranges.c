@@ -96,3 +96,12 @@ char *ranges_take(struct ranges *r, size_t size, size_t align)
     }
     return NULL;
 }
+
+char *ranges_take_last(struct ranges *r, const char *end)
+{
+    const struct range *last = r->count ? &r->list[r->count - 1] : NULL;
+    if (!last || last->start + last->size != end)
+        return NULL;
+    r->count--;
+    return last->start;
+}

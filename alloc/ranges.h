@@ -22,4 +22,8 @@ bool ranges_give(struct ranges *ranges, char *start, size_t size);
  * the list. */
 char *ranges_take(struct ranges *ranges, size_t size, size_t align);
 
+/* Take the range with the highest addresses if it ends at `end`. NULL: it ends elsewhere, or there
+ * is none. */
+char *ranges_take_last(struct ranges *ranges, const char *end);
+
 #endif

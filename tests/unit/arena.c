@@ -217,6 +217,22 @@ END_TEST
 
 /* ---- room ---- */
 
+/* This must be the first case to use the heap: later ones find no addresses that were never used.
+ */
+START_TEST(a_large_block_gets_used_and_new_addresses)
+{
+    void *small[4];
+    open_slice();
+    for (int i = 0; i < 4; i++)
+        ck_assert_ptr_nonnull(small[i] = arena_alloc(LIMIT_MIB / 8 * MIB, ARENA_GRAIN));
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(arena_free(small[i]), ARENA_FREED);
+    void *large = arena_alloc(LIMIT_MIB / 8 * 7 * MIB, ARENA_GRAIN);
+    ck_assert_ptr_nonnull(large);
+    ck_assert_int_eq(arena_free(large), ARENA_FREED);
+}
+END_TEST
+
 /* Each unused piece is at an address that a large alignment needs. */
 START_TEST(unused_memory_of_other_sizes_does_not_block_an_allocation)
 {
@@ -274,17 +290,11 @@ END_TEST
 
 /* ---- returning memory ---- */
 
-static void settle_down(void)
-{
-    void *big = arena_alloc(ARENA_KEEP + MIB, ARENA_GRAIN);
-    arena_free(big);
-}
-
 START_TEST(freed_memory_is_returned_to_the_os)
 {
     static const size_t sizes[] = {1000, 100000, MIB, 48 * MIB};
     open_slice();
-    settle_down();
+    give_back();
     size_t before = resident(), total = (effort(100) < 100 ? 48 : 96) * MIB;
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         size_t count = total / sizes[s], size = sizes[s];
@@ -304,20 +314,125 @@ START_TEST(freed_memory_is_returned_to_the_os)
 }
 END_TEST
 
-/* Some memory stays ready, so allocating and freeing in turn needs no system call. */
-START_TEST(some_memory_stays_ready)
+/* Allocate `count` blocks, write them, and free them. */
+static void use_and_free(size_t size, size_t count)
+{
+    char *held[256];
+    EXPECT(count <= sizeof held / sizeof *held);
+    for (size_t i = 0; i < count; i++) {
+        held[i] = arena_alloc(size, ARENA_GRAIN);
+        EXPECT(held[i], "no %zu bytes", size);
+        if (held[i])
+            memset(held[i], 1, size);
+    }
+    for (size_t i = 0; i < count; i++)
+        EXPECT(arena_free(held[i]) == ARENA_FREED);
+}
+
+/* Free blocks in a thread's cache cannot serve other sizes, so each size could add to them. */
+START_TEST(freed_memory_of_several_sizes_is_returned)
 {
     open_slice();
-    settle_down();
-    char *at = arena_alloc(4 * MIB, ARENA_GRAIN);
-    memset(at, 1, 4 * MIB);
+    give_back();
+    size_t before = resident();
+    for (size_t size = MIB / 2; size < 8 * MIB; size = class_size(size + 1)) {
+        use_and_free(size, min_size(60, ARENA_KEEP / size - 1));
+        INSIST(resident() <= before + ARENA_KEEP + 2 * MIB, "%zu MiB stay after blocks of %zu",
+               (resident() - before) / MIB, size);
+    }
+    no_failures();
+}
+END_TEST
+
+enum { IDLE_RANKS = 3 };
+
+/* Each rank in turn frees nearly as much as may be kept. */
+static void free_in_turn(unsigned me)
+{
+    size_t before = resident();
+    for (size_t size = MIB / 2; size < 8 * MIB; size = class_size(size + 1))
+        for (unsigned turn = 0; turn < IDLE_RANKS; turn++) {
+            all_here();
+            if (me == turn)
+                use_and_free(size, min_size(60, ARENA_KEEP / size - 1));
+            all_here();
+            size_t most = ARENA_KEEP + (IDLE_RANKS - 1) * ARENA_CACHE + 2 * MIB;
+            EXPECT(resident() <= before + most, "%zu MiB stay after blocks of %zu",
+                   (resident() - before) / MIB, size);
+        }
+}
+
+START_TEST(idle_threads_do_not_keep_freed_memory)
+{
+    open_slice();
+    give_back();
+    as_ranks(IDLE_RANKS, free_in_turn);
+}
+END_TEST
+
+/* One rank fills its cache with blocks of all sizes. Another one returns everything else. */
+static void fill_a_cache(unsigned me)
+{
+    size_t before = resident();
+    all_here();
+    for (size_t size = ARENA_GRAIN; me == 0 && size < 2 * MIB; size = class_size(size + 1))
+        use_and_free(size, size < 1024 ? 256 : size < 16384 ? 24 : 3);
+    all_here();
+    if (me == 1)
+        give_back();
+    all_here();
+    EXPECT(resident() <= before + ARENA_CACHE, "%zu KiB", (resident() - before) / 1024);
+    EXPECT(resident() >= before + ARENA_CACHE / 2, "%zu KiB", (resident() - before) / 1024);
+    all_here(); /* a thread that ends gives up its cache */
+}
+
+START_TEST(a_thread_caches_only_a_little)
+{
+    open_slice();
+    give_back();
+    as_ranks(2, fill_a_cache);
+}
+END_TEST
+
+/* Some memory stays ready, so allocating and freeing in turn needs no system call. */
+static void stays_ready(size_t size)
+{
+    char *at = arena_alloc(size, ARENA_GRAIN);
+    memset(at, 1, size);
     size_t with = resident();
     for (int i = 0; i < 5; i++) {
         arena_free(at);
-        ck_assert_uint_ge(resident() + MIB, with);
-        ck_assert_ptr_nonnull(at = arena_alloc(4 * MIB, ARENA_GRAIN));
+        INSIST(resident() + MIB >= with, "%zu bytes were returned", size);
+        ck_assert_ptr_nonnull(at = arena_alloc(size, ARENA_GRAIN));
     }
     arena_free(at);
+}
+
+START_TEST(some_memory_stays_ready)
+{
+    open_slice();
+    give_back();
+    stays_ready(4 * MIB);
+    stays_ready(16 * MIB);
+}
+END_TEST
+
+/* One block per page stays live, so most of the memory is unused and cannot be returned. */
+START_TEST(some_memory_stays_ready_beside_scattered_blocks)
+{
+    enum { COUNT = 96 * 1024, EACH = 4 };
+    static void *held[COUNT];
+    open_slice();
+    for (size_t i = 0; i < COUNT; i++)
+        ck_assert_ptr_nonnull(held[i] = arena_alloc(1024, ARENA_GRAIN));
+    for (size_t i = 0; i < COUNT; i++)
+        if (i % EACH)
+            arena_free(held[i]);
+    give_back();
+    ck_assert_int_gt(kept(arena_use().live), ARENA_KEEP);
+    stays_ready(16 * MIB);
+    for (size_t i = 0; i < COUNT; i += EACH)
+        arena_free(held[i]);
 }
 END_TEST
 
@@ -392,11 +507,13 @@ START_TEST(reused_control_memory_is_zeroed)
 }
 END_TEST
 
-UNIT_MAIN(allocations_never_overlap, size_classes_are_computed_as_jemalloc_does,
-          size_zero_gives_a_pointer_that_can_be_freed, a_pointer_that_is_not_live_is_refused,
-          a_pointer_outside_the_heap_is_foreign, the_counts_are_right,
-          freed_memory_is_returned_to_the_os, some_memory_stays_ready,
-          a_full_heap_returns_null_and_recovers,
+UNIT_MAIN(a_large_block_gets_used_and_new_addresses, allocations_never_overlap,
+          size_classes_are_computed_as_jemalloc_does, size_zero_gives_a_pointer_that_can_be_freed,
+          a_pointer_that_is_not_live_is_refused, a_pointer_outside_the_heap_is_foreign,
+          the_counts_are_right, freed_memory_is_returned_to_the_os,
+          freed_memory_of_several_sizes_is_returned, idle_threads_do_not_keep_freed_memory,
+          a_thread_caches_only_a_little, some_memory_stays_ready,
+          some_memory_stays_ready_beside_scattered_blocks, a_full_heap_returns_null_and_recovers,
           unused_memory_of_other_sizes_does_not_block_an_allocation, any_alignment_is_honoured,
           ranges_freed_in_pieces_can_be_taken_as_a_large_one,
           a_thread_does_not_fail_while_another_one_purges, reused_control_memory_is_zeroed)
