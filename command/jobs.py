@@ -14,6 +14,15 @@ def command():
     return own if os.access(own, os.X_OK) else "mpiaccel"
 
 
+def obstacle(program):
+    """Why a program cannot be started, or None."""
+    if shutil.which(program):
+        return None
+    if os.path.isdir(program):
+        return "it is a folder"
+    return "it is not executable" if os.path.exists(program) else "there is no such program"
+
+
 def library_folders(launcher):
     """Where the MPI library of a launcher may be."""
     prefix = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which(launcher) or "")))

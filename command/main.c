@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,38 +14,45 @@ static int command_lib(int count, char **arguments)
 {
     (void)count;
     (void)arguments;
-    return !library_exists() || puts(library_path()) == EOF;
+    if (!library_exists())
+        return 1;
+    puts(library_path());
+    return 0;
 }
 
 static int command_version(int count, char **arguments)
 {
     (void)count;
     (void)arguments;
-    return puts("libmpiaccel " MPIACCEL_VERSION) == EOF;
+    puts("libmpiaccel " MPIACCEL_VERSION);
+    return 0;
 }
 
 static const struct command {
     const char *name;
-    int at_least, at_most;                        /* arguments */
     int (*function)(int count, char **arguments); /* NULL: a program */
-    const char *arguments, *help;
+    const char *arguments, *help;                 /* "": it takes none */
 } commands[] = {
-    {"bench", 0, -1, NULL, "[-n RANKS] [-o FOLDER]",
-     "measure MPI calls with and without the library"},
-    {"doctor", 0, -1, NULL, "[LAUNCHER...]", "find out what is not accelerated, and the cure"},
-    {"info", 0, 0, command_info, "", "print version, machine and settings"},
-    {"lib", 0, 0, command_lib, "", "print the path of the library, for LD_PRELOAD"},
-    {"report", 1, -1, NULL, "FILE...", "summarise statistics, or compare those of two jobs"},
-    {"run", 1, -1, command_run, "[--print] COMMAND...",
+    {"bench", NULL, "[-n RANKS] [-o FOLDER]", "measure MPI calls with and without the library"},
+    {"doctor", NULL, "[LAUNCHER...]", "find out what is not accelerated, and the cure"},
+    {"info", command_info, "", "print version, machine and settings"},
+    {"lib", command_lib, "", "print the path of the library, for LD_PRELOAD"},
+    {"report", NULL, "FILE...", "summarise statistics, or compare those of two jobs"},
+    {"run", command_run, "[--print] COMMAND...",
      "run a launcher or a program with the library preloaded"},
-    {"run --compare", 1, -1, command_run, "[-n N] COMMAND...", /* an option of the line above */
+    {"run --compare", command_run, "[-n N] COMMAND...", /* an option of the line above */
      "run it N times with and N times without the library, and compare"},
-    {"--version", 0, 0, command_version, "", "print the version"},
+    {"--version", command_version, "", "print the version"},
     {0},
 };
 
 int command_program(const char *name, char **arguments)
 {
+    if (system("command -v python3 >/dev/null")) {
+        fprintf(stderr, "mpiaccel: %s needs Python 3, but python3 is not in PATH; install it\n",
+                *arguments);
+        return 127;
+    }
     execv(library_program(name), arguments);
     fprintf(stderr, "mpiaccel: cannot start %s: %m; install libmpiaccel again\n",
             library_program(name));
@@ -84,21 +92,43 @@ static int print_subcommands(void)
     return 0;
 }
 
+static bool is_help(const char *word)
+{
+    return !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+static int run_command(const struct command *c, int count, char **arguments)
+{
+    if (c->function && count == 2 && is_help(arguments[1]))
+        return usage(stdout, c->name, 0);
+    if (!*c->arguments && count > 1) {
+        fprintf(stderr, "mpiaccel: %s takes no arguments, not even '%s'; see mpiaccel --help\n",
+                c->name, arguments[1]);
+        return 2;
+    }
+    return c->function ? c->function(count, arguments) : command_program(c->name, arguments);
+}
+
+static int run_line(int argc, char **argv)
+{
+    if (argc < 2)
+        return usage(stderr, NULL, 2);
+    if (is_help(argv[1]))
+        return usage(stdout, NULL, 0);
+    if (!strcmp(argv[1], "--complete"))
+        return print_subcommands();
+    for (const struct command *c = commands; c->name; c++)
+        if (!strcmp(argv[1], c->name))
+            return run_command(c, argc - 1, argv + 1);
+    fprintf(stderr, "mpiaccel: there is no subcommand '%s'; see mpiaccel --help\n", argv[1]);
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc == 2 && !strcmp(argv[1], "--help"))
-        return usage(stdout, NULL, 0);
-    if (argc == 2 && !strcmp(argv[1], "--complete"))
-        return print_subcommands();
-    for (const struct command *c = commands; argc > 1 && c->name; c++) {
-        int count = argc - 2;
-        if (strcmp(argv[1], c->name) != 0)
-            continue;
-        if (c->function && count == 1 && !strcmp(argv[2], "--help"))
-            return usage(stdout, c->name, 0);
-        if (count < c->at_least || (c->at_most >= 0 && count > c->at_most))
-            continue;
-        return c->function ? c->function(count + 1, argv + 1) : command_program(c->name, argv + 1);
-    }
-    return usage(stderr, NULL, 2);
+    int status = run_line(argc, argv);
+    if (!fflush(stdout) && !ferror(stdout))
+        return status;
+    fprintf(stderr, "mpiaccel: cannot write to standard output: %m\n");
+    return 1;
 }

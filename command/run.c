@@ -3,9 +3,11 @@
 #include "command/library.h"
 #include "command/preload.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void print_word(const char *word)
@@ -36,7 +38,7 @@ static int print(const struct preloaded *job)
         print_word(*word);
         putchar(word[1] ? ' ' : '\n');
     }
-    return fflush(stdout) != 0;
+    return 0;
 }
 
 static int start(const struct preloaded *job)
@@ -46,8 +48,12 @@ static int start(const struct preloaded *job)
     else if (job->environment)
         unsetenv("LD_PRELOAD");
     execvp(job->command[0], job->command);
-    fprintf(stderr, "mpiaccel: cannot start %s: %m; give a program in PATH, or its path\n",
-            job->command[0]);
+    struct stat file;
+    const char *reason = strerror(errno);
+    if (errno == EACCES && !stat(job->command[0], &file))
+        reason = S_ISDIR(file.st_mode) ? "it is a folder" : "it is not executable";
+    fprintf(stderr, "mpiaccel: cannot start '%s': %s; give a program in PATH, or its path\n",
+            job->command[0], reason);
     return 127;
 }
 
@@ -56,15 +62,15 @@ int command_run(int count, char **arguments)
     (void)count;
     bool only_print = false;
     for (arguments++; *arguments && **arguments == '-'; arguments++) {
-        if (!strcmp(*arguments, "--compare"))
+        if (!strcmp(*arguments, "--compare") && !only_print)
             return command_program("compare", arguments);
         if (!strcmp(*arguments, "--")) {
             arguments++;
             break;
         }
         if (strcmp(*arguments, "--print") != 0) {
-            fprintf(stderr, "mpiaccel: run has no option %s; see mpiaccel run --help\n",
-                    *arguments);
+            fprintf(stderr, "mpiaccel: run%s has no option %s; see mpiaccel run --help\n",
+                    only_print ? " --print" : "", *arguments);
             return 2;
         }
         only_print = true;

@@ -1,0 +1,87 @@
+"""How the subcommands in Python read their arguments, and how they end."""
+import argparse
+import math
+import os
+import re
+import signal
+import sys
+
+
+class Failure(Exception):
+    """A sentence for the user, and the exit status."""
+
+    def __init__(self, sentence, status=2):
+        super().__init__(sentence)
+        self.status = status
+
+
+def interrupted(number):
+    return Failure(f"{signal.Signals(number).name}: the job was ended, and there is no result", 128 + number)
+
+
+def fail_at_signals():
+    """From here on, the first signal raises a Failure, so that the job ends before this program."""
+    def handler(number, frame):
+        signal.signal(number, signal.SIG_IGN)
+        raise interrupted(number)
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        signal.signal(number, handler)
+
+
+def at_least(least, kind=int):
+    """The type of an option with a number."""
+    def convert(text):
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value < math.inf:
+            raise argparse.ArgumentTypeError(f"needs a number of at least {least}, not '{text}'")
+        return value
+    return convert
+
+
+class Parser(argparse.ArgumentParser):
+    """`example`: a command line with that of a job behind the options, if there is one. It becomes the option
+    `line`."""
+
+    def __init__(self, name, description, example=None):
+        super().__init__(prog=f"mpiaccel {name}", allow_abbrev=False, description=description)
+        self.example = example
+
+    def add_line(self, name, help_text):
+        self.add_argument("line", nargs=argparse.REMAINDER, metavar=name, help=help_text)
+
+    def parse_args(self):
+        options = super().parse_args()
+        if self.example and options.line[:1] == ["--"]:
+            del options.line[0]
+        return options
+
+    def error(self, message):
+        unknown = re.match(r"unrecognized arguments: (\S+)", message)
+        if unknown:
+            message = f"there is no option {unknown[1]}"
+        if unknown and self.example:
+            raise Failure(f"{message}; put those of a launcher behind it: {self.example}")
+        raise Failure(re.sub(r"^argument (\S+): ", r"\1 ", message) + f"; see {self.prog} --help")
+
+
+def run(main):
+    """Exit with the status that main() returns, or with a message."""
+    try:
+        status = main()
+        print(end="", flush=True)
+    except Failure as failure:
+        print(f"mpiaccel: {failure}", file=sys.stderr)
+        status = failure.status
+    except OSError as error:
+        if error.filename:
+            raise
+        # When Python exits, it writes what is left in the buffer.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        status = 1
+        if not isinstance(error, BrokenPipeError):
+            print(f"mpiaccel: cannot write to standard output: {error.strerror}; the result is incomplete",
+                  file=sys.stderr)
+    sys.exit(status)
