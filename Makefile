@@ -93,7 +93,8 @@ COMPILE = $(PLAIN_COMPILE) -I$(BUILD)/jemalloc/include -fPIC -fvisibility=hidden
 
 COMMAND := $(BUILD)/bin/mpiaccel
 COMMAND_PROGRAMS := $(patsubst command/%,$(BUILD)/libexec/mpiaccel/%,$(wildcard command/mpiaccel-*))
-COMMAND_DATA := $(patsubst command/%,$(BUILD)/libexec/mpiaccel/%,$(wildcard command/*.html command/*.py))
+COMMAND_DATA := $(patsubst command/%,$(BUILD)/libexec/mpiaccel/%,$(wildcard command/*.html command/*.py)) \
+    $(BUILD)/libexec/mpiaccel/statistics.schema.json
 # The benchmark needs no compiler where it is installed: it loads the MPI, and the object for its ABI.
 BENCH_PROGRAM := $(BUILD)/libexec/mpiaccel/mpiaccel-bench-rank
 BENCH_OBJECTS := $(ABIS:%=$(BUILD)/libexec/mpiaccel/bench-%.so)
@@ -117,6 +118,9 @@ $(COMMAND): $(wildcard command/*.c command/*.h) $(COMMAND_OBJECTS) $(VERSION_HEA
 	    $(LDFLAGS) $(filter %.c %.o,$^) -o $@
 
 $(BUILD)/libexec/mpiaccel/%: command/%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+$(BUILD)/libexec/mpiaccel/%: docs/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
