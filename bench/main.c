@@ -15,6 +15,16 @@ static void refuse(const char *what, const char *why)
     exit(2);
 }
 
+static void refuse_cells(void)
+{
+    char what[200];
+    snprintf(what, sizeof what, "no cell matches '%s' in part '%s'",
+             cell_pattern ? cell_pattern : "*", part_name ? part_name : "*");
+    refuse(what,
+           "; cells are like 'bcast 8 B malloc, latency', and parts are rma, coll, inter, send, "
+           "bsend and shmem");
+}
+
 static void read_options(int argc, char **argv)
 {
     for (int i = 1; i + 1 < argc; i += 2) {
@@ -56,7 +66,7 @@ int bench_main(void *mpi, int argc, char **argv)
         if (chosen(parts[p]))
             cells += count_cells(parts[p]);
     if (!cells)
-        refuse("no cell has this name", "; the parts are rma, coll, inter, send, bsend and shmem");
+        refuse_cells();
     report_begin(cells);
     describe_machine();
     for (size_t p = 0; p < PARTS; p++) {
