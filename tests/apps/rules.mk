@@ -1,4 +1,5 @@
-# Real programs, large packages: not part of `make check`.
+# Not part of `make check`, because it installs large packages:
+# make check-apps  run real programs: NWChem, BAGEL, PETSc, OpenFOAM
 check-apps: all
 	tests/apps/run
 

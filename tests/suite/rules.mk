@@ -1,6 +1,7 @@
 # The MPICH test suite under the library, compared with what passes without it. MPICH_SUITE is a program
 # that runs the suite of Debian's source package against a host; BASELINES the folder of its results
 # without the library, mpich-suite.<openmpi|mpich>.baseline.tsv.
+# make check-suite MPICH_SUITE=PROGRAM BASELINES=FOLDER  run the MPICH test suite
 MPICH_SUITE ?= mpich-suite
 BASELINES ?= .
 check-suite: all
