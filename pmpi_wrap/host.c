@@ -27,6 +27,11 @@ const struct abi *host_abi(void)
     return config.enabled ? host.abi : NULL;
 }
 
+const struct shmem_host *host_shmem(void)
+{
+    return host.abi ? host.abi->shmem : NULL;
+}
+
 /* ---- finding the host ---- */
 
 /* libmpi_abi.so, of any MPI. In the library with the MPI's own ABI the version is -1. */

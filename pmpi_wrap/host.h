@@ -27,6 +27,10 @@ long host_missing(void);
 /* After host_open(): NULL if there is no known host, or MPIACCEL=0. */
 const struct abi *host_abi(void);
 
+/* After host_open(): MPI as the OpenSHMEM calls need it, with MPIACCEL=0 too. NULL: there is no
+ * known host. */
+const struct shmem_host *host_shmem(void);
+
 /* The job of this process, from the launcher that the host asks. */
 void host_job(struct job *job);
 

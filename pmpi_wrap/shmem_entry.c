@@ -47,8 +47,8 @@ static COLD shmem_fn *find_target(enum shmem_call call, const char *name, mpi_fn
     mpi_fn *other = (mpi_fn *)symbol_next(name);
     shmem_fn *target = (shmem_fn *)(other ? other : own);
     bool found = other || dispatch_open();
-    if (found && !other && host_abi())
-        shmem_host = host_abi()->shmem;
+    if (found && !other)
+        shmem_host = host_shmem();
     if (found)
         dispatch_shmem[call] = target;
     return target;

@@ -2,11 +2,13 @@
 #include "shmem/shmem.h"
 
 #include "alloc/arena.h"
+#include "core/config.h"
 #include "core/log.h"
 #include "core/sync.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct shmem_host *shmem_host;
 
@@ -14,11 +16,16 @@ __attribute__((visibility("default"))) long mpiaccel_malloc_error;
 
 static bool started_mpi, finished;
 
+/* With MPIACCEL=0 nothing else detects a forked child. */
+static pid_t process_when_off;
+
 _Static_assert((int)SYMMETRIC_NO_ROOM == (int)MPIACCEL_MALLOC_NO_ROOM &&
                    (int)SYMMETRIC_NOT_HERE == (int)MPIACCEL_MALLOC_NOT_HERE,
                "the errors have the same numbers");
 
 /* ---- whether there is a symmetric heap ---- */
+
+#define SWITCHED_OFF "MPIACCEL=0 switches the library off"
 
 /* Log each reason once. */
 static void log_reason(enum reason why)
@@ -39,8 +46,14 @@ static void log_reason(enum reason why)
 static COLD bool open_now(void)
 {
     if (!shmem_host) {
-        log_once(0, "no symmetric heap: no MPI is in this process, or it is switched off; link the "
-                    "program with mpicc and unset MPIACCEL");
+        log_once(0, "no symmetric heap: no known MPI is in this process; link the program with "
+                    "mpicc");
+        return false;
+    }
+    if (!config.enabled) {
+        if (!process_when_off)
+            process_when_off = getpid();
+        log_once(0, "no symmetric heap: " SWITCHED_OFF "; unset MPIACCEL");
         return false;
     }
     enum reason why =
@@ -61,7 +74,8 @@ enum { OUTPUT_DELAY_NS = 100 * 1000 * 1000 };
  * A forked child must not end the job of its parent. */
 static COLD void stop_job(void)
 {
-    if (node.forked || !shmem_host || !shmem_host->running())
+    bool forked = node.forked || (process_when_off && process_when_off != getpid());
+    if (forked || !shmem_host || !shmem_host->running())
         return;
     struct sync_wait wait = SYNC_WAIT;
     for (uint64_t end = sync_now_ns() + OUTPUT_DELAY_NS; sync_now_ns() < end;)
@@ -71,9 +85,10 @@ static COLD void stop_job(void)
 
 static const char *why_no_heap(void)
 {
-    return node.forked ? "a forked child is not a PE"
-           : finished  ? "shmem_finalize() has been called"
-                       : "call shmem_init() first";
+    return node.forked       ? "a forked child is not a PE"
+           : finished        ? "shmem_finalize() has been called"
+           : !config.enabled ? SWITCHED_OFF
+                             : "call shmem_init() first";
 }
 
 COLD char *shmem_find(const void *address, size_t bytes, int pe, const char *call)

@@ -23,7 +23,7 @@ struct shmem_host {
     int (*rank)(void), (*size)(void), (*thread_level)(void); /* level: SHMEM_THREAD_… */
 };
 
-/* Set before the first call. NULL: the process has no supported MPI. */
+/* Set before the first call, with MPIACCEL=0 too. NULL: the process has no supported MPI. */
 extern const struct shmem_host *shmem_host;
 
 /* The slow path of shmem_at(), for addresses that symmetric_at() does not find. Ends the job if
