@@ -145,7 +145,8 @@ static void report_no_host(void)
         return;
     reported = true;
     config_read(environ, NULL);
-    log_message(1, "nothing is accelerated: no MPI is loaded; load its library before the first call");
+    log_message(1,
+                "nothing is accelerated: no MPI is loaded; load its library before the first call");
 }
 
 static void report_unknown_abi(void)
