@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+pid_t config_process;
 
 struct config config = {
 #define VALUE_SWITCH(value)                     value
@@ -119,6 +122,7 @@ static const char *read_one(const char *name, size_t length, const char *value)
 void config_read(char **environment, void (*warn)(const char *line))
 {
     static const char prefix[] = "MPIACCEL";
+    config_process = getpid();
     for (char **entry = environment; *entry; entry++) {
         const char *equals = strchr(*entry, '=');
         if (strncmp(*entry, prefix, sizeof prefix - 1) != 0 || !equals)

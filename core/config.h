@@ -4,6 +4,8 @@
 
 #include "core/base.h"
 
+#include <sys/types.h>
+
 /* How a rank waits inside MPI. In the order of how much it leaves to others. */
 enum wait_setting { WAIT_spin, WAIT_auto, WAIT_yield, WAIT_sleep };
 
@@ -24,6 +26,7 @@ struct config {
 };
 
 extern struct config config;
+extern pid_t config_process; /* that has read them; a child of fork is another one */
 
 /* Read the environment into `config`. Calls `warn` (NULL: nothing) with one line for each unknown
  * MPIACCEL_ name and each invalid value; the default of that setting then holds. */

@@ -16,9 +16,6 @@ __attribute__((visibility("default"))) long mpiaccel_malloc_error;
 
 static bool started_mpi, finished;
 
-/* With MPIACCEL=0 nothing else detects a forked child. */
-static pid_t process_when_off;
-
 _Static_assert((int)SYMMETRIC_NO_ROOM == (int)MPIACCEL_MALLOC_NO_ROOM &&
                    (int)SYMMETRIC_NOT_HERE == (int)MPIACCEL_MALLOC_NOT_HERE,
                "the errors have the same numbers");
@@ -51,8 +48,6 @@ static COLD bool open_now(void)
         return false;
     }
     if (!config.enabled) {
-        if (!process_when_off)
-            process_when_off = getpid();
         log_once(0, "no symmetric heap: " SWITCHED_OFF "; unset MPIACCEL");
         return false;
     }
@@ -71,10 +66,10 @@ static inline bool ready(void)
 enum { OUTPUT_DELAY_NS = 100 * 1000 * 1000 };
 
 /* Waits before ending the job, because Hydra drops output that a rank writes just before MPI_Abort.
- * A forked child must not end the job of its parent. */
+ * A forked child must not end the job of its parent; with MPIACCEL=0 `node.forked` is not set. */
 static COLD void stop_job(void)
 {
-    bool forked = node.forked || (process_when_off && process_when_off != getpid());
+    bool forked = node.forked || config_process != getpid();
     if (forked || !shmem_host || !shmem_host->running())
         return;
     struct sync_wait wait = SYNC_WAIT;

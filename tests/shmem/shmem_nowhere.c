@@ -22,8 +22,12 @@ int main(int argc, char **argv)
     long local = 0;
     const char *what = argc > 1 ? argv[1] : "";
     test_begin(&argc, &argv);
-    if (strcmp(what, "omitted") != 0 && strcmp(what, "child") != 0)
+    if (strcmp(what, "omitted") != 0 && strncmp(what, "child", 5) != 0)
         shmem_init();
+    if (!strcmp(what, "child first")) {
+        in_child(&local);
+        return test_end();
+    }
     long *block = shmem_malloc(100 * sizeof *block);
     if (!strcmp(what, "local") || !strcmp(what, "omitted"))
         shmem_long_p(&local, 1, test_next());
