@@ -59,6 +59,8 @@ static _Atomic uint64_t malloc_threshold = MALLOC_THRESHOLD_MIN; /* see raise_ma
 static bool in_child; /* of fork: must not punch holes into the parent's file (H6: fork) */
 /* give_back() when fewer bytes than this are live, and when more than this are kept */
 static _Atomic uint64_t low_water;
+/* lower_limit() when more bytes than this are live */
+static _Atomic uint64_t high_water;
 static _Atomic int64_t most_kept = ARENA_KEEP;
 
 /* ---- jemalloc's hooks; by its convention they return true on failure ---- */
@@ -288,15 +290,30 @@ static inline int64_t kept(uint64_t used)
                      atomic_load_explicit(&early.granted, memory_order_relaxed) - used);
 }
 
-/* Permit ARENA_KEEP bytes in addition to those that are kept at this moment. */
+/* ARENA_KEEP bytes in addition to those that are kept at this moment. */
+static int64_t limit_now(uint64_t used)
+{
+    int64_t now = kept(used);
+    return (now > 0 ? now : 0) + (int64_t)ARENA_KEEP;
+}
+
 static void set_limits(void)
 {
     const uint64_t little = 64 << 10;
     uint64_t used = atomic_load_explicit(&live, memory_order_relaxed);
-    int64_t now = kept(used);
     atomic_store_explicit(&low_water, used / 2 < little ? 0 : used / 2, memory_order_relaxed);
-    atomic_store_explicit(&most_kept, (now > 0 ? now : 0) + (int64_t)ARENA_KEEP,
-                          memory_order_relaxed);
+    atomic_store_explicit(&high_water, used + ARENA_KEEP, memory_order_relaxed);
+    atomic_store_explicit(&most_kept, limit_now(used), memory_order_relaxed);
+}
+
+/* New allocations may have used what could not be returned. */
+static COLD void lower_limit(void)
+{
+    uint64_t used = atomic_load_explicit(&live, memory_order_relaxed);
+    int64_t limit = limit_now(used);
+    atomic_store_explicit(&high_water, used + ARENA_KEEP, memory_order_relaxed);
+    if (limit < atomic_load_explicit(&most_kept, memory_order_relaxed))
+        atomic_store_explicit(&most_kept, limit, memory_order_relaxed);
 }
 
 /* Return all memory that can be returned. The rest lies between live blocks or in the caches of
@@ -322,6 +339,8 @@ static void count_allocation(uint64_t now)
     counter_add(&allocations, 1);
     if (now > atomic_load_explicit(&peak, memory_order_relaxed))
         atomic_store_explicit(&peak, now, memory_order_relaxed);
+    if (UNLIKELY(now > atomic_load_explicit(&high_water, memory_order_relaxed)))
+        lower_limit();
 }
 
 static inline void count_free(size_t size)

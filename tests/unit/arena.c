@@ -436,6 +436,36 @@ START_TEST(some_memory_stays_ready_beside_scattered_blocks)
 }
 END_TEST
 
+static int by_address(const void *a, const void *b)
+{
+    const char *x = *(char *const *)a, *y = *(char *const *)b;
+    return (x > y) - (x < y);
+}
+
+/* Blocks that fill the gaps between others use what could not be returned before. */
+START_TEST(memory_is_returned_after_gaps_were_filled)
+{
+    enum { COUNT = 96 * 1024, EACH = 4 };
+    static void *held[COUNT];
+    open_slice();
+    for (size_t i = 0; i < COUNT; i++)
+        ck_assert_ptr_nonnull(held[i] = arena_alloc(1024, ARENA_GRAIN));
+    for (size_t i = 0; i < COUNT; i++)
+        if (i % EACH)
+            arena_free(held[i]);
+    give_back();
+    for (size_t i = 0; i < COUNT; i++)
+        if (i % EACH)
+            ck_assert_ptr_nonnull(held[i] = arena_alloc(1024, ARENA_GRAIN));
+    qsort(held, COUNT, sizeof *held, by_address);
+    for (size_t i = 0; i < COUNT / EACH * 3; i++)
+        arena_free(held[i]);
+    ck_assert_int_lt(kept(arena_use().live), 2 * ARENA_KEEP);
+    for (size_t i = COUNT / EACH * 3; i < COUNT; i++)
+        arena_free(held[i]);
+}
+END_TEST
+
 /* ---- the control part ---- */
 
 /* This fails if jemalloc keeps the extents, which it never joins. */
@@ -513,7 +543,8 @@ UNIT_MAIN(a_large_block_gets_used_and_new_addresses, allocations_never_overlap,
           the_counts_are_right, freed_memory_is_returned_to_the_os,
           freed_memory_of_several_sizes_is_returned, idle_threads_do_not_keep_freed_memory,
           a_thread_caches_only_a_little, some_memory_stays_ready,
-          some_memory_stays_ready_beside_scattered_blocks, a_full_heap_returns_null_and_recovers,
+          some_memory_stays_ready_beside_scattered_blocks,
+          memory_is_returned_after_gaps_were_filled, a_full_heap_returns_null_and_recovers,
           unused_memory_of_other_sizes_does_not_block_an_allocation, any_alignment_is_honoured,
           ranges_freed_in_pieces_can_be_taken_as_a_large_one,
           a_thread_does_not_fail_while_another_one_purges, reused_control_memory_is_zeroed)
