@@ -72,6 +72,10 @@ static void begin_use(bool session)
     pthread_mutex_unlock(&host_use.mutex);
 }
 
+/* False: it could not be set, or has been called. Then end_use() waits for the messages. MPICH
+ * calls it when the last session or the world model ends, Open MPI in MPI_Finalize. */
+static bool has_delete_function;
+
 static void finish_messages(void)
 {
     buffer_finish();
@@ -85,12 +89,11 @@ static void finish_messages(void)
 static int at_finalize(MPI_Comm self, int keyval, void *value, void *state)
 {
     (void)self, (void)keyval, (void)value, (void)state;
+    has_delete_function = false;
     if (!host_is_in_use())
         finish_messages();
     return MPI_SUCCESS;
 }
-
-static bool has_delete_function; /* false: end_use() waits for the messages */
 
 static int copy_nothing(MPI_Comm self, int keyval, void *state, void *value, void *copy,
                         int *copied)
@@ -157,8 +160,10 @@ static void end_use(bool session)
 {
     teams_close();
     statistics_publish();
-    if (session || private_comm_is_of_session() || !has_delete_function)
+    if (!has_delete_function)
         finish_messages();
+    else if (session || private_comm_is_of_session())
+        private_comm_free();
     host_use.was_finalized = true;
 }
 
