@@ -139,6 +139,7 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_ROOT           (-4)
 #define MPI_UNDEFINED      (-32766)
 #define MPI_BSEND_OVERHEAD 512
+#define MPI_MAX_INFO_VAL   1024
 #define MPI_TAG_UB         501
 #define MPI_UNEQUAL        204
 

@@ -49,7 +49,16 @@ static void alignments(void)
 static void values_that_mean_nothing(void)
 {
     static const char *const values[] = {
-        "0", "1", "3", "48", "-64", "many", "1e3", "0x40", "100000000000000000000000"};
+        "0",
+        "1",
+        "3",
+        "48",
+        "-64",
+        "many",
+        "1e3",
+        "0x40",
+        "100000000000000000000000",
+        "0000000000000000000000000000000000000000000000000000000000000000000000000000000000048"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         MPI_Info info = aligned(values[i]);
         allocate(1000, info, 1);

@@ -5,9 +5,9 @@
 /* Other keys, and values that are no power of two, are ignored. */
 COLD size_t alignment_in(MPI_Info info, int *error)
 {
-    char value[32];
-    int flag = 0;              /* if `info` is invalid, the host leaves it so */
-    if (info == MPI_INFO_NULL) /* before MPI_Init, when `constants` are not set */
+    char value[MPI_MAX_INFO_VAL + 1]; /* MPICH refuses to return a part of a value */
+    int flag = 0;                     /* if `info` is invalid, the host leaves it so */
+    if (info == MPI_INFO_NULL)        /* before MPI_Init, when `constants` are not set */
         return ARENA_GRAIN;
     *error = host.Info_get(info, "mpi_minimum_memory_alignment", sizeof value - 1, value, &flag);
     size_t align = flag ? strtoul(value, NULL, 10) : 0;
