@@ -4,6 +4,7 @@
 #include "command/library.h"
 #include "version.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,14 +49,21 @@ static const struct command {
 
 int command_program(const char *name, char **arguments)
 {
-    if (system("command -v python3 >/dev/null")) {
-        fprintf(stderr, "mpiaccel: %s needs Python 3, but python3 is not in PATH; install it\n",
-                *arguments);
+    const char *subcommand = arguments[0];
+    int count = 0;
+    while (arguments[count])
+        count++;
+    char **words = calloc((size_t)count + 2, sizeof *words);
+    if (!words)
         return 127;
-    }
-    execv(library_program(name), arguments);
-    fprintf(stderr, "mpiaccel: cannot start %s: %m; install libmpiaccel again\n",
-            library_program(name));
+    words[0] = "python3";
+    words[1] = (char *)library_program(name);
+    memcpy(words + 2, arguments + 1, (size_t)count * sizeof *words); /* the last one is NULL */
+    signal(SIGCHLD, SIG_DFL); /* if it is ignored, nobody can wait for a child */
+    execvp(words[0], words);
+    free(words);
+    fprintf(stderr, "mpiaccel: %s needs Python 3, but python3 is not in PATH; install it\n",
+            subcommand);
     return 127;
 }
 

@@ -69,6 +69,8 @@ class Parser(argparse.ArgumentParser):
 
 def run(main):
     """Exit with the status that main() returns, or with a message."""
+    if sys.stdout is None:
+        sys.exit("mpiaccel: standard output is closed")
     try:
         status = main()
         print(end="", flush=True)
@@ -77,7 +79,7 @@ def run(main):
         status = failure.status
     except OSError as error:
         if error.filename:
-            raise
+            sys.exit(f"mpiaccel: {error.filename}: {error.strerror}")
         # When Python exits, it writes what is left in the buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         status = 1
