@@ -212,7 +212,8 @@ static bool create_arena(struct region *r, char *start, size_t size, uint8_t *ma
                          bool (*drop)(char *at, size_t size))
 {
     r->hooks = region_hooks;
-    r->start = r->next = r->prepared = start;
+    r->start = r->next = start;
+    r->prepared = start;
     r->map = map;
     r->end = start + size;
     r->drop = drop;
