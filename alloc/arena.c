@@ -57,11 +57,11 @@ static _Atomic uint64_t live, peak, allocations;
 enum { MALLOC_THRESHOLD_MIN = 128 << 10, MALLOC_THRESHOLD_MAX = 32 << 20 }; /* glibc's limits */
 static _Atomic uint64_t malloc_threshold = MALLOC_THRESHOLD_MIN; /* see raise_malloc_threshold() */
 static bool in_child; /* of fork: must not punch holes into the parent's file (H6: fork) */
-/* give_back() when fewer bytes than this are live, and when more than this are kept */
+/* give_back() when fewer bytes than this are live, and when more than this are idle */
 static _Atomic uint64_t low_water;
 /* lower_limit() when more bytes than this are live */
 static _Atomic uint64_t high_water;
-static _Atomic int64_t most_kept = ARENA_KEEP;
+static _Atomic int64_t idle_limit = ARENA_KEEP;
 
 /* ---- jemalloc's hooks; by its convention they return true on failure ---- */
 
@@ -285,16 +285,16 @@ static COLD bool bind_thread(struct thread *thread)
  * live before jemalloc performs it, so with several threads the result may be too low, but not too
  * high: set_limits() must not treat another thread's new block as memory that cannot be returned.
  */
-static inline int64_t kept(uint64_t used)
+static inline int64_t idle_bytes(uint64_t used)
 {
     return (int64_t)(atomic_load_explicit(&heap.granted, memory_order_relaxed) +
                      atomic_load_explicit(&early.granted, memory_order_relaxed) - used);
 }
 
-/* ARENA_KEEP bytes in addition to those that are kept at this moment. */
+/* ARENA_KEEP bytes in addition to those that are idle at this moment. */
 static int64_t limit_now(uint64_t used)
 {
-    int64_t now = kept(used);
+    int64_t now = idle_bytes(used);
     return (now > 0 ? now : 0) + (int64_t)ARENA_KEEP;
 }
 
@@ -304,7 +304,7 @@ static void set_limits(void)
     uint64_t used = atomic_load_explicit(&live, memory_order_relaxed);
     atomic_store_explicit(&low_water, used / 2 < little ? 0 : used / 2, memory_order_relaxed);
     atomic_store_explicit(&high_water, used + ARENA_KEEP, memory_order_relaxed);
-    atomic_store_explicit(&most_kept, limit_now(used), memory_order_relaxed);
+    atomic_store_explicit(&idle_limit, limit_now(used), memory_order_relaxed);
 }
 
 /* New allocations may have used what could not be returned. */
@@ -313,8 +313,8 @@ static COLD void lower_limit(void)
     uint64_t used = atomic_load_explicit(&live, memory_order_relaxed);
     int64_t limit = limit_now(used);
     atomic_store_explicit(&high_water, used + ARENA_KEEP, memory_order_relaxed);
-    if (limit < atomic_load_explicit(&most_kept, memory_order_relaxed))
-        atomic_store_explicit(&most_kept, limit, memory_order_relaxed);
+    if (limit < atomic_load_explicit(&idle_limit, memory_order_relaxed))
+        atomic_store_explicit(&idle_limit, limit, memory_order_relaxed);
 }
 
 /* Return all memory that can be returned. The rest lies between live blocks or in the caches of
@@ -347,7 +347,7 @@ static void count_allocation(uint64_t now)
 static inline void count_free(size_t size)
 {
     uint64_t left = counter_add(&live, -(uint64_t)size);
-    if (UNLIKELY(kept(left) > atomic_load_explicit(&most_kept, memory_order_relaxed) ||
+    if (UNLIKELY(idle_bytes(left) > atomic_load_explicit(&idle_limit, memory_order_relaxed) ||
                  left < atomic_load_explicit(&low_water, memory_order_relaxed)))
         give_back();
 }

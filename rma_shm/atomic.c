@@ -188,21 +188,6 @@ static void combine(const struct reduction_function *f, void *inout, const void 
         f->host(f, inout, in, bytes / f->element);
 }
 
-/* MPI does not allow the operand's buffer as the result's, but programs pass it, and hosts read the
- * operand first. */
-static COLD void fetch_into_operand(const struct reduction_function *f, char *at, char *operand,
-                                    size_t bytes)
-{
-    char old[256];
-    size_t most = sizeof old - sizeof old % f->element;
-    for (size_t part; bytes; bytes -= part, at += part, operand += part) {
-        part = bytes < most ? bytes : most;
-        memcpy(old, at, part);
-        combine(f, at, operand, part);
-        memcpy(operand, old, part);
-    }
-}
-
 /* Only elements must be atomic, so a long operation releases the mutex after this many bytes. */
 enum { HOLD_BYTES = 65536 };
 
@@ -213,14 +198,10 @@ static void bulk_block(const struct reduction_function *f, struct win_target *en
         size_t part = bytes;
         if (UNLIKELY(part > HOLD_BYTES))
             part = HOLD_BYTES - HOLD_BYTES % f->element;
-        if (UNLIKELY(result && result == origin && f->op != OP_NO_OP)) {
-            fetch_into_operand(f, at, result, part);
-        } else {
-            if (result)
-                memcpy(result, at, part);
-            if (f->op != OP_NO_OP)
-                combine(f, at, origin, part);
-        }
+        if (result)
+            memcpy(result, at, part);
+        if (f->op != OP_NO_OP)
+            combine(f, at, origin, part);
         bytes -= part;
         if (LIKELY(!bytes))
             return;
@@ -325,6 +306,7 @@ static enum win_error prepare_origin(struct operation *o, struct buffer origin)
     return WIN_OK;
 }
 
+/* MPI does not allow the operand's buffer as the result's, but programs pass it. */
 static enum win_error prepare_result(struct operation *o, struct buffer result)
 {
     size_t capacity;
@@ -332,7 +314,7 @@ static enum win_error prepare_result(struct operation *o, struct buffer result)
         o->bytes > capacity)
         return WIN_ERR_LENGTH;
     o->result = result.at;
-    if (is_plain(result.map))
+    if (is_plain(result.map) && result.at != o->origin)
         return WIN_OK;
     o->result = o->result_copy = malloc(o->bytes ? o->bytes : 1);
     return o->result_copy ? WIN_OK : WIN_ERR_MEMORY;
@@ -439,10 +421,12 @@ void win_compare_and_swap(struct win *win, struct thread *thread, uint32_t targe
         return;
     }
     struct win_target *entered = bulk_enter(win, peer);
-    char old[sizeof(long double _Complex)]; /* `result` may be `origin`, as above */
-    memcpy(old, at, bytes);
-    if (!memcmp(old, compare, bytes))
+    /* `result` may be `origin`, so it is written last. */
+    if (memcmp(at, compare, bytes) != 0) {
+        memmove(result, at, bytes);
+    } else {
         memmove(at, origin, bytes);
-    memcpy(result, old, bytes);
+        memmove(result, compare, bytes);
+    }
     bulk_leave(win, entered);
 }

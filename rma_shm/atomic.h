@@ -70,7 +70,7 @@ void win_compare_and_swap(struct win *win, struct thread *thread, uint32_t targe
 
 /* Apply `function` to `bytes` bytes of contiguous elements, at least one element, at the address
  * `at` in the window of `target`. `thread` is the calling thread. OP_NO_OP ignores `origin`;
- * `result` may be NULL. */
+ * `result` may be NULL, but not `origin`. */
 void win_combine(struct win *win, struct thread *thread, const struct reduction_function *function,
                  uint32_t target, char *at, const char *origin, char *result, size_t bytes);
 

@@ -37,8 +37,8 @@ COLD enum win_error win_open_peer(struct win *win, uint32_t target)
     if (peer->lock)
         ; /* the epoch of another thread has ended and advanced the stamp; this lock is still held
            */
-    else if (win_in_fence(win))
-        win->fence_used = true;
+    else if (win_fence_epoch(win) != WIN_NO_FENCE)
+        atomic_store_explicit(&win->fence, WIN_FENCE_USED, memory_order_relaxed);
     else if (win->epochs & WIN_LOCK_ALL) {
         if (!(win->epochs & WIN_UNCHECKED))
             win_await_no_exclusive(&peer->target->lock);

@@ -27,7 +27,7 @@ static inline bool win_passive_any(const struct win *win)
     return (win->epochs & WIN_LOCK_ALL) || atomic_load_explicit(&win->locked, memory_order_relaxed);
 }
 
-static inline bool win_in_fence(const struct win *win)
+static inline enum win_fence_epoch win_fence_epoch(const struct win *win)
 {
     return atomic_load_explicit(&win->fence, memory_order_relaxed);
 }
@@ -47,15 +47,15 @@ static inline void win_close_peers(struct win *win)
 /* May an access epoch of another kind begin? No access epoch may be open except an unused fence. */
 static inline bool win_may_begin(const struct win *win)
 {
-    return !(win->epochs & (WIN_LOCK_ALL | WIN_START)) && !(win_in_fence(win) && win->fence_used);
+    return !(win->epochs & (WIN_LOCK_ALL | WIN_START)) && win_fence_epoch(win) != WIN_FENCE_USED;
 }
 
 /* Another kind of epoch begins, and the fence's epoch was not used, so no peer is open. An access
  * epoch and an exposure epoch may begin in two threads at a time. */
 static inline void win_end_fence(struct win *win)
 {
-    if (win_in_fence(win))
-        atomic_store_explicit(&win->fence, false, memory_order_relaxed);
+    if (win_fence_epoch(win) != WIN_NO_FENCE)
+        atomic_store_explicit(&win->fence, WIN_NO_FENCE, memory_order_relaxed);
 }
 
 #endif

@@ -7,14 +7,14 @@ enum win_error win_fence(struct win *win, bool no_succeed)
     atomic_store_explicit(&win->written, 0, memory_order_relaxed); /* the barrier is a full fence */
     barrier_wait(&win->barrier);
     win_close_peers(win);
-    atomic_store_explicit(&win->fence, !no_succeed, memory_order_relaxed);
-    win->fence_used = false;
+    atomic_store_explicit(&win->fence, no_succeed ? WIN_NO_FENCE : WIN_FENCE_UNUSED,
+                          memory_order_relaxed);
     return WIN_OK;
 }
 
 enum win_error win_post(struct win *win, const int *origins, uint32_t count)
 {
-    if (win->exposed || (win_in_fence(win) && win->fence_used))
+    if (win->exposed || win_fence_epoch(win) == WIN_FENCE_USED)
         return WIN_ERR_SYNC;
     win_end_fence(win);
     win->exposed = true;

@@ -69,6 +69,13 @@ enum win_epoch {
     WIN_UNCHECKED = 4 /* the lock_all was called with MPI_MODE_NOCHECK */
 };
 
+/* The epoch that a fence has opened. */
+enum win_fence_epoch {
+    WIN_NO_FENCE,
+    WIN_FENCE_UNUSED, /* no operation yet: an epoch of another kind may replace it */
+    WIN_FENCE_USED
+};
+
 struct win {
     uintptr_t handle; /* MPI_Win of the host */
     uint32_t size, rank;
@@ -76,9 +83,7 @@ struct win {
     _Atomic uint8_t written; /* a store of this rank may not be visible to all ranks yet */
     uint8_t epochs;          /* set of enum win_epoch */
     bool exposed;            /* between post and wait */
-    _Atomic bool fence;      /* a fence has opened an epoch; another kind may replace it while it is
-                                unused */
-    bool fence_used;         /* an operation was done in that epoch */
+    _Atomic uint8_t fence;   /* enum win_fence_epoch */
     _Atomic uint64_t locked; /* number of targets that this rank holds a lock on */
     uint32_t *group;         /* targets of the access epoch of WIN_START */
     uint32_t group_size;

@@ -417,22 +417,28 @@ START_TEST(some_memory_stays_ready)
 }
 END_TEST
 
+enum { SCATTERED = 96 * 1024, EACH = 4 };
+static void *scattered[SCATTERED];
+
 /* One block per page stays live, so most of the memory is unused and cannot be returned. */
+static void scatter_blocks(void)
+{
+    open_slice();
+    for (size_t i = 0; i < SCATTERED; i++)
+        ck_assert_ptr_nonnull(scattered[i] = arena_alloc(1024, ARENA_GRAIN));
+    for (size_t i = 0; i < SCATTERED; i++)
+        if (i % EACH)
+            arena_free(scattered[i]);
+    give_back();
+}
+
 START_TEST(some_memory_stays_ready_beside_scattered_blocks)
 {
-    enum { COUNT = 96 * 1024, EACH = 4 };
-    static void *held[COUNT];
-    open_slice();
-    for (size_t i = 0; i < COUNT; i++)
-        ck_assert_ptr_nonnull(held[i] = arena_alloc(1024, ARENA_GRAIN));
-    for (size_t i = 0; i < COUNT; i++)
-        if (i % EACH)
-            arena_free(held[i]);
-    give_back();
-    ck_assert_int_gt(kept(arena_use().live), ARENA_KEEP);
+    scatter_blocks();
+    ck_assert_int_gt(idle_bytes(arena_use().live), ARENA_KEEP);
     stays_ready(16 * MIB);
-    for (size_t i = 0; i < COUNT; i += EACH)
-        arena_free(held[i]);
+    for (size_t i = 0; i < SCATTERED; i += EACH)
+        arena_free(scattered[i]);
 }
 END_TEST
 
@@ -445,24 +451,16 @@ static int by_address(const void *a, const void *b)
 /* Blocks that fill the gaps between others use what could not be returned before. */
 START_TEST(memory_is_returned_after_gaps_were_filled)
 {
-    enum { COUNT = 96 * 1024, EACH = 4 };
-    static void *held[COUNT];
-    open_slice();
-    for (size_t i = 0; i < COUNT; i++)
-        ck_assert_ptr_nonnull(held[i] = arena_alloc(1024, ARENA_GRAIN));
-    for (size_t i = 0; i < COUNT; i++)
+    scatter_blocks();
+    for (size_t i = 0; i < SCATTERED; i++)
         if (i % EACH)
-            arena_free(held[i]);
-    give_back();
-    for (size_t i = 0; i < COUNT; i++)
-        if (i % EACH)
-            ck_assert_ptr_nonnull(held[i] = arena_alloc(1024, ARENA_GRAIN));
-    qsort(held, COUNT, sizeof *held, by_address);
-    for (size_t i = 0; i < COUNT / EACH * 3; i++)
-        arena_free(held[i]);
-    ck_assert_int_lt(kept(arena_use().live), 2 * ARENA_KEEP);
-    for (size_t i = COUNT / EACH * 3; i < COUNT; i++)
-        arena_free(held[i]);
+            ck_assert_ptr_nonnull(scattered[i] = arena_alloc(1024, ARENA_GRAIN));
+    qsort(scattered, SCATTERED, sizeof *scattered, by_address);
+    for (size_t i = 0; i < SCATTERED / EACH * 3; i++)
+        arena_free(scattered[i]);
+    ck_assert_int_lt(idle_bytes(arena_use().live), 2 * ARENA_KEEP);
+    for (size_t i = SCATTERED / EACH * 3; i < SCATTERED; i++)
+        arena_free(scattered[i]);
 }
 END_TEST
 

@@ -122,7 +122,7 @@ HOT_INLINE bool fast_accumulate(enum call call, struct win *win, struct side ori
         same && (!result.address || (result.count == target.count && result.type == target.type));
     if (!same || UNLIKELY((uint64_t)target.count - 1 >= INT_MAX) || UNLIKELY(!map) ||
         UNLIKELY(op == OP_COUNT) || UNLIKELY(!map->simple) ||
-        UNLIKELY(!origin.address && op != OP_NO_OP))
+        UNLIKELY(!origin.address && op != OP_NO_OP) || UNLIKELY(result.address == origin.address))
         return false;
     const struct reduction_function *function = &reduction_functions[op][map->prim];
     if (UNLIKELY(map->element != function->element))
