@@ -57,11 +57,9 @@ static _Atomic uint64_t live, peak, allocations;
 enum { MALLOC_THRESHOLD_MIN = 128 << 10, MALLOC_THRESHOLD_MAX = 32 << 20 }; /* glibc's limits */
 static _Atomic uint64_t malloc_threshold = MALLOC_THRESHOLD_MIN; /* see raise_malloc_threshold() */
 static bool in_child; /* of fork: must not punch holes into the parent's file (H6: fork) */
-/* give_back() when fewer bytes than this are live, and when more than this are idle */
-static _Atomic uint64_t low_water;
-/* lower_limit() when more bytes than this are live */
-static _Atomic uint64_t high_water;
-static _Atomic int64_t idle_limit = ARENA_KEEP;
+static _Atomic uint64_t low_water;              /* give_back() when fewer bytes are live */
+static _Atomic int64_t idle_limit = ARENA_KEEP; /* give_back() when more bytes are idle */
+static _Atomic uint64_t high_water;             /* lower_limit() when more bytes are live */
 
 /* ---- jemalloc's hooks; by its convention they return true on failure ---- */
 
@@ -291,7 +289,7 @@ static inline int64_t idle_bytes(uint64_t used)
                      atomic_load_explicit(&early.granted, memory_order_relaxed) - used);
 }
 
-/* ARENA_KEEP bytes in addition to those that are idle at this moment. */
+/* Allow ARENA_KEEP more idle bytes than there are now. */
 static int64_t limit_now(uint64_t used)
 {
     int64_t now = idle_bytes(used);
@@ -307,7 +305,7 @@ static void set_limits(void)
     atomic_store_explicit(&idle_limit, limit_now(used), memory_order_relaxed);
 }
 
-/* New allocations may have used what could not be returned. */
+/* New allocations may since have used memory that could not be returned. */
 static COLD void lower_limit(void)
 {
     uint64_t used = atomic_load_explicit(&live, memory_order_relaxed);

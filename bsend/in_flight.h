@@ -22,7 +22,7 @@ struct in_flight {
     struct in_flight *next;
     uintptr_t request;
     size_t bytes; /* of the copy */
-    size_t room;  /* that it takes of the buffer */
+    size_t room;  /* bytes of the attached buffer that the copy occupies */
     char *copy;   /* NULL: the host has copied the data */
     struct send_block block;
     bool delivered; /* the copy has been read and freed */

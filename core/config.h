@@ -26,7 +26,7 @@ struct config {
 };
 
 extern struct config config;
-extern pid_t config_process; /* that has read them; a child of fork is another one */
+extern pid_t config_process; /* the process that read them; a child of fork is another one */
 
 /* Read the environment into `config`. Calls `warn` (NULL: nothing) with one line for each unknown
  * MPIACCEL_ name and each invalid value; the default of that setting then holds. */

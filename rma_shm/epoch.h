@@ -50,8 +50,9 @@ static inline bool win_may_begin(const struct win *win)
     return !(win->epochs & (WIN_LOCK_ALL | WIN_START)) && win_fence_epoch(win) != WIN_FENCE_USED;
 }
 
-/* Another kind of epoch begins, and the fence's epoch was not used, so no peer is open. An access
- * epoch and an exposure epoch may begin in two threads at a time. */
+/* End an unused epoch of a fence, because one of another kind begins. No peer is open, since the
+ * epoch was not used. Two threads may call this at the same time: one begins an access epoch, the
+ * other an exposure epoch. */
 static inline void win_end_fence(struct win *win)
 {
     if (win_fence_epoch(win) != WIN_NO_FENCE)

@@ -17,7 +17,9 @@
  *   calls of one rank that begin or end      one at a time per window and target
  *     an access epoch
  *   post, wait and test of one rank          one at a time per window, concurrent with access
- * epochs; so `exposed` is not in the set of access epochs
+ * epochs
+ *
+ * So `exposed` is a field of its own, and not a member of the set of access epochs.
  */
 #ifndef MPIACCEL_WIN_H
 #define MPIACCEL_WIN_H
@@ -87,7 +89,7 @@ struct win {
     _Atomic uint64_t locked; /* number of targets that this rank holds a lock on */
     uint32_t *group;         /* targets of the access epoch of WIN_START */
     uint32_t group_size;
-    uint32_t completions_due; /* the exposure ends when our completions reach this number */
+    uint32_t completions_due; /* value of `completions` at which the exposure epoch ends */
     struct barrier barrier;
     struct win_shared *shared;
     struct peer *peer;

@@ -8,7 +8,7 @@
 struct comm_properties {
     int size, rank;
     int remote_size; /* of an intercommunicator: ranks of the other group; else 0 */
-    int error;       /* of the host, which has called the error handler: not a communicator */
+    int error;       /* if it is no communicator: the host has called the error handler */
     int neighbour; /* the member of the node that is the next rank, or a rank of the other group */
 };
 

@@ -72,8 +72,8 @@ static void begin_use(bool session)
     pthread_mutex_unlock(&host_use.mutex);
 }
 
-/* False: it could not be set, or has been called. Then end_use() waits for the messages. MPICH
- * calls it when the last session or the world model ends, Open MPI in MPI_Finalize. */
+/* Whether at_finalize() will be called; otherwise end_use() waits for the messages. MPICH calls it
+ * when the last session or the world model ends, Open MPI in MPI_Finalize. */
 static bool has_delete_function;
 
 static void finish_messages(void)
