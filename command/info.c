@@ -5,18 +5,41 @@
 #include "core/kernels.h"
 #include "version.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+/* Print in lines of at most 80 characters, each after `indent` blanks. */
+static void print_wrapped(const char *text, int indent)
+{
+    size_t room = 80 - (size_t)indent;
+    while (strlen(text) > room) {
+        size_t end = room;
+        while (end > 1 && text[end] != ' ')
+            end--;
+        printf("%*s%.*s\n", indent, "", (int)end, text);
+        text += end;
+        text += strspn(text, " ");
+    }
+    printf("%*s%s\n", indent, "", text);
+}
 
 static void print_setting(const struct setting *s)
 {
     const char *value = getenv(s->name);
-    char standard[64];
-    snprintf(standard, sizeof standard, "[%s]", s->standard);
-    printf("  %-22s %-8s %-5s %s%s%s\n", s->name, s->kind, standard, s->help,
-           value ? "\n                         now: " : "", value ? value : "");
+    bool text = !strcmp(s->kind, "TEXT");
+    printf("  %s (", s->name);
+    for (const char *c = s->kind; *c; c++)
+        putchar(tolower((unsigned char)*c));
+    printf("%s%s)%s%s\n", text ? "" : ", default ", text ? "" : s->standard, value ? ", now: " : "",
+           value ? value : "");
+    const char *wrong = value ? config_read_one(s->name, strlen(s->name), value) : NULL;
+    if (wrong)
+        printf("      warning: this %s\n", wrong);
+    print_wrapped(s->help, 6);
 }
 
 static void warn(const char *line)
@@ -41,7 +64,7 @@ int command_info(int count, char **arguments)
            MPIACCEL_ABIS);
     printf("this machine\n  shared memory files: %s\n", have_memfd());
     printf("  reduction kernels: %s\n", kernels_best()->name);
-    printf("settings, kind, [default]\n");
+    printf("settings\n");
     for (const struct setting *s = config_settings; s->name; s++)
         print_setting(s);
     config_read(environ, warn);

@@ -10,6 +10,7 @@ pid_t config_process;
 
 struct config config = {
 #define VALUE_SWITCH(value)                     value
+#define VALUE_CHOICE(value)                     value
 #define VALUE_NUMBER(value)                     value
 #define VALUE_SIZE(value)                       value
 #define VALUE_TEXT(value)                       value
@@ -65,6 +66,14 @@ static bool read_SWITCH(const char *text, bool *field)
     return true;
 }
 
+static bool read_CHOICE(const char *text, unsigned long *field)
+{
+    if (text[0] < '0' || text[0] > '2' || text[1])
+        return false;
+    *field = (unsigned long)(text[0] - '0');
+    return true;
+}
+
 static bool read_NUMBER(const char *text, unsigned long *field)
 {
     const char *end;
@@ -103,13 +112,13 @@ static bool read_WAIT(const char *text, enum wait_setting *field)
 }
 
 #define WRONG_SWITCH "is neither 0 nor 1; using the default"
+#define WRONG_CHOICE "is not 0, 1 or 2; using the default"
 #define WRONG_NUMBER "is not a non-negative integer; using the default"
 #define WRONG_SIZE   "is not a size such as 512m or 2g; using the default"
 #define WRONG_TEXT   "is not text"
 #define WRONG_WAIT   "is not auto, spin, yield or sleep; using the default"
 
-/* Read one setting. Returns the error for a warning, or NULL. */
-static const char *read_one(const char *name, size_t length, const char *value)
+const char *config_read_one(const char *name, size_t length, const char *value)
 {
 #define SETTING(field, setting, kind, standard, help)                \
     if (strlen(setting) == length && !memcmp(name, setting, length)) \
@@ -130,7 +139,7 @@ void config_read(char **environment, void (*warn)(const char *line))
         char after = (*entry)[sizeof prefix - 1];
         if (after != '_' && after != '=')
             continue;
-        const char *wrong = read_one(*entry, (size_t)(equals - *entry), equals + 1);
+        const char *wrong = config_read_one(*entry, (size_t)(equals - *entry), equals + 1);
         if (wrong && warn) {
             char line[512];
             snprintf(line, sizeof line, "%s %s (see `mpiaccel info`)", *entry, wrong);

@@ -11,6 +11,7 @@ enum wait_setting { WAIT_spin, WAIT_auto, WAIT_yield, WAIT_sleep };
 
 struct config {
 #define SWITCH                                  bool
+#define CHOICE                                  unsigned long
 #define NUMBER                                  unsigned long
 #define SIZE                                    size_t
 #define TEXT                                    const char *
@@ -19,6 +20,7 @@ struct config {
 #include "core/settings.def"
 #undef SETTING
 #undef SWITCH
+#undef CHOICE
 #undef NUMBER
 #undef SIZE
 #undef TEXT
@@ -31,6 +33,10 @@ extern pid_t config_process; /* the process that read them; a child of fork is a
 /* Read the environment into `config`. Calls `warn` (NULL: nothing) with one line for each unknown
  * MPIACCEL_ name and each invalid value; the default of that setting then holds. */
 void config_read(char **environment, void (*warn)(const char *line));
+
+/* Read the text of one setting, whose name has `length` characters, into `config`. Returns NULL, or
+ * what is wrong with it: a predicate such as "is neither 0 nor 1; using the default". */
+const char *config_read_one(const char *name, size_t length, const char *value);
 
 struct setting {
     const char *name, *kind, *standard, *help;

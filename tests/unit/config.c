@@ -63,6 +63,21 @@ static void check_SWITCH(const char *name, const bool *field)
     }
 }
 
+static void check_CHOICE(const char *name, const unsigned long *field)
+{
+    static const char *const bad[] = {"", "3", "9", "-1", "02", "2 ", "x"};
+    char entry[100];
+    for (unsigned long value = 0; value < 3; value++) {
+        snprintf(entry, sizeof entry, "%s=%lu", name, value);
+        accept(entry);
+        ck_assert_msg(*field == value, "%s", entry);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(entry, sizeof entry, "%s=%s", name, bad[i]);
+        refuse(entry);
+    }
+}
+
 static void check_NUMBER(const char *name, const unsigned long *field)
 {
     static const char *const bad[] = {"",   "-1", "3k", "x",
