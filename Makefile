@@ -205,7 +205,7 @@ $(JEMALLOC_LIB): $(BUILD)/config.mk
 	    $(BUILD)/jemalloc/src/lib/libjemalloc_pic.a $@
 
 # The files that include jemalloc's headers wait for it.
-JEMALLOC_USERS := alloc/arena.o alloc/symmetric.o
+JEMALLOC_USERS := alloc/arena.o alloc/region.o
 $(JEMALLOC_USERS:%=$(BUILD)/obj/%): | $(JEMALLOC_LIB)
 
 # ---- installing ----------------------------------------------------------------------------------

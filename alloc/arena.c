@@ -1,20 +1,15 @@
 #include "alloc/arena.h"
 
 #include "alloc/memfd.h"
-#include "alloc/ranges.h"
+#include "alloc/region.h"
 #include "core/layout.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <jemalloc/jemalloc.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#define je(name) mpiaccel_je_##name
 
 /* narenas: the default arena is used for metadata only. lg_tcache_max, tcache_nslots_large:
  * allocations up to 1 MiB come from the thread's cache, which keeps two blocks of each size class
@@ -27,213 +22,31 @@ const char *je(malloc_conf) = "narenas:1,lg_tcache_max:20,tcache_nslots_large:2,
                               "tcache_gc_incr_bytes:1073741824,"
                               "muzzy_decay_ms:0,dirty_decay_ms:10000,retain:false";
 
-/* The argument of "experimental.arenas_create_ext" in jemalloc 5.3, whose headers do not declare
- * it. */
-struct arena_config {
-    extent_hooks_t *extent_hooks;
-    bool metadata_use_hooks;
-};
-
-/* A part of the slice that belongs to one arena. Extents come from `unused` or, if none fits, from
- * `next`. It has its own mutex, since jemalloc may call the hooks from several threads. */
-struct region {
-    extent_hooks_t hooks;
-    pthread_mutex_t mutex;
-    struct ranges unused;     /* holes of the file below `next`; none ends there */
-    _Atomic uint64_t granted; /* bytes that jemalloc has now */
-    char *start, *next, *end;
-    /* Core files contain the pages before this address, and their part of `map` may be written. */
-    char *_Atomic prepared;
-    uint8_t *map; /* a byte per grain; NULL: none */
-    bool (*drop)(char *at, size_t size);
-    unsigned arena;
-    pthread_mutex_t purge_mutex;
-};
-
 static struct region heap, control, symmetric, early;
-static uint8_t *live_at;       /* per grain of the heap: class_of() the allocation there, or 0 */
-static uint8_t *early_live_at; /* per grain of the early heap: whether an allocation starts there */
+static uint8_t *live_at; /* per grain of the heap: class_of() the allocation there, or 0 */
 static _Atomic uint64_t live, peak, allocations;
 enum { MALLOC_THRESHOLD_MIN = 128 << 10, MALLOC_THRESHOLD_MAX = 32 << 20 }; /* glibc's limits */
 static _Atomic uint64_t malloc_threshold = MALLOC_THRESHOLD_MIN; /* see raise_malloc_threshold() */
-static bool in_child; /* of fork: must not punch holes into the parent's file (H6: fork) */
 static _Atomic uint64_t low_water;              /* give_back() when fewer bytes are live */
 static _Atomic int64_t idle_limit = ARENA_KEEP; /* give_back() when more bytes are idle */
 static _Atomic uint64_t high_water;             /* lower_limit() when more bytes are live */
 
-/* ---- jemalloc's hooks; by its convention they return true on failure ---- */
-
-/* The rest of the map must not be writable: under `ulimit -d` and with vm.overcommit_memory=2, the
- * OS counts private memory that may be written as used. */
-static bool prepare_map(const struct region *r, size_t from, size_t to)
-{
-    from = round_down(from / ARENA_GRAIN, LAYOUT_PAGE);
-    to = round_up(to / ARENA_GRAIN, LAYOUT_PAGE);
-    return !r->map || !mprotect(r->map + from, to - from, PROT_READ | PROT_WRITE);
-}
-
-/* Prepare the addresses before `end`, in steps, since each step takes two system calls. False: no
- * memory. */
-static bool prepare(struct region *r, const char *end)
-{
-    const size_t step = (size_t)4 << 20;
-    char *from = r->prepared;
-    if (end <= from)
-        return true;
-    size_t more = min_size(round_up((size_t)(end - from), step), (size_t)(r->end - from));
-    if (!prepare_map(r, (size_t)(from - r->start), (size_t)(from - r->start) + more))
-        return false;
-    madvise(from, more, MADV_DODUMP);
-    r->prepared = from + more;
-    return true;
-}
-
-/* Take addresses that were never used. */
-static char *take_new(struct region *r, size_t size, size_t alignment)
-{
-    char *start = (char *)round_up((uintptr_t)r->next, alignment);
-    if (start > r->end || size > (size_t)(r->end - start) || !prepare(r, start + size))
-        return NULL;
-    if (start > r->next && !ranges_give(&r->unused, r->next, (size_t)(start - r->next)))
-        return NULL;
-    r->next = start + size;
-    return start;
-}
-
-static void *grow(extent_hooks_t *hooks, void *at, size_t size, size_t alignment, bool *zero,
-                  bool *commit, unsigned arena)
-{
-    (void)arena;
-    struct region *r = (struct region *)hooks;
-    if (at) /* growing an extent in place is not supported */
-        return NULL;
-    pthread_mutex_lock(&r->mutex);
-    char *start = ranges_take(&r->unused, size, alignment);
-    if (!start)
-        start = take_new(r, size, alignment);
-    if (start)
-        atomic_fetch_add_explicit(&r->granted, size, memory_order_relaxed);
-    pthread_mutex_unlock(&r->mutex);
-    *zero = true; /* a hole of the file */
-    *commit = true;
-    return start;
-}
-
-static bool punch(char *at, size_t size)
-{
-    return madvise(at, size, MADV_REMOVE) == 0;
-}
-
-/* MADV_REMOVE frees the pages, so they read as zeroes again. MADV_DONTNEED would only drop this
- * process's mapping of them. */
-static bool purge(extent_hooks_t *hooks, void *at, size_t size, size_t offset, size_t length,
-                  unsigned arena)
-{
-    (void)size, (void)arena;
-    struct region *r = (struct region *)hooks;
-    return in_child || !r->drop((char *)at + offset, length);
-}
-
-/* Make addresses available. The last unused range must not end at `next`: a large extent may need
- * it together with addresses that were never used. */
-static bool give_addresses(struct region *r, char *at, size_t size)
-{
-    if (!ranges_give(&r->unused, at, size))
-        return false;
-    char *last = ranges_take_last(&r->unused, r->next);
-    if (last)
-        r->next = last;
-    atomic_fetch_sub_explicit(&r->granted, size, memory_order_relaxed);
-    return true;
-}
-
-/* Return the pages to the OS and keep the addresses. */
-static bool give(extent_hooks_t *hooks, void *at, size_t size, bool committed, unsigned arena)
-{
-    (void)committed;
-    struct region *r = (struct region *)hooks;
-    if (purge(hooks, at, size, 0, size, arena))
-        return true;
-    pthread_mutex_lock(&r->mutex);
-    bool given = give_addresses(r, at, size);
-    pthread_mutex_unlock(&r->mutex);
-    return !given;
-}
-
-static bool split(extent_hooks_t *hooks, void *at, size_t size, size_t a, size_t b, bool committed,
-                  unsigned arena)
-{
-    (void)hooks, (void)at, (void)size, (void)a, (void)b, (void)committed, (void)arena;
-    return false;
-}
-
-static bool merge(extent_hooks_t *hooks, void *a, size_t a_size, void *b, size_t b_size,
-                  bool committed, unsigned arena)
-{
-    (void)hooks, (void)a, (void)a_size, (void)b, (void)b_size, (void)committed, (void)arena;
-    return false;
-}
-
-static const extent_hooks_t region_hooks = {
-    .alloc = grow, .dalloc = give, .purge_forced = purge, .split = split, .merge = merge};
-
 /* ---- opening ---- */
 
-static bool set_arena(const char *what, unsigned arena, size_t value)
+/* Large free extents beyond ARENA_KEEP are not kept. */
+static bool limit_kept(const struct region *r)
 {
-    size_t mib[3], depth = 3;
-    if (je(mallctlnametomib)(what, mib, &depth))
+    size_t mib[3], depth = 3, most = ARENA_KEEP;
+    if (je(mallctlnametomib)("arena.0.oversize_threshold", mib, &depth))
         return false;
-    mib[1] = arena;
-    return je(mallctlbymib)(mib, depth, NULL, NULL, &value, sizeof value) == 0;
+    mib[1] = r->arena;
+    return !je(mallctlbymib)(mib, depth, NULL, NULL, &most, sizeof most);
 }
 
-/* Another thread may have been modifying these lists at fork, so the child abandons them. */
-static void forked(void)
+static bool open_arena(struct region *r, char *start, size_t size, size_t map_unit,
+                       drop_pages *drop)
 {
-    in_child = true;
-    heap.unused = (struct ranges){0};
-    control.unused = (struct ranges){0};
-    symmetric.unused = (struct ranges){0};
-    early.unused = (struct ranges){0};
-    pthread_mutex_init(&heap.mutex, NULL);
-    pthread_mutex_init(&control.mutex, NULL);
-    pthread_mutex_init(&symmetric.mutex, NULL);
-    pthread_mutex_init(&early.mutex, NULL);
-    pthread_mutex_init(&heap.purge_mutex, NULL);
-    pthread_mutex_init(&control.purge_mutex, NULL);
-    pthread_mutex_init(&symmetric.purge_mutex, NULL);
-    pthread_mutex_init(&early.purge_mutex, NULL);
-}
-
-static bool create_arena(struct region *r, char *start, size_t size, uint8_t *map,
-                         bool (*drop)(char *at, size_t size))
-{
-    r->hooks = region_hooks;
-    r->start = r->next = start;
-    r->prepared = start;
-    r->map = map;
-    r->end = start + size;
-    r->drop = drop;
-    pthread_mutex_init(&r->mutex, NULL);
-    pthread_mutex_init(&r->purge_mutex, NULL);
-    struct arena_config wanted = {.extent_hooks = &r->hooks, .metadata_use_hooks = false};
-    size_t length = sizeof r->arena;
-    return !je(mallctl)("experimental.arenas_create_ext", &r->arena, &length, &wanted,
-                        sizeof wanted) &&
-           set_arena("arena.0.oversize_threshold", r->arena, ARENA_KEEP);
-}
-
-static size_t map_size(size_t heap_size)
-{
-    return round_up(heap_size / ARENA_GRAIN, LAYOUT_PAGE);
-}
-
-static uint8_t *create_map(size_t heap_size)
-{
-    void *map = mmap(NULL, map_size(heap_size), PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return map == MAP_FAILED ? NULL : map;
+    return region_open(r, start, size, map_unit, drop) && limit_kept(r);
 }
 
 bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
@@ -241,30 +54,11 @@ bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
     char *start = (char *)round_up((uintptr_t)slice + control_size, LAYOUT_PAGE);
     size_t room = (size_t)(slice + size - LAYOUT_GAP - start);
     room = round_down(min_size(room, limit), LAYOUT_PAGE);
-    uint8_t *map = create_map(room);
-    if (!map)
+    if (!open_arena(&control, slice, control_size, 0, region_punch) ||
+        !open_arena(&heap, start, room, ARENA_GRAIN, region_punch))
         return false;
-    if (!create_arena(&control, slice, control_size, NULL, punch) ||
-        !create_arena(&heap, start, room, map, punch)) {
-        munmap(map, map_size(room));
-        return false;
-    }
-    live_at = map;
-    pthread_atfork(NULL, NULL, forked);
+    live_at = heap.map;
     return true;
-}
-
-/* Return all unused pages to the OS and their addresses to `unused`. One thread at a time: in
- * jemalloc a second thread would return while the first is still purging, and find nothing. */
-static void purge_all(struct region *r)
-{
-    size_t mib[3], depth = 3;
-    if (!r->start || je(mallctlnametomib)("arena.0.purge", mib, &depth))
-        return;
-    mib[1] = r->arena;
-    pthread_mutex_lock(&r->purge_mutex);
-    je(mallctlbymib)(mib, depth, NULL, NULL, NULL, 0);
-    pthread_mutex_unlock(&r->purge_mutex);
 }
 
 /* ---- the heap ---- */
@@ -328,8 +122,8 @@ static COLD void give_back(void)
 {
     set_limits();
     je(mallctl)("thread.tcache.flush", NULL, NULL, NULL, 0);
-    purge_all(&heap);
-    purge_all(&early);
+    region_purge(&heap);
+    region_purge(&early);
     set_limits();
 }
 
@@ -422,8 +216,8 @@ void arena_clear(void *at, size_t size)
     char *start = at, *end = start + size;
     char *pages = (char *)round_up((uintptr_t)start, LAYOUT_PAGE);
     char *pages_end = end - (uintptr_t)end % LAYOUT_PAGE;
-    if (size <= CLEAR_BY_PAGES || pages >= pages_end || in_child ||
-        !heap.drop(pages, (size_t)(pages_end - pages))) {
+    if (size <= CLEAR_BY_PAGES || pages >= pages_end ||
+        !region_drop(&heap, pages, (size_t)(pages_end - pages))) {
         memset(start, 0, size);
         return;
     }
@@ -482,7 +276,7 @@ static void *control_alloc(size_t size, int zero)
     void *at = je(mallocx)(size, flags);
     if (at)
         return at;
-    purge_all(&control);
+    region_purge(&control);
     return je(mallocx)(size, flags);
 }
 
@@ -505,7 +299,7 @@ void arena_control_free(void *at)
 
 bool arena_symmetric_open(char *start, size_t size, bool (*drop)(char *at, size_t size))
 {
-    return create_arena(&symmetric, start, size, NULL, drop);
+    return open_arena(&symmetric, start, size, 0, drop);
 }
 
 void *arena_symmetric_alloc(size_t size, size_t align)
@@ -517,7 +311,7 @@ void *arena_symmetric_alloc(size_t size, size_t align)
     void *at = je(mallocx)(size, flags);
     if (at)
         return at;
-    purge_all(&symmetric);
+    region_purge(&symmetric);
     return je(mallocx)(size, flags);
 }
 
@@ -538,7 +332,7 @@ void arena_symmetric_free(void *at)
     je(dallocx)(at, MALLOCX_TCACHE_NONE);
     if (ready > ARENA_KEEP) {
         ready = 0;
-        purge_all(&symmetric);
+        region_purge(&symmetric);
     }
 }
 
@@ -559,16 +353,12 @@ size_t arena_early_size(size_t limit)
 
 void arena_early_open(char *start, size_t size)
 {
-    early_live_at = create_map(size);
-    if (early_live_at && create_arena(&early, start, size, early_live_at, punch))
-        pthread_atfork(NULL, NULL, forked);
-    else
-        early_live_at = NULL;
+    open_arena(&early, start, size, ARENA_GRAIN, region_punch);
 }
 
 void *arena_early_alloc(size_t size, size_t align)
 {
-    if (!early_live_at || size > (size_t)(early.end - early.start))
+    if (!early.map || size > (size_t)(early.end - early.start))
         return NULL;
     size_t grain = align > ARENA_GRAIN ? align : ARENA_GRAIN;
     size_t usable = usable_size(size, grain);
@@ -580,7 +370,7 @@ void *arena_early_alloc(size_t size, size_t align)
         return NULL;
     }
     assert(usable == je(sallocx)(at, 0));
-    early_live_at[(at - early.start) / ARENA_GRAIN] = 1;
+    early.map[(at - early.start) / ARENA_GRAIN] = 1;
     count_allocation(now);
     return at;
 }
@@ -588,9 +378,9 @@ void *arena_early_alloc(size_t size, size_t align)
 enum arena_answer arena_early_free(void *at)
 {
     char *p = at;
-    if (!early_live_at || p < early.start || p >= early.end)
+    if (!early.map || p < early.start || p >= early.end)
         return ARENA_FOREIGN;
-    uint8_t *is_live = &early_live_at[(p - early.start) / ARENA_GRAIN];
+    uint8_t *is_live = &early.map[(p - early.start) / ARENA_GRAIN];
     if ((p - early.start) % ARENA_GRAIN || p >= early.prepared || !*is_live)
         return ARENA_BAD;
     *is_live = 0;

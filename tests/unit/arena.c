@@ -6,6 +6,7 @@
 #include "core/barrier.h"
 #include "tests/unit/unit.h"
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
