@@ -246,6 +246,9 @@ FILL = sed -e 's|@PREFIX@|$(prefix)|' -e 's|@BINDIR@|$(bindir)|' -e 's|@LIBDIR@|
 # put,MODE,FILES,FOLDER
 put = install -d "$(DESTDIR)$(3)" && install -m $(1) $(2) "$(DESTDIR)$(3)"
 
+# fill,TEMPLATE,FILE: readable by all, whatever the umask
+fill = $(FILL) $(1) >"$(DESTDIR)$(2)" && chmod 644 "$(DESTDIR)$(2)"
+
 # Installed files are in these folders and below docdir. Those that do not exist are noted in a file of
 # the build, so that `uninstall` removes what `install` created, and no empty folder of others.
 FOLDERS = "$(DESTDIR)$(bindir)" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(CMAKE_DIR)" "$(DESTDIR)$(HEADER_DIR)" \
@@ -271,11 +274,11 @@ install: all
 	$(Q)for doc in $(DOCS); do install -D -m 644 "$$doc" "$(DESTDIR)$(docdir)/$$doc" || exit 1; done
 	$(Q)install -m 644 $(BUILD)/jemalloc/src/COPYING "$(DESTDIR)$(docdir)/LICENSE.jemalloc"
 	$(Q)$(call put,644,$(EXAMPLE_SOURCES),$(docdir)/examples)
-	$(Q)$(FILL) tools/mpiaccel.pc.in >"$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc"
-	$(Q)$(FILL) tools/mpiaccelConfig.cmake.in >"$(DESTDIR)$(CMAKE_DIR)/mpiaccelConfig.cmake"
-	$(Q)$(FILL) tools/mpiaccelConfigVersion.cmake.in >"$(DESTDIR)$(CMAKE_DIR)/mpiaccelConfigVersion.cmake"
-	$(Q)$(FILL) tools/modulefile.in >"$(DESTDIR)$(MODULE_DIR)/$(VERSION)"
-	$(Q)$(FILL) tools/modulefile.lua.in >"$(DESTDIR)$(MODULE_DIR)/$(VERSION).lua"
+	$(Q)$(call fill,tools/mpiaccel.pc.in,$(PKGCONFIG_DIR)/mpiaccel.pc)
+	$(Q)$(call fill,tools/mpiaccelConfig.cmake.in,$(CMAKE_DIR)/mpiaccelConfig.cmake)
+	$(Q)$(call fill,tools/mpiaccelConfigVersion.cmake.in,$(CMAKE_DIR)/mpiaccelConfigVersion.cmake)
+	$(Q)$(call fill,tools/modulefile.in,$(MODULE_DIR)/$(VERSION))
+	$(Q)$(call fill,tools/modulefile.lua.in,$(MODULE_DIR)/$(VERSION).lua)
 	$(Q)install -m 644 packaging/completion/mpiaccel.bash "$(DESTDIR)$(BASH_DIR)/mpiaccel"
 	$(Q)install -m 644 packaging/completion/_mpiaccel "$(DESTDIR)$(ZSH_DIR)"
 	@echo "libmpiaccel $(VERSION) is in $(DESTDIR)$(prefix); try: $(bindir)/$(INSTALLED_NAME) info"

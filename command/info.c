@@ -34,11 +34,11 @@ static void print_setting(const struct setting *s)
     printf("  %s (", s->name);
     for (const char *c = s->kind; *c; c++)
         putchar(tolower((unsigned char)*c));
-    printf("%s%s)%s%s\n", text ? "" : ", default ", text ? "" : s->standard, value ? ", now: " : "",
-           value ? value : "");
-    const char *wrong = value ? config_read_one(s->name, strlen(s->name), value) : NULL;
-    if (wrong)
-        printf("      warning: this %s\n", wrong);
+    printf("%s%s)", text ? "" : ", default ", text ? "" : s->standard);
+    if (value)
+        printf(config_read_one(s->name, strlen(s->name), value) ? ", %s is invalid" : ", now: %s",
+               value);
+    putchar('\n');
     print_wrapped(s->help, 6);
 }
 
@@ -62,8 +62,8 @@ int command_info(int count, char **arguments)
     (void)arguments;
     printf("libmpiaccel %s\n  library: %s\n  built for: %s\n", MPIACCEL_VERSION, library_path(),
            MPIACCEL_ABIS);
-    printf("this machine\n  shared memory files: %s\n", have_memfd());
-    printf("  reduction kernels: %s\n", kernels_best()->name);
+    printf("this machine\n  anonymous files in memory: %s\n", have_memfd());
+    printf("  arithmetic of reductions: %s\n", kernels_best()->name);
     printf("settings\n");
     for (const struct setting *s = config_settings; s->name; s++)
         print_setting(s);

@@ -142,7 +142,7 @@ void config_read(char **environment, void (*warn)(const char *line))
         const char *wrong = config_read_one(*entry, (size_t)(equals - *entry), equals + 1);
         if (wrong && warn) {
             char line[512];
-            snprintf(line, sizeof line, "%s %s (see `mpiaccel info`)", *entry, wrong);
+            snprintf(line, sizeof line, "%s %s", *entry, wrong);
             warn(line);
         }
     }

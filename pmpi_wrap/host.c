@@ -120,7 +120,7 @@ static void set_dispatch(const struct dispatch_tables *tables, enum call call, b
 
 static void warn(const char *line)
 {
-    log_message(0, "%s", line);
+    log_message(0, "%s (see `mpiaccel info`)", line);
 }
 
 /* Whether this MPICH supports PMIx is visible only in its dependencies. */
