@@ -22,6 +22,13 @@ bool copy_caches_hold(size_t bytes)
     return bytes <= copy_cached;
 }
 
+void copy_in_pieces(void *to, const void *from, size_t bytes)
+{
+    size_t piece = copy_caches_hold(bytes) ? COPY_PIECE : bytes;
+    for (size_t done = 0; done < bytes; done += piece)
+        memmove((char *)to + done, (const char *)from + done, min_size(piece, bytes - done));
+}
+
 #if defined(__x86_64__)
 #include <emmintrin.h>
 

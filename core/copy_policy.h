@@ -1,8 +1,9 @@
 /* How long data are copied from the private memory of one rank into that of another.
  *
- *   COPY_CACHED       the owner copies into shared cells with ordinary stores, the reader copies
- * out COPY_NONTEMPORAL  the owner copies into shared cells with non-temporal stores, the reader
- * copies out COPY_BY_OS        the reader copies once, with process_vm_readv()
+ * - COPY_CACHED: the owner copies into shared cells with ordinary stores, the reader copies out.
+ * - COPY_NONTEMPORAL: the owner copies into shared cells with non-temporal stores, the reader
+ * copies out.
+ * - COPY_BY_OS: the reader copies once, with process_vm_readv().
  *
  * None of the three is best everywhere. Cells are reused, so the lines of a cell are in the cache
  * of the rank that read it last. Where cores share a cache, the owner gets them back within a few

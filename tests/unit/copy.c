@@ -75,6 +75,12 @@ START_TEST(long_sizes)
     check(copy_nontemporal, LONG, 0, 0);
     check(by_copy_bytes, LONG - 1, 0, 0);
     check(by_copy_bytes, (size_t)3 << 20, 3, 5);
+    for (size_t pieces = 1; pieces < 4; pieces++)
+        for (size_t more = 0; more < 3; more++)
+            check(by_copy_bytes, pieces * COPY_PIECE - 1 + more, 3, 5);
+    copy_cached = COPY_PIECE; /* longer copies are made in one piece */
+    check(by_copy_bytes, 3 * COPY_PIECE + 1, 3, 5);
+    copy_cached = 0;
     free_buffers();
 }
 END_TEST
