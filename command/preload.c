@@ -2,6 +2,8 @@
  * options, a program and the program's arguments. Only the options are changed. */
 #include "command/preload.h"
 
+#include "core/config.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -275,12 +277,39 @@ static char **add_options(struct job *job, char **word, bool *is_set)
     return word;
 }
 
+static bool contain_setting(const struct words *words, const char *name)
+{
+    size_t length = strlen(name);
+    for (size_t i = 0; i < words->count; i++) {
+        const char *word = words->word[i];
+        if (!strncmp(word, name, length) && (!word[length] || word[length] == '='))
+            return true;
+    }
+    return false;
+}
+
+/* Open MPI passes a variable to other nodes only if an option names it. */
+static void add_settings_of_environment(struct job *job)
+{
+    if (job->family->form != OPTION_ASSIGNS)
+        return;
+    for (const struct setting *s = config_settings; s->name; s++) {
+        const char *value = getenv(s->name);
+        if (!value || strpbrk(value, job->family->cannot_pass) ||
+            contain_setting(&job->options, s->name))
+            continue;
+        add(&job->command, text("-%s", job->family->option));
+        add(&job->command, text("%s", s->name));
+    }
+}
+
 /* Adds one context, and returns the next one: the words after the colon, or NULL. */
 static char **add_context(struct job *job, char **word, bool is_set)
 {
     word = add_options(job, word, &is_set);
     if (!is_set)
         add_ours(job);
+    add_settings_of_environment(job);
     for (size_t i = 0; i < job->options.count; i++)
         add(&job->command, job->options.word[i]);
     bool at_colon = false;
