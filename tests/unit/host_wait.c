@@ -271,20 +271,24 @@ static uint64_t poll_by_calls(unsigned us, bool finds)
     return sync_ticks() - began;
 }
 
-/* On a busy machine few yields fit into a wait, and a wait may last until the thread sleeps. */
+/* On a busy machine few yields fit into a wait, and a wait may last until the thread sleeps. The
+ * waits are longer than the pause after a yield that took milliseconds, PAUSE_TICKS_MAX. */
 START_TEST(a_program_that_polls_yields_as_often_as_that_helps)
 {
     begin(WAIT_sleep, 1);
     become(0);
     ck_assert_uint_eq(poller.polling_ticks, POLLING_TICKS);
     for (unsigned i = 0; i < 1000 && poller.polling_ticks <= 2 * POLLING_TICKS; i++)
-        if (poll_by_calls(100, false) < YIELD_TICKS)
+        if (poll_by_calls(300, false) < YIELD_TICKS)
             ck_assert_uint_eq(futex_waits, 0);
     ck_assert_uint_gt(poller.polling_ticks, 2 * POLLING_TICKS);
     for (unsigned i = 0; i < 1000 && poller.polling_ticks >= POLLING_TICKS; i++)
-        poll_by_calls(100, true);
+        poll_by_calls(300, true);
     ck_assert_uint_lt(poller.polling_ticks, POLLING_TICKS);
-    poll_by_calls(100000, false);
+    futex_waits = 0;
+    for (unsigned ms = 100; ms < 10000 && !futex_waits;
+         ms *= 4) /* the time of yields does not count */
+        poll_by_calls(1000 * ms, false);
     ck_assert_uint_gt(futex_waits, 0);
     end();
 }
