@@ -201,11 +201,11 @@ bool dispatch_open(void)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static _Atomic bool done;
-    if (!done) {
-        pthread_mutex_lock(&mutex);
-        if (!done)
-            done = fill_tables();
-        pthread_mutex_unlock(&mutex);
-    }
-    return done;
+    if (atomic_load(&done))
+        return true;
+    pthread_mutex_lock(&mutex);
+    if (!atomic_load(&done))
+        atomic_store(&done, fill_tables());
+    pthread_mutex_unlock(&mutex);
+    return atomic_load(&done);
 }
