@@ -17,7 +17,7 @@
 #include <jemalloc/jemalloc.h>
 #include <pthread.h>
 
-#define je(name) mpiaccel_je_##name
+#define je(name) mpiaccel_je_##name /* the library's private copy of jemalloc */
 
 /* Free the pages of a range, so that they read as zeroes. False: not possible. */
 typedef bool drop_pages(char *at, size_t size);
@@ -38,9 +38,8 @@ struct region {
     struct region *next_region; /* in the list of all */
 };
 
-/* Create an arena in [start, start + size). `map_unit` is 0 if there shall be no map. The structure
- * must be zeroed at first, and live as long as the process. False: no memory; it may be opened
- * again. */
+/* Create an arena in [start, start + size). `map_unit` 0: without a map. The structure must live as
+ * long as the process, and is opened once. False: no memory; it is zeroed. */
 bool region_open(struct region *r, char *start, size_t size, size_t map_unit, drop_pages *drop);
 
 /* Free the pages of a part of the region. False: not possible; the content is as before. */

@@ -277,7 +277,8 @@ static char **add_options(struct job *job, char **word, bool *is_set)
     return word;
 }
 
-static bool contain_setting(const struct words *words, const char *name)
+/* Whether a word is NAME or NAME=VALUE. */
+static bool have_variable(const struct words *words, const char *name)
 {
     size_t length = strlen(name);
     for (size_t i = 0; i < words->count; i++) {
@@ -296,7 +297,7 @@ static void add_settings_of_environment(struct job *job)
     for (const struct setting *s = config_settings; s->name; s++) {
         const char *value = getenv(s->name);
         if (!value || strpbrk(value, job->family->cannot_pass) ||
-            contain_setting(&job->options, s->name))
+            have_variable(&job->options, s->name))
             continue;
         add(&job->command, text("-%s", job->family->option));
         add(&job->command, text("%s", s->name));

@@ -48,50 +48,51 @@ static void refuse(const char *entry)
 
 /* ---- each setting, by its kind ---- */
 
+/* `values` ends with NULL. */
+static void refuse_each(const char *name, const char *const *values)
+{
+    char entry[100];
+    for (; *values; values++) {
+        snprintf(entry, sizeof entry, "%s=%s", name, *values);
+        refuse(entry);
+    }
+}
+
 static void check_SWITCH(const char *name, const bool *field)
 {
-    static const char *const bad[] = {"", "2", "yes", "01", "1 ", "-1", "on"};
+    static const char *const bad[] = {"", "2", "yes", "01", "1 ", "-1", "on", NULL};
     char entry[100];
     for (int value = 0; value < 2; value++) {
         snprintf(entry, sizeof entry, "%s=%d", name, value);
         accept(entry);
         ck_assert_msg(*field == value, "%s", entry);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        snprintf(entry, sizeof entry, "%s=%s", name, bad[i]);
-        refuse(entry);
-    }
+    refuse_each(name, bad);
 }
 
 static void check_CHOICE(const char *name, const unsigned long *field)
 {
-    static const char *const bad[] = {"", "3", "9", "-1", "02", "2 ", "x"};
+    static const char *const bad[] = {"", "3", "9", "-1", "02", "2 ", "x", NULL};
     char entry[100];
     for (unsigned long value = 0; value < 3; value++) {
         snprintf(entry, sizeof entry, "%s=%lu", name, value);
         accept(entry);
         ck_assert_msg(*field == value, "%s", entry);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        snprintf(entry, sizeof entry, "%s=%s", name, bad[i]);
-        refuse(entry);
-    }
+    refuse_each(name, bad);
 }
 
 static void check_NUMBER(const char *name, const unsigned long *field)
 {
-    static const char *const bad[] = {"",   "-1", "3k", "x",
-                                      " 3", "3 ", "+3", "99999999999999999999999"};
+    static const char *const bad[] = {
+        "", "-1", "3k", "x", " 3", "3 ", "+3", "99999999999999999999999", NULL};
     char entry[100];
     for (unsigned long value = 0; value < 5; value++) {
         snprintf(entry, sizeof entry, "%s=%lu", name, value);
         accept(entry);
         ck_assert_msg(*field == value, "%s", entry);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        snprintf(entry, sizeof entry, "%s=%s", name, bad[i]);
-        refuse(entry);
-    }
+    refuse_each(name, bad);
 }
 
 static const struct {
@@ -146,19 +147,15 @@ static void check_TEXT(const char *name, const char *const *field)
 
 static void check_WAIT(const char *name, const enum wait_setting *field)
 {
-    static const char *const ways[] = {"spin", "auto", "yield", "sleep"}, *const bad[] = {
-                                                                              "", "0", "Sleep",
-                                                                              "sleep ", "spinning"};
+    static const char *const ways[] = {"spin", "auto", "yield", "sleep"};
+    static const char *const bad[] = {"", "0", "Sleep", "sleep ", "spinning", NULL};
     char entry[100];
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         snprintf(entry, sizeof entry, "%s=%s", name, ways[i]);
         accept(entry);
         ck_assert_uint_eq(*field, i);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        snprintf(entry, sizeof entry, "%s=%s", name, bad[i]);
-        refuse(entry);
-    }
+    refuse_each(name, bad);
 }
 
 START_TEST(each_setting_is_read_as_its_kind)

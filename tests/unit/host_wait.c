@@ -286,9 +286,8 @@ START_TEST(a_program_that_polls_yields_as_often_as_that_helps)
         poll_by_calls(300, true);
     ck_assert_uint_lt(poller.polling_ticks, POLLING_TICKS);
     futex_waits = 0;
-    for (unsigned ms = 100; ms < 10000 && !futex_waits;
-         ms *= 4) /* the time of yields does not count */
-        poll_by_calls(1000 * ms, false);
+    for (unsigned ms = 100; ms < 10000 && !futex_waits; ms *= 4)
+        poll_by_calls(1000 * ms, false); /* the time of yields does not count */
     ck_assert_uint_gt(futex_waits, 0);
     end();
 }
