@@ -6,8 +6,10 @@
 #include "core/barrier.h"
 #include "tests/unit/unit.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
@@ -485,6 +487,42 @@ START_TEST(ranges_freed_in_pieces_can_be_taken_as_a_large_one)
 }
 END_TEST
 
+/* The child of a thread that forks while another thread is inside the allocator (H6: fork). Returns
+ * whether it could free and allocate. */
+static bool allocates_in_child(void *block, size_t size)
+{
+    pthread_mutex_lock(&heap.purge_mutex);
+    pthread_mutex_lock(&heap.mutex);
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGALRM, SIG_DFL); /* Check's handler would end the parent, too */
+        alarm(10);
+        bool freed = arena_free(block) == ARENA_FREED;
+        give_back();
+        _exit(!freed || !arena_alloc(2 * size, ARENA_GRAIN)); /* takes new addresses */
+    }
+    pthread_mutex_unlock(&heap.mutex);
+    pthread_mutex_unlock(&heap.purge_mutex);
+    int status;
+    return child > 0 && waitpid(child, &status, 0) == child && !status;
+}
+
+START_TEST(a_child_of_fork_allocates_and_frees_no_pages_of_its_parent)
+{
+#if defined(__SANITIZE_THREAD__)
+    return; /* it aborts if a thread holds more than 64 mutexes, as jemalloc does during a fork */
+#endif
+    size_t size = 2 * ARENA_KEEP;
+    open_slice();
+    char *at = arena_alloc(size, ARENA_GRAIN);
+    memset(at, 7, size);
+    ck_assert(allocates_in_child(at, size));
+    for (size_t i = 0; i < size; i += LAYOUT_PAGE)
+        ck_assert_int_eq(at[i], 7);
+    ck_assert_int_eq(arena_free(at), ARENA_FREED);
+}
+END_TEST
+
 enum { CONTROL_RANKS = 8 };
 
 /* Nearly all memory is one unused extent, which jemalloc does not split for a much smaller one.
@@ -546,4 +584,5 @@ UNIT_MAIN(a_large_block_gets_used_and_new_addresses, allocations_never_overlap,
           memory_is_returned_after_gaps_were_filled, a_full_heap_returns_null_and_recovers,
           unused_memory_of_other_sizes_does_not_block_an_allocation, any_alignment_is_honoured,
           ranges_freed_in_pieces_can_be_taken_as_a_large_one,
+          a_child_of_fork_allocates_and_frees_no_pages_of_its_parent,
           a_thread_does_not_fail_while_another_one_purges, reused_control_memory_is_zeroed)
