@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+/* No host has such a handle. 0 is one that a program may pass by mistake, and an entry that is not
+ * in use may still be in the cache. */
+#define NO_HANDLE UINTPTR_MAX
+
 static struct entry *in_chain(struct registry *r, uintptr_t handle)
 {
     struct entry *e = r->chain[registry_hash(handle)];
@@ -85,7 +89,7 @@ static struct entry *unlink_entry(struct entry **link)
     struct entry *e = *link;
     if (e) {
         *link = e->next;
-        atomic_store_explicit(&e->handle, 0, memory_order_relaxed);
+        atomic_store_explicit(&e->handle, NO_HANDLE, memory_order_relaxed);
     }
     return e;
 }

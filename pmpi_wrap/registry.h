@@ -20,7 +20,7 @@
 #include <stdatomic.h>
 
 struct entry {
-    _Atomic uintptr_t handle; /* 0: not in use */
+    _Atomic uintptr_t handle; /* of no object: not in use */
     void *object;
     uint32_t detail; /* defined by the registry's owner */
     struct entry *next;

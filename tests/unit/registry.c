@@ -82,6 +82,17 @@ START_TEST(a_reused_entry_is_not_found_by_its_old_handle)
 }
 END_TEST
 
+START_TEST(an_entry_that_is_not_in_use_is_found_by_no_handle)
+{
+    int a;
+    uintptr_t like_zero = same_hash(0, 1);
+    registry_add(&registry, like_zero, &a, 0);
+    ck_assert(finds(like_zero, &a));
+    registry_remove(&registry, like_zero);
+    ck_assert(finds(like_zero, NULL) && finds(0, NULL));
+}
+END_TEST
+
 /* Other threads find nothing under the handle. */
 static void *find_in_another_thread(void *handle)
 {
@@ -210,5 +221,6 @@ END_TEST
 
 UNIT_MAIN(a_handle_is_found_until_it_is_removed, handles_with_the_same_hash_do_not_mix,
           a_reused_entry_is_not_found_by_its_old_handle,
+          an_entry_that_is_not_in_use_is_found_by_no_handle,
           the_thread_that_removes_a_handle_finds_it_until_the_end,
           any_order_of_calls_agrees_with_a_table, threads_create_use_and_free_concurrently)
