@@ -2,6 +2,7 @@
 
 #include "pmpi_wrap/abi/datatypes/derived.h"
 #include "pmpi_wrap/abi/deferral.h"
+#include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/abi/private_comm.h"
 
 #include <errno.h>
@@ -14,10 +15,12 @@ static bool is_committed(MPI_Datatype type)
     return !host.Send(&unread, 1, type, MPI_PROC_NULL, 0, private_comm());
 }
 
+/* Before the node has settled, the predefined datatypes are not registered, and typemaps that refer
+ * to them cannot be made. */
 COLD const struct typemap *typemap_of_unregistered(MPI_Datatype type)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    if (type == MPI_DATATYPE_NULL || !BITS(type) || !is_committed(type))
+    if (!node_setup_is_over() || type == MPI_DATATYPE_NULL || !BITS(type) || !is_committed(type))
         return NULL;
     pthread_mutex_lock(&mutex);
     const struct typemap *map = typemap_find_or_decode(type);

@@ -7,7 +7,7 @@
 const struct typemap *typemap_of_unregistered(MPI_Datatype type);
 const struct typemap *typemap_of_unregistered_or_abort(MPI_Datatype type);
 
-/* NULL: not a datatype, not committed, or no memory. */
+/* NULL: not a datatype, not committed, or no memory; or the node has not settled. */
 HOT_INLINE const struct typemap *typemap_of(MPI_Datatype type)
 {
     struct entry *e = registry_find(&datatype_registry, BITS(type));
