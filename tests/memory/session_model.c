@@ -283,6 +283,49 @@ static void with_init(bool session_first, bool finalize_first)
     }
 }
 
+/* MPI_Finalize of the world model comes between calls on a session's communicator, and not between
+ * the same ones on all ranks. */
+static void finalize_between(void)
+{
+    MPI_Init(NULL, NULL);
+    MPI_Session session = open_session();
+    MPI_Comm comm = world_of(session), twin;
+    MPI_Comm_dup(MPI_COMM_WORLD, &twin);
+    for (int call = 0; call < TIMES; call++) {
+        int data = test_rank ? -1 : call, world = data;
+        if (call < 2) {
+            MPI_Bcast(&world, 1, MPI_INT, 0, MPI_COMM_WORLD);
+            MPI_Bcast(&world, 1, MPI_INT, 0, twin);
+        }
+        if (call == (test_rank ? 2 : 3))
+            MPI_Finalize();
+        MPI_Bcast(&data, 1, MPI_INT, 0, comm);
+        CHECK(data == call, "call %d: %d", call, data);
+    }
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
+}
+
+static MPI_Datatype committed(int longs)
+{
+    MPI_Datatype type;
+    MPI_Type_contiguous(longs, MPI_LONG, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+/* MPICH gives the handle of such a type to another one after it has been initialized again. */
+static void use_real(MPI_Comm comm, MPI_Datatype *real)
+{
+    double value;
+    MPI_Type_create_f90_real(15, 307, real);
+    for (int t = 0; t < TIMES; t++) {
+        value = test_rank ? 0 : t;
+        MPI_Bcast(&value, 1, *real, 0, comm);
+        CHECK(value == t, "time %d: %g", t, value);
+    }
+}
+
 /* The host is finalized and initialized again, with objects left behind. */
 static void cycles(void)
 {
@@ -290,9 +333,12 @@ static void cycles(void)
         MPI_Session session = open_session();
         long *in = allocate(), *out = allocate();
         MPI_Comm comm = world_of(session);
-        MPI_Datatype pair;
-        MPI_Type_contiguous(1 + cycle, MPI_LONG, &pair);
-        MPI_Type_commit(&pair);
+        MPI_Datatype longs, real;
+        if (cycle % 2)
+            longs = committed(1 + cycle);
+        use_real(comm, &real);
+        if (cycle % 2 == 0)
+            longs = committed(1 + cycle);
         add_up(comm, in, out);
         for (int i = 0; i <= cycle; i++)
             in[i] = i + 1;
@@ -300,12 +346,12 @@ static void cycles(void)
             memset(out, 0, 16 * sizeof *out);
             if (!test_rank)
                 memcpy(out, in, 16 * sizeof *out);
-            MPI_Bcast(out, 1, pair, 0, comm);
+            MPI_Bcast(out, 1, longs, 0, comm);
             for (int i = 0; i <= cycle; i++)
                 CHECK(out[i] == i + 1, "cycle %d, word %d: %ld", cycle, i, out[i]);
         }
         if (cycle % 2)
-            MPI_Type_free(&pair);
+            MPI_Type_free(&longs);
         MPI_Comm_free(&comm);
         MPI_Free_mem(in);
         MPI_Free_mem(out);
@@ -323,6 +369,44 @@ static void alone(void)
         MPI_Free_mem(memory);
     }
     use_and_free(from_set(session, "mpi://SELF"));
+    MPI_Session_finalize(&session);
+}
+
+/* Rank 0 sends buffered messages before there is a communicator of all ranks, of a predefined and
+ * of a derived type: what this rank alone has done so early does not change how it takes part in
+ * calls of all ranks. */
+static void send_buffered_early(void)
+{
+    enum { ROOM = 4096 };
+    static char buffer[ROOM];
+    void *detached;
+    int size;
+    long value = 7;
+    MPI_Session session = open_session();
+    MPI_Comm self = from_set(session, "mpi://SELF");
+    MPI_Datatype one = committed(1);
+    int rank;
+    MPI_Group all;
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &all);
+    MPI_Group_rank(all, &rank);
+    MPI_Group_free(&all);
+    MPI_Buffer_attach(buffer, ROOM);
+    for (int derived = 0; !rank && derived < 2; derived++) {
+        MPI_Bsend(&value, 1, derived ? one : MPI_LONG, 0, 7, self);
+        MPI_Recv(&value, 1, MPI_LONG, 0, 7, self, MPI_STATUS_IGNORE);
+    }
+    MPI_Comm comm = world_of(session);
+    use(comm);
+    for (int t = 0; t < TIMES; t++) {
+        long sum, data = test_rank ? 0 : t;
+        MPI_Allreduce(&value, &sum, 1, MPI_LONG, MPI_SUM, comm);
+        MPI_Bcast(&data, 1, one, 0, comm);
+        CHECK(sum == 7 * test_size && data == t, "time %d: %ld %ld", t, sum, data);
+    }
+    MPI_Buffer_detach(&detached, &size);
+    MPI_Type_free(&one);
+    MPI_Comm_free(&self);
+    MPI_Comm_free(&comm);
     MPI_Session_finalize(&session);
 }
 
@@ -458,10 +542,14 @@ int main(int argc, char **argv)
         alone();
     else if (!strcmp(program, "bsend"))
         send_buffered();
+    else if (!strcmp(program, "bsend_early"))
+        send_buffered_early();
     else if (!strcmp(program, "windows"))
         windows(argc > 2, argc > 3);
     else if (!strcmp(program, "threads"))
         threads();
+    else if (!strcmp(program, "finalize_between"))
+        finalize_between();
     else if (!strcmp(program, "finalize_first"))
         with_init(false, true);
     else

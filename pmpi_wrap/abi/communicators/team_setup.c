@@ -24,13 +24,15 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct communicator *new_communicator(void)
 {
     struct communicator *c = calloc(1, sizeof *c);
-    /* cppcheck-suppress memleak ; false positive: it ignores the condition */
-    return c ? c : arena_control_alloc(sizeof *c);
+    if (c || !(c = arena_control_alloc(sizeof *c)))
+        return c;
+    c->in_control_part = true;
+    return c;
 }
 
 static void free_communicator(struct communicator *c)
 {
-    if (c && node_shares(c, sizeof *c))
+    if (c && c->in_control_part)
         arena_control_free(c);
     else
         free(c);
@@ -40,6 +42,8 @@ static void discard(struct communicator *c)
 {
     if (c->team || c->inter_team)
         team_leave(c->team ? c->team : c->inter_team);
+    else if (c->prepared)
+        team_withdraw(c->prepared, &c->own_offer);
     free(c->offers);
     free_communicator(c);
 }
@@ -64,14 +68,14 @@ static void unlist_exchange(struct communicator *c)
     pthread_mutex_unlock(&mutex);
 }
 
-/* Take the freed communicators off the list, or all; then no other thread can find them. */
-static struct communicator *unlist_freed(bool all)
+/* Take the communicators off the list, or the freed ones; then no other thread can find them. */
+static struct communicator *unlist(bool freed_only)
 {
     struct communicator *taken = NULL;
     pthread_mutex_lock(&mutex);
     for (struct communicator **link = &exchanges; *link;) {
         struct communicator *c = *link;
-        if (all || c->freed) {
+        if (!freed_only || c->freed) {
             *link = c->next;
             c->next = taken;
             taken = c;
@@ -180,23 +184,21 @@ static void complete_exchange(MPI_Comm comm, struct communicator *c)
     }
 }
 
-/* Finish the exchanges of freed communicators that are complete; or all exchanges, waiting for
- * them. No rank has used the team of such a communicator, and each discards it by itself. */
-static void finish_freed_exchanges(bool all)
+/* Finish the exchanges of freed communicators that are complete. No rank has used the team of such
+ * a communicator, and each discards it by itself. */
+static void finish_freed_exchanges(void)
 {
     struct communicator *next;
-    for (struct communicator *c = unlist_freed(all); c; c = next) {
+    for (struct communicator *c = unlist(true); c; c = next) {
+        int complete;
         next = c->next;
-        int complete = all;
-        if (!all)
-            host.Test(&c->request, &complete, MPI_STATUS_IGNORE);
-        if (!complete) {
-            list_exchange(c);
-            continue;
-        }
-        finish_exchange(c);
-        if (c->freed)
+        host.Test(&c->request, &complete, MPI_STATUS_IGNORE);
+        if (complete) {
+            finish_exchange(c);
             discard(c);
+        } else {
+            list_exchange(c);
+        }
     }
 }
 
@@ -251,7 +253,7 @@ static void begin_team(MPI_Comm comm, struct communicator *c)
         c->reason = c->team ? REASON_COUNT : gpu ? REASON_GPU : REASON_NO_MEMORY;
         return;
     }
-    finish_freed_exchanges(false);
+    finish_freed_exchanges();
     prepare_team(c);
     begin_exchange(comm, c, &c->own_offer);
 }
@@ -370,9 +372,26 @@ int team_end_removal(struct removal *removal, int result)
     return result;
 }
 
+/* Communicators of sessions remain in use, and their exchanges are completed in the usual calls:
+ * some ranks may make a call before MPI_Finalize that others make after it. Those that descend from
+ * MPI_COMM_WORLD cannot be told from them. */
+void teams_world_ends(void)
+{
+    struct communicator *world = find(MPI_COMM_WORLD);
+    if (world && world->exchanging)
+        complete_exchange(MPI_COMM_WORLD, world);
+    finish_freed_exchanges();
+}
+
 void teams_close(void)
 {
-    finish_freed_exchanges(true);
+    struct communicator *next;
+    for (struct communicator *c = unlist(false); c; c = next) {
+        next = c->next;
+        finish_exchange(c);
+        if (c->freed)
+            discard(c);
+    }
 }
 
 static bool forget(const struct entry *e)

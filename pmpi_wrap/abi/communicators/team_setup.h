@@ -16,8 +16,8 @@
  * second exchange follows, in which each group publishes whether it accepts them.
  *
  * Freeing a communicator waits for no other rank. An exchange that is still in progress then is
- * completed when this process begins another one, or in MPI_Finalize. The memory of a team that
- * slower ranks still use is freed in the same way.
+ * completed when this process begins another one, or before the host is finalized. The memory of a
+ * team that slower ranks still use is freed in the same way.
  */
 #ifndef MPIACCEL_TEAM_SETUP_H
 #define MPIACCEL_TEAM_SETUP_H
@@ -36,6 +36,7 @@ struct communicator {
     struct team_offer own_offer, answer, *offers;
     MPI_Request request; /* of the exchange */
     bool exchanging, answering, freed;
+    bool in_control_part;      /* this structure is in memory of arena_control_alloc() */
     bool synchronises;         /* the current call; see team_for() */
     bool of_all_processes;     /* see team_mark() */
     int size, rank;            /* these four are set before the exchange begins */
@@ -82,6 +83,9 @@ int team_end_removal(struct removal *removal, int result);
  * there are early groups (abi/life_cycle/node_setup.h). */
 void team_mark(MPI_Comm comm);
 bool team_is_marked(MPI_Comm comm);
+
+/* Before MPI_Finalize, if sessions of the program are still open. */
+void teams_world_ends(void);
 
 /* Before the host is finalized. */
 void teams_close(void);

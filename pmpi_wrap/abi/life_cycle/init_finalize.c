@@ -84,14 +84,17 @@ static void finish_messages(void)
 
 /* MPI_Finalize calls the delete functions of attributes of MPI_COMM_SELF, in the reverse order of
  * setting them (MPI-4.0, 11.2.4). Those of the program may receive buffered messages, send new
- * ones, and wait in fast calls, which drive the host's progress on private_comm(). So this one,
- * which is set first and called last, waits for the messages and frees the communicator. */
+ * ones, make collective calls, and wait in fast calls, which drive the host's progress on
+ * private_comm(). So this one, which is set first and called last, waits for the messages and frees
+ * the communicator. */
 static int at_finalize(MPI_Comm self, int keyval, void *value, void *state)
 {
     (void)self, (void)keyval, (void)value, (void)state;
     has_delete_function = false;
-    if (!host_is_in_use())
+    if (!host_is_in_use()) {
+        teams_close();
         finish_messages();
+    }
     return MPI_SUCCESS;
 }
 
@@ -177,7 +180,7 @@ static bool before_finalize(bool session)
     if (last) {
         end_use(session);
     } else if (!session) {
-        teams_close();
+        teams_world_ends();
         private_comm_world_ends();
     }
     host_use.open -= host_use.open > 0;
