@@ -61,6 +61,17 @@ bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
     return true;
 }
 
+/* What jemalloc has allocated for the region. NULL: nothing, or memory of its default arena, where
+ * it allocates in a thread that is ending: after its own data of this thread have been destroyed,
+ * whichever arena it is asked for. */
+static inline void *in_region(const struct region *r, void *at)
+{
+    if (LIKELY((size_t)((char *)at - r->start) < (size_t)(r->end - r->start)))
+        return at;
+    je(free)(at);
+    return NULL;
+}
+
 /* ---- the heap ---- */
 
 /* Use the heap's arena for allocations of this thread. */
@@ -178,7 +189,8 @@ static inline size_t usable_size(size_t size, size_t align)
 
 static inline char *take(size_t usable, size_t align)
 {
-    return LIKELY(align <= ARENA_GRAIN) ? je(malloc)(usable) : je(aligned_alloc)(align, usable);
+    void *at = LIKELY(align <= ARENA_GRAIN) ? je(malloc)(usable) : je(aligned_alloc)(align, usable);
+    return in_region(&heap, at);
 }
 
 /* Unused memory of other size classes may occupy the room. */
@@ -273,11 +285,11 @@ static void *control_alloc(size_t size, int zero)
     if (!live_at)
         return NULL;
     int flags = MALLOCX_ARENA(control.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(LINE) | zero;
-    void *at = je(mallocx)(size, flags);
+    void *at = in_region(&control, je(mallocx)(size, flags));
     if (at)
         return at;
     region_purge(&control);
-    return je(mallocx)(size, flags);
+    return in_region(&control, je(mallocx)(size, flags));
 }
 
 void *arena_control_alloc(size_t size)
@@ -299,7 +311,12 @@ void arena_control_free(void *at)
 
 bool arena_symmetric_open(char *start, size_t size, bool (*drop)(char *at, size_t size))
 {
-    return open_arena(&symmetric, start, size, 0, drop);
+    return open_arena(&symmetric, start, size, ARENA_GRAIN, drop);
+}
+
+static uint8_t *symmetric_is_live(const char *at)
+{
+    return &symmetric.map[(at - symmetric.start) / ARENA_GRAIN];
 }
 
 void *arena_symmetric_alloc(size_t size, size_t align)
@@ -308,11 +325,20 @@ void *arena_symmetric_alloc(size_t size, size_t align)
         return NULL;
     size_t grain = align > ARENA_GRAIN ? align : ARENA_GRAIN;
     int flags = MALLOCX_ARENA(symmetric.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(grain);
-    void *at = je(mallocx)(size, flags);
+    char *at = in_region(&symmetric, je(mallocx)(size, flags));
+    if (!at) {
+        region_purge(&symmetric);
+        at = in_region(&symmetric, je(mallocx)(size, flags));
+    }
     if (at)
-        return at;
-    region_purge(&symmetric);
-    return je(mallocx)(size, flags);
+        *symmetric_is_live(at) = 1;
+    return at;
+}
+
+bool arena_symmetric_is_live(const char *at)
+{
+    return at >= symmetric.start && at < symmetric.prepared &&
+           (at - symmetric.start) % ARENA_GRAIN == 0 && *symmetric_is_live(at);
 }
 
 bool arena_symmetric_resize(void *at, size_t size)
@@ -328,6 +354,7 @@ size_t arena_symmetric_usable(void *at)
 void arena_symmetric_free(void *at)
 {
     static size_t ready; /* freed since the last purge */
+    *symmetric_is_live(at) = 0;
     ready += arena_symmetric_usable(at);
     je(dallocx)(at, MALLOCX_TCACHE_NONE);
     if (ready > ARENA_KEEP) {
@@ -363,8 +390,8 @@ void *arena_early_alloc(size_t size, size_t align)
     size_t grain = align > ARENA_GRAIN ? align : ARENA_GRAIN;
     size_t usable = usable_size(size, grain);
     uint64_t now = counter_add(&live, usable);
-    char *at = je(mallocx)(usable,
-                           MALLOCX_ARENA(early.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(grain));
+    int flags = MALLOCX_ARENA(early.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(grain);
+    char *at = in_region(&early, je(mallocx)(usable, flags));
     if (!at) {
         counter_add(&live, -(uint64_t)usable);
         return NULL;

@@ -3,9 +3,9 @@
  * jemalloc is a private copy (its names begin with mpiaccel_je_), separate from the program's
  * malloc and from any other jemalloc in the process. All its metadata are in private memory; the
  * file holds the allocations only (H22: a writer that overruns its window must not reach the
- * metadata of another process). There are three arenas: the program's heap; the control part, from
- * which windows and teams allocate the memory they share; and, on PE 0, the symmetric heap
- * (alloc/symmetric.h).
+ * metadata of another process). There are four arenas: the program's heap; the control part, from
+ * which windows and teams allocate the memory they share; the early heap, for allocations before
+ * the node is known; and, on PE 0, the symmetric heap (alloc/symmetric.h).
  *
  * Addresses of allocations are multiples of ARENA_GRAIN, and a byte map records for each such
  * address whether an allocation starts there. So a pointer into the heap that is not the start of a
@@ -55,6 +55,7 @@ void arena_control_free(void *at);
  * on all PEs. */
 bool arena_symmetric_open(char *start, size_t size, bool (*drop)(char *at, size_t size));
 void *arena_symmetric_alloc(size_t size, size_t align);
+bool arena_symmetric_is_live(const char *at);       /* a live allocation starts there */
 bool arena_symmetric_resize(void *at, size_t size); /* in place; false: not possible */
 size_t arena_symmetric_usable(void *at);
 void arena_symmetric_free(void *at);

@@ -523,6 +523,43 @@ START_TEST(a_child_of_fork_allocates_and_frees_no_pages_of_its_parent)
 }
 END_TEST
 
+/* In a destructor that runs after jemalloc's own. */
+static void allocate_at_the_end(void *unused)
+{
+    (void)unused;
+    char *block = arena_alloc(100000, ARENA_GRAIN), *control_block = arena_control_alloc(100);
+    EXPECT(!block || (block >= heap.start && block < heap.end), "%p", (void *)block);
+    EXPECT(!control_block || (control_block >= slice && control_block < heap.start), "%p",
+           (void *)control_block);
+    if (block)
+        EXPECT(arena_free(block) == ARENA_FREED);
+    if (control_block)
+        arena_control_free(control_block);
+}
+
+static void *allocate_and_end(void *key)
+{
+    char *block = arena_alloc(100000, ARENA_GRAIN);
+    EXPECT(block && arena_free(block) == ARENA_FREED);
+    pthread_setspecific(*(pthread_key_t *)key, key);
+    return NULL;
+}
+
+START_TEST(a_thread_that_ends_gets_no_memory_from_elsewhere)
+{
+    pthread_key_t key;
+    pthread_t thread;
+    open_slice();
+    struct arena_use before = arena_use();
+    ck_assert_int_eq(pthread_key_create(&key, allocate_at_the_end), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, allocate_and_end, &key), 0);
+    pthread_join(thread, NULL);
+    pthread_key_delete(key);
+    ck_assert_uint_eq(arena_use().live, before.live);
+    no_failures();
+}
+END_TEST
+
 enum { CONTROL_RANKS = 8 };
 
 /* Nearly all memory is one unused extent, which jemalloc does not split for a much smaller one.
@@ -585,4 +622,5 @@ UNIT_MAIN(a_large_block_gets_used_and_new_addresses, allocations_never_overlap,
           unused_memory_of_other_sizes_does_not_block_an_allocation, any_alignment_is_honoured,
           ranges_freed_in_pieces_can_be_taken_as_a_large_one,
           a_child_of_fork_allocates_and_frees_no_pages_of_its_parent,
-          a_thread_does_not_fail_while_another_one_purges, reused_control_memory_is_zeroed)
+          a_thread_does_not_fail_while_another_one_purges,
+          a_thread_that_ends_gets_no_memory_from_elsewhere, reused_control_memory_is_zeroed)
