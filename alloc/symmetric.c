@@ -39,8 +39,7 @@ static struct shared *shared;
 static struct barrier barrier;
 static size_t limit; /* of one block */
 static size_t most_alignment;
-static uint8_t *live_at; /* on PE 0: 1 for each grain where a live block starts */
-static size_t dumped;    /* core files contain the pages before this offset */
+static size_t dumped; /* core files contain the pages before this offset */
 static bool tried;
 static enum reason why_not;
 
@@ -105,7 +104,7 @@ static char *block_at(uint64_t offset)
 
 static bool is_live(uint64_t offset)
 {
-    return offset < symmetric.size && offset % ARENA_GRAIN == 0 && live_at[offset / ARENA_GRAIN];
+    return offset < symmetric.size && arena_symmetric_is_live(block_at(offset));
 }
 
 static void decide_alloc(struct decision *d, uint64_t size, uint64_t align)
@@ -124,19 +123,12 @@ static void decide_alloc(struct decision *d, uint64_t size, uint64_t align)
         return;
     }
     d->block = (uint64_t)(at - symmetric.base);
-    live_at[d->block / ARENA_GRAIN] = 1;
-}
-
-static void forget(uint64_t block)
-{
-    live_at[block / ARENA_GRAIN] = 0;
-    arena_symmetric_free(block_at(block));
 }
 
 static void decide_free(struct decision *d, uint64_t block)
 {
     if (is_live(block))
-        forget(block);
+        arena_symmetric_free(block_at(block));
     else if (block != NO_BLOCK)
         d->error = SYMMETRIC_BAD_BLOCK;
 }
@@ -299,7 +291,7 @@ void *symmetric_resize(void *block, size_t size, enum symmetric_error *error)
         memcpy(after, block, d.kept);
         symmetric_barrier();
         if (!symmetric.me)
-            forget(before);
+            arena_symmetric_free(block);
     }
     return after;
 }
@@ -461,13 +453,8 @@ static bool allocate_private(void)
     symmetric.peer = malloc(symmetric.pes * sizeof *symmetric.peer);
     for (uint32_t pe = 0; symmetric.peer && pe < symmetric.pes; pe++)
         symmetric.peer[pe] = pe == symmetric.me ? symmetric.base : part_of((int)pe);
-    if (symmetric.me)
-        return symmetric.peer;
-    void *map = mmap(NULL, symmetric.size / ARENA_GRAIN, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    live_at = map == MAP_FAILED ? NULL : map;
-    return symmetric.peer && live_at &&
-           arena_symmetric_open(symmetric.base, symmetric.size, drop_everywhere);
+    return symmetric.peer &&
+           (symmetric.me || arena_symmetric_open(symmetric.base, symmetric.size, drop_everywhere));
 }
 
 static void shut(void)
