@@ -111,7 +111,7 @@ struct in_flight *in_flight_claim(size_t bytes, size_t room)
     if (f) {
         f->bytes = bytes;
         f->room = room;
-        if (in_shared_memory)
+        if (in_shared_memory && bytes) /* nothing would show that an empty message was read */
             f->block = send_buffer_take(bytes);
         f->copy = f->block.at ? f->block.at : malloc(bytes + 1);
         if (f->copy)

@@ -90,6 +90,31 @@ static void send_to_sleeper(int messages, int bytes)
         MPI_COMM_WORLD); /* MPICH's detach needs the receiver once more, so no rank sleeps yet */
 }
 
+/* MPI_Bsend to MPI_PROC_NULL, while messages of MPI_Ibsend to a rank that sleeps fill the buffer.
+ */
+static void send_to_nobody(int messages, int bytes)
+{
+    int sleeper = getpid();
+    MPI_Request *request = malloc((size_t)messages * sizeof *request);
+    attach(room_for(messages, bytes));
+    MPI_Bcast(&sleeper, 1, MPI_INT, 1, MPI_COMM_WORLD);
+    if (test_rank == 0) {
+        for (int i = 0; i < messages; i++)
+            MPI_Ibsend(out, bytes, MPI_BYTE, 1, i, MPI_COMM_WORLD, &request[i]);
+        for (int i = 0; i < messages; i++)
+            MPI_Bsend(out, bytes, MPI_BYTE, MPI_PROC_NULL, i, MPI_COMM_WORLD);
+        kill(sleeper, SIGUSR1);
+        MPI_Waitall(messages, request, MPI_STATUSES_IGNORE);
+    } else if (test_rank == 1) {
+        sleep_until_woken();
+        for (int i = 0; i < messages; i++)
+            MPI_Recv(in, bytes, MPI_BYTE, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    detach();
+    free(request);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void send_to_self(int messages, int bytes)
 {
     attach(room_for(messages, bytes));
@@ -145,6 +170,7 @@ int main(int argc, char **argv)
         send_to_sleeper(1500, 4000);
         send_to_sleeper(1000, 16000);
         send_to_sleeper(700, LONG);
+        send_to_nobody(2000, 1000);
         send_to_self(2000, 8);
         send_to_self(2000, 2000);
     }

@@ -183,6 +183,20 @@ START_TEST(waiting_for_pending_messages_ignores_others)
 }
 END_TEST
 
+START_TEST(an_empty_message_is_delivered_when_the_host_completes)
+{
+    begin(MIB);
+    struct in_flight *f = in_flight_claim(0, LONG);
+    ck_assert_ptr_nonnull(f);
+    in_flight_add(f, (uintptr_t)next++);
+    in_flight_look(LOOKS);
+    ck_assert_uint_eq(in_flight_count, 1);
+    complete_all();
+    in_flight_look(LOOKS);
+    ck_assert_uint_eq(in_flight_count, 0);
+}
+END_TEST
+
 /* The buffer has room for the data of two messages, but not for their overhead. */
 START_TEST(overhead_takes_room)
 {
@@ -248,4 +262,5 @@ UNIT_MAIN(drain_does_not_wait_for_read_copies, drain_does_not_wait_for_completed
           room_is_found_behind_incomplete_requests,
           private_copies_are_freed_when_the_host_completes,
           waiting_for_pending_messages_ignores_others, nothing_can_be_claimed_after_closing,
-          overhead_takes_room, threads_send_concurrently)
+          overhead_takes_room, an_empty_message_is_delivered_when_the_host_completes,
+          threads_send_concurrently)

@@ -140,7 +140,7 @@ int message_send_guarded(enum call call, const struct message *m, size_t bytes, 
     int result;
     bool reserved = false;
     *request = attached_buffer.complete_at_once;
-    if (UNLIKELY(in_flight_pending)) {
+    if (UNLIKELY(in_flight_pending) && m->rank >= 0) { /* not to MPI_PROC_NULL */
         reserved = pending_reserve(bytes + MPI_BSEND_OVERHEAD);
         if (!reserved && in_flight_pending &&
             send_copy(call, m, may_wait ? PENDING_MAY_WAIT : PENDING, &result))
