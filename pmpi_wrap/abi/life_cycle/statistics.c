@@ -30,17 +30,15 @@ void statistics_publish(void)
     atomic_fetch_add_explicit(&s->complete, 1, memory_order_release);
 }
 
-/* Wait until a member has published as often as this rank: at most two seconds, since the host need
- * not synchronise where it finalizes, and a member may have died. Its process cannot be asked for:
- * its number may be one of another PID namespace. */
-static bool await_snapshot(const struct layout_member *member)
+/* Wait until a member has published as often as this rank, or until `end_ns`: the host need not
+ * synchronise where it finalizes, and a member may have died. Its process cannot be asked for: its
+ * number may be one of another PID namespace. */
+static bool await_snapshot(const struct layout_member *member, uint64_t end_ns)
 {
-    const uint64_t timeout_ns = 2000000000;
-    uint64_t start = sync_now_ns();
     struct sync_wait wait = SYNC_WAIT;
     uint32_t published = node_member(node.me)->stats.complete;
     while (atomic_load_explicit(&member->stats.complete, memory_order_acquire) < published) {
-        if (sync_now_ns() - start > timeout_ns)
+        if (sync_now_ns() > end_ns)
             return false;
         sync_pause(&wait);
     }
@@ -86,11 +84,13 @@ static int rank_of_member(uint32_t member)
 
 static void add_up(struct stats_snapshot *sum)
 {
+    const uint64_t patience_ns = 2000000000; /* for all members together */
+    uint64_t end_ns = sync_now_ns() + patience_ns;
     memset(sum, 0, sizeof *sum);
     if (!node.header)
         *sum = own_snapshot;
     for (uint32_t i = 0; node.header && i < node.size; i++)
-        if (await_snapshot(node_member(i)))
+        if (await_snapshot(node_member(i), end_ns))
             stats_add(sum, &node_member(i)->stats);
 }
 
