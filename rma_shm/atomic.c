@@ -219,6 +219,7 @@ struct bulk {
     char *other;        /* the other side of the walk: `origin`, or with OP_NO_OP `result` */
     const char *origin; /* contiguous elements; NULL with OP_NO_OP */
     char *result;       /* contiguous elements, or NULL */
+    size_t whole;       /* bytes of data that other operations see all changed, or none */
     size_t held;        /* bytes handled since the mutex was taken */
 };
 
@@ -228,7 +229,7 @@ static void bulk_piece(void *context, char *at, ptrdiff_t at_stride, char *other
     struct bulk *b = context;
     for (; blocks; blocks--, at += at_stride, other += other_stride) {
         size_t offset = (size_t)(other - b->other);
-        if (b->held >= HOLD_BYTES) {
+        if (b->held >= HOLD_BYTES && offset % b->whole == 0) {
             b->held = 0;
             bulk_yield(b->entered);
         }
@@ -336,7 +337,8 @@ static void deliver_result(struct operation *o, const struct typemap *element, s
     typemap_copy(result.at, typemap_to_move(result.map), o->result_copy, &plain, o->bytes);
 }
 
-static void operate_in_bulk(struct win *win, struct operation *o, int target)
+static void operate_in_bulk(struct win *win, struct operation *o, const struct typemap *element,
+                            int target)
 {
     struct run run;
     struct typemap plain = typemap_of_bytes(&run, o->bytes);
@@ -344,7 +346,8 @@ static void operate_in_bulk(struct win *win, struct operation *o, int target)
                         .entered = bulk_enter(win, &win->peer[target]),
                         .other = o->origin ? (char *)o->origin : o->result,
                         .origin = o->origin,
-                        .result = o->result};
+                        .result = o->result,
+                        .whole = element->without_holes ? element->without_holes->size : 1};
     typemap_walk(o->at, o->map, bulk.other, &plain, o->bytes, bulk_piece, &bulk);
     bulk_leave(win, bulk.entered);
 }
@@ -371,7 +374,7 @@ enum win_error win_accumulate(struct win *win, const struct reduction_function *
         if (o.map->contiguous)
             win_combine(win, thread_self(), f, (uint32_t)target, o.at, o.origin, o.result, o.bytes);
         else
-            operate_in_bulk(win, &o, target);
+            operate_in_bulk(win, &o, element, target);
         deliver_result(&o, element, result);
     }
     free(o.origin_copy);
