@@ -48,12 +48,21 @@ static void after_fork(void)
     pthread_mutex_unlock(&mutex);
 }
 
+/* The slots are in memory that a child does not have. */
+static void in_child(void)
+{
+    slots = NULL;
+    for (struct thread_entry *entry = entries; entry; entry = entry->next)
+        entry->thread.inflight = NULL;
+    pthread_mutex_unlock(&mutex);
+}
+
 /* A child of fork finds the mutex free and the list complete, whatever other threads are doing
  * (H6: fork). */
 static void prepare_once(void)
 {
     has_key = !pthread_key_create(&key, detach);
-    pthread_atfork(before_fork, after_fork, after_fork);
+    pthread_atfork(before_fork, after_fork, in_child);
 }
 
 COLD struct thread *thread_attach(void)

@@ -63,4 +63,23 @@ START_TEST(a_child_of_fork_inherits_no_lock)
 }
 END_TEST
 
-UNIT_MAIN(a_child_of_fork_inherits_no_lock)
+START_TEST(a_child_of_fork_has_no_inflight_slot)
+{
+    static struct inflight offered[INFLIGHT_SLOTS];
+    int status;
+    thread_offer_inflight(offered);
+    thread_take_inflight(thread_self());
+    ck_assert_ptr_nonnull(thread_self()->inflight);
+    pid_t child = fork();
+    if (!child) {
+        bool had_none = !thread_self()->inflight;
+        thread_take_inflight(thread_self());
+        _exit(!had_none || thread_self()->inflight);
+    }
+    ck_assert(waitpid(child, &status, 0) == child);
+    ck_assert_int_eq(status, 0);
+    ck_assert_ptr_nonnull(thread_self()->inflight);
+}
+END_TEST
+
+UNIT_MAIN(a_child_of_fork_inherits_no_lock, a_child_of_fork_has_no_inflight_slot)
