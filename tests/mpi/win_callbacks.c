@@ -3,6 +3,7 @@
 #include "test.h"
 
 static int deleted, handle_was_right, value = 42;
+static bool synchronises;
 static MPI_Win win;
 static MPI_Win other;
 
@@ -19,7 +20,25 @@ static int delete_function(MPI_Win from, int keyval, void *attribute, void *extr
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, test_next(), 0, other);
     MPI_Accumulate(&one, 1, MPI_INT, test_next(), 0, 1, MPI_INT, MPI_SUM, other);
     MPI_Win_unlock(test_next(), other);
+    if (synchronises)
+        MPI_Barrier(MPI_COMM_WORLD);
     return MPI_SUCCESS;
+}
+
+/* Rank 0 makes a collective call in its delete function, and the others make it before they free
+ * the window. */
+static void free_with_barrier(int *memory, int keyval)
+{
+    synchronises = true;
+    win = window_over(memory, sizeof *memory, sizeof *memory);
+    for (int i = 0; i < 10; i++)
+        MPI_Barrier(MPI_COMM_WORLD);
+    if (test_rank == 0)
+        MPI_Win_set_attr(win, keyval, &value);
+    else
+        MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_free(&win);
+    CHECK(deleted == 2 + (test_rank == 0), "%d", deleted);
 }
 
 int main(int argc, char **argv)
@@ -41,9 +60,12 @@ int main(int argc, char **argv)
     MPI_Win_set_attr(win, keyval, &value);
     MPI_Win_free(&win);
     CHECK(deleted == 2, "%d", deleted);
+    if (argc > 1)
+        free_with_barrier(memory, keyval);
     MPI_Win_free_keyval(&keyval);
     MPI_Win_free(&other);
-    CHECK(*count == 2, "callbacks combined %d times", *count);
+    CHECK(*count == 2 + (synchronises && test_previous() == 0), "callbacks combined %d times",
+          *count);
     MPI_Free_mem(count);
     MPI_Free_mem(memory);
     return test_end();

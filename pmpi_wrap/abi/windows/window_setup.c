@@ -223,9 +223,9 @@ int window_free(MPI_Win *win)
     if (fast && !win_idle(fast))
         return report_win_error(*win, WIN_ERR_SYNC);
     registry_begin_removal(&window_registry, &removal, BITS(*win));
-    enter_host();
+    /* Without enter_host(): delete functions of the program's attributes make calls of the program.
+     * A rank that left them to the host would be the only one. */
     int result = host.Win_free(win);
-    leave_host();
     if (result != MPI_SUCCESS) {
         registry_cancel_removal(&removal);
         return result;
