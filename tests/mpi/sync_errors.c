@@ -29,6 +29,15 @@ static void everything_ends_nothing(void)
     SYNC(put(test_rank));
 }
 
+/* The handler of the window reports wrong handles, too. */
+static void no_group(void)
+{
+    CHECK_CLASS(MPI_Win_post(MPI_GROUP_NULL, 0, win), MPI_ERR_GROUP);
+    CHECK_CLASS(MPI_Win_post((MPI_Group)0, 0, win), MPI_ERR_GROUP);
+    CHECK_CLASS(MPI_Win_start((MPI_Group)0, 0, win), MPI_ERR_GROUP);
+    everything_ends_nothing();
+}
+
 static void within_lock(void)
 {
     int other = test_next();
@@ -131,13 +140,14 @@ int main(int argc, char **argv)
     MPI_Group world;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_incl(world, 1, &test_rank, &self);
-    void (*const cases[])(void) = {everything_ends_nothing, within_lock, within_lock_all,
-                                   within_start_and_post, within_fence};
+    void (*const cases[])(void) = {
+        everything_ends_nothing, no_group,    within_lock, within_lock_all,
+        within_start_and_post,   within_fence};
     for (int round = 0; round < 2; round++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             cases[i]();
             MPI_Barrier(MPI_COMM_WORLD);
-            int expected = i > 0;
+            int expected = i > 1;
             CHECK(*memory == expected, "case %d left %d", (int)i, *memory);
             *memory = 0;
             MPI_Barrier(MPI_COMM_WORLD);

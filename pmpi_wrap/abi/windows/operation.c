@@ -43,9 +43,10 @@ static bool has_no_data(struct side side)
                                host.Type_size(side.type, &size) == MPI_SUCCESS && size == 0);
 }
 
+/* A wrong handle must not be passed to calls whose errors do not go to the window's handler. */
 static bool is_plausible(struct side side)
 {
-    return side.count >= 0 && side.type != constants.datatype_null;
+    return side.count >= 0 && side.type != constants.datatype_null && BITS(side.type);
 }
 
 /* Open MPI 4.1 fails in some operations that have no data or go to MPI_PROC_NULL. */

@@ -51,7 +51,7 @@ int accel_Win_fence(int assertion, MPI_Win handle)
 static int *window_ranks(MPI_Win handle, MPI_Group group, int *count, int *class)
 {
     *class = MPI_ERR_GROUP;
-    if (group == MPI_GROUP_NULL || host.Group_size(group, count))
+    if (group == MPI_GROUP_NULL || !BITS(group) || host.Group_size(group, count))
         return NULL;
     int n = *count, *ranks = malloc((2 * (size_t)n + 1) * sizeof *ranks);
     *class = MPI_ERR_NO_MEM;
