@@ -177,8 +177,8 @@ void team_leave(struct team *team)
     team_reap();
 }
 
-/* Frees the blocks that all ranks are done with, or all blocks. */
-static void release_held(struct team *t, bool all)
+/* Free the blocks that all ranks are done with, or all blocks. */
+static COLD void release_held(struct team *t, bool all)
 {
     for (struct held **link = &t->held; *link;) {
         struct held *h = *link;
@@ -190,6 +190,11 @@ static void release_held(struct team *t, bool all)
             link = &h->next;
         }
     }
+}
+
+void team_release_held(struct team *t)
+{
+    release_held(t, false);
 }
 
 /* Whether all ranks that read our mailbox have left. */

@@ -530,9 +530,36 @@ START_TEST(a_rank_without_access_does_not_use_the_offers_of_others)
 }
 END_TEST
 
-UNIT_MAIN(a_root_runs_ahead_until_it_would_overwrite, a_leaf_runs_ahead_until_it_would_overwrite,
-          a_root_of_many_small_blocks_runs_as_far_ahead, a_root_waits_for_readers_by_reference,
-          a_slot_of_long_ago_does_not_look_new, streams_of_any_length_run_in_both_directions,
+/* Holds memory, as a long reduction does, and makes other calls afterwards. */
+static void hold_and_go_on(unsigned me)
+{
+    struct team *t = team_of[me];
+    uint32_t op = team_begin(t);
+    EXPECT(team_hold(t, op, 100000));
+    EXPECT(t->held);
+    team_publish_inline(t, op, &me, sizeof me);
+    for (uint32_t r = 0; r < t->size; r++)
+        team_wait(t, r, op);
+    team_end(t);
+    EXPECT(t->held);
+    for (int i = 0; i < 2; i++)
+        coll_barrier(t);
+    EXPECT(!t->held, "rank %u", me);
+}
+
+START_TEST(held_memory_is_freed_by_later_calls)
+{
+    make_team(3);
+    as_ranks(3, hold_and_go_on);
+    no_failures();
+    free_team(3);
+}
+END_TEST
+
+UNIT_MAIN(held_memory_is_freed_by_later_calls, a_root_runs_ahead_until_it_would_overwrite,
+          a_leaf_runs_ahead_until_it_would_overwrite, a_root_of_many_small_blocks_runs_as_far_ahead,
+          a_root_waits_for_readers_by_reference, a_slot_of_long_ago_does_not_look_new,
+          streams_of_any_length_run_in_both_directions,
           in_place_a_piece_is_received_where_one_was_sent,
           in_place_excess_data_are_truncated_and_reported, a_late_rank_wakes_a_sleeping_one,
           a_rank_that_waits_for_a_stream_sleeps, all_is_freed_when_the_last_has_left,
