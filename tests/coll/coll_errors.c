@@ -83,6 +83,7 @@ static void aliases(void)
 {
     EXPECT(MPI_Allreduce(in, in, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
     EXPECT(MPI_Scan(in, in, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+    EXPECT(MPI_Alltoall(in, 4, MPI_INT, in, 4, MPI_INT, comm), MPI_ERR_BUFFER);
 }
 
 int main(int argc, char **argv)
