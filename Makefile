@@ -133,7 +133,7 @@ define bench_rules
 $(BUILD)/libexec/mpiaccel/bench-$(1).so: $(filter-out bench/rank.c bench/scale.c,$(wildcard bench/*.c)) bench/bench.h bench/calls.h \
     $(BUILD)/config.mk
 	@mkdir -p $$(@D)
-	$$(call show,LINK,$$@)$$(PLAIN_COMPILE) -O2 $$(patsubst -I%,-isystem %,$$(INCLUDES_$(1))) -DBENCH_ABI='"$(1)"' -fPIC \
+	$$(call show,LINK,$$@)CPATH= $$(PLAIN_COMPILE) -O2 $$(patsubst -I%,-isystem %,$$(INCLUDES_$(1))) -DBENCH_ABI='"$(1)"' -fPIC \
 	    -fvisibility=hidden -shared $$(LDFLAGS) -Wl,-z,undefs $$(filter %.c,$$^) -o $$@ -ldl -lm
 endef
 $(foreach abi,$(ABIS),$(eval $(call bench_rules,$(abi))))
@@ -168,11 +168,12 @@ $(BUILD)/obj/core/kernels_%.o: core/kernels.c $(BUILD)/config.mk
 	$(call show,CC,$< for $*)$(COMPILE) -O3 -fwrapv $(ISA_$*) -DISA=$* -DKERNELS=kernels_$* -c $< -o $@
 
 # The files of pmpi_wrap/abi are compiled once per ABI and linked into one object whose only global
-# symbol is its table.
+# symbol is its table. Modules of a site put the folder of one MPI's headers into CPATH, which the
+# compiler searches first.
 define abi_rules
 $(BUILD)/obj/$(1)/%.o: pmpi_wrap/abi/%.c $(BUILD)/config.mk
 	@mkdir -p $$(@D)
-	$$(call show,CC,$$< for $(1))$$(COMPILE) $$(patsubst -I%,-isystem %,$$(INCLUDES_$(1))) -DABI_NAME=$(1) -c $$< -o $$@
+	$$(call show,CC,$$< for $(1))CPATH= $$(COMPILE) $$(patsubst -I%,-isystem %,$$(INCLUDES_$(1))) -DABI_NAME=$(1) -DABI_IS_$(1) -c $$< -o $$@
 $(BUILD)/obj/abi_$(1).o: $$(call ABI_OBJECTS,$(1))
 	$$(call show,LINK,$$@)$$(CC) -r -nostdlib $(MACHINE_FLAGS) -o $$@ $$^
 	@$(OBJCOPY) --keep-global-symbol=abi_$(1) $$@

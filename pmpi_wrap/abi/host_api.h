@@ -1,7 +1,8 @@
 /* The host's functions, handles and constants.
  *
  * The files of this folder are compiled once per set of MPI headers, with -DABI_NAME=ompi, mpich or
- * standard, and linked into one object whose only global symbol is abi_<name>. They call the host
+ * standard and the macro ABI_IS_<name>, and linked into one object whose only global symbol is
+ * abi_<name>. They call the host
  * only through `host`. All differences between the ABIs are in this header.
  */
 #ifndef MPIACCEL_HOST_API_H
@@ -12,6 +13,12 @@
 
 #define OMPI_OMIT_MPI1_COMPAT_DECLS 1
 #include <mpi.h>
+
+#if (defined(ABI_IS_ompi) && !defined(OPEN_MPI)) || \
+    (defined(ABI_IS_mpich) && !defined(MPICH_NUMVERSION) && !defined(MVAPICH2_NUMVERSION)) || \
+    (defined(ABI_IS_standard) && !defined(MPIACCEL_STANDARD_ABI_H))
+#error "the mpi.h of another MPI comes first; remove its folder from CPPFLAGS and CFLAGS"
+#endif
 
 #include "pmpi_wrap/abi/newer_calls.h"
 
