@@ -182,8 +182,9 @@ $(foreach abi,$(COMPILED_ABIS),$(eval $(call abi_rules,$(abi))))
 
 # jemalloc is configured for this library: other names than those of the program's allocator, no
 # constructor, since nothing may run in a process without MPI, and thread-local storage that does not
-# need the static TLS block, which a late dlopen() of the library cannot get. As in the rest of a package,
-# its debugging information names no folder of the build. Its make takes part in the job server of this
+# need the static TLS block, which a late dlopen() of the library cannot get. Processors other than x86
+# have kernels with pages of up to 64 KiB; it refuses pages larger than its own. As in the rest of a
+# package, its debugging information names no folder of the build. Its make takes part in the job server of this
 # one, without the variables of the command line.
 $(JEMALLOC_LIB): $(BUILD)/config.mk
 	@mkdir -p $(BUILD)/jemalloc
@@ -197,6 +198,7 @@ $(JEMALLOC_LIB): $(BUILD)/config.mk
 	    --with-jemalloc-prefix=mpiaccel_je_ --with-private-namespace=mpiaccel_ \
 	    --disable-initial-exec-tls --disable-cache-oblivious --disable-cxx --disable-prof \
 	    --disable-stats --disable-fill --disable-libdl --disable-shared --disable-doc \
+	    $(if $(X86_64),,--with-lg-page=16) \
 	    >../configure.log 2>&1 || { tail ../configure.log; exit 1; }
 	$(Q)MAKEFLAGS='$(filter -j% --jobserver%,$(MAKEFLAGS))' MAKEOVERRIDES= \
 	    $(MAKE) -C $(BUILD)/jemalloc/src lib/libjemalloc_pic.a \
