@@ -17,8 +17,9 @@ static bool matches(void *library, enum host_family family)
     (void)family;
     return dlsym(library, "ompi_mpi_comm_world");
 #else
-    (void)library;
-    return family == FAMILY_MPICH;
+    /* The function is MPI_DUP_FN in this ABI. MPItrampoline, whose version contains MPICH's, has an
+     * ABI of its own. */
+    return family == FAMILY_MPICH && dlsym(library, "MPIR_Dup_fn");
 #endif
 }
 
