@@ -53,6 +53,13 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
 #define NAMES_12 NAMES_11, l
 #define NAMES_13 NAMES_12, m
 
+/* Acquire: a thread that finds a target sees what dispatch_open() prepared for it in another
+ * thread. NULL: none yet. */
+static inline mpi_fn *target_in(mpi_fn *const *entry)
+{
+    return __atomic_load_n(entry, __ATOMIC_ACQUIRE);
+}
+
 /* The target of a call that has found none in its table. */
 static COLD mpi_fn *first_target(mpi_fn *const *target)
 {
@@ -76,12 +83,12 @@ static COLD mpi_fn *first_target(mpi_fn *const *target)
     }                                                                                 \
     long MPI_##name(TYPES_##n)                                                        \
     {                                                                                 \
-        type_##name *target = (type_##name *)dispatch_mpi[CALL_##name];               \
+        type_##name *target = (type_##name *)target_in(&dispatch_mpi[CALL_##name]);   \
         return (LIKELY(target) ? target : first_mpi_##name)(NAMES_##n);               \
     }                                                                                 \
     long PMPI_##name(TYPES_##n)                                                       \
     {                                                                                 \
-        type_##name *target = (type_##name *)dispatch_pmpi[CALL_##name];              \
+        type_##name *target = (type_##name *)target_in(&dispatch_pmpi[CALL_##name]);  \
         return (LIKELY(target) ? target : first_pmpi_##name)(NAMES_##n);              \
     }
 #include "pmpi_wrap/calls.def"

@@ -114,8 +114,9 @@ static void set_dispatch(const struct dispatch_tables *tables, enum call call, b
         handler = onward;
     tables->onward[call] = onward;
     mpi_fn *tool = host.library ? symbol_of_tool(host.library, name) : NULL;
-    tables->pmpi[call] = handler;
-    tables->mpi[call] = tool ? tool : handler;
+    /* Release: see target_in(). */
+    __atomic_store_n(&tables->pmpi[call], handler, __ATOMIC_RELEASE);
+    __atomic_store_n(&tables->mpi[call], tool ? tool : handler, __ATOMIC_RELEASE);
 }
 
 static void warn(const char *line)
@@ -186,6 +187,8 @@ bool host_open(const struct dispatch_tables *tables)
         report_unknown_abi();
     else if (!config.enabled)
         log_message(1, "nothing is accelerated: MPIACCEL=0 switches everything off");
+    if (!known)
+        host.abi = NULL; /* its functions are not bound */
     for (int call = 0; call < CALL_COUNT; call++)
         set_dispatch(tables, (enum call)call, !known || !config.enabled);
     return true;
