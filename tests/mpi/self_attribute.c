@@ -1,9 +1,18 @@
 /* Attributes that a program attaches to MPI_COMM_SELF are copied when the program duplicates the
  * communicator, and deleted once, in MPI_Finalize (MPI-4.0, 11.2.4). Fails if the library's own
- * duplicates of MPI_COMM_SELF copy or delete them. */
+ * duplicates of MPI_COMM_SELF copy or delete them. With "bcast", rank 0 makes a collective call in
+ * the delete function that the other ranks make before MPI_Finalize. */
 #include "test.h"
 
 static int copied, deleted;
+static MPI_Comm twin = MPI_COMM_NULL;
+
+static void broadcast(int call)
+{
+    int data = test_rank ? -1 : call;
+    MPI_Bcast(&data, 1, MPI_INT, 0, twin);
+    CHECK(data == call, "call %d: %d", call, data);
+}
 
 static int copy(MPI_Comm comm, int key, void *state, void *in, void *out, int *flag)
 {
@@ -19,6 +28,8 @@ static int delete (MPI_Comm comm, int key, void *value, void *state)
     (void)comm, (void)key, (void)state;
     CHECK(value == &deleted, "another value");
     deleted++;
+    if (twin != MPI_COMM_NULL && test_rank == 0)
+        broadcast(2);
     return MPI_SUCCESS;
 }
 
@@ -48,6 +59,11 @@ int main(int argc, char **argv)
     work();
     CHECK(copied == 0, "copied %d times", copied);
     CHECK(deleted == 0, "deleted %d times too early", deleted);
+    if (argc > 1) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &twin);
+        for (int call = 0; call < 2 + (test_rank > 0); call++)
+            broadcast(call);
+    }
     MPI_Finalize();
     CHECK(copied == 0, "copied %d times", copied);
     CHECK(deleted == 1, "deleted %d times", deleted);

@@ -161,7 +161,9 @@ int accel_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *sessi
 
 static void end_use(bool session)
 {
-    teams_close();
+    if (session || !has_delete_function) /* otherwise later, since ranks may differ in which calls
+                                          * come before MPI_Finalize, and which inside */
+        teams_close();
     statistics_publish();
     if (!has_delete_function)
         finish_messages();

@@ -7,9 +7,7 @@ COLD size_t alignment_in(MPI_Info info, int *error)
 {
     char value[MPI_MAX_INFO_VAL + 1]; /* MPICH refuses to return a part of a value */
     int flag = 0;                     /* if `info` is invalid, the host leaves it so */
-    /* Also before MPI_Init, when `constants` are not set. An error of a wrong handle belongs to the
-     * call that creates the window or the memory. */
-    if (info == MPI_INFO_NULL || !BITS(info))
+    if (info == MPI_INFO_NULL)        /* before MPI_Init, when `constants` are not set */
         return ARENA_GRAIN;
     *error = host.Info_get(info, "mpi_minimum_memory_alignment", sizeof value - 1, value, &flag);
     size_t align = flag ? strtoul(value, NULL, 10) : 0;
