@@ -219,23 +219,33 @@ struct bulk {
     char *other;        /* the other side of the walk: `origin`, or with OP_NO_OP `result` */
     const char *origin; /* contiguous elements; NULL with OP_NO_OP */
     char *result;       /* contiguous elements, or NULL */
-    size_t whole;       /* bytes of data that other operations see all changed, or none */
+    size_t whole;       /* bytes of an element, which must be atomic */
     size_t held;        /* bytes handled since the mutex was taken */
 };
+
+static void bulk_part(struct bulk *b, char *at, size_t offset, size_t bytes)
+{
+    bulk_block(b->function, b->entered, at, b->origin ? b->origin + offset : NULL,
+               b->result ? b->result + offset : NULL, bytes);
+    b->held += bytes;
+}
 
 static void bulk_piece(void *context, char *at, ptrdiff_t at_stride, char *other,
                        ptrdiff_t other_stride, size_t bytes, size_t blocks)
 {
     struct bulk *b = context;
     for (; blocks; blocks--, at += at_stride, other += other_stride) {
-        size_t offset = (size_t)(other - b->other);
-        if (b->held >= HOLD_BYTES && offset % b->whole == 0) {
-            b->held = 0;
-            bulk_yield(b->entered);
+        size_t offset = (size_t)(other - b->other), first = 0;
+        if (b->held >= HOLD_BYTES) {
+            /* A block may begin with the rest of an element: see merge_runs() in core/typemap.c. */
+            first = min_size((b->whole - offset % b->whole) % b->whole, bytes);
+            bulk_part(b, at, offset, first);
+            if ((offset + first) % b->whole == 0) {
+                b->held = 0;
+                bulk_yield(b->entered);
+            }
         }
-        bulk_block(b->function, b->entered, at, b->origin ? b->origin + offset : NULL,
-                   b->result ? b->result + offset : NULL, bytes);
-        b->held += bytes;
+        bulk_part(b, at + first, offset + first, bytes - first);
     }
 }
 
@@ -347,7 +357,8 @@ static void operate_in_bulk(struct win *win, struct operation *o, const struct t
                         .other = o->origin ? (char *)o->origin : o->result,
                         .origin = o->origin,
                         .result = o->result,
-                        .whole = element->without_holes ? element->without_holes->size : 1};
+                        .whole =
+                            element->prim == PRIM_MIXED ? 1 : map_for(o->function, element)->size};
     typemap_walk(o->at, o->map, bulk.other, &plain, o->bytes, bulk_piece, &bulk);
     bulk_leave(win, bulk.entered);
 }

@@ -1,5 +1,5 @@
-/* MPI_REPLACE and MPI_NO_OP on a datatype of many MPI_SHORT_INT, which takes longer than other
- * operations have to wait. Each pair is atomic (H18): no value has another one's index. */
+/* MPI_REPLACE and MPI_NO_OP on a datatype of many MPI_SHORT_INT. Each operation gives way to others
+ * while it is in progress, but each pair is atomic (H18): no value has another one's index. */
 #include "test.h"
 
 enum { PAIRS = 40000, ROUNDS = 100 };

@@ -507,6 +507,37 @@ START_TEST(long_operations_on_noncontiguous_data)
 }
 END_TEST
 
+/* The index of a pair and the value of the next one are one block, so every block ends inside an
+ * element. */
+START_TEST(long_operations_on_pairs_give_way)
+{
+    enum { PAIRS = 3 * HOLD_BYTES / 6 };
+    const struct reduction_function replace = {.op = OP_REPLACE, .element = 8};
+    struct typemap *pair = typemap_predefined(1, PRIM_SHORT_INT, 6, 8), *many = typemap_derived();
+    ck_assert(typemap_append(many, pair, 0, PAIRS) && typemap_end(many, PAIRS * 8));
+    char *origin = malloc(PAIRS * 6);
+    memset(origin, 7, PAIRS * 6);
+    begin(2, PAIRS * 8);
+    struct run run;
+    struct typemap plain = typemap_of_bytes(&run, PAIRS * 6);
+    struct bulk bulk = {.function = &replace,
+                        .entered = bulk_enter(view[0], &view[0]->peer[0]),
+                        .other = origin,
+                        .origin = origin,
+                        .whole = 6};
+    typemap_walk((char *)words(0), typemap_to_move(many), origin, &plain, PAIRS * 6, bulk_piece,
+                 &bulk);
+    ck_assert_uint_lt(bulk.held, HOLD_BYTES + 6);
+    bulk_leave(view[0], bulk.entered);
+    for (size_t i = 0; i < PAIRS; i++)
+        INSIST(words(0)[i] == 0x0707070700000707, "pair %zu", i);
+    end(2);
+    free(origin);
+    typemap_free(many);
+    typemap_free(pair);
+}
+END_TEST
+
 /* Each rank adds a different array, longer than the mutex is held at a time, and single elements.
  */
 enum { LONG = 5 * HOLD_BYTES / 16 };
@@ -572,4 +603,5 @@ UNIT_MAIN(small_operations_take_no_lock, small_and_large_operations_on_one_locat
           threads_without_a_slot_use_bulk_mode, long_and_unaligned_elements_need_the_mutex,
           compare_and_swap_of_every_size, both_modes_return_the_old_and_store_the_new_value,
           the_host_reduces_under_the_mutex_without_a_kernel, long_operations_on_noncontiguous_data,
-          concurrent_long_operations, refused_operations_change_nothing)
+          long_operations_on_pairs_give_way, concurrent_long_operations,
+          refused_operations_change_nothing)
