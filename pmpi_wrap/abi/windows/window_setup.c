@@ -89,12 +89,18 @@ static void *base_of(const struct window_request *r, const struct new_window *ne
     return r->flavor == MPI_WIN_FLAVOR_ALLOCATE ? new->memory : r->base;
 }
 
+/* The host's window reports a wrong handle, on the communicator. */
+static size_t alignment(const struct window_request *r)
+{
+    int ignored;
+    return BITS(r->info) ? alignment_of(r->info, &ignored) : ARENA_GRAIN;
+}
+
 /* Allocate it. Returns this rank's reason against a fast window, or REASON_COUNT. */
 static enum reason allocate(const struct window_request *r, const struct comm_properties *s,
                             struct new_window *new)
 {
     bool allocates = r->flavor == MPI_WIN_FLAVOR_ALLOCATE;
-    int ignored; /* creating the host's window fails, too */
     new->win = win_prepare((uint32_t)s->size, (uint32_t)s->rank);
     new->entry = registry_new_entry(&window_registry);
     if (r->size < 0 || r->unit <= 0 || r->unit > INT32_MAX)
@@ -102,7 +108,7 @@ static enum reason allocate(const struct window_request *r, const struct comm_pr
     if (gpu_memory_possible())
         return REASON_GPU;
     if (allocates)
-        new->memory = arena_alloc((size_t)r->size, alignment_of(r->info, &ignored));
+        new->memory = arena_alloc((size_t)r->size, alignment(r));
     if (new->memory) /* the hosts' is new shared memory, and programs rely on its zeroes */
         arena_clear(new->memory, (size_t)r->size);
     return new->win &&new->entry && (new->memory || !allocates) ? REASON_COUNT : REASON_NO_MEMORY;
@@ -224,7 +230,7 @@ int window_free(MPI_Win *win)
         return report_win_error(*win, WIN_ERR_SYNC);
     registry_begin_removal(&window_registry, &removal, BITS(*win));
     /* Without enter_host(): delete functions of the program's attributes make calls of the program.
-     * A rank that left them to the host would be the only one. */
+     * A rank that left a collective call to the host would wait there alone. */
     int result = host.Win_free(win);
     if (result != MPI_SUCCESS) {
         registry_cancel_removal(&removal);
