@@ -169,7 +169,7 @@ $(BUILD)/obj/core/kernels_%.o: core/kernels.c $(BUILD)/config.mk
 
 # The files of pmpi_wrap/abi are compiled once per ABI and linked into one object whose only global
 # symbol is its table. Modules of a site put the folder of one MPI's headers into CPATH, which the
-# compiler searches first.
+# compiler searches before those of -isystem.
 define abi_rules
 $(BUILD)/obj/$(1)/%.o: pmpi_wrap/abi/%.c $(BUILD)/config.mk
 	@mkdir -p $$(@D)

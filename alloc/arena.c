@@ -15,10 +15,15 @@
  * allocations up to 1 MiB come from the thread's cache, which keeps two blocks of each size class
  * from 16 KiB on, and so at most ARENA_CACHE bytes. Another thread can neither use nor return these
  * blocks. Allocating and freeing a larger block takes 0.2 microseconds longer.
+ * tcache_nslots_small_min: with pages of 64 KiB (other processors than x86), size classes up to
+ * 224 KiB count as small.
  * tcache_gc_incr_bytes: the cache is scanned after a gibibyte instead of 64 KiB. muzzy_decay_ms:
  * purged memory is returned at once. retain: address ranges come back to `unused`, where neighbours
  * are joined; jemalloc never joins extents that it has got at different times. */
 const char *je(malloc_conf) = "narenas:1,lg_tcache_max:20,tcache_nslots_large:2,"
+#ifndef __x86_64__
+                              "tcache_nslots_small_min:2,"
+#endif
                               "tcache_gc_incr_bytes:1073741824,"
                               "muzzy_decay_ms:0,dirty_decay_ms:10000,retain:false";
 
@@ -61,9 +66,9 @@ bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
     return true;
 }
 
-/* What jemalloc has allocated for the region. NULL: nothing, or memory of its default arena, where
- * it allocates in a thread that is ending: after its own data of this thread have been destroyed,
- * whichever arena it is asked for. */
+/* Returns `at` if it lies in the region; otherwise frees it and returns NULL. In a thread that is
+ * ending, whose data jemalloc has already destroyed, it allocates from its default arena, whichever
+ * arena it is asked for. */
 static inline void *in_region(const struct region *r, void *at)
 {
     if (LIKELY((size_t)((char *)at - r->start) < (size_t)(r->end - r->start)))

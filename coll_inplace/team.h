@@ -159,7 +159,7 @@ static inline uint32_t team_begin_piece(struct team *t)
 void team_release_held(struct team *team);
 
 /* Call when all ranks are known to have begun the operation after `op`; this implies that they are
- * done with `op`. */
+ * done with `op`. Frees the memory of team_hold() that this makes free. */
 static inline void team_note_all_done(struct team *t, uint32_t op)
 {
     if (sync_reached(op, t->all_done))
@@ -360,8 +360,8 @@ static inline void team_publish_address(struct team *t, uint32_t op, remote_addr
     team_publish(t, op, SLOT_REFERENCE, bytes);
 }
 
-/* Returns shared memory for more data than a cell holds. It is freed when this rank
- * learns that all ranks are done with operation `op`. NULL: no memory. */
+/* Returns shared memory for more data than a cell holds. It is freed in the first
+ * call after which all ranks are known to be done with operation `op`. NULL: no memory. */
 char *team_hold(struct team *team, uint32_t op, size_t bytes);
 
 /* Whether data may be sent by reference, in which case the sender waits for its readers. */

@@ -48,7 +48,8 @@ static void after_fork(void)
     pthread_mutex_unlock(&mutex);
 }
 
-/* The slots are in memory that a child does not have. */
+/* The slots are in memory that a child does not have. Without one, it can use windows of one rank;
+ * those of several ranks are in that memory, too. */
 static void in_child(void)
 {
     slots = NULL;

@@ -11,7 +11,8 @@ static const struct quirk_row rows[] = {
         .quirk = QUIRK_REFUSES_ALIASES,
         .family = FAMILY_MPICH,
         .last = VERSION_LAST,
-        .reason = "MPICH checks for aliased buffers, Open MPI in MPI_Reduce only",
+        .reason = "MPICH checks for aliased buffers in reductions and MPI_Alltoall, Open MPI in "
+                  "MPI_Reduce only",
     },
     {
         .quirk = QUIRK_IGNORES_TYPES_OF_EMPTY_BLOCKS,

@@ -14,8 +14,8 @@
 
 enum quirk {
     /* Every reduction reports an error if operand and result are the same buffer, and MPI_Alltoall
-     * if both of its buffers are. A host without the quirk does so in MPI_Reduce only, and performs
-     * other reductions in place. */
+     * if its two buffers are the same. A host without the quirk does so in MPI_Reduce only, and
+     * performs other reductions in place. */
     QUIRK_REFUSES_ALIASES,
     /* MPI_Alltoallw does not look at the datatypes of blocks without elements. */
     QUIRK_IGNORES_TYPES_OF_EMPTY_BLOCKS,

@@ -4,10 +4,6 @@
 
 #include <stdlib.h>
 
-/* No host has such a handle. 0 is one that a program may pass by mistake, and an entry that is not
- * in use may still be in the cache. */
-#define NO_HANDLE UINTPTR_MAX
-
 static struct entry *in_chain(struct registry *r, uintptr_t handle)
 {
     struct entry *e = r->chain[registry_hash(handle)];

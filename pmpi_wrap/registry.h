@@ -19,8 +19,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* No host has such a handle. 0 is one that a program may pass by mistake. */
+#define NO_HANDLE UINTPTR_MAX
+
 struct entry {
-    _Atomic uintptr_t handle; /* of no object: not in use */
+    _Atomic uintptr_t handle; /* NO_HANDLE: not in use, but possibly still in the cache */
     void *object;
     uint32_t detail; /* defined by the registry's owner */
     struct entry *next;

@@ -372,9 +372,9 @@ static void alone(void)
     MPI_Session_finalize(&session);
 }
 
-/* Rank 0 sends buffered messages before there is a communicator of all ranks, of a predefined and
- * of a derived type: what this rank alone has done so early does not change how it takes part in
- * calls of all ranks. */
+/* Rank 0 alone sends buffered messages, with a predefined and a derived datatype, before there is a
+ * communicator of all ranks. Later it still takes part in collective calls as the other ranks do.
+ */
 static void send_buffered_early(void)
 {
     enum { ROOM = 4096 };

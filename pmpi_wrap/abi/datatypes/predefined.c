@@ -98,7 +98,7 @@ static size_t pair_extent(enum prim prim)
 }
 
 /* An entry's `detail`: the handle means this datatype as long as the process lives. The other bits
- * are host_reduces()'s. */
+ * belong to host_reduces(). */
 enum { PERMANENT = 1 };
 
 static const struct typemap *add(MPI_Datatype type, enum prim prim)
