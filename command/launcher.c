@@ -37,8 +37,8 @@ static const struct launcher launchers[] = {
         .local_option = "env",
         .cannot_pass = "",
         .rival = "",
-        .contexts = "",
-        .files = "configfile",
+        .contexts = "configfile",
+        .files = "",
         .letters = "",
         .one = "arch bind-to binding bootstrap bootstrap-exec bootstrap-exec-args ckpoint-interval "
                "ckpoint-num ckpoint-prefix ckpointlib demux dir envlist errfile errfile-pattern f "

@@ -132,6 +132,13 @@ static bool is_option(const char *word)
     return word && word[0] == '-' && word[1];
 }
 
+/* The argument of an option that has one: --app=FILE, or --app FILE. NULL: it is missing. */
+static const char *argument_of(char **option)
+{
+    const char *attached = strchr(*option, '=');
+    return attached ? attached + 1 : option[1];
+}
+
 /* Whether a list of the family names this option. Letters are in none. */
 static bool is_one_of(const struct job *job, const char *list, const char *option)
 {
@@ -198,7 +205,7 @@ static void add_ours(struct job *job)
         add_setting(job, &job->command, text("-%s", job->family->option), in_environment());
 }
 
-/* The words of a file of contexts, one per line. */
+/* The words of a file of contexts, one per line, which may end with a colon. */
 static struct words contexts_of(const char *path)
 {
     struct words words = {0};
@@ -206,7 +213,7 @@ static struct words contexts_of(const char *path)
     for (char *line; rest && (line = strsep(&rest, "\n"));) {
         line[strcspn(line, "#")] = 0;
         char *word = strtok_r(line, " \t", &in_line);
-        if (word && words.count)
+        if (word && words.count && strcmp(words.word[words.count - 1], ":") != 0)
             add(&words, ":");
         for (; word; word = strtok_r(NULL, " \t", &in_line))
             add(&words, word);
@@ -239,12 +246,10 @@ static void check_rival(struct job *job, bool is_used)
 static char **add_option(struct job *job, char **option, bool *is_set)
 {
     const struct launcher *family = job->family;
-    const char *attached = strchr(*option, '='), *argument = attached ? attached + 1 : NULL;
+    const char *argument = argument_of(option);
     size_t count = 0, wanted = arguments_of(job, option);
     while (count < wanted && option[count + 1])
         count++;
-    if (count)
-        argument = option[1];
     char **next = option + 1 + count;
     bool general = is_one_of(job, family->option, *option);
     if (argument && count == wanted) {
@@ -269,8 +274,9 @@ static char **add_options(struct job *job, char **word, bool *is_set)
 {
     job->options.count = 0;
     while (is_option(*word)) {
-        bool has_file = is_one_of(job, job->family->contexts, *word) && word[1] && !job->in_file;
-        struct words contexts = has_file ? contexts_of(word[1]) : (struct words){0};
+        bool has_file = is_one_of(job, job->family->contexts, *word) && !job->in_file;
+        const char *file = has_file ? argument_of(word) : NULL;
+        struct words contexts = file ? contexts_of(file) : (struct words){0};
         job->in_file = job->in_file || contexts.count;
         word = contexts.count ? contexts.word : add_option(job, word, is_set);
     }
