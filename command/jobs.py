@@ -1,15 +1,18 @@
 """Starting MPI jobs: what several subcommands need."""
 import glob
 import os
+import shlex
 import shutil
 import signal
 import subprocess
+
+from subcommand import Failure
 
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 ENDING = 2  # seconds that launchers need to end a job
 
 
-def command():
+def own_command():
     own = os.path.join(FOLDER, "..", "..", "bin", "mpiaccel")
     return own if os.access(own, os.X_OK) else "mpiaccel"
 
@@ -21,6 +24,21 @@ def obstacle(program):
     if os.path.isdir(program):
         return "it is a folder"
     return "it is not executable" if os.path.exists(program) else "there is no such program"
+
+
+def cannot_start(program, reason):
+    return f"cannot start '{program}': {reason}; give a program in PATH, or its path"
+
+
+def with_library(command):
+    """The command line that preloads the library, in parts: for each program that it starts, what is in front of
+    it, and the program with its arguments. If the launcher is unknown, its options are taken for the program's."""
+    result = subprocess.run([own_command(), "run", "--print-parts", "--", *command], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
+    if result.returncode:
+        raise Failure(os.fsdecode(result.stderr).partition("mpiaccel: ")[2].strip())
+    parts = [shlex.split(part) for part in os.fsdecode(result.stdout).split("\0")]
+    return list(zip(parts[::2], parts[1::2]))
 
 
 def library_folders(launcher):

@@ -66,6 +66,8 @@ struct job {
     const struct launcher *family;
     const char *library;
     struct words command; /* the new command line, as far as it is complete */
+    size_t *bounds;       /* of the programs in it */
+    size_t bound_count;
     struct words options; /* of the context after it */
     bool in_file;         /* this context comes from a file */
     char *refusal;
@@ -310,7 +312,26 @@ static void add_settings_of_environment(struct job *job)
     }
 }
 
-/* Adds one context, and returns the next one: the words after the colon, or NULL. */
+static void add_bound(struct job *job)
+{
+    job->bounds = checked(realloc(job->bounds, (job->bound_count + 1) * sizeof *job->bounds));
+    job->bounds[job->bound_count++] = job->command.count;
+}
+
+/* Adds the program of a context. Returns the next context: the words after the colon, or NULL. */
+static char **add_program(struct job *job, char **word)
+{
+    add_bound(job);
+    for (; *word && strcmp(*word, ":") != 0; word++)
+        add(&job->command, *word);
+    add_bound(job);
+    if (!*word)
+        return NULL;
+    add(&job->command, *word);
+    return word + 1;
+}
+
+/* Adds one context, and returns the next one, or NULL. */
 static char **add_context(struct job *job, char **word, bool is_set)
 {
     word = add_options(job, word, &is_set);
@@ -319,12 +340,7 @@ static char **add_context(struct job *job, char **word, bool is_set)
     add_settings_of_environment(job);
     for (size_t i = 0; i < job->options.count; i++)
         add(&job->command, job->options.word[i]);
-    bool at_colon = false;
-    for (; *word && !at_colon; word++) {
-        at_colon = !strcmp(*word, ":");
-        add(&job->command, *word);
-    }
-    return at_colon ? word : NULL;
+    return add_program(job, word);
 }
 
 static void add_contexts(struct job *job, char **word)
@@ -354,7 +370,11 @@ struct preloaded preload_command(const struct launcher *family, char **command, 
     add(&job.command, *command++);
     if (family)
         add_contexts(&job, command);
-    for (; !family && *command; command++)
-        add(&job.command, *command);
-    return (struct preloaded){job.command.word, environment, job.refusal};
+    while (!family && command)
+        command = add_program(&job, command);
+    return (struct preloaded){.command = job.command.word,
+                              .bounds = job.bounds,
+                              .bound_count = job.bound_count,
+                              .environment = environment,
+                              .refusal = job.refusal};
 }

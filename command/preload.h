@@ -5,14 +5,17 @@
 #include "command/launcher.h"
 
 struct preloaded {
-    char **command;    /* terminated by NULL */
+    char **command; /* terminated by NULL */
+    size_t *bounds; /* where the program of each context, with its arguments, begins and ends */
+    size_t bound_count;
     char *environment; /* LD_PRELOAD of the command itself: "": removed; NULL: as it is */
     char *refusal;     /* NULL, or why the command cannot be started, and what to do instead */
 };
 
 /* The command line that preloads a library in all ranks which a command line starts, ahead of other
  * libraries that it preloads. Depends also on the environment, and on the files of options that the
- * command line names. */
+ * command line names. If the family is NULL, the options of the command count as part of its
+ * program. */
 struct preloaded preload_command(const struct launcher *family, char **command,
                                  const char *library);
 

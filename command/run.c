@@ -24,9 +24,10 @@ static void print_word(const char *word)
     putchar('\'');
 }
 
-/* Prints the command as a line for a shell. */
-static int print(const struct preloaded *job)
+/* Prints the command as a line for a shell; in `parts`, with a NUL at each bound of a program. */
+static int print(const struct preloaded *job, bool parts)
 {
+    const size_t *bound = job->bounds, *last = bound + (parts ? job->bound_count : 0);
     if (job->environment && *job->environment) {
         printf("env LD_PRELOAD=");
         print_word(job->environment);
@@ -34,10 +35,14 @@ static int print(const struct preloaded *job)
     } else if (job->environment) {
         printf("env -u LD_PRELOAD ");
     }
-    for (char **word = job->command; *word; word++) {
-        print_word(*word);
-        putchar(word[1] ? ' ' : '\n');
+    for (size_t i = 0; job->command[i]; i++) {
+        for (; bound < last && *bound == i; bound++)
+            putchar('\0');
+        print_word(job->command[i]);
+        putchar(job->command[i + 1] ? ' ' : '\n');
     }
+    for (; bound < last; bound++)
+        putchar('\0');
     return 0;
 }
 
@@ -60,7 +65,7 @@ static int start(const struct preloaded *job)
 int command_run(int count, char **arguments)
 {
     (void)count;
-    bool only_print = false;
+    bool only_print = false, parts = false;
     for (arguments++; *arguments && **arguments == '-'; arguments++) {
         if (!strcmp(*arguments, "--compare") && !only_print)
             return command_program("compare", arguments);
@@ -68,7 +73,8 @@ int command_run(int count, char **arguments)
             arguments++;
             break;
         }
-        if (strcmp(*arguments, "--print") != 0) {
+        parts = !strcmp(*arguments, "--print-parts"); /* for `mpiaccel doctor` */
+        if (!parts && strcmp(*arguments, "--print") != 0) {
             fprintf(stderr, "mpiaccel: run%s has no option %s; see mpiaccel run --help\n",
                     only_print ? " --print" : "", *arguments);
             return 2;
@@ -86,5 +92,5 @@ int command_run(int count, char **arguments)
         fprintf(stderr, "mpiaccel: %s\n", job.refusal);
         return 2;
     }
-    return only_print ? print(&job) : start(&job);
+    return only_print ? print(&job, parts) : start(&job);
 }
