@@ -1,12 +1,15 @@
 """Starting MPI jobs: what several subcommands need."""
+import contextlib
+import functools
 import glob
 import os
 import shlex
 import shutil
 import signal
 import subprocess
+import sys
 
-from subcommand import Failure
+from subcommand import SIGNALS, Failure
 
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 ENDING = 2  # seconds that launchers need to end a job
@@ -30,6 +33,56 @@ def cannot_start(program, reason):
     return f"cannot start '{program}': {reason}; give a program in PATH, or its path"
 
 
+@contextlib.contextmanager
+def started(job, stdin=subprocess.DEVNULL, **files):
+    """Start a job in a process group of its own. If the block that uses it fails, the job is ended first."""
+    process = None
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until `process` is set
+    unblock = functools.partial(signal.pthread_sigmask, signal.SIG_SETMASK, mask)
+    try:
+        try:
+            process = subprocess.Popen(job, stdin=stdin, start_new_session=True, preexec_fn=unblock, **files)
+        except OSError as error:
+            raise Failure(cannot_start(job[0], obstacle(job[0]) or error.strerror))
+        finally:
+            unblock()
+        yield process
+    except BaseException:
+        if process:
+            end(process)
+        raise
+
+
+def end(process):
+    """End a job that was started here. Returns its output."""
+    send(process, signal.SIGTERM)
+    try:
+        return process.communicate(timeout=2 * ENDING)
+    except subprocess.TimeoutExpired:
+        send(process, signal.SIGKILL)
+        return process.communicate()
+
+
+def send(process, number):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+class StatusLine:
+    """A line that is written again and again if standard error is a terminal."""
+
+    def __init__(self):
+        self.terminal = sys.stderr.isatty()
+
+    def write(self, text):
+        if self.terminal:
+            sys.stderr.write(f"\r\033[K{text}")
+            sys.stderr.flush()
+
+    def clear(self):
+        self.write("")
+
+
 def with_library(command):
     """The command line that preloads the library, in parts: for each program that it starts, what is in front of
     it, and the program with its arguments. If the launcher is unknown, its options are taken for the program's."""
@@ -46,13 +99,3 @@ def library_folders(launcher):
     prefix = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which(launcher) or "")))
     return sum([glob.glob(os.path.join(prefix, name)) for name in
                 ("lib", "lib64", "lib/release", "lib/*-linux-gnu")], [])
-
-
-def end(process):
-    """End a job that has a process group of its own. Returns its output."""
-    os.killpg(process.pid, signal.SIGTERM)
-    try:
-        return process.communicate(timeout=2 * ENDING)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        return process.communicate()

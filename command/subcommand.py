@@ -6,6 +6,8 @@ import re
 import signal
 import sys
 
+SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP  # that end a job
+
 
 class Failure(Exception):
     """A sentence for the user, and the exit status."""
@@ -15,17 +17,16 @@ class Failure(Exception):
         self.status = status
 
 
-def interrupted(number):
-    return Failure(f"{signal.Signals(number).name}: the job was ended, and there is no result", 128 + number)
-
-
 def fail_at_signals():
-    """From here on, the first signal raises a Failure, so that the job ends before this program."""
+    """From here on, the first signal raises a Failure, so that the job ends before this program. A signal that is
+    ignored, as SIGHUP after nohup, remains ignored."""
     def handler(number, frame):
-        signal.signal(number, signal.SIG_IGN)
-        raise interrupted(number)
-    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
-        signal.signal(number, handler)
+        for other in SIGNALS:
+            signal.signal(other, signal.SIG_IGN)
+        raise Failure(f"{signal.Signals(number).name}: the job was ended, and there is no result", 128 + number)
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def at_least(least, kind=int):

@@ -91,6 +91,14 @@ with_quota()
     (sh -c 'echo $PPID' >"$group/cgroup.procs" && "$@") || exit 1
 }
 
+# interruptible COMMAND... &: starts a command in the background that does not ignore SIGINT, as shells make it.
+interruptible()
+{
+    exec python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execvp(sys.argv[1], sys.argv[1:])' "$@"
+}
+
 # statistics FILE EXPRESSION: fails unless a Python expression is true for the statistics in the file.
 # It may use `stats`, and fast(CALL), deferred(CALL) and why(CALL): a call's counts and its set of
 # reasons. Fails too if the file does not agree with the schema.
