@@ -37,7 +37,7 @@ def by_part(cells):
 def mean(cells):
     """The geometric mean of the ratios, or None. Cells that cannot be repeated do not count."""
     ratios = [min(cell["ratio"], RATIO_MOST) for cell in cells if "ratio" in cell]
-    return math.exp(statistics.fmean(map(math.log, ratios))) if ratios else None
+    return math.exp(statistics.mean(map(math.log, ratios))) if ratios else None
 
 
 def means(cells):

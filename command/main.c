@@ -49,7 +49,6 @@ static const struct command {
 
 int command_program(const char *name, char **arguments)
 {
-    const char *subcommand = arguments[0];
     int count = 0;
     while (arguments[count])
         count++;
@@ -62,8 +61,8 @@ int command_program(const char *name, char **arguments)
     signal(SIGCHLD, SIG_DFL); /* if it is ignored, nobody can wait for a child */
     execvp(words[0], words);
     free(words);
-    fprintf(stderr, "mpiaccel: %s needs Python 3, but python3 is not in PATH; install it\n",
-            subcommand);
+    fputs("mpiaccel: this needs Python 3.6 or later, but python3 is not in PATH; install it\n",
+          stderr);
     return 127;
 }
 
