@@ -111,10 +111,12 @@ $(VERSION_HEADER): FORCE
 $(BUILD)/obj/pmpi_wrap/version.o: $(VERSION_HEADER)
 
 COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,concurrency config log sync best_kernels $(ISAS:%=kernels_%))
-$(COMMAND): $(wildcard command/*.c command/*.h) $(COMMAND_OBJECTS) $(VERSION_HEADER) $(BUILD)/conf/libdir
+$(COMMAND): $(wildcard command/*.c command/*.h) $(COMMAND_OBJECTS) $(VERSION_HEADER) $(BUILD)/conf/folders
 	@mkdir -p $(@D)
-	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_LIBDIR='"$(libdir)"' -DMPIACCEL_SONAME='"$(SONAME)"' \
-	    -DMPIACCEL_PROGRAMS='"$(PROGRAM_DIR)"' -DMPIACCEL_ABIS='"$(COMPILED_ABIS)"' \
+	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_SONAME='"$(SONAME)"' \
+	    -DMPIACCEL_LIBDIR='"$(libdir)"' -DMPIACCEL_LIBDIR_FROM_BIN='"$(call from_bin,$(libdir))"' \
+	    -DMPIACCEL_PROGRAMS='"$(PROGRAM_DIR)"' -DMPIACCEL_PROGRAMS_FROM_BIN='"$(call from_bin,$(PROGRAM_DIR))"' \
+	    -DMPIACCEL_ABIS='"$(COMPILED_ABIS)"' \
 	    $(LDFLAGS) $(filter %.c %.o,$^) -o $@
 
 $(BUILD)/libexec/mpiaccel/%: command/%
@@ -213,10 +215,12 @@ $(JEMALLOC_USERS:%=$(BUILD)/obj/%): | $(JEMALLOC_LIB)
 
 # ---- installing ----------------------------------------------------------------------------------
 
-# The command contains the folder of the library, so it is built again when that changes.
-$(BUILD)/conf/libdir: FORCE
+# The command contains these folders, so it is built again when one of them changes.
+$(BUILD)/conf/folders: FORCE
 	@mkdir -p $(@D)
-	@echo '$(libdir)' | cmp -s - $@ || echo '$(libdir)' >$@
+	@echo '$(bindir) $(libdir) $(PROGRAM_DIR)' | cmp -s - $@ || echo '$(bindir) $(libdir) $(PROGRAM_DIR)' >$@
+# A folder relative to that of the command
+from_bin = $(shell realpath --canonicalize-missing --no-symlinks --relative-to='$(bindir)' '$(1)')
 FORCE:
 
 # The tables of the manual come from the lists in the sources. This program runs while building.

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* The path of the library. */
+/* The path of the library. Valid until the next call of a function of this header. */
 const char *library_path(void);
 
 /* Call before a program is started: if LD_PRELOAD names a missing library, the loader only prints a
