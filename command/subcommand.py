@@ -1,5 +1,6 @@
 """How the subcommands in Python read their arguments, and how they end."""
 import argparse
+import io
 import math
 import os
 import re
@@ -72,6 +73,9 @@ def run(main):
     """Exit with the status that main() returns, or with a message."""
     if sys.stdout is None:
         sys.exit("mpiaccel: standard output is closed")
+    # What the locale cannot encode ends no program: results may have taken hours.
+    encoding, line_buffering = sys.stdout.encoding, sys.stdout.line_buffering
+    sys.stdout = io.TextIOWrapper(sys.stdout.detach(), encoding, "backslashreplace", line_buffering=line_buffering)
     try:
         status = main()
         print(end="", flush=True)

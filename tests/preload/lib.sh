@@ -99,6 +99,12 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.execvp(sys.argv[1], sys.argv[1:])' "$@"
 }
 
+# in_ascii COMMAND...: runs a command of Python in a locale that encodes only ASCII.
+in_ascii()
+{
+    env LC_ALL=C PYTHONCOERCECLOCALE=0 PYTHONUTF8=0 "$@"
+}
+
 # statistics FILE EXPRESSION: fails unless a Python expression is true for the statistics in the file.
 # It may use `stats`, and fast(CALL), deferred(CALL) and why(CALL): a call's counts and its set of
 # reasons. Fails too if the file does not agree with the schema.
