@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 
 from subcommand import SIGNALS, Failure
 
@@ -66,6 +67,13 @@ def end(process):
 def send(process, number):
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, number)
+
+
+def temporary_folder():
+    try:
+        return tempfile.TemporaryDirectory(prefix="mpiaccel.")
+    except OSError:
+        raise Failure("there is no folder for temporary files; set TMPDIR to one that can be written")
 
 
 class StatusLine:

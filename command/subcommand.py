@@ -1,5 +1,6 @@
 """How the subcommands in Python read their arguments, and how they end."""
 import argparse
+import errno
 import io
 import math
 import os
@@ -69,26 +70,49 @@ class Parser(argparse.ArgumentParser):
         raise Failure(re.sub(r"^argument (\S+): ", r"\1 ", message) + f"; see {self.prog} --help")
 
 
+class OutputError(OSError):
+    """Standard output cannot be written."""
+
+
+class Output(io.TextIOWrapper):
+    """Standard output. What the locale cannot encode ends no program: results may have taken hours."""
+
+    def __init__(self, stream):
+        encoding, line_buffering = stream.encoding, stream.line_buffering
+        super().__init__(stream.detach(), encoding, "backslashreplace", line_buffering=line_buffering)
+
+    def write(self, text):
+        return self.attempt(super().write, text)
+
+    def flush(self):
+        return self.attempt(super().flush)
+
+    def attempt(self, method, *words):
+        try:
+            return method(*words)
+        except OSError as error:
+            raise OutputError(error.errno, error.strerror)
+
+
 def run(main):
     """Exit with the status that main() returns, or with a message."""
     if sys.stdout is None:
         sys.exit("mpiaccel: standard output is closed")
-    # What the locale cannot encode ends no program: results may have taken hours.
-    encoding, line_buffering = sys.stdout.encoding, sys.stdout.line_buffering
-    sys.stdout = io.TextIOWrapper(sys.stdout.detach(), encoding, "backslashreplace", line_buffering=line_buffering)
+    sys.stdout = Output(sys.stdout)
     try:
         status = main()
         print(end="", flush=True)
     except Failure as failure:
         print(f"mpiaccel: {failure}", file=sys.stderr)
         status = failure.status
-    except OSError as error:
-        if error.filename:
-            sys.exit(f"mpiaccel: {error.filename}: {error.strerror}")
+    except OutputError as error:
         # When Python exits, it writes what is left in the buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         status = 1
-        if not isinstance(error, BrokenPipeError):
+        if error.errno != errno.EPIPE:
             print(f"mpiaccel: cannot write to standard output: {error.strerror}; the result is incomplete",
                   file=sys.stderr)
+    except OSError as error:
+        print(f"mpiaccel: {error.filename + ': ' if error.filename else ''}{error.strerror}", file=sys.stderr)
+        status = 1
     sys.exit(status)
