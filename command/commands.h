@@ -9,7 +9,8 @@ int command_info(int count, char **arguments);
 /* Replace this process by a launcher or a program whose ranks run with the library preloaded. */
 int command_run(int count, char **arguments);
 
-/* Replace this process by the program of a subcommand. Returns only if it cannot be started. */
+/* Replace this process by the program of a subcommand, whose first argument is the path of this
+ * command. Returns only if it cannot be started. */
 int command_program(const char *name, char **arguments);
 
 #endif

@@ -12,13 +12,9 @@ import tempfile
 
 from subcommand import SIGNALS, Failure
 
+COMMAND = sys.argv[1]  # the path of mpiaccel, which started this program
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 ENDING = 2  # seconds that launchers need to end a job
-
-
-def own_command():
-    own = os.path.join(FOLDER, "..", "..", "bin", "mpiaccel")
-    return own if os.access(own, os.X_OK) else "mpiaccel"
 
 
 def obstacle(program):
@@ -94,7 +90,7 @@ class StatusLine:
 def with_library(command):
     """The command line that preloads the library, in parts: for each program that it starts, what is in front of
     it, and the program with its arguments. If the launcher is unknown, its options are taken for the program's."""
-    result = subprocess.run([own_command(), "run", "--print-parts", "--", *command], stdout=subprocess.PIPE,
+    result = subprocess.run([COMMAND, "run", "--print-parts", "--", *command], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE)
     if result.returncode:
         raise Failure(os.fsdecode(result.stderr).partition("mpiaccel: ")[2].strip())

@@ -51,6 +51,12 @@ const char *library_program(const char *name)
     return find(folders, file);
 }
 
+const char *library_command(void)
+{
+    static char path[PATH_MAX];
+    return realpath("/proc/self/exe", path) ? path : "mpiaccel";
+}
+
 bool library_exists(void)
 {
     if (!access(library_path(), R_OK))

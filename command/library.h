@@ -4,14 +4,17 @@
 
 #include <stdbool.h>
 
-/* The path of the library. Valid until the next call of a function of this header. */
+/* The path of the library. Valid until the next call of this function or of library_program(). */
 const char *library_path(void);
+
+/* The path of this program, whatever its name is. */
+const char *library_command(void);
 
 /* Call before a program is started: if LD_PRELOAD names a missing library, the loader only prints a
  * warning in every process. Prints a message if it is missing. */
 bool library_exists(void);
 
-/* The path of the program of a subcommand. Valid until the next call. */
+/* The path of the program of a subcommand. Valid as long as that of the library. */
 const char *library_program(const char *name);
 
 #endif

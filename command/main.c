@@ -52,12 +52,13 @@ int command_program(const char *name, char **arguments)
     int count = 0;
     while (arguments[count])
         count++;
-    char **words = calloc((size_t)count + 2, sizeof *words);
+    char **words = calloc((size_t)count + 3, sizeof *words);
     if (!words)
         return 127;
     words[0] = "python3";
     words[1] = (char *)library_program(name);
-    memcpy(words + 2, arguments + 1, (size_t)count * sizeof *words); /* the last one is NULL */
+    words[2] = (char *)library_command();
+    memcpy(words + 3, arguments + 1, (size_t)count * sizeof *words); /* the last one is NULL */
     signal(SIGCHLD, SIG_DFL); /* if it is ignored, nobody can wait for a child */
     execvp(words[0], words);
     free(words);

@@ -56,7 +56,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("line", nargs=argparse.REMAINDER, metavar=name, help=help_text)
 
     def parse_args(self):
-        options = super().parse_args()
+        options = super().parse_args(sys.argv[2:])  # behind the path of the command mpiaccel
         if self.example and options.line[:1] == ["--"]:
             del options.line[0]
         return options
