@@ -290,11 +290,12 @@ install: all
 	$(Q)install -m 644 packaging/completion/_mpiaccel "$(DESTDIR)$(ZSH_DIR)"
 	@echo "libmpiaccel $(VERSION) is in $(DESTDIR)$(prefix); try: $(bindir)/$(INSTALLED_NAME) info"
 
-# The project's own folders go too, and those that it created, when they are empty.
+# The project's own folders go too, and those that it created, when they are empty. The name of a modulefile
+# contains the version, which may have changed since `install`, so modulefiles are found by what they load.
 uninstall:
+	$(Q)grep -lsF "$(libdir)/$(SONAME)" "$(DESTDIR)$(MODULE_DIR)"/* | while read -r file; do rm "$$file"; done
 	$(Q)rm -f "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)" "$(DESTDIR)$(libdir)/$(SONAME)" "$(DESTDIR)$(libdir)/libmpiaccel.so" \
-	    "$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc" "$(DESTDIR)$(MODULE_DIR)/$(VERSION)" \
-	    "$(DESTDIR)$(MODULE_DIR)/$(VERSION).lua" "$(DESTDIR)$(CMAKE_DIR)/mpiaccelConfig.cmake" \
+	    "$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc" "$(DESTDIR)$(CMAKE_DIR)/mpiaccelConfig.cmake" \
 	    "$(DESTDIR)$(CMAKE_DIR)/mpiaccelConfigVersion.cmake" "$(DESTDIR)$(BASH_DIR)/mpiaccel" "$(DESTDIR)$(ZSH_DIR)/_mpiaccel" \
 	    "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1" "$(DESTDIR)$(mandir)/man7/mpiaccel.7"
 	$(Q)rm -f $(HEADERS:include/mpiaccel/%="$(DESTDIR)$(HEADER_DIR)/%") \
