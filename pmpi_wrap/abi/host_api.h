@@ -14,7 +14,7 @@
 #define OMPI_OMIT_MPI1_COMPAT_DECLS 1
 #include <mpi.h>
 
-#if (defined(ABI_IS_ompi) && !defined(OPEN_MPI)) || \
+#if (defined(ABI_IS_ompi) && !defined(OPEN_MPI)) ||                                           \
     (defined(ABI_IS_mpich) && !defined(MPICH_NUMVERSION) && !defined(MVAPICH2_NUMVERSION)) || \
     (defined(ABI_IS_standard) && !defined(MPIACCEL_STANDARD_ABI_H))
 #error "the mpi.h of another MPI comes first; remove its folder from CPPFLAGS and CFLAGS"
