@@ -314,7 +314,8 @@ static MPI_Datatype committed(int longs)
     return type;
 }
 
-/* MPICH gives the handle of such a type to another one after it has been initialized again. */
+/* MPICH 5.0 returns the same handle when it has been initialized again, although it has freed the
+ * datatype: asking it about the handle crashes. */
 static void use_real(MPI_Comm comm, MPI_Datatype *real)
 {
     double value;

@@ -97,10 +97,6 @@ static size_t pair_extent(enum prim prim)
     }
 }
 
-/* An entry's `detail`: the handle means this datatype as long as the process lives. The other bits
- * belong to host_reduces(). */
-enum { PERMANENT = 1 };
-
 static const struct typemap *add(MPI_Datatype type, enum prim prim)
 {
     MPI_Aint lb, extent;
@@ -108,7 +104,7 @@ static const struct typemap *add(MPI_Datatype type, enum prim prim)
     if (host.Type_size(type, &size) || host.Type_get_extent(type, &lb, &extent) || size < 0)
         return NULL;
     struct typemap *map = typemap_predefined(BITS(type), prim, (size_t)size, (size_t)extent);
-    if (map && !registry_add(&datatype_registry, BITS(type), map, PERMANENT)) {
+    if (map && !registry_add(&datatype_registry, BITS(type), map, 0)) {
         typemap_free(map);
         return NULL;
     }
@@ -165,7 +161,7 @@ static bool try_on_host(MPI_Datatype type, MPI_Op op)
 bool host_reduces(MPI_Datatype type, MPI_Op op)
 {
     struct entry *e = registry_find(&datatype_registry, BITS(type));
-    uint32_t accepts = 2 * PERMANENT << 2 * op_of(op), refuses = accepts << 1;
+    uint32_t accepts = UINT32_C(1) << 2 * op_of(op), refuses = accepts << 1;
     uint32_t known = e ? __atomic_load_n(&e->detail, __ATOMIC_RELAXED) : 0;
     if (known & (accepts | refuses))
         return known & accepts;
@@ -174,7 +170,7 @@ bool host_reduces(MPI_Datatype type, MPI_Op op)
         __atomic_fetch_or(&e->detail, ok ? accepts : refuses, __ATOMIC_RELAXED);
     return ok;
 }
-_Static_assert(1 + 2 * OP_COUNT <= 32, "two bits per operation");
+_Static_assert(2 * OP_COUNT <= 32, "two bits per operation");
 
 /* MPI defines no arithmetic for MPI_CHAR, but hosts do it. */
 static bool host_reduces_as_int8(MPI_Datatype type)
@@ -241,19 +237,21 @@ void predefined_open(void)
 #undef X
 }
 
-/* MPICH also reuses the handles of MPI_Type_create_f90_real, _complex and _integer, although these
- * datatypes are predefined. */
-static bool may_change(const struct entry *e)
+/* The handles of predefined datatypes and operations never change. Those of
+ * MPI_Type_create_f90_real and its siblings must be kept, too: MPICH 5.0 returns the same ones when
+ * it has been initialized again, and crashes in MPI_Type_get_envelope of them. */
+static bool is_derived(const struct entry *e)
 {
-    if (e->detail & PERMANENT)
+    struct typemap *map = e->object;
+    if (map->base == atomic_load(&e->handle))
         return false;
-    typemap_free(e->object);
+    typemap_free(map);
     return true;
 }
 
 void datatypes_forget(void)
 {
-    registry_forget(&datatype_registry, may_change);
+    registry_forget(&datatype_registry, is_derived);
 }
 
 const struct typemap *predefined_for(const struct typemap *map)
