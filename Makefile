@@ -170,8 +170,8 @@ $(BUILD)/obj/core/kernels_%.o: core/kernels.c $(BUILD)/config.mk
 	$(call show,CC,$< for $*)$(COMPILE) -O3 -fwrapv $(ISA_$*) -DISA=$* -DKERNELS=kernels_$* -c $< -o $@
 
 # The files of pmpi_wrap/abi are compiled once per ABI and linked into one object whose only global
-# symbol is its table. Modules of a site put the folder of one MPI's headers into CPATH, which the
-# compiler searches before those of -isystem.
+# symbol is its table. CPATH is empty here, because modules of a site put the folder of one
+# MPI's headers into it, and the compiler searches it before those of -isystem.
 define abi_rules
 $(BUILD)/obj/$(1)/%.o: pmpi_wrap/abi/%.c $(BUILD)/config.mk
 	@mkdir -p $$(@D)
@@ -184,10 +184,10 @@ $(foreach abi,$(COMPILED_ABIS),$(eval $(call abi_rules,$(abi))))
 
 # jemalloc is configured for this library: other names than those of the program's allocator, no
 # constructor, since nothing may run in a process without MPI, and thread-local storage that does not
-# need the static TLS block, which a late dlopen() of the library cannot get. Processors other than x86
-# have kernels with pages of up to 64 KiB; it refuses pages larger than its own. As in the rest of a
-# package, its debugging information names no folder of the build. Its make takes part in the job server of this
-# one, without the variables of the command line.
+# need the static TLS block, which a late dlopen() of the library cannot get. On other processors
+# than x86 it is built for pages of 64 KiB, because it refuses kernels with larger pages than it was built
+# for. As in the rest of a package, its debugging information names no folder of the build. Its make takes
+# part in the job server of this one, without the variables of the command line.
 $(JEMALLOC_LIB): $(BUILD)/config.mk
 	@mkdir -p $(BUILD)/jemalloc
 	@echo "  building jemalloc (half a minute)"

@@ -15,8 +15,8 @@
  * allocations up to 1 MiB come from the thread's cache, which keeps two blocks of each size class
  * from 16 KiB on, and so at most ARENA_CACHE bytes. Another thread can neither use nor return these
  * blocks. Allocating and freeing a larger block takes 0.2 microseconds longer.
- * tcache_nslots_small_min: with pages of 64 KiB (other processors than x86), size classes up to
- * 224 KiB count as small.
+ * tcache_nslots_small_min: the cache may keep as few as two blocks of a small size class. With
+ * pages of 64 KiB, as on other processors than x86, classes up to 224 KiB count as small.
  * tcache_gc_incr_bytes: the cache is scanned after a gibibyte instead of 64 KiB. muzzy_decay_ms:
  * purged memory is returned at once. retain: address ranges come back to `unused`, where neighbours
  * are joined; jemalloc never joins extents that it has got at different times. */
@@ -319,7 +319,7 @@ bool arena_symmetric_open(char *start, size_t size, bool (*drop)(char *at, size_
     return open_arena(&symmetric, start, size, ARENA_GRAIN, drop);
 }
 
-static uint8_t *symmetric_is_live(const char *at)
+static uint8_t *symmetric_live_at(const char *at)
 {
     return &symmetric.map[(at - symmetric.start) / ARENA_GRAIN];
 }
@@ -336,14 +336,14 @@ void *arena_symmetric_alloc(size_t size, size_t align)
         at = in_region(&symmetric, je(mallocx)(size, flags));
     }
     if (at)
-        *symmetric_is_live(at) = 1;
+        *symmetric_live_at(at) = 1;
     return at;
 }
 
 bool arena_symmetric_is_live(const char *at)
 {
     return at >= symmetric.start && at < symmetric.prepared &&
-           (at - symmetric.start) % ARENA_GRAIN == 0 && *symmetric_is_live(at);
+           (at - symmetric.start) % ARENA_GRAIN == 0 && *symmetric_live_at(at);
 }
 
 bool arena_symmetric_resize(void *at, size_t size)
@@ -359,7 +359,7 @@ size_t arena_symmetric_usable(void *at)
 void arena_symmetric_free(void *at)
 {
     static size_t ready; /* freed since the last purge */
-    *symmetric_is_live(at) = 0;
+    *symmetric_live_at(at) = 0;
     ready += arena_symmetric_usable(at);
     je(dallocx)(at, MALLOCX_TCACHE_NONE);
     if (ready > ARENA_KEEP) {

@@ -5,7 +5,7 @@
  * file holds the allocations only (H22: a writer that overruns its window must not reach the
  * metadata of another process). There are four arenas: the program's heap; the control part, from
  * which windows and teams allocate the memory they share; the early heap, for allocations before
- * the node is known; and, on PE 0, the symmetric heap (alloc/symmetric.h).
+ * the node has settled; and, on PE 0, the symmetric heap (alloc/symmetric.h).
  *
  * Addresses of allocations are multiples of ARENA_GRAIN, and a byte map records for each such
  * address whether an allocation starts there. So a pointer into the heap that is not the start of a

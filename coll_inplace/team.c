@@ -177,8 +177,7 @@ void team_leave(struct team *team)
     team_reap();
 }
 
-/* Free the blocks that all ranks are done with, or all blocks. */
-static COLD void release_held(struct team *t, bool all)
+COLD void team_release_held(struct team *t, bool all)
 {
     for (struct held **link = &t->held; *link;) {
         struct held *h = *link;
@@ -190,11 +189,6 @@ static COLD void release_held(struct team *t, bool all)
             link = &h->next;
         }
     }
-}
-
-void team_release_held(struct team *t)
-{
-    release_held(t, false);
 }
 
 /* Whether all ranks that read our mailbox have left. */
@@ -211,7 +205,7 @@ static bool reap(struct team *t)
     if (t->mine) {
         if (!is_unread(t))
             return false;
-        release_held(t, true);
+        team_release_held(t, true);
         mailbox_free(t->mine, t->op);
         t->mine = NULL;
         if (team_is_inter(t))
@@ -272,7 +266,6 @@ COLD void team_keep_counters_close(struct team *t, uint32_t op)
 
 char *team_hold(struct team *t, uint32_t op, size_t bytes)
 {
-    release_held(t, false);
     struct held *h = malloc(sizeof *h);
     char *block = h ? arena_control_alloc_raw(bytes) : NULL;
     if (!block) {

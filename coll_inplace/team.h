@@ -155,17 +155,17 @@ static inline uint32_t team_begin_piece(struct team *t)
     return first;
 }
 
-/* Frees the memory of team_hold() that all ranks are done with. */
-void team_release_held(struct team *team);
+/* Frees the memory of team_hold() that all ranks are done with, or all of it. */
+void team_release_held(struct team *team, bool all);
 
 /* Call when all ranks are known to have begun the operation after `op`; this implies that they are
- * done with `op`. Frees the memory of team_hold() that this makes free. */
+ * done with `op`. Also frees the memory of team_hold() that no rank needs any more. */
 static inline void team_note_all_done(struct team *t, uint32_t op)
 {
     if (sync_reached(op, t->all_done))
         t->all_done = op;
     if (UNLIKELY(t->held != NULL))
-        team_release_held(t);
+        team_release_held(t, false);
 }
 
 /* Waits until all ranks have published that they are done with `op`. */
@@ -360,8 +360,8 @@ static inline void team_publish_address(struct team *t, uint32_t op, remote_addr
     team_publish(t, op, SLOT_REFERENCE, bytes);
 }
 
-/* Returns shared memory for more data than a cell holds. It is freed in the first
- * call after which all ranks are known to be done with operation `op`. NULL: no memory. */
+/* Returns shared memory for more data than a cell holds. It is freed by the first call that finds
+ * that all ranks are done with operation `op`. NULL: no memory. */
 char *team_hold(struct team *team, uint32_t op, size_t bytes);
 
 /* Whether data may be sent by reference, in which case the sender waits for its readers. */

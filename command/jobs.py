@@ -1,4 +1,4 @@
-"""Starting MPI jobs: what several subcommands need."""
+"""Starting MPI jobs and showing how far they are: what several subcommands need."""
 import contextlib
 import functools
 import glob
@@ -88,8 +88,8 @@ class StatusLine:
 
 
 def with_library(command):
-    """The command line that preloads the library, in parts: for each program that it starts, what is in front of
-    it, and the program with its arguments. If the launcher is unknown, its options are taken for the program's."""
+    """The command line that preloads the library, as a list of pairs, one for each program that it starts: the words in
+    front of it, and the program with its arguments. The options of an unknown launcher are in the second one."""
     result = subprocess.run([COMMAND, "run", "--print-parts", "--", *command], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE)
     if result.returncode:

@@ -14,7 +14,8 @@ const char *library_command(void);
  * warning in every process. Prints a message if it is missing. */
 bool library_exists(void);
 
-/* The path of the program of a subcommand. Valid as long as that of the library. */
+/* The path of the program of a subcommand. Valid until the next call of this function
+ * or of library_path(). */
 const char *library_program(const char *name);
 
 #endif

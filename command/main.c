@@ -62,7 +62,8 @@ int command_program(const char *name, char **arguments)
     signal(SIGCHLD, SIG_DFL); /* if it is ignored, nobody can wait for a child */
     execvp(words[0], words);
     free(words);
-    fputs("mpiaccel: this needs Python 3.6 or later, but python3 is not in PATH; install it\n",
+    fputs("mpiaccel: this subcommand needs Python 3.6 or later, but python3 is not in PATH; "
+          "install it\n",
           stderr);
     return 127;
 }

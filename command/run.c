@@ -24,7 +24,8 @@ static void print_word(const char *word)
     putchar('\'');
 }
 
-/* Prints the command as a line for a shell; in `parts`, with a NUL at each bound of a program. */
+/* Prints the command as a line for a shell; with `parts`, a NUL stands where the program
+ * of each context begins, and where it ends. */
 static int print(const struct preloaded *job, bool parts)
 {
     const size_t *bound = job->bounds, *last = bound + (parts ? job->bound_count : 0);
@@ -73,7 +74,7 @@ int command_run(int count, char **arguments)
             arguments++;
             break;
         }
-        parts = !strcmp(*arguments, "--print-parts"); /* for `mpiaccel doctor` */
+        parts = !strcmp(*arguments, "--print-parts"); /* for command/jobs.py */
         if (!parts && strcmp(*arguments, "--print") != 0) {
             fprintf(stderr, "mpiaccel: run%s has no option %s; see mpiaccel run --help\n",
                     only_print ? " --print" : "", *arguments);

@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 
-SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP  # that end a job
+SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP  # at which a job is ended
 
 
 class Failure(Exception):
@@ -75,7 +75,7 @@ class OutputError(OSError):
 
 
 class Output(io.TextIOWrapper):
-    """Standard output. What the locale cannot encode ends no program: results may have taken hours."""
+    """Standard output. What the locale cannot encode is escaped: an exception would lose results of hours."""
 
     def __init__(self, stream):
         encoding, line_buffering = stream.encoding, stream.line_buffering

@@ -25,8 +25,8 @@ void copy_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from
                  size_t bytes, size_t blocks);
 
 /* Copies more than COPY_PIECE bytes in pieces, if the caches hold them. The C library may copy with
- * one `rep movsb`, which is slow on an EPYC if it is longer than the L2 cache: 1 MiB takes 20 %
- * longer than eight pieces (docs/decisions/058-copy-in-pieces.md). */
+ * one `rep movsb`. On the EPYC that was measured, one of 1 MiB, the size of the L2 cache, takes 20
+ * % longer than eight pieces (docs/decisions/058-copy-in-pieces.md). */
 enum { COPY_PIECE = 128 << 10 };
 void copy_in_pieces(void *to, const void *from, size_t bytes);
 

@@ -48,8 +48,9 @@ static void after_fork(void)
     pthread_mutex_unlock(&mutex);
 }
 
-/* The slots are in memory that a child does not have. Without one, it can use windows of one rank;
- * those of several ranks are in that memory, too. */
+/* The slots are in shared memory that is not mapped in a child. Without a slot, a thread
+ * accumulates in bulk mode. The child can do so only in windows of one rank, because all others are
+ * in the same shared memory. */
 static void in_child(void)
 {
     slots = NULL;

@@ -53,8 +53,8 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
 #define NAMES_12 NAMES_11, l
 #define NAMES_13 NAMES_12, m
 
-/* Acquire: a thread that finds a target sees what dispatch_open() prepared for it in another
- * thread. NULL: none yet. */
+/* NULL: none yet. Acquire: whatever dispatch_open() stored before the target is visible to a thread
+ * that reads the target. */
 static inline mpi_fn *target_in(mpi_fn *const *entry)
 {
     return __atomic_load_n(entry, __ATOMIC_ACQUIRE);

@@ -19,11 +19,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* No host has such a handle. 0 is one that a program may pass by mistake. */
+/* The handle of a removed entry, which may still be in the cache. Not 0, because a program may pass
+ * 0 by mistake. */
 #define NO_HANDLE UINTPTR_MAX
 
 struct entry {
-    _Atomic uintptr_t handle; /* NO_HANDLE: not in use, but possibly still in the cache */
+    _Atomic uintptr_t handle; /* NO_HANDLE after its removal */
     void *object;
     uint32_t detail; /* defined by the registry's owner */
     struct entry *next;

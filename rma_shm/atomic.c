@@ -219,10 +219,11 @@ struct bulk {
     char *other;        /* the other side of the walk: `origin`, or with OP_NO_OP `result` */
     const char *origin; /* contiguous elements; NULL with OP_NO_OP */
     char *result;       /* contiguous elements, or NULL */
-    size_t whole;       /* bytes of an element, which must be atomic */
+    size_t element;     /* bytes of an element in `origin` or `result`; 1: of several types */
     size_t held;        /* bytes handled since the mutex was taken */
 };
 
+/* Performs the operation on `bytes` bytes that begin at `offset` in the contiguous elements. */
 static void bulk_part(struct bulk *b, char *at, size_t offset, size_t bytes)
 {
     bulk_block(b->function, b->entered, at, b->origin ? b->origin + offset : NULL,
@@ -238,9 +239,9 @@ static void bulk_piece(void *context, char *at, ptrdiff_t at_stride, char *other
         size_t offset = (size_t)(other - b->other), first = 0;
         if (b->held >= HOLD_BYTES) {
             /* A block may begin with the rest of an element: see merge_runs() in core/typemap.c. */
-            first = min_size((b->whole - offset % b->whole) % b->whole, bytes);
+            first = min_size((b->element - offset % b->element) % b->element, bytes);
             bulk_part(b, at, offset, first);
-            if ((offset + first) % b->whole == 0) {
+            if ((offset + first) % b->element == 0) {
                 b->held = 0;
                 bulk_yield(b->entered);
             }
@@ -357,7 +358,7 @@ static void operate_in_bulk(struct win *win, struct operation *o, const struct t
                         .other = o->origin ? (char *)o->origin : o->result,
                         .origin = o->origin,
                         .result = o->result,
-                        .whole =
+                        .element =
                             element->prim == PRIM_MIXED ? 1 : map_for(o->function, element)->size};
     typemap_walk(o->at, o->map, bulk.other, &plain, o->bytes, bulk_piece, &bulk);
     bulk_leave(win, bulk.entered);

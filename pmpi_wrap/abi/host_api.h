@@ -17,7 +17,7 @@
 #if (defined(ABI_IS_ompi) && !defined(OPEN_MPI)) ||                                           \
     (defined(ABI_IS_mpich) && !defined(MPICH_NUMVERSION) && !defined(MVAPICH2_NUMVERSION)) || \
     (defined(ABI_IS_standard) && !defined(MPIACCEL_STANDARD_ABI_H))
-#error "the mpi.h of another MPI comes first; remove its folder from CPPFLAGS and CFLAGS"
+#error "the mpi.h of another MPI was included; remove its folder from CPPFLAGS and CFLAGS"
 #endif
 
 #include "pmpi_wrap/abi/newer_calls.h"

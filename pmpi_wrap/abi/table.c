@@ -17,8 +17,8 @@ static bool matches(void *library, enum host_family family)
     (void)family;
     return dlsym(library, "ompi_mpi_comm_world");
 #else
-    /* The function is MPI_DUP_FN in this ABI. A wrapper such as MPItrampoline, whose version
-     * contains MPICH's, has an ABI of its own. */
+    /* MPI_DUP_FN of this ABI is the function MPIR_Dup_fn. The version is not enough: that of a
+     * wrapper with an ABI of its own, such as MPItrampoline, contains MPICH's. */
     return family == FAMILY_MPICH && dlsym(library, "MPIR_Dup_fn");
 #endif
 }

@@ -5,7 +5,8 @@ case ${BUILD:-build} in
 /*) command=$BUILD/bin/mpiaccel ;;
 *) command=$root/${BUILD:-build}/bin/mpiaccel ;;
 esac
-# older_python: from here on, Python lacks what was added after version 3.6 and would be easy to use.
+
+# older_python: from here on, Python lacks functions newer than 3.6 that are easy to use by mistake.
 older_python()
 {
     mkdir "$TEST_TMP/older"

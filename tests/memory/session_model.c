@@ -283,8 +283,8 @@ static void with_init(bool session_first, bool finalize_first)
     }
 }
 
-/* MPI_Finalize of the world model comes between calls on a session's communicator, and not between
- * the same ones on all ranks. */
+/* MPI_Finalize of the world model comes between calls on a session's communicator, at a
+ * different place on each rank. */
 static void finalize_between(void)
 {
     MPI_Init(NULL, NULL);

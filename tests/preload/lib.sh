@@ -91,7 +91,7 @@ with_quota()
     (sh -c 'echo $PPID' >"$group/cgroup.procs" && "$@") || exit 1
 }
 
-# interruptible COMMAND... &: starts a command in the background that does not ignore SIGINT, as shells make it.
+# interruptible COMMAND... &: a command in the background without the ignored SIGINT that shells give it
 interruptible()
 {
     exec python3 -c 'import os, signal, sys

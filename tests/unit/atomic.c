@@ -524,7 +524,7 @@ START_TEST(long_operations_on_pairs_give_way)
                         .entered = bulk_enter(view[0], &view[0]->peer[0]),
                         .other = origin,
                         .origin = origin,
-                        .whole = 6};
+                        .element = 6};
     typemap_walk((char *)words(0), typemap_to_move(many), origin, &plain, PAIRS * 6, bulk_piece,
                  &bulk);
     ck_assert_uint_lt(bulk.held, HOLD_BYTES + 6);

@@ -42,7 +42,7 @@ struct message {
     MPI_Comm comm;
 };
 
-#define UNKNOWN_BYTES (SIZE_MAX / 4) /* more than any message has; twice that must not overflow */
+#define UNKNOWN_BYTES (SIZE_MAX / 4) /* more than any message has; two of them do not overflow */
 
 HOT_INLINE size_t message_bytes(const struct message *m)
 {

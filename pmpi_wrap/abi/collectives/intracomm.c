@@ -76,9 +76,9 @@ int do_allgather(enum call call, struct data from, const struct rank_blocks *to,
     return finish_call(call, comm, coll_allgather(t, own, &all, in_place), bytes_of(own));
 }
 
-/* A program's mistake for MPI_IN_PLACE, which would overwrite blocks that other ranks still read.
- * The host reports it. It does not in the calls with counts, where the blocks may be disjoint. */
-static bool are_same_blocks(const struct rank_blocks *from, const struct rank_blocks *to)
+/* Does the host report an error because both buffers are the same, which is right only with
+ * MPI_IN_PLACE? It does not check this in the calls with counts, whose blocks may be disjoint. */
+static bool refuses_same_blocks(const struct rank_blocks *from, const struct rank_blocks *to)
 {
     return UNLIKELY(from->address == to->address) && !to->counts && from->count == to->count &&
            from->type == to->type && quirk(QUIRK_REFUSES_ALIASES);
@@ -96,7 +96,7 @@ int do_alltoall(enum call call, const struct rank_blocks *from, const struct ran
     if (!translate_blocks(to, t->size, &in, &in_maps) ||
         !translate_blocks(in_place ? to : from, t->size, &out, &out_maps))
         return defer_call(call, REASON_ARGUMENTS);
-    if (are_same_blocks(from, to) && bytes_of_all(t, &out))
+    if (refuses_same_blocks(from, to) && bytes_of_all(t, &out))
         return defer_call(call, REASON_ARGUMENTS);
     return finish_call(call, comm, coll_alltoall(t, &out, &in, in_place), bytes_of_all(t, &out));
 }

@@ -68,7 +68,7 @@ static void unlist_exchange(struct communicator *c)
     pthread_mutex_unlock(&mutex);
 }
 
-/* Take the communicators off the list, or the freed ones; then no other thread can find them. */
+/* Take all communicators off the list, or the freed ones, so that no other thread finds them. */
 static struct communicator *unlist(bool freed_only)
 {
     struct communicator *taken = NULL;
@@ -372,9 +372,9 @@ int team_end_removal(struct removal *removal, int result)
     return result;
 }
 
-/* Communicators of sessions remain in use, and their exchanges are completed in the usual calls:
- * some ranks may make a call before MPI_Finalize that others make after it. Those that descend from
- * MPI_COMM_WORLD cannot be told from them. */
+/* Communicators of sessions remain in use. One rank may make a call on them before MPI_Finalize
+ * that another one makes after it, so their exchanges are completed in the usual calls.
+ * Communicators that descend from MPI_COMM_WORLD cannot be distinguished from them. */
 void teams_world_ends(void)
 {
     struct communicator *world = find(MPI_COMM_WORLD);

@@ -84,10 +84,10 @@ int team_end_removal(struct removal *removal, int result);
 void team_mark(MPI_Comm comm);
 bool team_is_marked(MPI_Comm comm);
 
-/* Before MPI_Finalize, if sessions of the program are still open. */
+/* Call before MPI_Finalize if a session of the program is still open. */
 void teams_world_ends(void);
 
-/* Before the host is finalized. */
+/* Complete all exchanges. No collective call may follow. */
 void teams_close(void);
 
 /* The host has been finalized, and its handles are invalid. */

@@ -72,7 +72,7 @@ static void begin_use(bool session)
     pthread_mutex_unlock(&host_use.mutex);
 }
 
-/* Whether at_finalize() will be called; otherwise end_use() waits for the messages. MPICH calls it
+/* Whether at_finalize() will be called; otherwise end_use() does its work. MPICH calls it
  * when the last session or the world model ends, Open MPI in MPI_Finalize. */
 static bool has_delete_function;
 
@@ -85,8 +85,8 @@ static void finish_messages(void)
 /* MPI_Finalize calls the delete functions of attributes of MPI_COMM_SELF, in the reverse order of
  * setting them (MPI-4.0, 11.2.4). Those of the program may receive buffered messages, send new
  * ones, make collective calls, and wait in fast calls, which drive the host's progress on
- * private_comm(). So this one, which is set first and called last, waits for the messages and frees
- * the communicator. */
+ * private_comm(). So this one, which is set first and called last, completes the exchanges of
+ * teams, waits for the messages and frees the communicator. */
 static int at_finalize(MPI_Comm self, int keyval, void *value, void *state)
 {
     (void)self, (void)keyval, (void)value, (void)state;
@@ -161,8 +161,9 @@ int accel_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *sessi
 
 static void end_use(bool session)
 {
-    if (session || !has_delete_function) /* otherwise later, since ranks may differ in which calls
-                                          * come before MPI_Finalize, and which inside */
+    /* at_finalize() closes them if it will be called: a collective call that one rank makes before
+     * MPI_Finalize, another one may make in a delete function. */
+    if (session || !has_delete_function)
         teams_close();
     statistics_publish();
     if (!has_delete_function)

@@ -84,8 +84,8 @@ static int rank_of_member(uint32_t member)
 
 static void add_up(struct stats_snapshot *sum)
 {
-    const uint64_t patience_ns = 2000000000; /* for all members together */
-    uint64_t end_ns = sync_now_ns() + patience_ns;
+    const uint64_t timeout_ns = 2000000000; /* for all members together */
+    uint64_t end_ns = sync_now_ns() + timeout_ns;
     memset(sum, 0, sizeof *sum);
     if (!node.header)
         *sum = own_snapshot;

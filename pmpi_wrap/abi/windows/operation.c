@@ -43,7 +43,8 @@ static bool has_no_data(struct side side)
                                host.Type_size(side.type, &size) == MPI_SUCCESS && size == 0);
 }
 
-/* A wrong handle must not be passed to calls whose errors do not go to the window's handler. */
+/* A handle that is 0 is left to the host: MPI_Type_size would report it to another error handler.
+ */
 static bool is_plausible(struct side side)
 {
     return side.count >= 0 && side.type != constants.datatype_null && BITS(side.type);

@@ -89,8 +89,9 @@ static void *base_of(const struct window_request *r, const struct new_window *ne
     return r->flavor == MPI_WIN_FLAVOR_ALLOCATE ? new->memory : r->base;
 }
 
-/* The host's window reports a wrong handle, on the communicator. */
-static size_t alignment(const struct window_request *r)
+/* If the info handle is 0, creating the host's window reports that to the communicator's error
+ * handler. */
+static size_t requested_alignment(const struct window_request *r)
 {
     int ignored;
     return BITS(r->info) ? alignment_of(r->info, &ignored) : ARENA_GRAIN;
@@ -108,7 +109,7 @@ static enum reason allocate(const struct window_request *r, const struct comm_pr
     if (gpu_memory_possible())
         return REASON_GPU;
     if (allocates)
-        new->memory = arena_alloc((size_t)r->size, alignment(r));
+        new->memory = arena_alloc((size_t)r->size, requested_alignment(r));
     if (new->memory) /* the hosts' is new shared memory, and programs rely on its zeroes */
         arena_clear(new->memory, (size_t)r->size);
     return new->win &&new->entry && (new->memory || !allocates) ? REASON_COUNT : REASON_NO_MEMORY;
@@ -229,8 +230,8 @@ int window_free(MPI_Win *win)
     if (fast && !win_idle(fast))
         return report_win_error(*win, WIN_ERR_SYNC);
     registry_begin_removal(&window_registry, &removal, BITS(*win));
-    /* Without enter_host(): delete functions of the program's attributes make calls of the program.
-     * A rank that left a collective call to the host would wait there alone. */
+    /* Without enter_host(), because delete functions of the program make calls of the program. If
+     * one rank passed its MPI_Barrier to the host and others did not, the job would hang. */
     int result = host.Win_free(win);
     if (result != MPI_SUCCESS) {
         registry_cancel_removal(&removal);
