@@ -38,7 +38,9 @@ static void of_sizes(void)
     CHECK_ERROR(MPI_Alloc_mem(INTPTR_MAX, MPI_INFO_NULL, &at), MPI_ERR_NO_MEM);
     CHECK_ERROR(MPI_Alloc_mem((MPI_Aint)1 << 50, MPI_INFO_NULL, &at), MPI_ERR_NO_MEM);
     CHECK_ERROR(MPI_Alloc_mem(8, MPI_INFO_NULL, NULL), MPI_ERR_ARG);
+#if defined(OPEN_MPI) || defined(MPICH_NUMVERSION) /* MPICH 5.0's libmpi_abi crashes, alone too */
     CHECK_ERROR(MPI_Alloc_mem(8, (MPI_Info)0, &at), MPI_ERR_INFO);
+#endif
 }
 
 static void of_addresses(void)

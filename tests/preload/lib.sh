@@ -91,11 +91,13 @@ with_quota()
     (sh -c 'echo $PPID' >"$group/cgroup.procs" && "$@") || exit 1
 }
 
-# interruptible COMMAND... &: a command in the background without the ignored SIGINT that shells give it
+# interruptible COMMAND... &: a command in the background that ends at signals, although shells let it
+# ignore SIGINT, and nohup SIGHUP
 interruptible()
 {
     exec python3 -c 'import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
+for number in signal.SIGINT, signal.SIGHUP:
+    signal.signal(number, signal.SIG_DFL)
 os.execvp(sys.argv[1], sys.argv[1:])' "$@"
 }
 
