@@ -265,8 +265,7 @@ enum coll_error coll_reduce(struct team *t, const struct reducer *red, struct bu
             return unsegmented_reduce_for_root(t, red, from, to, root);
         if (reducer_is_plain(red))
             return segmented_reduce(t, red, from, to, root);
-        return unsegmented_reduce_for_all(t, red, from, to,
-                                          (struct part){t->rank == root ? t->size : 0, 0, bytes});
+        return unsegmented_reduce(t, red, from, to, root);
     }
     if (!bytes)
         return nothing(t);
@@ -281,9 +280,11 @@ enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct
     if (t->alone)
         return alone(from, to);
     if (UNLIKELY(bytes > TEAM_CELL)) {
-        if (reducer_is_plain(red) && !team_is_inter(t))
+        if (team_is_inter(t))
+            return unsegmented_reduce_for_all(t, red, from, to, (struct part){t->size, 0, bytes});
+        if (reducer_is_plain(red))
             return segmented_reduce(t, red, from, to, SEGMENTED_FOR_ALL);
-        return unsegmented_reduce_for_all(t, red, from, to, (struct part){t->size, 0, bytes});
+        return unsegmented_reduce(t, red, from, to, SEGMENTED_FOR_ALL);
     }
     if (!bytes)
         return nothing(t);

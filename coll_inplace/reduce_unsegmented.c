@@ -1,6 +1,7 @@
 #include "coll_inplace/reduce_unsegmented.h"
 
 #include "coll_inplace/receive.h"
+#include "coll_inplace/reduce_segmented.h"
 #include "coll_inplace/stream.h"
 
 #include <stdlib.h>
@@ -80,6 +81,87 @@ static void combine(struct work *w)
         if (!w->direct)
             reducer_write(w->red, w->to, at, out, bytes);
     }
+}
+
+/* ---- MPI_Reduce and MPI_Allreduce of user-defined operations ---- */
+
+/* Publishes our operand as a copy, which is kept until all ranks are done with the operation after
+ * `op`. Returns whether all ranks had memory; `*divide`: all divide their operands, and into
+ * elements of the same length. */
+static bool share_copies(struct team *t, const struct reducer *red, struct buffer from, uint32_t op,
+                         bool *divide)
+{
+    size_t bytes = reducer_bytes(red, from), unit = red->divides ? red->element : 0;
+    char *block = red->starved ? NULL : team_hold(t, op + 1, bytes);
+    if (block)
+        reducer_read(red, block, from, 0, bytes);
+    team_publish_address(t, op, block ? remote_addr_of(block) : 0, unit);
+    bool all = true;
+    *divide = unit;
+    for (uint32_t r = 0; r < t->size; r++) {
+        const struct slot *slot = team_wait(t, r, op);
+        all &= slot_address(slot) != 0;
+        *divide &= slot_bytes(slot) == unit;
+    }
+    team_note_all_done(t, op - 1);
+    return all;
+}
+
+static char *block_at(struct team *t, uint32_t rank, uint32_t op)
+{
+    return remote_addr_local(slot_address(team_wait(t, rank, op)));
+}
+
+/* Combines our share of all operands. The results end up in the last rank's block. */
+static void combine_share(struct team *t, const struct reducer *red, uint32_t op, size_t elements)
+{
+    size_t first = elements * t->rank / t->size * red->element;
+    size_t end = elements * (t->rank + 1) / t->size * red->element;
+    char *sum = block_at(t, 0, op) + first;
+    for (uint32_t r = 1; r < t->size && first < end; r++) {
+        char *next = block_at(t, r, op) + first;
+        reducer_combine(red, next, sum, next, end - first);
+        sum = next;
+    }
+}
+
+/* Combines our operand and the results of our children in the tree; returns where the result is. */
+static char *combine_subtree(struct team *t, const struct reducer *red, uint32_t op, size_t bytes)
+{
+    char *sum = block_at(t, t->rank, op);
+    for (uint32_t step = 1; t->rank % (2 * step) == 0 && t->rank + step < t->size; step *= 2) {
+        char *next = block_at(t, t->rank + step, op + 1);
+        reducer_combine(red, next, sum, next, bytes);
+        sum = next;
+    }
+    return sum;
+}
+
+enum coll_error unsegmented_reduce(struct team *t, const struct reducer *red, struct buffer from,
+                                   struct buffer to, uint32_t root)
+{
+    size_t bytes = reducer_bytes(red, from);
+    uint32_t op = team_begin(t);
+    bool divide, receives = t->rank == root || root == SEGMENTED_FOR_ALL;
+    bool all = share_copies(t, red, from, op, &divide);
+    uint32_t results = team_begin(t);
+    const char *sum = NULL;
+    if (all && divide) {
+        combine_share(t, red, op, reducer_elements(red, from));
+        team_publish_inline(t, results, "", 0);
+        for (uint32_t r = 0; r < t->size && receives; r++)
+            team_wait(t, r, results);
+        sum = block_at(t, t->size - 1, op);
+    } else if (all) {
+        sum = combine_subtree(t, red, op, bytes);
+        team_publish_address(t, results, remote_addr_of(sum), bytes);
+        if (receives)
+            sum = block_at(t, 0, results);
+    }
+    if (all && receives)
+        reducer_write(red, to, 0, sum, bytes);
+    team_done(t, results);
+    return all ? COLL_OK : COLL_LEFT;
 }
 
 /* ---- for all ranks ---- */

@@ -5,9 +5,9 @@
  * included, and elements are combined where they are. Otherwise `apply` combines them through the
  * host (user-defined operations, datatypes that have no kernel), and elements travel packed.
  *
- * Elements are combined in rank order, from the left: ((x0 op x1) op x2) ... (H17: the result must
- * not depend on which rank arrives first). Only reductions that give the same bits in every order
- * use a different order.
+ * Elements are combined in rank order, ((x0 op x1) op x2) op ... or in pairs, (x0 op x1) op (x2 op
+ * x3) (H17: the result must not depend on which rank arrives first). Only reductions that give the
+ * same bits in every order use a different order.
  */
 #ifndef MPIACCEL_REDUCER_H
 #define MPIACCEL_REDUCER_H
@@ -21,6 +21,7 @@ struct reducer {
     void (*apply)(const struct reducer *reducer, void *out, const void *a, const void *b, size_t n);
     const struct typemap *map; /* of an element in the program's buffers */
     uintptr_t host_type, host_op;
+    bool divides;        /* `apply` may be called for some of the elements, also of long operands */
     char *scratch;       /* room for operands of `apply` in the layout of their datatype */
     bool scratch_shared; /* `scratch` is in the node's file */
     bool starved;        /* no memory for `scratch`: this rank cannot combine */

@@ -72,6 +72,13 @@ static const struct quirk_row rows[] = {
         .reason = "it uses functions of MPI_COMM_SELF, which a session does not set up",
     },
     {
+        .quirk = QUIRK_DIVIDES_OPERANDS,
+        .family = FAMILY_OPEN_MPI,
+        .last = VERSION_LAST,
+        .reason = "its algorithms for long data divide them between the ranks (seen in 4.1.4); "
+                  "MPICH's do so for predefined operations only",
+    },
+    {
         .quirk = QUIRK_EAGER_BYTES,
         .family = FAMILY_OPEN_MPI,
         .last = VERSION_LAST,

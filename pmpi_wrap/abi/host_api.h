@@ -102,6 +102,7 @@ void constants_read(void);
     X(Initialized)           \
     X(Irecv)                 \
     X(Isend)                 \
+    X(Op_commutative)        \
     X(Pack_size)             \
     X(Query_thread)          \
     X(Reduce_local)          \

@@ -315,6 +315,7 @@ int PMPI_Group_rank(MPI_Group, int *);
 int PMPI_Group_size(MPI_Group, int *);
 int PMPI_Group_translate_ranks(MPI_Group, int, const int[], MPI_Group, int[]);
 
+int PMPI_Op_commutative(MPI_Op, int *);
 int PMPI_Pack_size(int, MPI_Datatype, MPI_Comm, int *);
 int PMPI_Type_commit(MPI_Datatype *);
 int PMPI_Type_contiguous(int, MPI_Datatype, MPI_Datatype *);

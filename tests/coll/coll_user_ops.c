@@ -1,7 +1,7 @@
 /* User-defined operations, commutative or not, are applied in rank order (H17: order of
  * reductions); on datatypes with holes, whose bytes are unchanged, and with extents and lower
- * bounds. The function receives the datatype of the call, and operands that are aligned as the
- * program's are.
+ * bounds. The function receives the datatype of the call, operands that are aligned as the
+ * program's are, and all elements at once; only Open MPI divides them if the operation commutes.
  *
  *   coll_user_ops [large]   also long data with a lower bound, with which Open MPI 4.1 alone
  * crashes
@@ -14,7 +14,7 @@ enum { MODULUS = 9973 };
 
 static MPI_Comm comm;
 static MPI_Datatype expected_type;
-static int wrong_types;
+static int wrong_types, fewest; /* elements in a call of the function */
 
 /* Matrices of 2 by 2: their product is associative, but not commutative. */
 struct matrix {
@@ -40,6 +40,7 @@ static void multiply(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     struct matrix *x = in, *y = inout;
     wrong_types += *type != expected_type;
+    fewest = *count < fewest ? *count : fewest;
     for (int i = 0; i < *count; i++)
         y[i] = times(x[i], y[i]);
 }
@@ -82,6 +83,7 @@ static void largest(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     struct wide *x = in, *y = inout;
     wrong_types += *type != expected_type;
+    fewest = *count < fewest ? *count : fewest;
     misaligned += (uintptr_t)x % _Alignof(struct wide) || (uintptr_t)y % _Alignof(struct wide);
     for (int i = 0; i < *count && !misaligned; i++)
         if (x[i].value > y[i].value)
@@ -132,12 +134,14 @@ static void matrices(int n, MPI_Datatype type, MPI_Op op)
     expected_type = type;
     for (int i = 0; i < n * test_size; i++)
         mine[i] = element(test_rank, i);
+    fewest = n;
     for (int root = 0; root < test_size; root++) {
         MPI_Reduce(mine, got, n, type, op, root, comm);
         if (test_rank == root)
             check_tight(got, test_size, 0, n, "reduce");
     }
     MPI_Allreduce(mine, got, n, type, op, comm);
+    CHECK(fewest == n, "the function was called for %d of %d elements", fewest, n);
     check_tight(got, test_size, 0, n, "allreduce");
     MPI_Scan(mine, got, n, type, op, comm);
     check_tight(got, test_rank + 1, 0, n, "scan");
@@ -235,7 +239,10 @@ static void aligned(int n, MPI_Datatype type, MPI_Op op)
     expected_type = type;
     for (int i = 0; i < n; i++)
         mine[i].index = test_rank, mine[i].value = (test_rank + i) % test_size;
+    fewest = n;
     MPI_Allreduce(mine, got, n, type, op, comm);
+    CHECK(fewest == n || host_is("Open MPI"), "the function was called for %d of %d elements",
+          fewest, n);
     for (int i = 0; i < n; i++)
         wrong += got[i].value != test_size - 1 || (got[i].index + i) % test_size != test_size - 1;
     CHECK(!misaligned, "the function was called with misaligned operands %d times", misaligned);

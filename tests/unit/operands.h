@@ -79,11 +79,13 @@ static inline struct flavour any_flavour(struct play *p)
                                  .map = type_of(PRIM_DOUBLE_INT, 12, 16)},
                                 least_pair,
                                 12};
-    case 2: /* user-defined; the layout may differ between ranks */
-        return (struct flavour){
-            {.apply = apply_compose, .element = 8, .map = below(&p->own, 2) ? spaced() : I64},
-            compose,
-            8};
+    case 2: /* user-defined; the layout may differ between ranks, and whether they can divide it */
+        return (struct flavour){{.apply = apply_compose,
+                                 .element = 8,
+                                 .map = below(&p->own, 2) ? spaced() : I64,
+                                 .divides = below(&p->all, 2) || !below(&p->own, 8)},
+                                compose,
+                                8};
     default: /* combined in place, in rank order, like floating-point numbers */
         return (struct flavour){
             {.kernel = compose, .element = 8, .map = type_of(PRIM_F64, 8, 8)}, compose, 8};

@@ -4,6 +4,7 @@
 #include "coll_inplace/reduce_unsegmented.h"
 #include "pmpi_wrap/abi/collectives/arguments.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
+#include "pmpi_wrap/quirks.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -30,12 +31,17 @@ static bool operand_span(const struct typemap *map, size_t n, ptrdiff_t *low, pt
     return true;
 }
 
-/* MPI_Reduce_local computes inout = in op inout, so the right operand is copied first. */
+/* MPI_Reduce_local computes inout = in op inout, so the right operand is copied first unless the
+ * result replaces it. */
 static void apply(const struct reducer *r, void *out, const void *a, const void *b, size_t n)
 {
     _Alignas(LINE) char few[TEAM_CELL];
     MPI_Datatype type = HANDLE_OF(MPI_Datatype, r->host_type);
     MPI_Op op = HANDLE_OF(MPI_Op, r->host_op);
+    if (!needs_layout(r->map) && out == b) {
+        host.Reduce_local(a, out, (int)n, type, op);
+        return;
+    }
     if (!needs_layout(r->map)) {
         char *right = r->scratch ? r->scratch : few;
         memcpy(right, b, n * r->element);
@@ -61,6 +67,14 @@ static COLD void allocate_shared(struct reducer *red, size_t room)
     red->starved = !red->scratch;
 }
 
+/* Functions for operations that commute get parts of long operands under such a host anyway. */
+static bool divides_operands(MPI_Op op)
+{
+    int commutes = 0;
+    return quirk(QUIRK_DIVIDES_OPERANDS) && host.Op_commutative(op, &commutes) == MPI_SUCCESS &&
+           commutes;
+}
+
 static bool open_user_defined(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b,
                               uint32_t ranks)
 {
@@ -80,6 +94,7 @@ static bool open_user_defined(struct reducer *red, MPI_Op op, MPI_Datatype type,
         room = 2 * (size_t)(high - low) + 1;
     else if (bytes > TEAM_CELL)
         room = bytes;
+    red->divides = bytes > TEAM_CELL && divides_operands(op);
     if (room && !(red->scratch = malloc(room)))
         allocate_shared(red, room);
     return true;
