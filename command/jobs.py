@@ -12,9 +12,13 @@ import tempfile
 
 from subcommand import SIGNALS, Failure
 
-COMMAND = sys.argv[1]  # the path of mpiaccel, which started this program
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 ENDING = 2  # seconds that launchers need to end a job
+
+
+def command():
+    """The path of mpiaccel, which started this program."""
+    return sys.argv[1]
 
 
 def obstacle(program):
@@ -87,10 +91,10 @@ class StatusLine:
         self.write("")
 
 
-def with_library(command):
+def with_library(line):
     """The command line that preloads the library, as a list of pairs, one for each program that it starts: the words in
     front of it, and the program with its arguments. The options of an unknown launcher are in the second one."""
-    result = subprocess.run([COMMAND, "run", "--print-parts", "--", *command], stdout=subprocess.PIPE,
+    result = subprocess.run([command(), "run", "--print-parts", "--", *line], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE)
     if result.returncode:
         raise Failure(os.fsdecode(result.stderr).partition("mpiaccel: ")[2].strip())
