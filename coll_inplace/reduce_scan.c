@@ -281,10 +281,10 @@ enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct
         return alone(from, to);
     if (UNLIKELY(bytes > TEAM_CELL)) {
         if (team_is_inter(t))
-            return unsegmented_reduce_for_all(t, red, from, to, (struct part){t->size, 0, bytes});
+            return unsegmented_reduce_part(t, red, from, to, (struct part){t->size, 0, bytes});
         if (reducer_is_plain(red))
-            return segmented_reduce(t, red, from, to, SEGMENTED_FOR_ALL);
-        return unsegmented_reduce(t, red, from, to, SEGMENTED_FOR_ALL);
+            return segmented_reduce(t, red, from, to, REDUCE_FOR_ALL);
+        return unsegmented_reduce(t, red, from, to, REDUCE_FOR_ALL);
     }
     if (!bytes)
         return nothing(t);
@@ -308,8 +308,8 @@ enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, s
     if (most > TEAM_CELL && plain && !inter)
         return segmented_reduce_scatter(t, red, from, to, begin);
     if (most > TEAM_CELL)
-        return unsegmented_reduce_for_all(t, red, from, to,
-                                          (struct part){t->size, begin[t->rank], own});
+        return unsegmented_reduce_part(t, red, from, to,
+                                       (struct part){t->size, begin[t->rank], own});
     if (!bytes)
         return nothing(t);
     enum by_reference by_reference = from.at != to.at ? BY_REFERENCE_OPERANDS : BY_REFERENCE_NEVER;
@@ -343,7 +343,7 @@ enum coll_error coll_scan(struct team *t, const struct reducer *red, struct buff
     if (bytes > TEAM_CELL && reducer_is_plain(red))
         return segmented_scan(t, red, from, to, exclusive);
     if (bytes > TEAM_CELL)
-        return unsegmented_reduce_for_all(t, red, from, to, (struct part){count, 0, bytes});
+        return unsegmented_reduce_part(t, red, from, to, (struct part){count, 0, bytes});
     if (!bytes)
         return COLL_OK;
     struct operands o = {.op = team_begin(t),

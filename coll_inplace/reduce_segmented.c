@@ -355,7 +355,7 @@ enum coll_error segmented_reduce(struct team *t, const struct reducer *red, stru
                      .red = red,
                      .from = from,
                      .to = to,
-                     .receivers = root == SEGMENTED_FOR_ALL ? ALL_RANKS : ROOT_ONLY,
+                     .receivers = root == REDUCE_FOR_ALL ? ALL_RANKS : ROOT_ONLY,
                      .root = root,
                      .count = t->size,
                      .begin = begin,

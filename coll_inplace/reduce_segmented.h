@@ -26,8 +26,6 @@
 
 #include "coll_inplace/coll.h"
 
-#define SEGMENTED_FOR_ALL UINT32_MAX
-
 /* The result is for `root`, or for all ranks. */
 enum coll_error segmented_reduce(struct team *team, const struct reducer *reducer,
                                  struct buffer from, struct buffer to, uint32_t root);

@@ -1,7 +1,6 @@
 #include "coll_inplace/reduce_unsegmented.h"
 
 #include "coll_inplace/receive.h"
-#include "coll_inplace/reduce_segmented.h"
 #include "coll_inplace/stream.h"
 
 #include <stdlib.h>
@@ -66,32 +65,45 @@ static const char *operand(struct work *w, uint32_t r, size_t at, size_t bytes, 
     return room;
 }
 
+/* `apply` needs no room of its own if its result replaces the right operand. */
+static const char *combine_copy(struct work *w, const char *sum, const char *next, size_t bytes)
+{
+    char *room = sum == w->room ? w->sum : w->room;
+    if (next != room)
+        copy_bytes(room, next, bytes);
+    reducer_combine(w->red, room, sum, room, bytes);
+    return room;
+}
+
 static void combine(struct work *w)
 {
+    bool plain = reducer_is_plain(w->red);
     for (size_t at = 0; at < w->part.bytes; at += w->step) {
         size_t bytes = min_size(w->step, w->part.bytes - at);
         char *out = w->direct ? w->to.at + at : w->sum;
         const char *sum = operand(w, 0, at, bytes, out);
-        if (w->part.count == 1 && sum != out)
-            copy_bytes(out, sum, bytes);
         for (uint32_t r = 1; r < w->part.count; r++) {
-            reducer_combine(w->red, out, sum, operand(w, r, at, bytes, w->room), bytes);
-            sum = out;
+            const char *next = operand(w, r, at, bytes, sum == w->room ? w->sum : w->room);
+            if (plain)
+                reducer_combine(w->red, out, sum, next, bytes);
+            sum = plain ? out : combine_copy(w, sum, next, bytes);
         }
         if (!w->direct)
-            reducer_write(w->red, w->to, at, out, bytes);
+            reducer_write(w->red, w->to, at, sum, bytes);
+        else if (sum != out)
+            copy_bytes(out, sum, bytes);
     }
 }
 
 /* ---- MPI_Reduce and MPI_Allreduce of user-defined operations ---- */
 
 /* Publishes our operand as a copy, which is kept until all ranks are done with the operation after
- * `op`. Returns whether all ranks had memory; `*divide`: all divide their operands, and into
- * elements of the same length. */
+ * `op`. Returns whether all ranks had memory. `unit`: the length of an element, or 0 if operands
+ * are not divided; `*divide`: all ranks divide theirs, and have the same unit. */
 static bool share_copies(struct team *t, const struct reducer *red, struct buffer from, uint32_t op,
-                         bool *divide)
+                         size_t unit, bool *divide)
 {
-    size_t bytes = reducer_bytes(red, from), unit = red->divides ? red->element : 0;
+    size_t bytes = reducer_bytes(red, from);
     char *block = red->starved ? NULL : team_hold(t, op + 1, bytes);
     if (block)
         reducer_read(red, block, from, 0, bytes);
@@ -112,17 +124,17 @@ static char *block_at(struct team *t, uint32_t rank, uint32_t op)
     return remote_addr_local(slot_address(team_wait(t, rank, op)));
 }
 
-/* Combines our share of all operands. The results end up in the last rank's block. */
+/* Combines our share of all operands, pair by pair, like all subtrees of combine_subtree(). */
 static void combine_share(struct team *t, const struct reducer *red, uint32_t op, size_t elements)
 {
     size_t first = elements * t->rank / t->size * red->element;
     size_t end = elements * (t->rank + 1) / t->size * red->element;
-    char *sum = block_at(t, 0, op) + first;
-    for (uint32_t r = 1; r < t->size && first < end; r++) {
-        char *next = block_at(t, r, op) + first;
-        reducer_combine(red, next, sum, next, end - first);
-        sum = next;
-    }
+    for (uint32_t step = 1; step < t->size; step *= 2)
+        for (uint32_t r = step; r < t->size; r += 2 * step) {
+            uint32_t last = r + step < t->size ? r + step - 1 : t->size - 1;
+            char *left = block_at(t, r - 1, op) + first, *right = block_at(t, last, op) + first;
+            reducer_combine(red, right, left, right, end - first);
+        }
 }
 
 /* Combines our operand and the results of our children in the tree; returns where the result is. */
@@ -142,8 +154,9 @@ enum coll_error unsegmented_reduce(struct team *t, const struct reducer *red, st
 {
     size_t bytes = reducer_bytes(red, from);
     uint32_t op = team_begin(t);
-    bool divide, receives = t->rank == root || root == SEGMENTED_FOR_ALL;
-    bool all = share_copies(t, red, from, op, &divide);
+    bool for_all = root == REDUCE_FOR_ALL, receives = for_all || t->rank == root, divide;
+    size_t unit = red->divides && for_all ? red->element : 0;
+    bool all = share_copies(t, red, from, op, unit, &divide);
     uint32_t results = team_begin(t);
     const char *sum = NULL;
     if (all && divide) {
@@ -164,7 +177,7 @@ enum coll_error unsegmented_reduce(struct team *t, const struct reducer *red, st
     return all ? COLL_OK : COLL_LEFT;
 }
 
-/* ---- for all ranks ---- */
+/* ---- parts of the result ---- */
 
 /* Returns the address of our operand; 0: no memory. `*by_reference`: it is the program's buffer.
  * The copy is kept until all ranks are done with the last operation of the call. */
@@ -199,8 +212,8 @@ static bool agree(struct team *t, bool good)
     return good;
 }
 
-enum coll_error unsegmented_reduce_for_all(struct team *t, const struct reducer *red,
-                                           struct buffer from, struct buffer to, struct part part)
+enum coll_error unsegmented_reduce_part(struct team *t, const struct reducer *red,
+                                        struct buffer from, struct buffer to, struct part part)
 {
     struct work w = {.t = t, .red = red, .op = team_begin(t), .part = part, .to = to};
     bool by_reference = false, good = prepare(&w, false);

@@ -5,17 +5,20 @@
  * the host itself divides operands. In an intercommunicator, dividing them would take a third step
  * in which the results move within a group.
  *
- * unsegmented_reduce(): each rank copies its operand into a block of shared memory. Operands are
- * combined where they are, and the result replaces the right operand. If the function needs all
- * elements, they are combined in pairs up a binary tree whose subtrees are ranges of ranks. Once a
- * rank has published its operand, only its parent accesses the block until the parent, too, has
- * published: in a second operation, each rank publishes the address of the result of its subtree.
- * Otherwise each rank combines the same share of all operands, which no other rank accesses
- * meanwhile, and the second operation publishes that it has. Whether all ranks can divide their
- * operands in the same way is known from the slots of the first operation.
+ * unsegmented_reduce(): each rank copies its operand into a block of shared memory and publishes
+ * the address, with the length of an element as the length of the slot, or 0 if it does not divide
+ * operands. So all ranks know whether all can divide them in the same way. Two operands are
+ * combined where they are, and the result replaces the right one, so the result of a range of ranks
+ * is in the block of its last rank. Ranges are combined in pairs, up a binary tree. In a second
+ * operation, each rank publishes that it is done with its work:
+ * - If operands are divided, each rank combines its share of all of them. No other rank accesses
+ *   that share before it has published.
+ * - Otherwise each rank combines the results of its subtree, and publishes the address of the
+ *   result. Until then, only this rank and those below it access the blocks of the subtree; then
+ *   only its parent does, until that has published.
  *
- * unsegmented_reduce_for_all(): each rank makes its operand accessible, as a copy in shared memory
- * or by reference, and combines what it needs of the others'.
+ * unsegmented_reduce_part(): each rank makes its operand accessible, as a copy in shared memory or
+ * by reference, and combines what it needs of all of them, from the left.
  *
  * In both, a rank that has no memory for its operand publishes the address 0; then all ranks leave
  * the call to the host. In an intracommunicator all ranks read all slots, so all know. In an
@@ -31,7 +34,8 @@
 
 #include "coll_inplace/coll.h"
 
-/* In larger groups the hosts' trees are faster, and these calls are left to them. */
+/* In larger groups, these calls are left to the host: where each rank combines all operands, the
+ * host's trees are faster, and the others have not been measured. */
 enum { UNSEGMENTED_RANKS_MAX = TREE_FLAT };
 
 /* What a rank receives: bytes [first, first + bytes) of the combined operands of ranks 0 ..
@@ -41,13 +45,13 @@ struct part {
     size_t first, bytes;
 };
 
-/* MPI_Reduce, or MPI_Allreduce with the root SEGMENTED_FOR_ALL; only for intracommunicators, and
- * for reducers without a kernel. */
+/* MPI_Reduce, or MPI_Allreduce with the root REDUCE_FOR_ALL; only for intracommunicators, and for
+ * reducers without a kernel. */
 enum coll_error unsegmented_reduce(struct team *team, const struct reducer *reducer,
                                    struct buffer from, struct buffer to, uint32_t root);
 
-enum coll_error unsegmented_reduce_for_all(struct team *team, const struct reducer *reducer,
-                                           struct buffer from, struct buffer to, struct part part);
+enum coll_error unsegmented_reduce_part(struct team *team, const struct reducer *reducer,
+                                        struct buffer from, struct buffer to, struct part part);
 
 /* Only for intercommunicators. */
 enum coll_error unsegmented_reduce_for_root(struct team *team, const struct reducer *reducer,

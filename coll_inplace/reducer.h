@@ -15,13 +15,16 @@
 #include "core/kernels.h"
 #include "core/typemap.h"
 
+/* As the root of a reduction: all ranks receive the result. */
+#define REDUCE_FOR_ALL UINT32_MAX
+
 struct reducer {
     combine_fn *kernel; /* NULL: use `apply` */
     size_t element;     /* bytes */
     void (*apply)(const struct reducer *reducer, void *out, const void *a, const void *b, size_t n);
     const struct typemap *map; /* of an element in the program's buffers */
     uintptr_t host_type, host_op;
-    bool divides;        /* `apply` may be called for some of the elements, also of long operands */
+    bool divides;        /* ranks may divide long operands: `apply` gets some of the elements */
     char *scratch;       /* room for operands of `apply` in the layout of their datatype */
     bool scratch_shared; /* `scratch` is in the node's file */
     bool starved;        /* no memory for `scratch`: this rank cannot combine */

@@ -33,8 +33,8 @@ enum quirk {
     QUIRK_BSEND_WAITS,
     /* MPI_Reduce_local crashes in a process that has not called MPI_Init. */
     QUIRK_REDUCE_LOCAL_NEEDS_INIT,
-    /* Long reductions by a user-defined commutative operation call its function for some of the
-     * elements at a time. */
+    /* A long MPI_Allreduce with a user-defined commutative operation calls its function for some of
+     * the elements at a time. */
     QUIRK_DIVIDES_OPERANDS,
     /* Value: the number of MPI_Isend calls that this library may have in progress at a time. */
     QUIRK_ISEND_LIMIT,

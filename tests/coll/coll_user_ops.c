@@ -90,6 +90,21 @@ static void largest(void *in, void *inout, int *count, MPI_Datatype *type)
             y[i] = x[i];
 }
 
+/* Without holes */
+struct two {
+    long double one, other;
+};
+
+static void add_both(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    struct two *x = in, *y = inout;
+    wrong_types += *type != expected_type;
+    fewest = *count < fewest ? *count : fewest;
+    misaligned += (uintptr_t)x % _Alignof(struct two) || (uintptr_t)y % _Alignof(struct two);
+    for (int i = 0; i < *count && !misaligned; i++)
+        y[i].one += x[i].one, y[i].other += x[i].other;
+}
+
 static struct matrix element(int rank, int i)
 {
     unsigned h = (unsigned)(rank * 7919 + i * 104729 + (int)coll_turn) * 2654435761u;
@@ -251,11 +266,39 @@ static void aligned(int n, MPI_Datatype type, MPI_Op op)
     free(got);
 }
 
+/* Open MPI divides long operands between the ranks in MPI_Allreduce, and so does the library. */
+static void pairs(int n, MPI_Datatype type, MPI_Op op)
+{
+    struct two *mine = malloc((size_t)n * sizeof *mine), *got = malloc((size_t)n * sizeof *got);
+    bool divides = host_is("Open MPI") && (size_t)n * sizeof *mine > 16384;
+    expected_type = type;
+    for (int i = 0; i < n; i++)
+        mine[i] = (struct two){i, test_rank};
+    for (int root = 0; root <= test_size; root++) {
+        bool for_all = root == test_size;
+        int wrong = 0;
+        fewest = n;
+        if (for_all)
+            MPI_Allreduce(mine, got, n, type, op, comm);
+        else
+            MPI_Reduce(mine, got, n, type, op, root, comm);
+        for (int i = 0; i < n && (for_all || test_rank == root); i++)
+            wrong += got[i].one != (long double)i * test_size ||
+                     got[i].other != test_size * (test_size - 1) / 2;
+        CHECK(!wrong, "%d of %d", wrong, n);
+        CHECK(!misaligned, "the function was called with misaligned pairs %d times", misaligned);
+        CHECK(divides && for_all ? fewest < n : fewest == n,
+              "the function was called for %d of %d pairs, root %d", fewest, n, root);
+    }
+    free(mine);
+    free(got);
+}
+
 int main(int argc, char **argv)
 {
     static const int counts[] = {1, 2, 9, 130, 1500, 20000};
-    MPI_Datatype matrix, loose, wide, part, one, commit;
-    MPI_Op ordered, ordered_loose, any_order, by_value;
+    MPI_Datatype matrix, loose, wide, two, part, one, commit;
+    MPI_Op ordered, ordered_loose, any_order, by_value, both;
     coll_begin(&argc, &argv);
     comm = MPI_COMM_WORLD;
     coll_warm(comm);
@@ -275,6 +318,8 @@ int main(int argc, char **argv)
     MPI_Type_create_resized(part, 0, sizeof(struct wide), &wide);
     MPI_Type_commit(&wide);
     MPI_Type_free(&part);
+    MPI_Type_contiguous(2, MPI_LONG_DOUBLE, &two);
+    MPI_Type_commit(&two);
     MPI_Aint lead[] = {LEAD * sizeof(int)};
     MPI_Type_create_hindexed(1, (int[]){1}, lead, MPI_INT, &commit);
     MPI_Type_create_resized(commit, -4, STRIDE * sizeof(int), &one);
@@ -284,10 +329,12 @@ int main(int argc, char **argv)
     MPI_Op_create(multiply_loose, 0, &ordered_loose);
     MPI_Op_create(add_spread, 1, &any_order);
     MPI_Op_create(largest, 1, &by_value);
+    MPI_Op_create(add_both, 1, &both);
     for (int c = 0; c < (int)(sizeof counts / sizeof *counts); c++) {
         matrices(counts[c], matrix, ordered);
         with_holes(counts[c], loose, ordered_loose);
         aligned(counts[c], wide, by_value);
+        pairs(counts[c] | 1, two, both);
         if (counts[c] <= SPREAD_MAX || argc > 1)
             spread(counts[c], one, any_order);
     }
@@ -296,9 +343,11 @@ int main(int argc, char **argv)
     MPI_Op_free(&ordered_loose);
     MPI_Op_free(&any_order);
     MPI_Op_free(&by_value);
+    MPI_Op_free(&both);
     MPI_Type_free(&matrix);
     MPI_Type_free(&loose);
     MPI_Type_free(&wide);
+    MPI_Type_free(&two);
     MPI_Type_free(&one);
     return test_end();
 }

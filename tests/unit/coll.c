@@ -271,6 +271,77 @@ static void expect_combined(enum coll_error error, bool lost, const struct affin
     }
 }
 
+/* Long operands of user-defined operations: each element is combined as often as necessary and no
+ * more, and the function gets all elements of an operand unless all ranks divide it alike. */
+enum divisions { NO_RANK_DIVIDES, ONE_DOES_NOT, ONE_HAS_OTHER_ELEMENTS, ALL_DIVIDE, ONE_STARVES };
+enum { LONG_ELEMENTS = TEAM_CELL / 8 + 5 };
+
+static _Atomic size_t applied, fewest; /* elements, in all calls and in one call of the function */
+static enum divisions divisions;
+
+static void apply_counted(const struct reducer *r, void *out, const void *a, const void *b,
+                          size_t n)
+{
+    n = n * r->element / sizeof(struct affine);
+    applied += n;
+    for (size_t least = fewest; n < least && !atomic_compare_exchange_weak(&fewest, &least, n);)
+        ;
+    compose(out, a, b, n, NULL);
+}
+
+static void combine_long(unsigned me)
+{
+    struct team *t = team_of[me];
+    bool odd = me == t->size / 2, bytewise = odd && divisions == ONE_HAS_OTHER_ELEMENTS;
+    struct reducer red = {.apply = apply_counted,
+                          .element = bytewise ? 1 : 8,
+                          .map = bytewise ? BYTES : I64,
+                          .divides =
+                              divisions != NO_RANK_DIVIDES && !(odd && divisions == ONE_DOES_NOT),
+                          .starved = odd && divisions == ONE_STARVES};
+    struct affine *mine = malloc(8 * LONG_ELEMENTS), *got = malloc(8 * LONG_ELEMENTS);
+    size_t n = bytewise ? 8 * LONG_ELEMENTS : LONG_ELEMENTS;
+    struct buffer from = buffer((char *)mine, red.map, n), to = buffer((char *)got, red.map, n);
+    for (size_t i = 0; i < LONG_ELEMENTS; i++)
+        mine[i] = affine_of(me, i);
+    for (unsigned root = 0; root <= t->size; root++) {
+        bool for_all = root == t->size;
+        coll_barrier(t);
+        if (me == 0) {
+            applied = 0;
+            fewest = LONG_ELEMENTS;
+        }
+        coll_barrier(t);
+        enum coll_error error =
+            for_all ? coll_allreduce(t, &red, from, to) : coll_reduce(t, &red, from, to, root);
+        EXPECT(error == (divisions == ONE_STARVES ? COLL_LEFT : COLL_OK));
+        if (divisions != ONE_STARVES && (for_all || me == root))
+            expect_combined(error, false, got, LONG_ELEMENTS, t->size, "long");
+        coll_barrier(t);
+        if (me == 0 && divisions != ONE_STARVES) {
+            size_t share =
+                for_all && divisions == ALL_DIVIDE ? LONG_ELEMENTS / t->size : LONG_ELEMENTS;
+            EXPECT(applied == (t->size - 1) * LONG_ELEMENTS, "%zu in all", (size_t)applied);
+            EXPECT(fewest == share, "%zu in a call, not %zu", (size_t)fewest, share);
+        }
+    }
+    coll_barrier(t);
+    free(mine);
+    free(got);
+}
+
+START_TEST(long_operands_are_combined_once_for_all_ranks)
+{
+    sync_configure(true, NULL);
+    for (divisions = 0; divisions <= ONE_STARVES; divisions++)
+        for (unsigned n = 2; n <= TREE_FLAT; n++) {
+            make_team(n);
+            as_ranks(n, combine_long);
+            free_team(n);
+        }
+}
+END_TEST
+
 /* In a tree, a rank that cannot combine for others deprives all of the result. */
 static void combine_starved(unsigned me)
 {
@@ -341,4 +412,5 @@ UNIT_MAIN(bcast_delivers_the_data_of_the_root, gather_delivers_all_blocks_to_the
           the_next_operation_waits_for_a_free_slot,
           results_larger_than_the_caches_are_written_with_non_temporal_stores,
           data_longer_than_the_buffer_are_truncated_and_reported,
+          long_operands_are_combined_once_for_all_ranks,
           a_rank_without_memory_reports_it_and_keeps_no_rank_waiting)

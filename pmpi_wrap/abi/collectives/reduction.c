@@ -32,7 +32,7 @@ static bool operand_span(const struct typemap *map, size_t n, ptrdiff_t *low, pt
 }
 
 /* MPI_Reduce_local computes inout = in op inout, so the right operand is copied first unless the
- * result replaces it. */
+ * result replaces it, as it does for operands of more than TEAM_CELL bytes. */
 static void apply(const struct reducer *r, void *out, const void *a, const void *b, size_t n)
 {
     _Alignas(LINE) char few[TEAM_CELL];
@@ -40,13 +40,14 @@ static void apply(const struct reducer *r, void *out, const void *a, const void 
     MPI_Op op = HANDLE_OF(MPI_Op, r->host_op);
     if (!needs_layout(r->map) && out == b) {
         host.Reduce_local(a, out, (int)n, type, op);
+        /* Orders non-temporal stores of the function before the store that tells other ranks. */
+        sync_full_fence();
         return;
     }
     if (!needs_layout(r->map)) {
-        char *right = r->scratch ? r->scratch : few;
-        memcpy(right, b, n * r->element);
-        host.Reduce_local(a, right, (int)n, type, op);
-        memcpy(out, right, n * r->element);
+        memcpy(few, b, n * r->element);
+        host.Reduce_local(a, few, (int)n, type, op);
+        memcpy(out, few, n * r->element);
         return;
     }
     ptrdiff_t low, high;
@@ -67,7 +68,8 @@ static COLD void allocate_shared(struct reducer *red, size_t room)
     red->starved = !red->scratch;
 }
 
-/* Functions for operations that commute get parts of long operands under such a host anyway. */
+/* Under a host that divides operands, the function of an operation that commutes gets parts of them
+ * anyway. */
 static bool divides_operands(MPI_Op op)
 {
     int commutes = 0;
@@ -92,8 +94,6 @@ static bool open_user_defined(struct reducer *red, MPI_Op op, MPI_Datatype type,
                             .host_op = BITS(op)};
     if (needs_layout(b.map))
         room = 2 * (size_t)(high - low) + 1;
-    else if (bytes > TEAM_CELL)
-        room = bytes;
     red->divides = bytes > TEAM_CELL && divides_operands(op);
     if (room && !(red->scratch = malloc(room)))
         allocate_shared(red, room);
