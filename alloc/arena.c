@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 /* narenas: the default arena is used for metadata only. lg_tcache_max, tcache_nslots_large:
- * allocations up to 1 MiB come from the thread's cache, which keeps two blocks of each size class
- * from 16 KiB on, and so at most ARENA_CACHE bytes. Another thread can neither use nor return these
- * blocks. Allocating and freeing a larger block takes 0.2 microseconds longer. From jemalloc 5.3.1
- * on, the cache has no blocks of more than eight pages.
+ * allocations up to 1 MiB, or from jemalloc 5.3.1 on up to eight pages, come from the thread's
+ * cache, which keeps two blocks of each size class from 16 KiB on, and so at most ARENA_CACHE
+ * bytes. Another thread can neither use nor return these blocks. Allocating and freeing a larger
+ * block takes 0.2 microseconds longer.
  * tcache_nslots_small_min: the cache may keep as few as two blocks of a small size class. With
  * pages of 64 KiB, as on other processors than x86, classes up to 224 KiB count as small.
  * tcache_gc_incr_bytes: the cache is scanned after a gibibyte instead of 64 KiB. muzzy_decay_ms:

@@ -16,7 +16,8 @@ struct work {
     struct buffer to;
     bool direct;      /* results are combined in `to` */
     size_t step;      /* bytes that are combined at a time */
-    char *sum, *room; /* of `step` bytes each: for results, and for an operand that is fetched */
+    char *sum, *room; /* of `step` bytes each: for results and for an operand that is fetched;
+                         `apply` alternates between them */
     char *allocated;
     enum coll_error error;
 };
@@ -37,9 +38,10 @@ static bool prepare(struct work *w, bool streaming)
         return false;
     if (!w->part.count || w->step <= STEP || fetch_only)
         return true;
-    w->allocated = malloc(2 * w->step);
+    size_t room = round_up(w->step, LINE); /* both are aligned like the program's operands */
+    w->allocated = malloc(room + w->step);
     w->sum = w->allocated;
-    w->room = w->allocated + w->step;
+    w->room = w->allocated + room;
     return w->allocated;
 }
 
@@ -65,7 +67,8 @@ static const char *operand(struct work *w, uint32_t r, size_t at, size_t bytes, 
     return room;
 }
 
-/* `apply` needs no room of its own if its result replaces the right operand. */
+/* Combines by `apply` in the room that does not contain `sum`, and returns that room. The right
+ * operand is copied there first, because `apply` replaces it by the result. */
 static const char *combine_copy(struct work *w, const char *sum, const char *next, size_t bytes)
 {
     char *room = sum == w->room ? w->sum : w->room;
@@ -124,7 +127,8 @@ static char *block_at(struct team *t, uint32_t rank, uint32_t op)
     return remote_addr_local(slot_address(team_wait(t, rank, op)));
 }
 
-/* Combines our share of all operands, pair by pair, like all subtrees of combine_subtree(). */
+/* Combines our share of all operands, grouped as in combine_subtree(). The result is in the last
+ * rank's block. */
 static void combine_share(struct team *t, const struct reducer *red, uint32_t op, size_t elements)
 {
     size_t first = elements * t->rank / t->size * red->element;
@@ -155,14 +159,15 @@ enum coll_error unsegmented_reduce(struct team *t, const struct reducer *red, st
     size_t bytes = reducer_bytes(red, from);
     uint32_t op = team_begin(t);
     bool for_all = root == REDUCE_FOR_ALL, receives = for_all || t->rank == root, divide;
-    size_t unit = red->divides && for_all ? red->element : 0;
+    size_t elements = reducer_elements(red, from);
+    size_t unit = red->divides && for_all && elements >= t->size ? red->element : 0;
     bool all = share_copies(t, red, from, op, unit, &divide);
     uint32_t results = team_begin(t);
     const char *sum = NULL;
     if (all && divide) {
-        combine_share(t, red, op, reducer_elements(red, from));
+        combine_share(t, red, op, elements);
         team_publish_inline(t, results, "", 0);
-        for (uint32_t r = 0; r < t->size && receives; r++)
+        for (uint32_t r = 0; r < t->size; r++)
             team_wait(t, r, results);
         sum = block_at(t, t->size - 1, op);
     } else if (all) {

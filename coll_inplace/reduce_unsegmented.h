@@ -2,28 +2,28 @@
  * of intercommunicators.
  *
  * The function of a user-defined operation may rely on being called once for all elements, unless
- * the host itself divides operands. In an intercommunicator, dividing them would take a third step
- * in which the results move within a group.
+ * the host itself divides operands. In an intercommunicator, dividing operands would require
+ * another exchange, within each group, to distribute the results.
  *
- * unsegmented_reduce(): each rank copies its operand into a block of shared memory and publishes
- * the address, with the length of an element as the length of the slot, or 0 if it does not divide
- * operands. So all ranks know whether all can divide them in the same way. Two operands are
- * combined where they are, and the result replaces the right one, so the result of a range of ranks
- * is in the block of its last rank. Ranges are combined in pairs, up a binary tree. In a second
- * operation, each rank publishes that it is done with its work:
- * - If operands are divided, each rank combines its share of all of them. No other rank accesses
- *   that share before it has published.
- * - Otherwise each rank combines the results of its subtree, and publishes the address of the
- *   result. Until then, only this rank and those below it access the blocks of the subtree; then
- *   only its parent does, until that has published.
+ * unsegmented_reduce(): each rank copies its operand into a block of shared memory and publishes a
+ * slot with the block's address. The slot's length is that of an element, or 0 if this rank does
+ * not divide operands. All ranks read all slots, and divide only if all lengths are equal and not
+ * 0. Two operands are combined where they are, and the result replaces the right one, so the result
+ * of a range of ranks is in the block of its last rank. Ranges are combined in pairs, up a binary
+ * tree. In a second operation, each rank publishes that it is done with its work:
+ * - If operands are divided, each rank combines its share of all of them. Other ranks access that
+ *   share only after this rank has published.
+ * - Otherwise each inner rank combines the results of its children with its own operand, and
+ *   publishes the address of the result. Until a rank publishes, only ranks of its subtree access
+ *   the blocks of that subtree; afterwards only its parent does, until the parent publishes.
  *
  * unsegmented_reduce_part(): each rank makes its operand accessible, as a copy in shared memory or
  * by reference, and combines what it needs of all of them, from the left.
  *
- * In both, a rank that has no memory for its operand publishes the address 0; then all ranks leave
- * the call to the host. In an intracommunicator all ranks read all slots, so all know. In an
- * intercommunicator each rank reads only the other group's slots; a second operation, in which each
- * rank publishes whether it has found an address 0, completes the knowledge of both groups.
+ * In both, a rank that has no memory for its operand, or to combine in, publishes the address 0;
+ * then all ranks leave the call to the host. In an intracommunicator every rank reads every slot.
+ * In an intercommunicator a rank reads only the other group's slots, so in a second operation each
+ * rank publishes whether it has found an address 0.
  *
  * If only the root of an intercommunicator receives a result, the other ranks must not wait for
  * each other, so there is no such agreement: a rank sends its operand by reference or through its
@@ -34,8 +34,8 @@
 
 #include "coll_inplace/coll.h"
 
-/* In larger groups, these calls are left to the host: where each rank combines all operands, the
- * host's trees are faster, and the others have not been measured. */
+/* Calls in larger groups are left to the host. Its trees are faster than unsegmented_reduce_part();
+ * unsegmented_reduce() has not been measured there. */
 enum { UNSEGMENTED_RANKS_MAX = TREE_FLAT };
 
 /* What a rank receives: bytes [first, first + bytes) of the combined operands of ranks 0 ..
@@ -50,6 +50,8 @@ struct part {
 enum coll_error unsegmented_reduce(struct team *team, const struct reducer *reducer,
                                    struct buffer from, struct buffer to, uint32_t root);
 
+/* MPI_Scan, MPI_Exscan and MPI_Reduce_scatter; in intercommunicators, MPI_Allreduce and
+ * MPI_Reduce_scatter. */
 enum coll_error unsegmented_reduce_part(struct team *team, const struct reducer *reducer,
                                         struct buffer from, struct buffer to, struct part part);
 

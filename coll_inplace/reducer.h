@@ -24,13 +24,14 @@ struct reducer {
     void (*apply)(const struct reducer *reducer, void *out, const void *a, const void *b, size_t n);
     const struct typemap *map; /* of an element in the program's buffers */
     uintptr_t host_type, host_op;
-    bool divides;        /* ranks may divide long operands: `apply` gets some of the elements */
-    char *scratch;       /* room for operands of `apply` in the layout of their datatype */
+    bool divides;  /* in MPI_Allreduce, `apply` may get some of the elements of long operands */
+    char *scratch; /* room for operands of `apply` in the layout of their datatype */
     bool scratch_shared; /* `scratch` is in the node's file */
     bool starved;        /* no memory for `scratch`: this rank cannot combine */
 };
 
-/* out = a op b; any two of the three may be the same buffer. kernels.h describes `ahead`. */
+/* out = a op b; any two of the three may be the same buffer. Without a kernel, and with more than
+ * TEAM_CELL bytes, `out` must be `b`. kernels.h describes `ahead`. */
 static inline void reducer_combine_ahead(const struct reducer *r, void *out, const void *a,
                                          const void *b, size_t bytes, const char *ahead)
 {

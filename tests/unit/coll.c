@@ -271,8 +271,9 @@ static void expect_combined(enum coll_error error, bool lost, const struct affin
     }
 }
 
-/* Long operands of user-defined operations: each element is combined as often as necessary and no
- * more, and the function gets all elements of an operand unless all ranks divide it alike. */
+/* Long operands of user-defined operations: all ranks together combine each element n - 1 times,
+ * and the function gets all elements, except in MPI_Allreduce if all ranks divide operands in the
+ * same way. */
 enum divisions { NO_RANK_DIVIDES, ONE_DOES_NOT, ONE_HAS_OTHER_ELEMENTS, ALL_DIVIDE, ONE_STARVES };
 enum { LONG_ELEMENTS = TEAM_CELL / 8 + 5 };
 

@@ -6,6 +6,7 @@
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/quirks.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -40,11 +41,12 @@ static void apply(const struct reducer *r, void *out, const void *a, const void 
     MPI_Op op = HANDLE_OF(MPI_Op, r->host_op);
     if (!needs_layout(r->map) && out == b) {
         host.Reduce_local(a, out, (int)n, type, op);
-        /* Orders non-temporal stores of the function before the store that tells other ranks. */
+        /* Orders non-temporal stores of the function before the store that publishes the result. */
         sync_full_fence();
         return;
     }
     if (!needs_layout(r->map)) {
+        assert(n * r->element <= sizeof few);
         memcpy(few, b, n * r->element);
         host.Reduce_local(a, few, (int)n, type, op);
         memcpy(out, few, n * r->element);

@@ -21,9 +21,9 @@ HOT_INLINE combine_fn *kernel_for(enum op op, MPI_Datatype type, const struct ty
 /* False: the reduction is left to the host; the same answer on all `ranks` ranks.
  *
  * A predefined operation is fast if there is a reduction kernel for the datatype. A user-defined
- * operation is applied to a whole operand at once unless the host divides operands, too, because
- * its function may rely on that. How depends on the total number of bytes, the only thing that is
- * equal on all ranks where datatypes are derived. */
+ * operation is applied to all elements that a rank needs in one call, because its function may rely
+ * on that; only where the host divides operands does the library, too. The algorithm depends on the
+ * number of bytes, because nothing else is equal on all ranks where datatypes are derived. */
 bool reducer_open(struct reducer *reducer, MPI_Op op, MPI_Datatype type, struct buffer operands,
                   uint32_t ranks);
 void reducer_close(struct reducer *reducer);
