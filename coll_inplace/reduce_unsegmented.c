@@ -3,6 +3,7 @@
 #include "coll_inplace/receive.h"
 #include "coll_inplace/stream.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* How much is combined at a time if operands need not be combined in one call. */
@@ -131,6 +132,7 @@ static char *block_at(struct team *t, uint32_t rank, uint32_t op)
  * rank's block. */
 static void combine_share(struct team *t, const struct reducer *red, uint32_t op, size_t elements)
 {
+    assert(t->size > 1);
     size_t first = elements * t->rank / t->size * red->element;
     size_t end = elements * (t->rank + 1) / t->size * red->element;
     for (uint32_t step = 1; step < t->size; step *= 2)
