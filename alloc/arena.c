@@ -18,14 +18,18 @@
  * block takes 0.2 microseconds longer.
  * tcache_nslots_small_min: the cache may keep as few as two blocks of a small size class. With
  * pages of 64 KiB, as on other processors than x86, classes up to 224 KiB count as small.
- * tcache_gc_incr_bytes: the cache is scanned after a gibibyte instead of 64 KiB. muzzy_decay_ms:
- * purged memory is returned at once. retain: address ranges come back to `unused`, where neighbours
- * are joined; jemalloc never joins extents that it has got at different times. */
+ * tcache_gc_incr_bytes: the cache is scanned after a gibibyte instead of 64 KiB.
+ * lg_extent_max_active_fit: a small block may be cut from any free extent. By default jemalloc
+ * takes fresh memory rather than more than 64 times the size, and a page fault costs more than a
+ * call. muzzy_decay_ms: purged memory is returned at once. retain: address ranges come back to
+ * `unused`, where neighbours are joined; jemalloc never joins extents that it has got at different
+ * times. */
 const char *je(malloc_conf) = "narenas:1,lg_tcache_max:20,tcache_nslots_large:2,"
 #ifndef __x86_64__
                               "tcache_nslots_small_min:2,"
 #endif
                               "tcache_gc_incr_bytes:1073741824,"
+                              "lg_extent_max_active_fit:40,"
                               "muzzy_decay_ms:0,dirty_decay_ms:10000,retain:false";
 
 static struct region heap, control, symmetric, early;

@@ -347,6 +347,20 @@ START_TEST(freed_memory_of_several_sizes_is_returned)
 }
 END_TEST
 
+/* Small blocks are cut from the memory of a large one, not from fresh memory. */
+START_TEST(memory_of_a_large_block_serves_small_ones)
+{
+    open_slice();
+    give_back();
+    use_and_free(8 * MIB, 1);
+    size_t before = resident();
+    for (int round = 0; round < 20; round++)
+        use_and_free(32 << 10, 16);
+    ck_assert_uint_le(resident(), before + MIB);
+    no_failures();
+}
+END_TEST
+
 enum { IDLE_RANKS = 3 };
 
 /* Each rank in turn frees nearly as much as may be kept. */
@@ -616,9 +630,9 @@ UNIT_MAIN(a_large_block_gets_used_and_new_addresses, allocations_never_overlap,
           size_classes_are_computed_as_jemalloc_does, size_zero_gives_a_pointer_that_can_be_freed,
           a_pointer_that_is_not_live_is_refused, a_pointer_outside_the_heap_is_foreign,
           the_counts_are_right, freed_memory_is_returned_to_the_os,
-          freed_memory_of_several_sizes_is_returned, idle_threads_do_not_keep_freed_memory,
-          a_thread_caches_only_a_little, some_memory_stays_ready,
-          some_memory_stays_ready_beside_scattered_blocks,
+          freed_memory_of_several_sizes_is_returned, memory_of_a_large_block_serves_small_ones,
+          idle_threads_do_not_keep_freed_memory, a_thread_caches_only_a_little,
+          some_memory_stays_ready, some_memory_stays_ready_beside_scattered_blocks,
           memory_is_returned_after_gaps_were_filled, a_full_heap_returns_null_and_recovers,
           unused_memory_of_other_sizes_does_not_block_an_allocation, any_alignment_is_honoured,
           ranges_freed_in_pieces_can_be_taken_as_a_large_one,
