@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { POLLS = 100 };
+enum { POLLS = 100, ROUND_TICKS = 70 };
 
 /* One per rank, in shared memory. The owner writes it; `arrived` publishes `returned`, and rank 0's
  * `go` publishes `deadline`. */
@@ -70,12 +70,15 @@ bool share_flags(void)
     return all;
 }
 
-/* Between two polls, as short a pause as the processor has: without it, x86 processors start loads
- * of the next polls too early, and repeat them when the flag changes. */
+/* Between two polls, the shortest pause that does not delay the awaited store: see relax() in
+ * core/sync.c. */
 static inline void relax(void)
 {
 #if defined __x86_64__
-    __builtin_ia32_pause();
+    unsigned long long start = __builtin_ia32_rdtsc();
+    do
+        __builtin_ia32_pause();
+    while (__builtin_ia32_rdtsc() - start < ROUND_TICKS);
 #elif defined __aarch64__
     __asm__ volatile("isb");
 #endif
