@@ -22,9 +22,9 @@ enum {
     SPIN = 2000,
     SPIN_OVERSUBSCRIBED = 20,
     YIELD_OVERSUBSCRIBED = 30,
-    /* If another job runs on the same processor, one of these long yields shows it. */
-    LONG_YIELD_TICKS = 1 << 14, /* about 5 us */
-    SHARED_TICKS = 1 << 26,     /* for this long, waits spin as if oversubscribed */
+    /* A yield between this and YIELD_TICKS_LONG has gone to another job that waits. */
+    YIELD_TICKS_SHARED = 1 << 14, /* about 5 us */
+    SHARED_TICKS = 1 << 26,       /* for this long, waits spin as if oversubscribed */
     ROUNDS_PER_PROGRESS = 64,
     YIELDS_PER_PROGRESS = 4,
     SLEEP_NS_MIN = 50 * 1000,
@@ -182,7 +182,8 @@ static bool spin_or_yield(struct sync_wait *wait)
     }
     if (sync_oversubscribed && round >= SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED)
         return false;
-    if (sync_yield_processor() > LONG_YIELD_TICKS)
+    uint64_t duration = sync_yield_processor();
+    if (duration > YIELD_TICKS_SHARED && duration < YIELD_TICKS_LONG)
         atomic_store_explicit(&shared_until, sync_ticks() + SHARED_TICKS, memory_order_relaxed);
     return true;
 }

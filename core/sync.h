@@ -8,7 +8,7 @@
  *         sync_wait(&wait, word, seen);
  *
  * sync_wait() spins briefly, then yields, and if sync_oversubscribed is set finally sleeps on the
- * word. It spins less if another job runs on the same processor. Meanwhile it drives the host's
+ * word. It spins less if another job waits on the same processor. Meanwhile it drives the host's
  * progress, because the awaited rank may be inside the host and need this one. A rank that changes
  * a word that others wait for calls sync_wake() afterwards.
  *
@@ -84,7 +84,11 @@ uint64_t sync_waited_ns(enum wait_kind kind);
 /* The time since the first sync_configure(); 0: there was none. */
 uint64_t sync_elapsed_ns(void);
 
-/* Let other threads have the processor. Returns for how long, in ticks. */
+/* Let other threads have the processor. Returns for how long, in ticks. From YIELD_TICKS_LONG on,
+ * it has gone to a thread that computes: one that waits would have yielded, too. Linux 6.18 makes a
+ * thread that yields pay with a time slice, so next to a thread that computes a rank that yields in
+ * each wait gets hardly any time. */
+enum { YIELD_TICKS_LONG = 1 << 20 /* 0.3 to 0.5 ms */ };
 uint64_t sync_yield_processor(void);
 
 void sync_wake_sleepers(struct sync_word *word);

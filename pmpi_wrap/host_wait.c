@@ -8,10 +8,10 @@
 #include <time.h>
 
 enum {
-    POLLS_PER_PROBE = 16384, /* a millisecond, more or less */
-    LOST_NS_MIN = 200000,    /* less is taken by interrupts and threads of the OS */
-    SHARE_TICKS = 1 << 26,   /* after a loss; several time slices */
-    POLLS_AT_FIRST = 8,      /* of a wait: a host that yields itself needs no help */
+    POLLS_PER_PROBE = 16384,      /* a millisecond, more or less */
+    LOST_NS_MIN = 200000,         /* less is taken by interrupts and threads of the OS */
+    POLLS_PER_PROBE_SHARED = 256, /* while a thread yields */
+    POLLS_AT_FIRST = 8,           /* of a wait: a host that yields itself needs no help */
     /* The time stamp counter advances by 2000 to 4000 in a microsecond. */
     TICKS_BETWEEN_POLLS = 1 << 14, /* of one wait */
     SPIN_TICKS = 1 << 12,          /* of a wait, before a thread yields */
@@ -32,11 +32,16 @@ enum {
      * quickly, and no yield is due before, so many of them only go on to the host. */
     POLLS_NOT_TIMED = 15,
     SHORT_POLL_TICKS = 1 << 9,
-    /* A yield that has taken this long has gone to a thread that computes. The OS gives a processor
-     * sooner to a thread that wakes up than to one that has yielded. So some of the next waits
-     * sleep at once: twice as many as the last time, since others may compute for long. */
-    YIELD_TICKS_LONG = 1 << 20,
+    /* After a yield to a thread that computes (YIELD_TICKS_LONG), some of the next waits sleep at
+     * once, since the OS gives a processor sooner to a thread that wakes up than to one that has
+     * yielded: twice as many as the last time, since others may compute for long. */
     WAITS_WITHOUT_YIELD_MAX = 256,
+    /* With `auto`, a thread stops yielding after two such yields, unless there were SHORT_PER_LONG
+     * others for each. It then polls for twice as long as the last time, at most
+     * POLLS_PER_PROBE << DOUBLINGS_MAX times. */
+    SHORT_PER_LONG = 64,
+    LONG_YIELDS_MAX = 2 * SHORT_PER_LONG,
+    DOUBLINGS_MAX = 10,
 };
 
 enum wait_setting host_wait;
@@ -64,8 +69,9 @@ struct poller {
     int recipient;          /* NOBODY, ANYBODY, or a member that has not been woken yet */
     int64_t without_ns;     /* the time without a processor, at the last probe */
     long preemptions;       /* ru_nivcsw, then */
-    uint64_t shares_until;  /* when others are no longer taken to want the processor */
-    uint32_t until_probe;   /* polls, until then */
+    uint32_t until_probe;   /* polls, until the next one */
+    uint32_t long_yields;   /* SHORT_PER_LONG for each, less the others */
+    uint32_t doublings;     /* of POLLS_PER_PROBE, while yields take long */
 };
 static __thread struct poller poller = {.recipient = NOBODY, .polling_ticks = POLLING_TICKS};
 
@@ -216,8 +222,13 @@ static void note_yield(uint64_t duration)
 {
     if (duration < YIELD_TICKS_LONG) {
         poller.after_next_long_yield = 0;
+        if (poller.long_yields)
+            poller.long_yields--;
         return;
     }
+    poller.long_yields += SHORT_PER_LONG;
+    if (poller.long_yields >= LONG_YIELDS_MAX)
+        poller.until_probe = 0;
     uint32_t waits = 2 * poller.after_next_long_yield + 8;
     poller.after_next_long_yield =
         waits < WAITS_WITHOUT_YIELD_MAX ? waits : WAITS_WITHOUT_YIELD_MAX;
@@ -279,9 +290,10 @@ static void give_way(uint64_t now)
     }
 }
 
-/* Whether other threads have had this processor for long since this function was last called. A
- * thread also loses time when it sleeps in the program, but is not preempted then. */
-static bool has_lost_time(void)
+/* Whether other threads have had this processor since this function was last called: for long or,
+ * if this thread has yielded it, at all. A thread also loses time when it sleeps in the program,
+ * but is not preempted then. A yield counts as a preemption if it went to another thread. */
+static bool shares_processor(void)
 {
     struct timespec used;
     struct rusage use;
@@ -290,15 +302,30 @@ static bool has_lost_time(void)
     /* The two clocks do not run equally fast. */
     int64_t used_ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
     int64_t without_ns = (int64_t)sync_now_ns() - used_ns;
-    bool lost = poller.without_ns && without_ns - poller.without_ns > LOST_NS_MIN &&
-                use.ru_nivcsw > poller.preemptions;
+    bool lost = host_wait_intervenes || without_ns - poller.without_ns > LOST_NS_MIN;
+    bool shares = poller.without_ns && lost && use.ru_nivcsw > poller.preemptions;
     poller.without_ns = without_ns;
     poller.preemptions = use.ru_nivcsw;
-    return lost;
+    return shares;
 }
 
-/* Look whether the processor is wanted by others. The polls since the last probe have taken as long
- * as this one, more or less. */
+/* Whether to yield between polls: other threads have this processor at times, but not one that
+ * computes. */
+static bool should_yield(void)
+{
+    bool shares = shares_processor();
+    if (poller.long_yields >= LONG_YIELDS_MAX) {
+        poller.long_yields = 0;
+        if (poller.doublings < DOUBLINGS_MAX)
+            poller.doublings++;
+        return false;
+    }
+    if (host_wait_intervenes && !poller.long_yields)
+        poller.doublings = 0;
+    return shares;
+}
+
+/* The polls since the last probe have taken as long as this one, more or less. */
 static COLD void probe(void)
 {
     if (host_wait == WAIT_spin) {
@@ -306,12 +333,13 @@ static COLD void probe(void)
         return;
     }
     if (!host_wait_intervenes)
-        sync_waited(WAITED_POLLING, POLLS_PER_PROBE * (poller.last - poller.began));
-    if (has_lost_time())
-        poller.shares_until = poller.last + SHARE_TICKS;
-    host_wait_intervenes = poller.last < poller.shares_until;
-    poller.until_probe = host_wait_intervenes ? POLLS_PER_PROBE : 0;
-    host_wait_polls_left = host_wait_intervenes ? 0 : POLLS_PER_PROBE;
+        sync_waited(WAITED_POLLING,
+                    ((uint64_t)POLLS_PER_PROBE << poller.doublings) * (poller.last - poller.began));
+    host_wait_intervenes = should_yield();
+    if (!host_wait_intervenes)
+        poller.call = CALL_OTHER; /* its end will not be reported */
+    poller.until_probe = host_wait_intervenes ? POLLS_PER_PROBE_SHARED : 0;
+    host_wait_polls_left = host_wait_intervenes ? 0 : POLLS_PER_PROBE << poller.doublings;
 }
 
 void host_wait_before_poll(bool nests)
@@ -322,7 +350,8 @@ void host_wait_before_poll(bool nests)
     uint64_t now = sync_ticks();
     /* Without regard to the time between them, since a host may take long for other work. */
     bool one_wait = poller.call == CALL_WAITS || (poller.call == CALL_POLLS && poller.mail);
-    if (poller.since && (one_wait || now - poller.last < TICKS_BETWEEN_POLLS))
+    if (host_wait_intervenes && poller.since &&
+        (one_wait || now - poller.last < TICKS_BETWEEN_POLLS))
         give_way(now);
     else
         begin_wait(now);

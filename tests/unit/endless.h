@@ -31,9 +31,22 @@ static long watched_syscall(long number, ...)
     return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+/* How long a yield takes at least. */
+static uint64_t yield_takes_ns;
+
+static int slow_yield(void)
+{
+    int result = sched_yield();
+    if (yield_takes_ns)
+        spin_ns(yield_takes_ns);
+    return result;
+}
+
+#define sched_yield          slow_yield
 #define syscall(number, ...) watched_syscall(number, __VA_ARGS__, 0L, 0L, 0L, 0L)
 #include "core/sync.c"
 #undef syscall
+#undef sched_yield
 
 /* Several threads then share it. Returns the processors that the calling thread had before. */
 static inline cpu_set_t bind_to_one_processor(void)

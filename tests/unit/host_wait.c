@@ -3,30 +3,45 @@
 
 #include "alloc/node.h"
 
+#include <sys/resource.h>
+
 /* The source of the module, where each thread is a member. */
 static __thread struct node own;
 #define node own
 
-/* A yield can take as long as one to a thread that computes. */
-static uint64_t yield_takes_ns, own_ticks_before_yield, last_yield_took, last_yield_ended;
+static uint64_t own_ticks_before_yield, last_yield_took, last_yield_ended;
 static unsigned yield_count;
+static uint64_t planned_yield; /* what a yield returns; 0: what it has taken */
 
 static uint64_t observed_yield(void)
 {
+    if (planned_yield) {
+        yield_count++;
+        return planned_yield;
+    }
     uint64_t start = sync_ticks();
     own_ticks_before_yield = start - last_yield_ended;
     yield_count++;
-    if (yield_takes_ns)
-        spin_ns(yield_takes_ns);
-    else
-        sync_yield_processor();
+    sync_yield_processor();
     last_yield_ended = sync_ticks();
     last_yield_took = last_yield_ended - start;
     return last_yield_took;
 }
 
+/* What the OS reports. */
+static long preemptions;
+
+static int planned_rusage(int who, struct rusage *use)
+{
+    int result = getrusage(who, use);
+    use->ru_nivcsw = preemptions;
+    return result;
+}
+
 #define sync_yield_processor observed_yield
+#define getrusage            planned_rusage
 #include "pmpi_wrap/host_wait.c"
+#undef getrusage
 #undef sync_yield_processor
 #undef node
 
@@ -39,6 +54,7 @@ static void begin(enum wait_setting how, unsigned size)
     config.wait = how;
     thread_concurrent = size > 1;
     host_wait_configure(how, false, NULL);
+    poller.long_yields = poller.doublings = 0; /* from the case before */
     node.header = aligned_alloc(LAYOUT_PAGE, bytes);
     memset(node.header, 0, bytes);
     node.size = size;
@@ -540,25 +556,92 @@ START_TEST(polls_are_looked_at_rarely)
 }
 END_TEST
 
-static _Atomic bool found_out;
+enum { SHORT_YIELD = 1000 };
 
-static void share_a_processor(unsigned me)
+/* Poll until the next look, before which the thread is preempted if `preempted`, or seems to have
+ * lost time if `lost`. Returns the number of polls. */
+static uint32_t polls_until_probe(bool preempted, bool lost)
 {
-    cpu_set_t before = bind_to_one_processor();
-    become(me);
-    while (!found_out)
-        if (!me && !host_wait_ignores_poll()) {
-            poll(false);
-            found_out = host_wait_intervenes;
-        }
-    sched_setaffinity(0, sizeof before, &before);
+    uint32_t polls = 1;
+    while (host_wait_ignores_poll())
+        polls++;
+    preemptions += preempted;
+    poller.without_ns += lost ? -2 * LOST_NS_MIN : 1000000000;
+    poll(false);
+    return polls;
 }
 
-/* The other thread computes. */
-START_TEST(a_thread_notices_that_it_shares_its_processor)
+static void begin_auto(void)
 {
-    begin(WAIT_auto, 2);
-    as_ranks(2, share_a_processor);
+    begin(WAIT_auto, 1);
+    become(0);
+    planned_yield = SHORT_YIELD;
+    polls_until_probe(false, false);
+    ck_assert(!host_wait_intervenes);
+}
+
+static void begin_to_yield(void)
+{
+    polls_until_probe(true, true);
+    ck_assert(host_wait_intervenes);
+    host_wait_enter(CALL_WAITS);
+}
+
+START_TEST(a_thread_yields_while_it_shares_its_processor)
+{
+    begin_auto();
+    for (int round = 0; round < 3; round++) {
+        polls_until_probe(true, false);
+        ck_assert(!host_wait_intervenes);
+        polls_until_probe(false, true); /* it has slept */
+        ck_assert(!host_wait_intervenes);
+        begin_to_yield();
+        for (int i = 0; i < 10 * POLLS_PER_PROBE_SHARED; i++) {
+            preemptions += i % 100 == 0;
+            /* A thread that computes has the processor now and then. */
+            planned_yield = i % 200 == 199 ? YIELD_TICKS_LONG : SHORT_YIELD;
+            ck_assert(!host_wait_ignores_poll());
+            poll(false);
+            ck_assert(host_wait_intervenes);
+        }
+        planned_yield = SHORT_YIELD;
+        for (int i = 0; i < 2 * POLLS_PER_PROBE_SHARED && host_wait_intervenes; i++)
+            poll(false);
+        ck_assert(!host_wait_intervenes);
+    }
+    planned_yield = 0;
+    end();
+}
+END_TEST
+
+/* Returns the number of yields, each of which takes `ticks`, until the thread polls again. */
+static unsigned yields_until_it_polls(uint64_t ticks)
+{
+    unsigned before = yield_count;
+    begin_to_yield();
+    planned_yield = ticks;
+    for (int i = 0; i < 10 * POLLS_PER_PROBE_SHARED && host_wait_intervenes; i++) {
+        preemptions++;
+        spin_ns(1000);
+        poll(false);
+    }
+    planned_yield = SHORT_YIELD;
+    return yield_count - before;
+}
+
+START_TEST(a_thread_stops_yielding_to_one_that_computes)
+{
+    begin_auto();
+    for (unsigned stops = 1; stops <= DOUBLINGS_MAX + 1; stops++) {
+        ck_assert_uint_eq(yields_until_it_polls(YIELD_TICKS_LONG),
+                          LONG_YIELDS_MAX / SHORT_PER_LONG);
+        unsigned doublings = stops < DOUBLINGS_MAX ? stops : DOUBLINGS_MAX;
+        ck_assert_uint_eq(polls_until_probe(false, false), (POLLS_PER_PROBE << doublings) + 1);
+        ck_assert(!host_wait_intervenes);
+    }
+    yields_until_it_polls(SHORT_YIELD);
+    ck_assert(host_wait_intervenes);
+    planned_yield = 0;
     end();
 }
 END_TEST
@@ -575,4 +658,5 @@ UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
           a_program_that_polls_is_awake_when_it_has_found_a_message,
           the_host_yields_except_while_the_program_polls, progress_ends_a_wait,
           a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
-          a_thread_notices_that_it_shares_its_processor)
+          a_thread_yields_while_it_shares_its_processor,
+          a_thread_stops_yielding_to_one_that_computes)

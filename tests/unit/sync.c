@@ -101,17 +101,6 @@ START_TEST(a_killed_waiter_blocks_nobody)
 }
 END_TEST
 
-static void wait_or_compute(unsigned me)
-{
-    struct sync_word never = {0};
-    struct sync_wait wait = SYNC_WAIT;
-    cpu_set_t before = bind_to_one_processor();
-    while (!shared_until)
-        if (me)
-            sync_wait(&wait, &never, 0);
-    sched_setaffinity(0, sizeof before, &before);
-}
-
 static uint64_t yields_of_a_short_wait(void)
 {
     struct sync_word never = {0};
@@ -122,13 +111,25 @@ static uint64_t yields_of_a_short_wait(void)
     return time_waited[WAITED_YIELDING];
 }
 
-/* The first thread computes. */
-START_TEST(waits_yield_sooner_next_to_a_thread_that_computes)
+static void wait_with_yields_of(uint64_t ns)
+{
+    struct sync_word never = {0};
+    struct sync_wait wait = {.rounds = SPIN};
+    yield_takes_ns = ns;
+    for (int i = 0; i < 20; i++)
+        sync_wait(&wait, &never, 0);
+    yield_takes_ns = 0;
+}
+
+START_TEST(waits_yield_sooner_next_to_a_job_that_waits)
 {
     begin(false, NULL);
     shared_until = 0;
     ck_assert_uint_eq(yields_of_a_short_wait(), 0);
-    as_ranks(2, wait_or_compute);
+    wait_with_yields_of(2000000); /* next to a thread that computes */
+    ck_assert_uint_eq(yields_of_a_short_wait(), 0);
+    wait_with_yields_of(20000);
+    ck_assert_uint_gt(shared_until, sync_ticks());
     shared_until = UINT64_MAX;
     ck_assert_uint_gt(yields_of_a_short_wait(), 0);
     shared_until = 0;
@@ -248,7 +249,7 @@ END_TEST
 
 UNIT_MAIN(counts_may_wrap, a_wake_up_is_never_lost,
           a_waiter_that_has_read_an_old_value_does_not_sleep, nobody_sleeps_with_enough_processors,
-          waits_yield_sooner_next_to_a_thread_that_computes, a_killed_waiter_blocks_nobody,
+          waits_yield_sooner_next_to_a_job_that_waits, a_killed_waiter_blocks_nobody,
           a_waiter_gives_the_host_progress, a_pause_gives_the_host_progress,
           a_long_wait_gives_the_host_more_progress, progress_is_due_if_the_clock_has_gone_back,
           publisher_or_sleeper_sees_the_other)
