@@ -7,7 +7,7 @@
 
 enum {
     STREAM_AT = TEAM_CELLS * CELL_ROOM, /* the short stream lies behind the cells */
-    CELLS_SIZE = STREAM_AT + STREAM_CELLS * STREAM_CELL,
+    CELLS_SIZE = STREAM_AT + STREAM_CELLS * STREAM_CELL + STREAM_EXTRA,
 };
 
 /* A few freed mailboxes are kept, empty and with their cells, for the next communicators. Creating
@@ -91,7 +91,7 @@ void mailbox_free(struct mailbox *mailbox, uint32_t op)
 
 void mailbox_lengthen_stream(struct mailbox *mailbox)
 {
-    char *block = arena_control_alloc_raw(STREAM_CELLS_LONG * (size_t)STREAM_CELL);
+    char *block = arena_control_alloc_raw(STREAM_CELLS_LONG * (size_t)STREAM_CELL + STREAM_EXTRA);
     if (!block)
         return;
     mailbox->stream = (uint64_t)(block - (char *)mailbox);

@@ -22,9 +22,19 @@ bool copy_caches_hold(size_t bytes)
     return bytes <= copy_cached;
 }
 
-void copy_in_pieces(void *to, const void *from, size_t bytes)
+/* Whether `to` is 1 to 63 bytes behind `from` in a page. So is memory of malloc() from 128 KiB on,
+ * which starts 16 bytes into a page, behind a large block of the shared heap, which starts with
+ * one. */
+static bool are_at_small_distance(const void *to, const void *from)
 {
-    size_t piece = copy_caches_hold(bytes) ? COPY_PIECE : bytes;
+    return (((uintptr_t)to - (uintptr_t)from - 1) & 4095) < 63;
+}
+
+void copy_long(void *to, const void *from, size_t bytes)
+{
+    size_t piece = bytes;
+    if (bytes <= COPY_PIECE || copy_caches_hold(bytes))
+        piece = are_at_small_distance(to, from) ? COPY_SHORT : COPY_PIECE;
     for (size_t done = 0; done < bytes; done += piece)
         memmove((char *)to + done, (const char *)from + done, min_size(piece, bytes - done));
 }

@@ -24,11 +24,12 @@ extern _Atomic size_t copy_cached;
 void copy_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
                  size_t bytes, size_t blocks);
 
-/* Copies more than COPY_PIECE bytes in pieces, if the caches hold them. The C library may copy with
- * one `rep movsb`. On the EPYC that was measured, one of 1 MiB, the size of the L2 cache, takes 20
- * % longer than eight pieces (docs/decisions/058-copy-in-pieces.md). */
-enum { COPY_PIECE = 128 << 10 };
-void copy_in_pieces(void *to, const void *from, size_t bytes);
+/* Copies more than COPY_SHORT bytes. From there on, the C library may use `rep movsb`, which is
+ * slow on some processors of AMD in two cases, for which it copies in pieces: if one copies more
+ * than the second-level cache holds, and if the areas are at a small distance modulo the page size
+ * (docs/decisions/058-copy-in-pieces.md). */
+enum { COPY_SHORT = 2048, COPY_PIECE = 128 << 10 };
+void copy_long(void *to, const void *from, size_t bytes);
 
 /* NOLINTBEGIN(clang-analyzer-core.NonNullParamChecker): the analyzer assumes that data passed by
  * reference may be in private memory; such data are always in the shared heap. */
@@ -44,10 +45,10 @@ HOT_INLINE void copy_bytes(void *to, const void *from, size_t bytes)
         memcpy(to, from, 4);
     else if (bytes == 2)
         memcpy(to, from, 2);
-    else if (LIKELY(bytes <= COPY_PIECE))
+    else if (LIKELY(bytes <= COPY_SHORT))
         memmove(to, from, bytes);
     else
-        copy_in_pieces(to, from, bytes);
+        copy_long(to, from, bytes);
 }
 
 /* NOLINTEND(clang-analyzer-core.NonNullParamChecker) */

@@ -72,7 +72,7 @@ static void one_round(unsigned me, uint64_t round, char *mine, char *all)
             }
 }
 
-static void copy_long(unsigned me)
+static void copy_long_block(unsigned me)
 {
     struct chance own = {me + 5};
     char *mine[] = {arena_alloc(ROOM, LINE), malloc(ROOM)};
@@ -92,7 +92,7 @@ START_TEST(all_data_arrive_and_nothing_is_written_later)
     for (unsigned oversubscribed = 0; oversubscribed < 2; oversubscribed++) {
         sync_configure(oversubscribed, NULL);
         make_team(RANKS);
-        as_ranks(RANKS, copy_long);
+        as_ranks(RANKS, copy_long_block);
         free_team(RANKS);
     }
 }

@@ -9,7 +9,19 @@ static bool in_flight;
 #define _mm_stream_si128(at, value) (in_flight = true, _mm_store_si128(at, value))
 #define _mm_sfence()                (in_flight = false)
 #endif
+
+/* The longest piece of a long copy. */
+static size_t longest;
+
+static void *observed_memmove(void *to, const void *from, size_t bytes)
+{
+    longest = bytes > longest ? bytes : longest;
+    return memmove(to, from, bytes);
+}
+
+#define memmove observed_memmove
 #include "core/copy.c"
+#undef memmove
 
 enum { EDGE = 128, LONG = 8 << 20, ROOM = LONG + 8 * EDGE };
 
@@ -81,6 +93,43 @@ START_TEST(long_sizes)
     copy_cached = COPY_PIECE; /* longer copies are made in one piece */
     check(by_copy_bytes, 3 * COPY_PIECE + 1, 3, 5);
     copy_cached = 0;
+    free_buffers();
+}
+END_TEST
+
+START_TEST(sizes_of_several_pieces)
+{
+    allocate_buffers();
+    for (size_t bytes = COPY_SHORT - 1; bytes < 4 * COPY_SHORT; bytes += COPY_SHORT / 2)
+        for (size_t shift = 0; shift < 64; shift++) {
+            check(by_copy_bytes, bytes, shift, bytes % 64);
+            check(by_copy_bytes, bytes + 1, bytes % 64, shift);
+        }
+    free_buffers();
+}
+END_TEST
+
+static size_t longest_piece(size_t distance, size_t bytes)
+{
+    longest = 0;
+    copy_bytes(to + (-(uintptr_t)to & 4095) + distance, from + (-(uintptr_t)from & 4095), bytes);
+    return longest;
+}
+
+/* Where `rep movsb` may be slow. */
+START_TEST(pieces_are_short_at_a_small_distance)
+{
+    allocate_buffers();
+    for (size_t bytes = 2 * COPY_SHORT; bytes <= 2 * COPY_PIECE; bytes *= 2) {
+        size_t usual = min_size(bytes, COPY_PIECE);
+        for (size_t distance = 1; distance < 64; distance++)
+            INSIST(longest_piece(distance, bytes) <= COPY_SHORT, "%zu bytes, distance %zu", bytes,
+                   distance);
+        for (size_t distance = 64; distance < 4096; distance *= 2)
+            ck_assert_uint_eq(longest_piece(distance, bytes), usual);
+        ck_assert_uint_eq(longest_piece(0, bytes), usual);
+        ck_assert_uint_eq(longest_piece(4095, bytes), usual);
+    }
     free_buffers();
 }
 END_TEST
@@ -184,5 +233,6 @@ START_TEST(caches_hold_small_data_only)
 }
 END_TEST
 
-UNIT_MAIN(every_small_size_at_every_alignment, long_sizes, copies_onto_themselves,
-          blocks_at_any_stride, caches_hold_small_data_only POLLED)
+UNIT_MAIN(every_small_size_at_every_alignment, long_sizes, sizes_of_several_pieces,
+          pieces_are_short_at_a_small_distance, copies_onto_themselves, blocks_at_any_stride,
+          caches_hold_small_data_only POLLED)
