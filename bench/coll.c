@@ -74,17 +74,17 @@ COLLECTIVES(X)
 
 /* The floor: the flags without which a rank cannot return, and one copy of the blocks that it gets.
  */
-#define X(name, label, call, flags, blocks)                           \
-    static void name##_floor(int way, long times, size_t bytes)       \
-    {                                                                 \
-        const struct with w = with[HOST];                             \
-        size_t length = bytes * (size_t)(blocks);                     \
-        for (size_t at = 0; times; times--) {                         \
-            flags(way, 1, bytes);                                     \
-            memcpy((char *)w.recv + at, (char *)w.send + at, length); \
-            __asm__ volatile("" ::: "memory");                        \
-            at = at + w.stride < w.room ? at + w.stride : 0;          \
-        }                                                             \
+#define X(name, label, call, flags, blocks)                               \
+    static void name##_floor(int way, long times, size_t bytes)           \
+    {                                                                     \
+        const struct with w = with[HOST];                                 \
+        size_t length = bytes * (size_t)(blocks);                         \
+        for (size_t at = 0; times; times--) {                             \
+            flags(way, 1, bytes);                                         \
+            copy_floor((char *)w.recv + at, (char *)w.send + at, length); \
+            __asm__ volatile("" ::: "memory");                            \
+            at = at + w.stride < w.room ? at + w.stride : 0;              \
+        }                                                                 \
     }
 COLLECTIVES(X)
 #undef X

@@ -194,7 +194,7 @@ static void copy(int way, long n, size_t bytes)
 {
     (void)way;
     for (; n; n--) {
-        memcpy(floor_target, local, bytes);
+        copy_floor(floor_target, local, bytes);
         __asm__ volatile("" ::: "memory");
     }
 }
@@ -203,7 +203,7 @@ static void copy_back(int way, long n, size_t bytes)
 {
     (void)way;
     for (; n; n--) {
-        memcpy(local, floor_target, bytes);
+        copy_floor(local, floor_target, bytes);
         __asm__ volatile("" ::: "memory");
     }
 }

@@ -71,10 +71,10 @@ static void copy_and_back(int way, long n, size_t bytes)
     for (; n; n--) {
         flags_from_root(way, 1, bytes);
         if (rank == 1)
-            memcpy(in, out[HOST], bytes);
+            copy_floor(in, out[HOST], bytes);
         flags_to_root(way, 1, bytes);
         if (rank == 0)
-            memcpy(in, out[HOST], bytes);
+            copy_floor(in, out[HOST], bytes);
         __asm__ volatile("" ::: "memory");
     }
 }
