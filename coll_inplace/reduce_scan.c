@@ -307,6 +307,8 @@ enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, s
     size_t most = !two ? bytes : own > other ? own : other;
     if (most > TEAM_CELL && plain && !inter)
         return segmented_reduce_scatter(t, red, from, to, begin);
+    if (most > TEAM_CELL && !inter)
+        return unsegmented_reduce_scatter(t, red, from, to, begin[t->rank], own);
     if (most > TEAM_CELL)
         return unsegmented_reduce_part(t, red, from, to,
                                        (struct part){t->size, begin[t->rank], own});

@@ -6,6 +6,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* Published by a rank that keeps its operand where it is; no other rank reads from there. */
+enum { ONLY_READ_BY_OWNER = 1 };
+
 /* How much is combined at a time if operands need not be combined in one call. */
 enum { STEP = STREAM_CELLS / 2 * STREAM_CELL };
 
@@ -99,19 +102,31 @@ static void combine(struct work *w)
     }
 }
 
-/* ---- MPI_Reduce and MPI_Allreduce of user-defined operations ---- */
+/* ---- MPI_Reduce, MPI_Allreduce and MPI_Reduce_scatter of user-defined operations ---- */
 
-/* Publishes our operand as a copy, which is kept until all ranks are done with the operation after
- * `op`. Returns whether all ranks had memory. `unit`: the length of an element, or 0 if operands
- * are not divided; `*divide`: all ranks divide theirs, and have the same unit. */
+/* In the tree, an operand on the left is only read, by its own rank. */
+static bool only_we_read(struct team *t, const struct reducer *red)
+{
+    return t->rank % 2 == 0 && t->rank + 1 < t->size && !red->starved && red->map->contiguous &&
+           !red->map->without_holes;
+}
+
+/* Publishes our operand in the slot of `op`: a copy that is kept until all ranks are done with the
+ * operation `last`, or the buffer `instead`, which only we read. Returns whether all ranks had
+ * memory. `unit`: the length of an element, or 0 if operands are not divided; `*divide`: all ranks
+ * divide theirs, and have the same unit. */
 static bool share_copies(struct team *t, const struct reducer *red, struct buffer from, uint32_t op,
-                         size_t unit, bool *divide)
+                         uint32_t last, const char *instead, size_t unit, bool *divide)
 {
     size_t bytes = reducer_bytes(red, from);
-    char *block = red->starved ? NULL : team_hold(t, op + 1, bytes);
+    char *block = red->starved || instead ? NULL : team_hold(t, last, bytes);
     if (block)
         reducer_read(red, block, from, 0, bytes);
-    team_publish_address(t, op, block ? remote_addr_of(block) : 0, unit);
+    team_publish_address(t, op,
+                         block     ? remote_addr_of(block)
+                         : instead ? ONLY_READ_BY_OWNER
+                                   : 0,
+                         unit);
     bool all = true;
     *divide = unit;
     for (uint32_t r = 0; r < t->size; r++) {
@@ -128,25 +143,25 @@ static char *block_at(struct team *t, uint32_t rank, uint32_t op)
     return remote_addr_local(slot_address(team_wait(t, rank, op)));
 }
 
-/* Combines our share of all operands, grouped as in combine_subtree(). The result is in the last
- * rank's block. */
-static void combine_share(struct team *t, const struct reducer *red, uint32_t op, size_t elements)
+/* Combines our share of all operands, which no other rank accesses, grouped as in
+ * combine_subtree(). The result is in the last rank's block. */
+static void combine_share(struct team *t, const struct reducer *red, uint32_t op, size_t first,
+                          size_t bytes)
 {
     assert(t->size > 1);
-    size_t first = elements * t->rank / t->size * red->element;
-    size_t end = elements * (t->rank + 1) / t->size * red->element;
     for (uint32_t step = 1; step < t->size; step *= 2)
         for (uint32_t r = step; r < t->size; r += 2 * step) {
             uint32_t last = r + step < t->size ? r + step - 1 : t->size - 1;
             char *left = block_at(t, r - 1, op) + first, *right = block_at(t, last, op) + first;
-            reducer_combine(red, right, left, right, end - first);
+            reducer_combine(red, right, left, right, bytes);
         }
 }
 
-/* Combines our operand and the results of our children in the tree; returns where the result is. */
-static char *combine_subtree(struct team *t, const struct reducer *red, uint32_t op, size_t bytes)
+/* Combines our operand `sum` and the results of our children in the tree; returns where the result
+ * is. */
+static const char *combine_subtree(struct team *t, const struct reducer *red, uint32_t op,
+                                   const char *sum, size_t bytes)
 {
-    char *sum = block_at(t, t->rank, op);
     for (uint32_t step = 1; t->rank % (2 * step) == 0 && t->rank + step < t->size; step *= 2) {
         char *next = block_at(t, t->rank + step, op + 1);
         reducer_combine(red, next, sum, next, bytes);
@@ -163,17 +178,20 @@ enum coll_error unsegmented_reduce(struct team *t, const struct reducer *red, st
     bool for_all = root == REDUCE_FOR_ALL, receives = for_all || t->rank == root, divide;
     size_t elements = reducer_elements(red, from);
     size_t unit = red->divides && for_all && elements >= t->size ? red->element : 0;
-    bool all = share_copies(t, red, from, op, unit, &divide);
+    const char *instead = !unit && only_we_read(t, red) ? from.at : NULL;
+    bool all = share_copies(t, red, from, op, op + 1, instead, unit, &divide);
     uint32_t results = team_begin(t);
     const char *sum = NULL;
     if (all && divide) {
-        combine_share(t, red, op, elements);
+        size_t first = elements * t->rank / t->size * unit;
+        size_t end = elements * (t->rank + 1) / t->size * unit;
+        combine_share(t, red, op, first, end - first);
         team_publish_inline(t, results, "", 0);
         for (uint32_t r = 0; r < t->size; r++)
             team_wait(t, r, results);
         sum = block_at(t, t->size - 1, op);
     } else if (all) {
-        sum = combine_subtree(t, red, op, bytes);
+        sum = combine_subtree(t, red, op, instead ? instead : block_at(t, t->rank, op), bytes);
         team_publish_address(t, results, remote_addr_of(sum), bytes);
         if (receives)
             sum = block_at(t, 0, results);
@@ -181,6 +199,20 @@ enum coll_error unsegmented_reduce(struct team *t, const struct reducer *red, st
     if (all && receives)
         reducer_write(red, to, 0, sum, bytes);
     team_done(t, results);
+    return all ? COLL_OK : COLL_LEFT;
+}
+
+enum coll_error unsegmented_reduce_scatter(struct team *t, const struct reducer *red,
+                                           struct buffer from, struct buffer to, size_t first,
+                                           size_t bytes)
+{
+    uint32_t op = team_begin(t);
+    bool divide, all = share_copies(t, red, from, op, op, NULL, 0, &divide);
+    if (all && bytes) {
+        combine_share(t, red, op, first, bytes);
+        reducer_write(red, to, 0, block_at(t, t->size - 1, op) + first, bytes);
+    }
+    team_done(t, op);
     return all ? COLL_OK : COLL_LEFT;
 }
 

@@ -36,6 +36,9 @@ enum quirk {
     /* A long MPI_Allreduce with a user-defined commutative operation calls its function for some of
      * the elements at a time. */
     QUIRK_DIVIDES_OPERANDS,
+    /* Value: bytes beyond which MPI_Reduce with a user-defined operation is left to the host, which
+     * does it with fewer copies. */
+    QUIRK_REDUCE_USER_BYTES,
     /* Value: the number of MPI_Isend calls that this library may have in progress at a time. */
     QUIRK_ISEND_LIMIT,
     /* Value: bytes of the longest message that the receiver does not read out of the sender's

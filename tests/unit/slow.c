@@ -148,11 +148,37 @@ static void combine_slowly(unsigned me)
     free(to);
 }
 
+static void combine_shares_slowly(unsigned me)
+{
+    enum { EACH = 3 * TEAM_CELL };
+    struct team *t = team_of[me];
+    struct reducer add = {.apply = apply_slowly, .element = 1, .map = BYTES};
+    struct blocks shares = {.map = BYTES, .count = EACH};
+    char *from = malloc(t->size * EACH), *to = malloc(EACH);
+    for (unsigned call = 0; call < 40; call++) {
+        char sum = 0;
+        for (unsigned r = 0; r < t->size; r++)
+            sum += (char)(call + r + me);
+        for (unsigned r = 0; r < t->size; r++)
+            memset(from + r * EACH, (int)(call + me + r), EACH);
+        naps = call % 2 && me == call / 2 % t->size;
+        EXPECT(coll_reduce_scatter(t, &add, buffer(from, BYTES, t->size * EACH),
+                                   buffer(to, BYTES, EACH), &shares) == COLL_OK);
+        size_t wrong = 0;
+        for (size_t i = 0; i < EACH; i++)
+            wrong += to[i] != sum;
+        EXPECT(!wrong, "call %u: %zu bytes are wrong", call, wrong);
+    }
+    free(from);
+    free(to);
+}
+
 START_TEST(a_block_of_memory_is_kept_until_a_slow_rank_has_combined_it)
 {
     sync_configure(true, NULL);
     make_team(3);
     as_ranks(3, combine_slowly);
+    as_ranks(3, combine_shares_slowly);
     free_team(3);
     make_groups(2, 2, false);
     as_ranks(4, combine_slowly);

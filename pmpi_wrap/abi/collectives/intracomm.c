@@ -110,6 +110,14 @@ static bool refuses_aliases(enum call call)
     return call == CALL_Reduce || call == CALL_Reduce_c || quirk(QUIRK_REFUSES_ALIASES);
 }
 
+/* All ranks agree, since they pass equal type signatures. */
+static bool host_is_faster(enum call call, MPI_Op op, struct buffer operand)
+{
+    size_t most = quirk(QUIRK_REDUCE_USER_BYTES);
+    return (call == CALL_Reduce || call == CALL_Reduce_c) && op_of(op) == OP_COUNT && most &&
+           bytes_of(operand) > most;
+}
+
 /* False: the call is left to the host, and has been counted. `receives`: this rank gets a result;
  * otherwise `to` is not used. */
 static bool translate_reduction(enum call call, const struct reduction *r, struct team *t,
@@ -127,7 +135,7 @@ static bool translate_reduction(enum call call, const struct reduction *r, struc
     }
     *to = *from;
     to->at = r->to;
-    if (reducer_open(red, r->op, r->type, *from, t->size))
+    if (!host_is_faster(call, r->op, *from) && reducer_open(red, r->op, r->type, *from, t->size))
         return true;
     defer_call(call, REASON_HOST_OPERATION);
     return false;
