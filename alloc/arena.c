@@ -20,10 +20,10 @@
  * pages of 64 KiB, as on other processors than x86, classes up to 224 KiB count as small.
  * tcache_gc_incr_bytes: the cache is scanned after a gibibyte instead of 64 KiB.
  * lg_extent_max_active_fit: a small block may be cut from any free extent. By default jemalloc
- * takes fresh memory rather than more than 64 times the size, and a page fault costs more than a
- * call. muzzy_decay_ms: purged memory is returned at once. retain: address ranges come back to
- * `unused`, where neighbours are joined; jemalloc never joins extents that it has got at different
- * times. */
+ * takes fresh memory rather than splitting an extent of more than 64 times the size, and page
+ * faults cost more than an accelerated call. muzzy_decay_ms: purged memory is returned at once.
+ * retain: address ranges come back to `unused`, where neighbours are joined; jemalloc never joins
+ * extents that it has got at different times. */
 const char *je(malloc_conf) = "narenas:1,lg_tcache_max:20,tcache_nslots_large:2,"
 #ifndef __x86_64__
                               "tcache_nslots_small_min:2,"

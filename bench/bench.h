@@ -145,8 +145,8 @@ double common_deadline(double returned, double *last);
 /* machine.c: reports the processors, caches, memory and kernel, and basic costs. */
 void describe_machine(void);
 
-/* machine.c: the copies of the floor. The C library's memcpy() is up to 20 times slower on some
- * processors for certain distances (docs/decisions/058-copy-in-pieces.md). */
+/* machine.c: the copy of the machine floor. The C library's memcpy() is up to 28 times slower on
+ * some processors for certain distances (docs/decisions/058-copy-in-pieces.md). */
 void copy_floor(void *to, const void *from, size_t bytes);
 
 /* measure.c */

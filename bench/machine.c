@@ -117,12 +117,12 @@ static double page_fault(void)
     return took / (double)pages;
 }
 
-enum { COPY_PIECE = 2048 }; /* the C library copies so many bytes with vectors */
+enum { COPY_SHORT = 2048 }; /* glibc copies up to this size with vector instructions */
 
 void copy_floor(void *to, const void *from, size_t bytes)
 {
     ptrdiff_t behind = ((char *)to - (char *)from) & 4095;
-    size_t piece = behind > 0 && behind < 64 ? COPY_PIECE : bytes;
+    size_t piece = behind > 0 && behind < 64 ? COPY_SHORT : bytes;
     for (size_t done = 0; done < bytes; done += piece)
         memcpy((char *)to + done, (const char *)from + done,
                bytes - done < piece ? bytes - done : piece);

@@ -26,7 +26,7 @@ enum {
     STREAM_CELL = 32768,
     STREAM_CELLS = 4,
     STREAM_CELLS_LONG = 16, /* after the first long stream, if there is memory */
-    STREAM_EXTRA = 2 * LINE /* bytes behind the cells, for room_for() in reduce_segmented.c */
+    STREAM_EXTRA = 2 * LINE /* bytes after the cells: see room_for() */
 };
 _Static_assert(PIECE_CELLS *CELL_ROOM == 2 * PIECE, "piece_of() alternates between two places");
 

@@ -191,8 +191,9 @@ static void publish_operand(struct work *w, uint32_t op, size_t step)
     team_publish(t, op, SLOT_BUFFERED, PIECE);
 }
 
-/* Room for parts, in the cells of our stream, which is not in use. The OS would copy slowly from
- * the start of a page to memory of malloc(), which is 16 bytes behind one (decision 058). */
+/* Room for parts in the cells of our stream, which is not in use. STREAM_EXTRA bytes in, because
+ * the OS copies slowly from a page boundary to memory of malloc(), which starts 16 bytes after one
+ * (decision 058). */
 static char *room_for(const struct work *w, size_t which)
 {
     return stream_cell(w->t->mine, 0) + STREAM_EXTRA + (rooms(w) == 1 ? 0 : which * ROOM / 2);

@@ -104,28 +104,29 @@ static void combine(struct work *w)
 
 /* ---- MPI_Reduce, MPI_Allreduce and MPI_Reduce_scatter of user-defined operations ---- */
 
-/* In the tree, an operand on the left is only read, by its own rank. */
-static bool only_we_read(struct team *t, const struct reducer *red)
+/* Whether our operand need not be copied: it is a left operand of the tree, which only its own rank
+ * reads, and is contiguous. */
+static bool may_stay(struct team *t, const struct reducer *red)
 {
     return t->rank % 2 == 0 && t->rank + 1 < t->size && !red->starved && red->map->contiguous &&
            !red->map->without_holes;
 }
 
 /* Publishes our operand in the slot of `op`: a copy that is kept until all ranks are done with the
- * operation `last`, or the buffer `instead`, which only we read. Returns whether all ranks had
+ * operation `last`, or the buffer `uncopied`, which only we read. Returns whether all ranks had
  * memory. `unit`: the length of an element, or 0 if operands are not divided; `*divide`: all ranks
  * divide theirs, and have the same unit. */
 static bool share_copies(struct team *t, const struct reducer *red, struct buffer from, uint32_t op,
-                         uint32_t last, const char *instead, size_t unit, bool *divide)
+                         uint32_t last, const char *uncopied, size_t unit, bool *divide)
 {
     size_t bytes = reducer_bytes(red, from);
-    char *block = red->starved || instead ? NULL : team_hold(t, last, bytes);
+    char *block = red->starved || uncopied ? NULL : team_hold(t, last, bytes);
     if (block)
         reducer_read(red, block, from, 0, bytes);
     team_publish_address(t, op,
-                         block     ? remote_addr_of(block)
-                         : instead ? ONLY_READ_BY_OWNER
-                                   : 0,
+                         block      ? remote_addr_of(block)
+                         : uncopied ? ONLY_READ_BY_OWNER
+                                    : 0,
                          unit);
     bool all = true;
     *divide = unit;
@@ -143,8 +144,8 @@ static char *block_at(struct team *t, uint32_t rank, uint32_t op)
     return remote_addr_local(slot_address(team_wait(t, rank, op)));
 }
 
-/* Combines our share of all operands, which no other rank accesses, grouped as in
- * combine_subtree(). The result is in the last rank's block. */
+/* Combines our share of all operands, grouped as in combine_subtree(). No other rank accesses this
+ * share. The result is in the last rank's block. */
 static void combine_share(struct team *t, const struct reducer *red, uint32_t op, size_t first,
                           size_t bytes)
 {
@@ -178,8 +179,8 @@ enum coll_error unsegmented_reduce(struct team *t, const struct reducer *red, st
     bool for_all = root == REDUCE_FOR_ALL, receives = for_all || t->rank == root, divide;
     size_t elements = reducer_elements(red, from);
     size_t unit = red->divides && for_all && elements >= t->size ? red->element : 0;
-    const char *instead = !unit && only_we_read(t, red) ? from.at : NULL;
-    bool all = share_copies(t, red, from, op, op + 1, instead, unit, &divide);
+    const char *uncopied = !unit && may_stay(t, red) ? from.at : NULL;
+    bool all = share_copies(t, red, from, op, op + 1, uncopied, unit, &divide);
     uint32_t results = team_begin(t);
     const char *sum = NULL;
     if (all && divide) {
@@ -191,7 +192,7 @@ enum coll_error unsegmented_reduce(struct team *t, const struct reducer *red, st
             team_wait(t, r, results);
         sum = block_at(t, t->size - 1, op);
     } else if (all) {
-        sum = combine_subtree(t, red, op, instead ? instead : block_at(t, t->rank, op), bytes);
+        sum = combine_subtree(t, red, op, uncopied ? uncopied : block_at(t, t->rank, op), bytes);
         team_publish_address(t, results, remote_addr_of(sum), bytes);
         if (receives)
             sum = block_at(t, 0, results);

@@ -6,12 +6,12 @@
  * another exchange, within each group, to distribute the results.
  *
  * unsegmented_reduce(): each rank copies its operand into a block of shared memory and publishes a
- * slot with the block's address. If operands are not divided, an inner rank of the tree only reads
- * its own operand, and leaves it where it is. The slot's length is that of an element, or 0 if this
- * rank does not divide operands. All ranks read all slots, and divide only if all lengths are equal
- * and not 0. Two operands are combined where they are, and the result replaces the right one, so
- * the result of a range of ranks is in the block of its last rank. Ranges are combined in pairs, up
- * a binary tree. In a second operation, each rank publishes that it is done with its work:
+ * slot with the block's address. If operands are not divided, an inner rank of the tree does not
+ * copy a contiguous operand, which only it reads. The slot's length is that of an element, or 0 if
+ * this rank does not divide operands. All ranks read all slots, and divide only if all lengths are
+ * equal and not 0. Two operands are combined where they are, and the result replaces the right one,
+ * so the result of a range of ranks is in the block of its last rank. Ranges are combined in pairs,
+ * up a binary tree. In a second operation, each rank publishes that it is done with its work:
  * - If operands are divided, each rank combines its share of all of them. Other ranks access that
  *   share only after this rank has published.
  * - Otherwise each inner rank combines the results of its children with its own operand, and

@@ -22,10 +22,9 @@ bool copy_caches_hold(size_t bytes)
     return bytes <= copy_cached;
 }
 
-/* Whether `to` is 1 to 63 bytes behind `from` in a page. So is memory of malloc() from 128 KiB on,
- * which starts 16 bytes into a page, behind a large block of the shared heap, which starts with
- * one. */
-static bool are_at_small_distance(const void *to, const void *from)
+/* Whether `to` is 1 to 63 bytes past `from` modulo the page size. Typical: memory of malloc() from
+ * 128 KiB on starts 16 bytes into a page, and large blocks of the shared heap at its start. */
+static bool is_slightly_past(const void *to, const void *from)
 {
     return (((uintptr_t)to - (uintptr_t)from - 1) & 4095) < 63;
 }
@@ -33,8 +32,9 @@ static bool are_at_small_distance(const void *to, const void *from)
 void copy_long(void *to, const void *from, size_t bytes)
 {
     size_t piece = bytes;
-    if (bytes <= COPY_PIECE || copy_caches_hold(bytes))
-        piece = are_at_small_distance(to, from) ? COPY_SHORT : COPY_PIECE;
+    bool overlapping = (uintptr_t)to - (uintptr_t)from < bytes;
+    if (!overlapping && (bytes <= COPY_PIECE || copy_caches_hold(bytes)))
+        piece = is_slightly_past(to, from) ? COPY_SHORT : COPY_PIECE;
     for (size_t done = 0; done < bytes; done += piece)
         memmove((char *)to + done, (const char *)from + done, min_size(piece, bytes - done));
 }

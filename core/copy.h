@@ -24,9 +24,9 @@ extern _Atomic size_t copy_cached;
 void copy_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
                  size_t bytes, size_t blocks);
 
-/* Copies more than COPY_SHORT bytes. From there on, the C library may use `rep movsb`, which is
- * slow on some processors of AMD in two cases, for which it copies in pieces: if one copies more
- * than the second-level cache holds, and if the areas are at a small distance modulo the page size
+/* Copies more than COPY_SHORT bytes, for which the C library may use `rep movsb`. On some AMD
+ * processors that is slow for more than the L2 cache holds, and if the destination is slightly past
+ * the source modulo the page size. In both cases this function copies in pieces
  * (docs/decisions/058-copy-in-pieces.md). */
 enum { COPY_SHORT = 2048, COPY_PIECE = 128 << 10 };
 void copy_long(void *to, const void *from, size_t bytes);

@@ -18,13 +18,13 @@
  * answers until the peer calls the host again, which may be long after the event that this rank
  * waits for. */
 enum {
-    ROUND_TICKS = 70, /* at least: see relax() */
+    ROUND_TICKS = 70, /* minimum duration of a spinning round: see relax() */
     SPIN = 2000,
     SPIN_OVERSUBSCRIBED = 20,
     YIELD_OVERSUBSCRIBED = 30,
-    /* A yield between this and YIELD_TICKS_LONG has gone to another job that waits. */
+    /* A yield between this and YIELD_TICKS_LONG went to a waiting rank of another job. */
     YIELD_TICKS_SHARED = 1 << 14, /* about 5 us */
-    SHARED_TICKS = 1 << 26,       /* for this long, waits spin as if oversubscribed */
+    SHARED_TICKS = 1 << 26,       /* afterwards, for this long, waits spin as if oversubscribed */
     ROUNDS_PER_PROGRESS = 64,
     YIELDS_PER_PROGRESS = 4,
     SLEEP_NS_MIN = 50 * 1000,

@@ -8,9 +8,9 @@
  *         sync_wait(&wait, word, seen);
  *
  * sync_wait() spins briefly, then yields, and if sync_oversubscribed is set finally sleeps on the
- * word. It spins less if another job waits on the same processor. Meanwhile it drives the host's
- * progress, because the awaited rank may be inside the host and need this one. A rank that changes
- * a word that others wait for calls sync_wake() afterwards.
+ * word. It spins less if a rank of another job waits on the same processor. Meanwhile it drives the
+ * host's progress, because the awaited rank may be inside the host and need this one. A rank that
+ * changes a word that others wait for calls sync_wake() afterwards.
  *
  * No wake-up is lost. The waiter increments `sleepers`, then Linux compares `value` with the value
  * seen. The waker changes `value`, then reads `sleepers`. Both pairs are sequentially consistent,
@@ -84,11 +84,12 @@ uint64_t sync_waited_ns(enum wait_kind kind);
 /* The time since the first sync_configure(); 0: there was none. */
 uint64_t sync_elapsed_ns(void);
 
-/* Let other threads have the processor. Returns for how long, in ticks. From YIELD_TICKS_LONG on,
- * it has gone to a thread that computes: one that waits would have yielded, too. Linux 6.18 makes a
- * thread that yields pay with a time slice, so next to a thread that computes a rank that yields in
- * each wait gets hardly any time. */
-enum { YIELD_TICKS_LONG = 1 << 20 /* 0.3 to 0.5 ms */ };
+/* Yields the processor. Returns the duration in ticks. After YIELD_TICKS_LONG or more, the yield
+ * went to a thread that computes; a waiting thread would have yielded back sooner. Linux 6.18
+ * charges a yield as a whole time slice, so beside such a thread a rank that yields in each wait
+ * hardly runs.
+ */
+enum { YIELD_TICKS_LONG = 1 << 20 /* 0.3 to 0.5 ms on x86, otherwise 1 ms */ };
 uint64_t sync_yield_processor(void);
 
 void sync_wake_sleepers(struct sync_word *word);

@@ -33,15 +33,15 @@ enum {
     POLLS_NOT_TIMED = 15,
     SHORT_POLL_TICKS = 1 << 9,
     /* After a yield to a thread that computes (YIELD_TICKS_LONG), some of the next waits sleep at
-     * once, since the OS gives a processor sooner to a thread that wakes up than to one that has
-     * yielded: twice as many as the last time, since others may compute for long. */
+       once: the OS prefers a thread that wakes up to one that has yielded. Their number doubles
+       each time, since others may compute for long. */
     WAITS_WITHOUT_YIELD_MAX = 256,
-    /* With `auto`, a thread stops yielding after two such yields, unless there were SHORT_PER_LONG
-     * others for each. It then polls for twice as long as the last time, at most
-     * POLLS_PER_PROBE << DOUBLINGS_MAX times. */
+    /* With `auto`, a thread stops yielding after two such yields in a row, or if more than one in
+     * about SHORT_PER_LONG yields is long. It then only polls for some probes, twice as many as the
+     * last time. */
     SHORT_PER_LONG = 64,
-    LONG_YIELDS_MAX = 2 * SHORT_PER_LONG,
-    DOUBLINGS_MAX = 10,
+    LONG_YIELD_SCORE_MAX = 2 * SHORT_PER_LONG,
+    DOUBLINGS_MAX = 6,
 };
 
 enum wait_setting host_wait;
@@ -63,15 +63,15 @@ struct poller {
     uint32_t waits_without_yield, after_next_long_yield;
     uint32_t suspended;
     enum call_kind call;
-    uint64_t polling_ticks; /* between two yields of a program that polls */
-    uint64_t yielded_at;    /* when it last yielded; 0: it has found a message since */
-    uint64_t yield_took;    /* that yield */
-    int recipient;          /* NOBODY, ANYBODY, or a member that has not been woken yet */
-    int64_t without_ns;     /* the time without a processor, at the last probe */
-    long preemptions;       /* ru_nivcsw, then */
-    uint32_t until_probe;   /* polls, until the next one */
-    uint32_t long_yields;   /* SHORT_PER_LONG for each, less the others */
-    uint32_t doublings;     /* of POLLS_PER_PROBE, while yields take long */
+    uint64_t polling_ticks;    /* between two yields of a program that polls */
+    uint64_t yielded_at;       /* when it last yielded; 0: it has found a message since */
+    uint64_t yield_took;       /* that yield */
+    int recipient;             /* NOBODY, ANYBODY, or a member that has not been woken yet */
+    int64_t without_ns;        /* the time without a processor, at the last probe */
+    long preemptions;          /* ru_nivcsw, then */
+    uint32_t until_probe;      /* polls until the next probe */
+    uint32_t long_yield_score; /* SHORT_PER_LONG per long yield, less 1 per short one */
+    uint32_t doublings, probes_to_skip; /* since yields have taken long */
 };
 static __thread struct poller poller = {.recipient = NOBODY, .polling_ticks = POLLING_TICKS};
 
@@ -218,17 +218,23 @@ static bool nap(void)
     return poller.seen != seen;
 }
 
+static void count_yield(uint64_t duration)
+{
+    if (duration >= YIELD_TICKS_LONG)
+        poller.long_yield_score += SHORT_PER_LONG;
+    else if (poller.long_yield_score)
+        poller.long_yield_score--;
+    if (poller.long_yield_score >= LONG_YIELD_SCORE_MAX)
+        poller.until_probe = 0;
+}
+
 static void note_yield(uint64_t duration)
 {
+    count_yield(duration);
     if (duration < YIELD_TICKS_LONG) {
         poller.after_next_long_yield = 0;
-        if (poller.long_yields)
-            poller.long_yields--;
         return;
     }
-    poller.long_yields += SHORT_PER_LONG;
-    if (poller.long_yields >= LONG_YIELDS_MAX)
-        poller.until_probe = 0;
     uint32_t waits = 2 * poller.after_next_long_yield + 8;
     poller.after_next_long_yield =
         waits < WAITS_WITHOUT_YIELD_MAX ? waits : WAITS_WITHOUT_YIELD_MAX;
@@ -263,6 +269,7 @@ static void yield_between_polls(uint64_t now)
     if (poller.yielded_at && poller.polling_ticks < POLLING_TICKS_MAX)
         poller.polling_ticks += poller.polling_ticks / 8;
     poller.yield_took = sync_yield_processor();
+    count_yield(poller.yield_took);
     poller.since += poller.yield_took;
     poller.yielded_at = sync_ticks();
 }
@@ -290,9 +297,10 @@ static void give_way(uint64_t now)
     }
 }
 
-/* Whether other threads have had this processor since this function was last called: for long or,
- * if this thread has yielded it, at all. A thread also loses time when it sleeps in the program,
- * but is not preempted then. A yield counts as a preemption if it went to another thread. */
+/* Whether other threads have used this processor since the last call: for more than LOST_NS_MIN or,
+ * while threads yield between polls, for any time. A thread also loses time when it sleeps in the
+ * program, but is not preempted then. A yield counts as a preemption if it went to another thread.
+ */
 static bool shares_processor(void)
 {
     struct timespec used;
@@ -314,13 +322,14 @@ static bool shares_processor(void)
 static bool should_yield(void)
 {
     bool shares = shares_processor();
-    if (poller.long_yields >= LONG_YIELDS_MAX) {
-        poller.long_yields = 0;
+    if (poller.long_yield_score >= LONG_YIELD_SCORE_MAX) {
+        poller.long_yield_score = 0;
         if (poller.doublings < DOUBLINGS_MAX)
             poller.doublings++;
+        poller.probes_to_skip = (1u << poller.doublings) - 1;
         return false;
     }
-    if (host_wait_intervenes && !poller.long_yields)
+    if (host_wait_intervenes && !poller.long_yield_score)
         poller.doublings = 0;
     return shares;
 }
@@ -333,13 +342,13 @@ static COLD void probe(void)
         return;
     }
     if (!host_wait_intervenes)
-        sync_waited(WAITED_POLLING,
-                    ((uint64_t)POLLS_PER_PROBE << poller.doublings) * (poller.last - poller.began));
-    host_wait_intervenes = should_yield();
-    if (!host_wait_intervenes)
-        poller.call = CALL_OTHER; /* its end will not be reported */
+        sync_waited(WAITED_POLLING, POLLS_PER_PROBE * (poller.last - poller.began));
+    if (host_wait_intervenes || !poller.probes_to_skip)
+        host_wait_intervenes = should_yield();
+    else
+        poller.probes_to_skip--;
     poller.until_probe = host_wait_intervenes ? POLLS_PER_PROBE_SHARED : 0;
-    host_wait_polls_left = host_wait_intervenes ? 0 : POLLS_PER_PROBE << poller.doublings;
+    host_wait_polls_left = host_wait_intervenes ? 0 : POLLS_PER_PROBE;
 }
 
 void host_wait_before_poll(bool nests)

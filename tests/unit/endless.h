@@ -31,7 +31,7 @@ static long watched_syscall(long number, ...)
     return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* How long a yield takes at least. */
+/* Minimum duration of a yield. */
 static uint64_t yield_takes_ns;
 
 static int slow_yield(void)

@@ -11,7 +11,7 @@ static __thread struct node own;
 
 static uint64_t own_ticks_before_yield, last_yield_took, last_yield_ended;
 static unsigned yield_count;
-static uint64_t planned_yield; /* what a yield returns; 0: what it has taken */
+static uint64_t planned_yield; /* what a yield returns; 0: its real duration */
 
 static uint64_t observed_yield(void)
 {
@@ -28,7 +28,7 @@ static uint64_t observed_yield(void)
     return last_yield_took;
 }
 
-/* What the OS reports. */
+/* ru_nivcsw as the module reads it. */
 static long preemptions;
 
 static int planned_rusage(int who, struct rusage *use)
@@ -54,7 +54,8 @@ static void begin(enum wait_setting how, unsigned size)
     config.wait = how;
     thread_concurrent = size > 1;
     host_wait_configure(how, false, NULL);
-    poller.long_yields = poller.doublings = 0; /* from the case before */
+    poller.until_probe = poller.long_yield_score = 0; /* left by the previous test */
+    poller.doublings = poller.probes_to_skip = 0;
     node.header = aligned_alloc(LAYOUT_PAGE, bytes);
     memset(node.header, 0, bytes);
     node.size = size;
@@ -556,9 +557,9 @@ START_TEST(polls_are_looked_at_rarely)
 }
 END_TEST
 
-enum { SHORT_YIELD = 1000 };
+enum { SHORT_YIELD = 1000 }; /* ticks */
 
-/* Poll until the next look, before which the thread is preempted if `preempted`, or seems to have
+/* Poll until the next probe, before which the thread is preempted if `preempted`, or seems to have
  * lost time if `lost`. Returns the number of polls. */
 static uint32_t polls_until_probe(bool preempted, bool lost)
 {
@@ -580,15 +581,18 @@ static void begin_auto(void)
     ck_assert(!host_wait_intervenes);
 }
 
+static enum call_kind waiting_call;
+
 static void begin_to_yield(void)
 {
     polls_until_probe(true, true);
     ck_assert(host_wait_intervenes);
-    host_wait_enter(CALL_WAITS);
+    host_wait_enter(waiting_call);
 }
 
 START_TEST(a_thread_yields_while_it_shares_its_processor)
 {
+    waiting_call = CALL_WAITS;
     begin_auto();
     for (int round = 0; round < 3; round++) {
         polls_until_probe(true, false);
@@ -608,13 +612,14 @@ START_TEST(a_thread_yields_while_it_shares_its_processor)
         for (int i = 0; i < 2 * POLLS_PER_PROBE_SHARED && host_wait_intervenes; i++)
             poll(false);
         ck_assert(!host_wait_intervenes);
+        host_wait_leave(false);
     }
     planned_yield = 0;
     end();
 }
 END_TEST
 
-/* Returns the number of yields, each of which takes `ticks`, until the thread polls again. */
+/* Returns the number of yields, each of which takes `ticks`, until the thread stops yielding. */
 static unsigned yields_until_it_polls(uint64_t ticks)
 {
     unsigned before = yield_count;
@@ -626,23 +631,33 @@ static unsigned yields_until_it_polls(uint64_t ticks)
         poll(false);
     }
     planned_yield = SHORT_YIELD;
+    host_wait_leave(false);
     return yield_count - before;
 }
 
-START_TEST(a_thread_stops_yielding_to_one_that_computes)
+static void stop_yielding(enum call_kind kind)
 {
+    waiting_call = kind;
     begin_auto();
     for (unsigned stops = 1; stops <= DOUBLINGS_MAX + 1; stops++) {
         ck_assert_uint_eq(yields_until_it_polls(YIELD_TICKS_LONG),
-                          LONG_YIELDS_MAX / SHORT_PER_LONG);
+                          LONG_YIELD_SCORE_MAX / SHORT_PER_LONG);
         unsigned doublings = stops < DOUBLINGS_MAX ? stops : DOUBLINGS_MAX;
-        ck_assert_uint_eq(polls_until_probe(false, false), (POLLS_PER_PROBE << doublings) + 1);
-        ck_assert(!host_wait_intervenes);
+        for (unsigned probes = (1u << doublings) - 1; probes; probes--) {
+            ck_assert_uint_eq(polls_until_probe(true, true), POLLS_PER_PROBE + 1);
+            ck_assert(!host_wait_intervenes);
+        }
     }
     yields_until_it_polls(SHORT_YIELD);
     ck_assert(host_wait_intervenes);
     planned_yield = 0;
     end();
+}
+
+START_TEST(a_thread_stops_yielding_to_one_that_computes)
+{
+    stop_yielding(CALL_WAITS);
+    stop_yielding(CALL_POLLS);
 }
 END_TEST
 
