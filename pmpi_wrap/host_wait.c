@@ -33,8 +33,8 @@ enum {
     POLLS_NOT_TIMED = 15,
     SHORT_POLL_TICKS = 1 << 9,
     /* After a yield to a thread that computes (YIELD_TICKS_LONG), some of the next waits sleep at
-       once: the OS prefers a thread that wakes up to one that has yielded. Their number doubles
-       each time, since others may compute for long. */
+     * once: the OS prefers a thread that wakes up to one that has yielded. Their number doubles
+     * each time, since others may compute for long. */
     WAITS_WITHOUT_YIELD_MAX = 256,
     /* With `auto`, a thread stops yielding after two such yields in a row, or if more than one in
      * about SHORT_PER_LONG yields is long. It then only polls for some probes, twice as many as the
