@@ -87,8 +87,7 @@ uint64_t sync_elapsed_ns(void);
 /* Yields the processor. Returns the duration in ticks. After YIELD_TICKS_LONG or more, the yield
  * went to a thread that computes; a waiting thread would have yielded back sooner. Linux 6.18
  * charges a yield as a whole time slice, so beside such a thread a rank that yields in each wait
- * hardly runs.
- */
+ * hardly runs. */
 enum { YIELD_TICKS_LONG = 1 << 20 /* 0.3 to 0.5 ms on x86, otherwise 1 ms */ };
 uint64_t sync_yield_processor(void);
 

@@ -357,10 +357,11 @@ void host_wait_before_poll(bool nests)
     if (poller.suspended > nests)
         return;
     uint64_t now = sync_ticks();
-    /* Without regard to the time between them, since a host may take long for other work. */
+    /* Without regard to the time between them, since a host may take long for other work. So a wait
+     * in which the thread has stopped yielding still yields at each probe; without that, two jobs
+     * take each other for threads that compute. */
     bool one_wait = poller.call == CALL_WAITS || (poller.call == CALL_POLLS && poller.mail);
-    if (host_wait_intervenes && poller.since &&
-        (one_wait || now - poller.last < TICKS_BETWEEN_POLLS))
+    if (poller.since && (one_wait || now - poller.last < TICKS_BETWEEN_POLLS))
         give_way(now);
     else
         begin_wait(now);

@@ -14,8 +14,8 @@
  *           sleeps sooner.
  *   auto    The node waits as with `sleep` if processors are short (core/processors.h). Otherwise
  *           a thread spins, and asks the OS at intervals of at least POLLS_PER_PROBE polls whether
- * another thread has had its processor. If so, it waits as with `yield` until it has the processor
- * to itself again, or its yields turn out to go to a thread that computes.
+ *           another thread has had its processor. If so, it waits as with `yield` until it has the
+ *           processor to itself again, or its yields turn out to go to a thread that computes.
  *
  * The wake-up of a thread that sleeps is not lost. It first increments `sleepers` and reads `mail`,
  * then the host polls once more, and then Linux compares `mail` with the value read, before the

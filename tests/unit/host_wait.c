@@ -631,7 +631,6 @@ static unsigned yields_until_it_polls(uint64_t ticks)
         poll(false);
     }
     planned_yield = SHORT_YIELD;
-    host_wait_leave(false);
     return yield_count - before;
 }
 
@@ -642,14 +641,18 @@ static void stop_yielding(enum call_kind kind)
     for (unsigned stops = 1; stops <= DOUBLINGS_MAX + 1; stops++) {
         ck_assert_uint_eq(yields_until_it_polls(YIELD_TICKS_LONG),
                           LONG_YIELD_SCORE_MAX / SHORT_PER_LONG);
-        unsigned doublings = stops < DOUBLINGS_MAX ? stops : DOUBLINGS_MAX;
-        for (unsigned probes = (1u << doublings) - 1; probes; probes--) {
+        unsigned doublings = stops < DOUBLINGS_MAX ? stops : DOUBLINGS_MAX, before = yield_count;
+        polls_until_probe(true, true);
+        ck_assert_uint_eq(yield_count - before, kind == CALL_WAITS); /* the same wait */
+        host_wait_leave(false);
+        for (unsigned probes = (1u << doublings) - 2; probes; probes--) {
             ck_assert_uint_eq(polls_until_probe(true, true), POLLS_PER_PROBE + 1);
             ck_assert(!host_wait_intervenes);
         }
     }
     yields_until_it_polls(SHORT_YIELD);
     ck_assert(host_wait_intervenes);
+    host_wait_leave(false);
     planned_yield = 0;
     end();
 }
