@@ -321,11 +321,37 @@ static void floats(int n, MPI_Op op)
     free(got);
 }
 
+static void add_any_floats(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    float *x = in, *y = inout;
+    int n = *type == MPI_FLOAT ? *count : 2 * *count;
+    for (int i = 0; i < n; i++)
+        y[i] += x[i];
+}
+
+/* Whether a call is left to the host depends on its bytes, so it must not depend on how a rank
+ * describes them (H13). Odd ranks pass pairs of floats. */
+static void own_types(int pairs, MPI_Datatype pair, MPI_Op op)
+{
+    size_t n = 2 * (size_t)pairs;
+    float *mine = malloc(n * sizeof *mine), *got = malloc(n * sizeof *got);
+    bool odd = test_rank % 2;
+    int wrong = 0;
+    for (size_t i = 0; i < n; i++)
+        mine[i] = (float)(i % 1000);
+    MPI_Reduce(mine, got, odd ? pairs : 2 * pairs, odd ? pair : MPI_FLOAT, op, 0, comm);
+    for (size_t i = 0; i < n && !test_rank; i++)
+        wrong += got[i] != (float)(test_size * (int)(i % 1000));
+    CHECK(!wrong, "%d pairs: %d floats are wrong", pairs, wrong);
+    free(mine);
+    free(got);
+}
+
 int main(int argc, char **argv)
 {
     static const int counts[] = {1, 2, 9, 130, 1500, 20000};
-    MPI_Datatype matrix, loose, wide, two, part, one, commit;
-    MPI_Op ordered, ordered_loose, any_order, by_value, both, plus;
+    MPI_Datatype matrix, loose, wide, two, part, one, commit, pair;
+    MPI_Op ordered, ordered_loose, any_order, by_value, both, plus, any_plus;
     coll_begin(&argc, &argv);
     comm = MPI_COMM_WORLD;
     coll_warm(comm);
@@ -347,6 +373,8 @@ int main(int argc, char **argv)
     MPI_Type_free(&part);
     MPI_Type_contiguous(2, MPI_LONG_DOUBLE, &two);
     MPI_Type_commit(&two);
+    MPI_Type_contiguous(2, MPI_FLOAT, &pair);
+    MPI_Type_commit(&pair);
     MPI_Aint lead[] = {LEAD * sizeof(int)};
     MPI_Type_create_hindexed(1, (int[]){1}, lead, MPI_INT, &commit);
     MPI_Type_create_resized(commit, -4, STRIDE * sizeof(int), &one);
@@ -358,6 +386,7 @@ int main(int argc, char **argv)
     MPI_Op_create(largest, 1, &by_value);
     MPI_Op_create(add_both, 1, &both);
     MPI_Op_create(add_floats, 1, &plus);
+    MPI_Op_create(add_any_floats, 1, &any_plus);
     for (int c = 0; c < (int)(sizeof counts / sizeof *counts); c++) {
         matrices(counts[c], matrix, ordered);
         with_holes(counts[c], loose, ordered_loose);
@@ -367,6 +396,8 @@ int main(int argc, char **argv)
         if (counts[c] <= SPREAD_MAX || argc > 1)
             spread(counts[c], one, any_order);
     }
+    for (int pairs = 10000; pairs <= 80000; pairs *= 2) /* 80 to 640 KB */
+        own_types(pairs, pair, any_plus);
     CHECK(!wrong_types, "the function was called with another datatype %d times", wrong_types);
     MPI_Op_free(&ordered);
     MPI_Op_free(&ordered_loose);
@@ -374,10 +405,12 @@ int main(int argc, char **argv)
     MPI_Op_free(&by_value);
     MPI_Op_free(&both);
     MPI_Op_free(&plus);
+    MPI_Op_free(&any_plus);
     MPI_Type_free(&matrix);
     MPI_Type_free(&loose);
     MPI_Type_free(&wide);
     MPI_Type_free(&two);
     MPI_Type_free(&one);
+    MPI_Type_free(&pair);
     return test_end();
 }
