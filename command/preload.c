@@ -85,13 +85,25 @@ static const char *in_environment(void)
     return value ? value : "";
 }
 
-/* The value with the library first, and then the libraries that the user preloads. */
-static char *library_before(struct job *job, const char *others)
+/* Whether a value of the variable names this library. */
+static bool names_library(const char *value, const char *library)
 {
-    size_t length = strlen(job->library);
-    bool is_first = !strncmp(others, job->library, length) && strchr(": ", others[length]);
-    char *value =
-        is_first ? text("%s", others) : text("%s%s%s", job->library, *others ? ":" : "", others);
+    while (*value) {
+        size_t length = strcspn(value, ": ");
+        if (length == strlen(library) && !strncmp(value, library, length))
+            return true;
+        value += length + !!value[length];
+    }
+    return false;
+}
+
+/* The value with the library first, and then the libraries that the user preloads. If the user has
+ * named the library, its place in the list remains: some tools must come before it. */
+static char *with_library(struct job *job, const char *others)
+{
+    char *value = names_library(others, job->library)
+                      ? text("%s", others)
+                      : text("%s%s%s", job->library, *others ? ":" : "", others);
     const char *bad = job->family ? strpbrk(value, job->family->cannot_pass) : NULL;
     if (bad)
         refuse(job, text("%s cannot pass " VARIABLE "=%s, because it contains '%c'; move the file",
@@ -124,7 +136,7 @@ static char *list_with_library(struct job *job, const char *list)
         if (!strcasecmp(word, "ALL"))
             all = in_environment();
     }
-    return text("%s" VARIABLE "=%s", result, library_before(job, others ? others : all));
+    return text("%s" VARIABLE "=%s", result, with_library(job, others ? others : all));
 }
 
 /* ---- options ---- */
@@ -171,7 +183,7 @@ static size_t arguments_of(const struct job *job, char **option)
 /* Adds -x NAME=VALUE, or -genv NAME VALUE. */
 static void add_setting(struct job *job, struct words *to, char *option, const char *others)
 {
-    char *value = library_before(job, others);
+    char *value = with_library(job, others);
     add(to, option);
     if (job->family->form == OPTION_PAIR)
         add(to, VARIABLE);
@@ -271,18 +283,31 @@ static char **add_option(struct job *job, char **option, bool *is_set)
 }
 
 /* Adds the options of one context, and returns the word after them. A file of contexts takes the
- * place of all that follow its option. */
+ * place of that word and of all that follow it; but with Hydra, the file may contain options only,
+ * and a program may follow. */
 static char **add_options(struct job *job, char **word, bool *is_set)
 {
-    job->options.count = 0;
+    char **file_option = NULL;
+    struct words contexts = {0};
     while (is_option(*word)) {
         bool has_file = is_one_of(job, job->family->contexts, *word) && !job->in_file;
         const char *file = has_file ? argument_of(word) : NULL;
-        struct words contexts = file ? contexts_of(file) : (struct words){0};
-        job->in_file = job->in_file || contexts.count;
-        word = contexts.count ? contexts.word : add_option(job, word, is_set);
+        if (file && (contexts = contexts_of(file)).count) {
+            file_option = word;
+            word += strchr(*word, '=') ? 1 : 2;
+        } else {
+            word = add_option(job, word, is_set);
+        }
     }
-    return word;
+    if (!contexts.count)
+        return word;
+    job->in_file = true;
+    if (*word && *job->family->local_option) {
+        check_file(job, argument_of(file_option));
+        add_option(job, file_option, is_set);
+        return word;
+    }
+    return add_options(job, contexts.word, is_set);
 }
 
 /* Whether a word is NAME or NAME=VALUE. */
@@ -334,6 +359,7 @@ static char **add_program(struct job *job, char **word)
 /* Adds one context, and returns the next one, or NULL. */
 static char **add_context(struct job *job, char **word, bool is_set)
 {
+    job->options.count = 0;
     word = add_options(job, word, &is_set);
     if (!is_set)
         add_ours(job);
@@ -364,7 +390,7 @@ struct preloaded preload_command(const struct launcher *family, char **command, 
                                    "libmpiaccel in another folder",
                           library));
     if (!family)
-        environment = library_before(&job, in_environment());
+        environment = with_library(&job, in_environment());
     else if (family->form == OPTION_LIST && getenv(VARIABLE))
         environment = ""; /* srun gives a value in its environment precedence over ALL,NAME=VALUE */
     add(&job.command, *command++);
