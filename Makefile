@@ -29,6 +29,10 @@
 .DELETE_ON_ERROR:
 # One job per processor; an option -j on the command line comes later and takes precedence.
 MAKEFLAGS += --no-builtin-rules -j$(shell nproc)
+# `make clean all` removes before it builds.
+ifneq ($(filter clean distclean uninstall,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
 
 # The folder of everything that is built. A build in another folder sets it (tools/outside.mk.in); the
 # scripts of the project read it from the environment.

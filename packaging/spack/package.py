@@ -3,7 +3,12 @@
 # working folder: spack install --no-checksum mpiaccel
 import os
 
-from spack.package import AutotoolsPackage, conflicts, depends_on, license, version
+from spack.package import conflicts, depends_on, license, version
+
+try:
+    from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
+except ImportError:  # before Spack 1.0
+    from spack.package import AutotoolsPackage
 
 
 class Mpiaccel(AutotoolsPackage):

@@ -47,9 +47,13 @@ def tag():
     return "py3-none-manylinux_{}_{}_{}".format(*version, platform.machine())
 
 
+def python_version(version):
+    """0.3.0-dev.N+gCOMMIT is 0.3.0.devN+gCOMMIT for Python."""
+    return re.sub("-dev$", ".dev0", version).replace("-dev.", ".dev")
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    # 0.3.0-dev.N+gCOMMIT is 0.3.0.devN+gCOMMIT for Python.
-    version = (HERE / "version").read_text().strip().replace("-dev.", ".dev")
+    version = python_version((HERE / "version").read_text().strip())
     info, what = f"mpiaccel-{version}.dist-info", tag()
     files = {str(file.relative_to(HERE)): file.read_bytes() for file in sorted(PACKAGE.rglob("*"))
              if file.is_file() and file.suffix != ".pyc"}
