@@ -50,6 +50,7 @@ void coop_copy_begin(const struct team *t, struct coop_copy *c, uint32_t op, str
         c->bytes = 0;
     c->failed = 0;
     c->before = sync_load(&c->helped);
+    sync_store_fence();
     atomic_store_explicit(&c->claims, (uint64_t)op << 32 | chunks_in(c->bytes),
                           memory_order_release);
     sync_publish(&c->opened, op);

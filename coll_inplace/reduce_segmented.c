@@ -97,6 +97,7 @@ static void exchange_addresses(struct work *w)
     uint32_t op = team_begin(t);
     team_wait_room(t, SLOT_INLINE);
     memcpy(slot_of(t->mine, op)->data, &mine, sizeof mine);
+    sync_store_fence();
     team_publish(t, op, SLOT_INLINE, sizeof mine);
     for (uint32_t r = 0; r < t->size; r++) {
         memcpy(&w->addresses[r], team_wait(t, r, op)->data, sizeof w->addresses[r]);

@@ -216,6 +216,8 @@ static inline void team_publish_header(struct team *t, uint32_t op, uint64_t hea
 
 static inline void team_publish(struct team *t, uint32_t op, enum slot_kind kind, size_t bytes)
 {
+    if (kind == SLOT_REFERENCE)
+        sync_store_fence();
     team_publish_header(t, op, (uint64_t)bytes << 2 | kind);
     if (kind == SLOT_BUFFERED && bytes <= TEAM_CELL && !team_uses_nontemporal(t, bytes))
         prefetch_block_to_write(cell_for(t->mine, op + 1, bytes), bytes);

@@ -148,6 +148,15 @@ static inline void sync_full_fence(void)
 #endif
 }
 
+/* Orders non-temporal stores of the program before later stores, such as the one that publishes
+ * where its data are. A release does not order them on x86. */
+static inline void sync_store_fence(void)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("sfence" ::: "memory");
+#endif
+}
+
 /* Whether an atomic read-modify-write on one word is a full fence for all other words. */
 #if defined(__x86_64__)
 #define SYNC_ATOMICS_FENCE true

@@ -5,6 +5,7 @@ enum win_error win_fence(struct win *win, bool no_succeed)
     if (win->epochs || win->exposed || win_passive_any(win))
         return WIN_ERR_SYNC;
     atomic_store_explicit(&win->written, 0, memory_order_relaxed); /* the barrier is a full fence */
+    sync_store_fence();
     barrier_wait(&win->barrier);
     win_close_peers(win);
     atomic_store_explicit(&win->fence, no_succeed ? WIN_NO_FENCE : WIN_FENCE_UNUSED,
