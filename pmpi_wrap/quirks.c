@@ -15,6 +15,13 @@ static const struct quirk_row rows[] = {
                   "MPI_Reduce only",
     },
     {
+        .quirk = QUIRK_REQUESTS_KEEP_ATTRIBUTES,
+        .family = FAMILY_MPICH,
+        .last = VERSION_LAST,
+        .reason = "MPICH calls delete functions when the last reference to a communicator goes "
+                  "(seen in 4.0.2)",
+    },
+    {
         .quirk = QUIRK_IGNORES_TYPES_OF_EMPTY_BLOCKS,
         .family = FAMILY_MPICH,
         .last = VERSION_LAST,

@@ -14,9 +14,12 @@
 
 enum quirk {
     /* Every reduction reports an error if operand and result are the same buffer, and MPI_Alltoall
-     * if its two buffers are the same. A host without the quirk does so in MPI_Reduce only, and
-     * performs other reductions in place. */
+     * if its two buffers are the same, unless a setting of the host prevents it. A host without the
+     * quirk does so in MPI_Reduce only, and performs other reductions in place. */
     QUIRK_REFUSES_ALIASES,
+    /* MPI_Comm_free does not call the delete functions of the communicator's attributes while a
+     * request on it exists, but frees the communicator with the request. */
+    QUIRK_REQUESTS_KEEP_ATTRIBUTES,
     /* MPI_Alltoallw does not look at the datatypes of blocks without elements. */
     QUIRK_IGNORES_TYPES_OF_EMPTY_BLOCKS,
     /* MPI_Start of a persistent buffered send does not send the current contents of the buffer. */

@@ -115,6 +115,27 @@ static void comm_buffer(void *buffer, int bytes, unsigned seed)
     MPI_Comm_free(&comm);
 }
 
+/* There is room for one message, and each is received before the next is sent. */
+static void comm_room_again(void)
+{
+    void *at;
+    int size, bytes = room_for(1, 2000);
+    MPI_Comm comm;
+    char *buffer = malloc((size_t)bytes);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_attach_buffer(comm, buffer, bytes);
+    for (int i = 0; i < 100; i++) {
+        if (test_rank == 0)
+            CHECK_CLASS(MPI_Bsend(out, 2000, MPI_BYTE, 1, i, comm), MPI_SUCCESS);
+        else
+            MPI_Recv(in, 2000, MPI_BYTE, 0, i, comm, MPI_STATUS_IGNORE);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Comm_detach_buffer(comm, &at, &size);
+    MPI_Comm_free(&comm);
+    free(buffer);
+}
+
 /* A communicator's buffer does not wait for messages on another communicator. */
 static void flush_beside(void *buffer, int bytes)
 {
@@ -199,6 +220,7 @@ int main(int argc, char **argv)
     process_buffer(buffer, bytes, 2);
     comm_buffer(MPI_BUFFER_AUTOMATIC, 0, 3);
     comm_buffer(buffer, bytes, 4);
+    comm_room_again();
     flush_beside(buffer, bytes);
     no_buffer();
     free(buffer);

@@ -86,6 +86,16 @@ static void aliases(void)
     EXPECT(MPI_Alltoall(in, 4, MPI_INT, in, 4, MPI_INT, comm), MPI_ERR_BUFFER);
 }
 
+static void null_buffers(void)
+{
+    EXPECT(MPI_Bcast(NULL, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER);
+    EXPECT(MPI_Allreduce(NULL, in, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+    EXPECT(MPI_Allreduce(out, NULL, 64, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+    EXPECT(MPI_Allgather(out, 4, MPI_INT, NULL, 4, MPI_INT, comm), MPI_ERR_BUFFER);
+    CHECK_CLASS(MPI_Bcast(NULL, 0, MPI_INT, 0, comm), MPI_SUCCESS);
+    CHECK_CLASS(MPI_Allreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, comm), MPI_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Errhandler errhandler;
@@ -99,6 +109,8 @@ int main(int argc, char **argv)
         types_and_operations();
         if (argc > 1 && !strcmp(argv[1], "aliases"))
             aliases();
+        if (argc > 1 && !strcmp(argv[1], "null"))
+            null_buffers();
         if (argc > 1 && !strcmp(argv[1], "counts"))
             negative_counts();
         CHECK(coll_untouched((char *)in, (char *)(in + 64)), "something was written");

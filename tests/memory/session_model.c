@@ -245,11 +245,28 @@ static void two_sessions(void)
     MPI_Session_finalize(&b);
 }
 
-static int deleted;
+static MPI_Datatype committed(int longs)
+{
+    MPI_Datatype type;
+    MPI_Type_contiguous(longs, MPI_LONG, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
 
+static int deleted;
+static bool world_is_open;
+
+/* In MPI_Finalize, it may use MPI. */
 static int delete (MPI_Comm self, int key, void *value, void *state)
 {
     (void)self, (void)key, (void)value, (void)state;
+    if (world_is_open) {
+        long data[3] = {0, 0, test_rank ? 0 : 7};
+        MPI_Datatype type = committed(3);
+        MPI_Bcast(data, 1, type, 0, MPI_COMM_WORLD);
+        CHECK(data[2] == 7, "%ld", data[2]);
+        MPI_Type_free(&type);
+    }
     deleted++;
     return MPI_SUCCESS;
 }
@@ -278,6 +295,7 @@ static void with_init(bool session_first, bool finalize_first)
         MPI_Comm_free(&comm);
         MPI_Session_finalize(&session);
         use(MPI_COMM_WORLD);
+        world_is_open = true;
         MPI_Finalize();
         CHECK(deleted == 1, "%d", deleted);
     }
@@ -304,14 +322,6 @@ static void finalize_between(void)
     }
     MPI_Comm_free(&comm);
     MPI_Session_finalize(&session);
-}
-
-static MPI_Datatype committed(int longs)
-{
-    MPI_Datatype type;
-    MPI_Type_contiguous(longs, MPI_LONG, &type);
-    MPI_Type_commit(&type);
-    return type;
 }
 
 /* MPICH 5.0 returns the same handle when it has been initialized again, although it has freed the
@@ -358,6 +368,62 @@ static void cycles(void)
         MPI_Free_mem(out);
         MPI_Session_finalize(&session);
     }
+}
+
+/* After a finished session, calls that wait make the host's progress again: a rank waits in
+ * MPI_Win_fence while the other one can only receive its long message with its help. */
+static void init_after_session(void)
+{
+    enum { BYTES = 6 << 20 };
+    char *message = calloc(1, BYTES);
+    long *memory = allocate();
+    MPI_Session session = open_session();
+    MPI_Request request;
+    MPI_Win win;
+    use_and_free(world_of(session));
+    MPI_Session_finalize(&session);
+    MPI_Init(NULL, NULL);
+    MPI_Win_create(memory, WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_fence(0, win);
+    if (test_rank == 0)
+        MPI_Isend(message, BYTES, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+    else
+        MPI_Recv(message, BYTES, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Win_fence(0, win);
+    if (test_rank == 0)
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Win_free(&win);
+    MPI_Free_mem(memory);
+    free(message);
+    MPI_Finalize();
+}
+
+/* A persistent send that was created before MPI_Finalize is started after it. */
+static void persistent_send(void)
+{
+    static char buffer[1 << 16];
+    static long data[WORDS / 4], received[WORDS / 4];
+    void *detached;
+    int size;
+    MPI_Init(NULL, NULL);
+    MPI_Session session = open_session();
+    MPI_Comm comm = world_of(session);
+    MPI_Request request;
+    MPI_Buffer_attach(buffer, sizeof buffer);
+    MPI_Bsend_init(data, WORDS / 4, MPI_LONG, test_next(), 0, comm, &request);
+    for (int t = 0; t < TIMES; t++) {
+        if (t == TIMES / 2)
+            MPI_Finalize();
+        data[WORDS / 4 - 1] = t;
+        MPI_Start(&request);
+        MPI_Recv(received, WORDS / 4, MPI_LONG, test_previous(), 0, comm, MPI_STATUS_IGNORE);
+        CHECK(received[WORDS / 4 - 1] == t, "time %d: %ld", t, received[WORDS / 4 - 1]);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&request);
+    MPI_Buffer_detach(&detached, &size);
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
 }
 
 /* One rank never makes a communicator of all ranks, nor do the others. */
@@ -539,6 +605,10 @@ int main(int argc, char **argv)
         with_init(argc > 2, argc > 3);
     else if (!strcmp(program, "cycles"))
         cycles();
+    else if (!strcmp(program, "init_after"))
+        init_after_session();
+    else if (!strcmp(program, "persistent"))
+        persistent_send();
     else if (!strcmp(program, "alone"))
         alone();
     else if (!strcmp(program, "bsend"))

@@ -78,7 +78,7 @@ static bool close_buffer(void)
     bool was_fast = b->is_fast;
     b->copied_from = SIZE_MAX;
     b->guarded = is_open = b->is_fast = false;
-    b->room = UINT64_MAX;
+    b->room = left_to_host ? 0 : UINT64_MAX;
     in_flight_close();
     return was_fast;
 }
@@ -93,6 +93,8 @@ int buffer_attached(enum call call, const void *buffer, MPI_Count size, int resu
     if (result != MPI_SUCCESS)
         return result;
     enum reason reason = reason_to_defer();
+    if (reason == REASON_NOT_INITIALISED)
+        attached_buffer.room = 0;
     if (reason == REASON_COUNT && !open_buffer(bytes_in(buffer, size), config.bsend))
         reason = REASON_HOST_BUFFERS;
     if (reason == REASON_COUNT && config.bsend)
@@ -114,6 +116,7 @@ int buffer_detached(enum call call, int result)
 void buffer_leave_to_host(enum call call)
 {
     left_to_host = true;
+    attached_buffer.room = 0; /* that of the other buffers is unknown */
     attached_buffer.guarded = false;
     attached_buffer.copied_from = SIZE_MAX;
     note_deferred(call, REASON_HOST_BUFFERS);

@@ -21,19 +21,20 @@ enum { TAG = PRIVATE_COMM_PROGRESS_TAG + 1 };
 
 /* It sends to MPI_PROC_NULL. With QUIRK_PROC_NULL_NEVER_ACTIVE, to this process, which has to
  * receive the message. */
-static int create_stand_in(MPI_Request *request)
+static int create_stand_in(struct persistent *p, MPI_Request *request)
 {
+    p->stand_in_comm = private_comm();
     return host.Send_init(NULL, 0, constants.byte,
                           quirk(QUIRK_PROC_NULL_NEVER_ACTIVE) ? 0 : MPI_PROC_NULL, TAG,
-                          private_comm(), request);
+                          p->stand_in_comm, request);
 }
 
-static int start_stand_in(MPI_Request *request)
+static int start_stand_in(const struct persistent *p, MPI_Request *request)
 {
     MPI_Request receive;
     if (!quirk(QUIRK_PROC_NULL_NEVER_ACTIVE))
         return host.Start(request);
-    int result = host.Irecv(NULL, 0, constants.byte, 0, TAG, private_comm(), &receive);
+    int result = host.Irecv(NULL, 0, constants.byte, 0, TAG, p->stand_in_comm, &receive);
     if (result != MPI_SUCCESS)
         return result;
     result = host.Start(request);
@@ -99,7 +100,7 @@ static bool replace_request(const struct message *m, MPI_Request *request)
         return false;
     *p = (struct persistent){.message = *m, .by_host = MPI_REQUEST_NULL};
     keep_type(&p->message);
-    if (p->message.type == MPI_DATATYPE_NULL || create_stand_in(&stand_in) != MPI_SUCCESS) {
+    if (p->message.type == MPI_DATATYPE_NULL || create_stand_in(p, &stand_in) != MPI_SUCCESS) {
         discard(p);
         return false;
     }
@@ -178,7 +179,7 @@ static int send_message(enum call call, struct persistent *p)
 /* Starting the stand-in makes the host check that the request may be started. */
 int persistent_start(enum call call, struct persistent *p, MPI_Request *request)
 {
-    int result = start_stand_in(request);
+    int result = start_stand_in(p, request);
     if (result != MPI_SUCCESS)
         return result;
     result = send_message(call, p);

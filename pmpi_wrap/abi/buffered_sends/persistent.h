@@ -19,6 +19,7 @@
 struct persistent {
     struct message message; /* its datatype is a copy: the program may free its own */
     MPI_Request by_host;
+    MPI_Comm stand_in_comm; /* private_comm() when the stand-in was created */
     bool comm_freed;
     struct persistent *next, **link; /* in the list of all */
 };

@@ -9,13 +9,21 @@
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/quirks.h"
 
+/* Whether a buffer's data, if there are any, may be at its address. Address 0 is right with a
+ * datatype that contains addresses. */
+static inline bool is_somewhere(const struct buffer *b, size_t bytes)
+{
+    return LIKELY(b->at != NULL) || !bytes || b->map->low;
+}
+
 /* False: the data are invalid, or too long for the address space. The callers handle MPI_IN_PLACE
  * where it is allowed. */
 static inline bool translate(struct data d, struct buffer *b)
 {
     size_t bytes;
     *b = (struct buffer){(char *)d.address, typemap_of_or_abort(d.type), (size_t)d.count};
-    return d.count >= 0 && b->map && d.address != MPI_IN_PLACE && buffer_bytes(*b, &bytes);
+    return d.count >= 0 && b->map && d.address != MPI_IN_PLACE && buffer_bytes(*b, &bytes) &&
+           is_somewhere(b, bytes);
 }
 
 /* The typemaps of MPI_Alltoallw. */
@@ -66,9 +74,13 @@ HOT_INLINE bool translate_blocks(const struct rank_blocks *all, uint32_t size, s
     }
     if (all->address == MPI_IN_PLACE)
         return false;
+    if (all->counts)
+        return all->displs && blocks_are_valid(b, size);
     /* Blocks of equal counts are all valid if the first one is. */
-    return all->counts ? all->displs && blocks_are_valid(b, size)
-                       : b->map && all->count >= 0 && buffer_bytes(block_of(b, 0), &bytes);
+    if (!b->map || all->count < 0)
+        return false;
+    struct buffer first = block_of(b, 0);
+    return buffer_bytes(first, &bytes) && is_somewhere(&first, bytes);
 }
 
 static inline size_t bytes_of_all(const struct team *t, const struct blocks *all)

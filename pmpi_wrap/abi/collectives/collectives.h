@@ -15,6 +15,9 @@
 
 enum { DEFERRED = -1 };
 
+/* Once, before the first of these calls: asks the host what the decisions depend on. */
+void collectives_open(void);
+
 /* This rank's data, in MPI's terms. */
 struct data {
     const void *address;

@@ -2,7 +2,34 @@
 #include "pmpi_wrap/abi/collectives/arguments.h"
 #include "pmpi_wrap/abi/collectives/intercomm.h"
 #include "pmpi_wrap/abi/collectives/reduction.h"
+#include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/quirks.h"
+
+/* Which calls report an error if their two buffers are the same. One rank may be the only one to
+ * see that, so it must know what the host does: settings of hosts switch the check off. */
+static struct {
+    bool reduce, others;
+} refuses_aliases;
+
+/* A host with QUIRK_REFUSES_ALIASES is asked with an empty datatype. MPICH's Debian package aborts
+ * when it copies a buffer onto itself. */
+void collectives_open(void)
+{
+    int values[2] = {0};
+    MPI_Datatype empty;
+    MPI_Comm self = private_comm_lock();
+    if (!quirk(QUIRK_REFUSES_ALIASES)) {
+        refuses_aliases.reduce =
+            host.Reduce(values, values, 1, MPI_INT, MPI_SUM, 0, self) != MPI_SUCCESS;
+    } else if (host.Type_contiguous(0, constants.byte, &empty) == MPI_SUCCESS) {
+        host.Type_commit(&empty);
+        refuses_aliases.others =
+            host.Alltoall(values, 1, empty, values, 1, empty, self) != MPI_SUCCESS;
+        refuses_aliases.reduce = refuses_aliases.others;
+        host.Type_free(&empty);
+    }
+    private_comm_unlock();
+}
 
 static bool is_root(const struct team *t, int root)
 {
@@ -81,7 +108,7 @@ int do_allgather(enum call call, struct data from, const struct rank_blocks *to,
 static bool refuses_same_blocks(const struct rank_blocks *from, const struct rank_blocks *to)
 {
     return UNLIKELY(from->address == to->address) && !to->counts && from->count == to->count &&
-           from->type == to->type && quirk(QUIRK_REFUSES_ALIASES);
+           from->type == to->type && refuses_aliases.others;
 }
 
 int do_alltoall(enum call call, const struct rank_blocks *from, const struct rank_blocks *to,
@@ -103,11 +130,19 @@ int do_alltoall(enum call call, const struct rank_blocks *from, const struct ran
 
 /* ---- reductions ---- */
 
+/* Elsewhere a rank without a result may pass no buffer. */
+static bool every_result_counts(enum call call)
+{
+    return call == CALL_Reduce || call == CALL_Reduce_c || call == CALL_Allreduce ||
+           call == CALL_Allreduce_c;
+}
+
 /* Does the host refuse this call if operand and result are the same buffer? Then it has to report
  * the error. */
-static bool refuses_aliases(enum call call)
+static bool refuses_same_buffer(enum call call)
 {
-    return call == CALL_Reduce || call == CALL_Reduce_c || quirk(QUIRK_REFUSES_ALIASES);
+    bool is_reduce = call == CALL_Reduce || call == CALL_Reduce_c;
+    return is_reduce ? refuses_aliases.reduce : refuses_aliases.others;
 }
 
 /* All ranks agree, since they pass equal type signatures. */
@@ -127,14 +162,16 @@ static bool translate_reduction(enum call call, const struct reduction *r, struc
     bool in_place = r->from == MPI_IN_PLACE;
     struct data data = {in_place ? r->to : r->from, r->count, r->type};
     bool valid = translate(data, from) && (receives ? r->to != MPI_IN_PLACE : !in_place);
+    *to = *from;
+    to->at = r->to;
+    if (valid && receives && every_result_counts(call))
+        valid = is_somewhere(to, bytes_of(*from));
     bool aliased = valid && !in_place && receives && r->from == r->to && bytes_of(*from) &&
-                   refuses_aliases(call);
+                   refuses_same_buffer(call);
     if (!valid || aliased) {
         defer_call(call, REASON_ARGUMENTS);
         return false;
     }
-    *to = *from;
-    to->at = r->to;
     if (!host_is_faster(call, r->op, *from) && reducer_open(red, r->op, r->type, *from, t->size))
         return true;
     defer_call(call, REASON_HOST_OPERATION);
@@ -166,8 +203,8 @@ HOT_INLINE size_t allreduce_few(const struct reduction *r, struct team *t)
         return 0;
     const struct typemap *map = typemap_of_or_abort(r->type);
     enum op op = op_of(r->op);
-    if (UNLIKELY(!map || op == OP_COUNT || map->without_holes) || r->from == r->to ||
-        r->to == MPI_IN_PLACE)
+    if (UNLIKELY(!map || op == OP_COUNT || map->without_holes || !r->from || !r->to) ||
+        r->from == r->to || r->to == MPI_IN_PLACE)
         return 0;
     size_t bytes = (size_t)r->count * map->element;
     combine_fn *kernel = kernel_for(op, r->type, map);

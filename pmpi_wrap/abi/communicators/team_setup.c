@@ -6,6 +6,8 @@
 #include "pmpi_wrap/abi/communicators/properties.h"
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
+#include "pmpi_wrap/host_wait.h"
+#include "pmpi_wrap/quirks.h"
 
 #include <stdlib.h>
 
@@ -229,8 +231,6 @@ static struct communicator *register_comm(MPI_Comm comm)
     struct communicator *c = new_communicator();
     if (c && registry_add(&communicator_registry, BITS(comm), c, 0)) {
         c->reason = config.coll ? REASON_NOT_READY : REASON_OFF;
-        if (config.coll && !node.header) /* then the reason is known without cost */
-            read_properties(comm, c);
         return c;
     }
     free_communicator(c);
@@ -258,6 +258,12 @@ static void begin_team(MPI_Comm comm, struct communicator *c)
     begin_exchange(comm, c, &c->own_offer);
 }
 
+/* The communicator is not examined before the host has accepted it, and reported no error. */
+static enum reason reason_of(const struct communicator *c)
+{
+    return c->reason == REASON_NOT_READY && !node.header ? node.why_not : c->reason;
+}
+
 COLD struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises)
 {
     if (inside_host() || comm == MPI_COMM_NULL) {
@@ -272,7 +278,7 @@ COLD struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises
     }
     c->synchronises = synchronises;
     if (!c->team && !c->inter_team)
-        note_deferred(call, c->reason);
+        note_deferred(call, reason_of(c));
     return c->team;
 }
 
@@ -342,6 +348,21 @@ int team_after_host(MPI_Comm comm, int result)
 
 /* ---- freeing ---- */
 
+/* Give the exchange a moment to complete, so that its request does not keep the communicator. A
+ * rank that stays away is not waited for. */
+static void try_to_complete(struct communicator *c)
+{
+    static const uint64_t patience_ns = UINT64_C(1000000);
+    struct sync_wait wait = SYNC_WAIT;
+    uint64_t start = sync_now_ns();
+    int complete = 0;
+    host_wait_suspend();
+    while (!host.Test(&c->request, &complete, MPI_STATUS_IGNORE) && !complete &&
+           sync_now_ns() - start < patience_ns)
+        sync_pause(&wait);
+    host_wait_resume();
+}
+
 /* Also called when the host calls back functions of the program, which free its communicators. */
 void team_begin_removal(struct removal *removal, const MPI_Comm *comm, bool may_wait)
 {
@@ -352,6 +373,8 @@ void team_begin_removal(struct removal *removal, const MPI_Comm *comm, bool may_
         unlist_exchange(c);
         c->freed = true;
         finish_exchange(c);
+    } else if (c && c->exchanging && quirk(QUIRK_REQUESTS_KEEP_ATTRIBUTES)) {
+        try_to_complete(c);
     }
 }
 

@@ -123,6 +123,8 @@ static void after_init(void)
     thread_concurrent |= level == MPI_THREAD_MULTIPLE;
     set_delete_function();
     begin_use(false);
+    if (!private_comm_is_of_session())
+        private_comm(); /* a node that settled in an earlier session does not need it */
     node_setup_settle(MPI_COMM_WORLD, false);
 }
 
@@ -159,6 +161,17 @@ int accel_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *sessi
 
 /* ---- finalizing ---- */
 
+/* Our session must be finalized before the host is. The delete functions that the host calls then
+ * may need the communicator, and could not open a session. */
+static void derive_from_world(bool session)
+{
+    private_comm_free();
+    if (session)
+        return;
+    private_comm_world_begins();
+    private_comm();
+}
+
 static void end_use(bool session)
 {
     /* at_finalize() closes them if it will be called: a collective call that one rank makes before
@@ -169,7 +182,7 @@ static void end_use(bool session)
     if (!has_delete_function)
         finish_messages();
     else if (session || private_comm_is_of_session())
-        private_comm_free();
+        derive_from_world(session);
     host_use.was_finalized = true;
 }
 
@@ -195,7 +208,10 @@ static void after_finalize(bool last)
 {
     if (!last)
         return;
-    private_comm_finalized();
+    pthread_mutex_lock(&host_use.mutex);
+    if (!host_use.open) /* another thread may have opened a session */
+        private_comm_finalized();
+    pthread_mutex_unlock(&host_use.mutex);
     statistics_print(world_rank, world_size);
 }
 

@@ -9,6 +9,7 @@
 #include "alloc/vm_copy.h"
 #include "core/config.h"
 #include "core/log.h"
+#include "pmpi_wrap/abi/collectives/collectives.h"
 #include "pmpi_wrap/abi/collectives/reduction.h"
 #include "pmpi_wrap/abi/datatypes/predefined.h"
 #include "pmpi_wrap/abi/private_comm.h"
@@ -119,6 +120,7 @@ static void settle(bool by_session)
     statics_open();
     predefined_open();
     reduction_functions_open();
+    collectives_open();
     open_arena();
     wait_policy_apply(NULL);
     if (!node_shortage().cause) /* otherwise the two ranks that measure may not run together */
