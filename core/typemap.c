@@ -43,12 +43,23 @@ static bool merge_runs(struct run *last, const struct run *next)
     return false;
 }
 
+/* The last run may have grown since it was appended, so that it now continues the one before. */
+static void merge_last_runs(struct typemap *map)
+{
+    if (map->run_count < 2)
+        return;
+    struct run *last = &map->runs[map->run_count - 1];
+    if (merge_runs(last - 1, last))
+        map->run_count--;
+}
+
 static bool add_run(struct typemap *map, struct run next)
 {
     if (next.blocks > 1 && next.stride == (ptrdiff_t)next.bytes)
         next = (struct run){.at = next.at, .bytes = next.bytes * next.blocks, .blocks = 1};
     if (map->run_count && merge_runs(&map->runs[map->run_count - 1], &next))
         return true;
+    merge_last_runs(map);
     if (map->run_count == map->run_capacity) {
         size_t capacity = map->run_capacity ? 2 * map->run_capacity : 1;
         struct run *runs = reallocarray(map->runs, capacity, sizeof *runs);
@@ -107,10 +118,15 @@ static size_t pair_parts(enum prim prim, struct run parts[2])
 #undef PAIR
 }
 
-static void find_bounds(struct typemap *map)
+/* After the last run: set what depends on all runs. */
+static void end_runs(struct typemap *map)
 {
+    size_t before = 0;
+    merge_last_runs(map);
     for (size_t r = 0; r < map->run_count; r++) {
-        const struct run *run = &map->runs[r];
+        struct run *run = &map->runs[r];
+        run->before = before;
+        before += run->bytes * run->blocks;
         ptrdiff_t first = run->at, last = run->at + (ptrdiff_t)(run->blocks - 1) * run->stride;
         ptrdiff_t low = first < last ? first : last;
         ptrdiff_t high = (first < last ? last : first) + (ptrdiff_t)run->bytes;
@@ -145,7 +161,7 @@ static struct typemap *cut_holes(const struct typemap *map)
     cut->prim = PRIM_MIXED;
     cut->element = 1;
     cut->extent = map->extent;
-    find_bounds(cut);
+    end_runs(cut);
     return cut;
 }
 
@@ -192,7 +208,7 @@ bool typemap_end(struct typemap *map, ptrdiff_t extent)
     if (map->prim == PRIM_COUNT) /* empty */
         map->prim = PRIM_MIXED;
     map->extent = extent;
-    find_bounds(map);
+    end_runs(map);
     map->contiguous =
         !map->run_count || (map->run_count == 1 && map->runs[0].at == 0 &&
                             map->runs[0].blocks == 1 && (ptrdiff_t)map->size == extent);
@@ -359,15 +375,30 @@ void typemap_copy(char *to, const struct typemap *to_map, const char *from,
         typemap_walk(to, to_map, (char *)from, from_map, total, copy_piece, NULL);
 }
 
+/* The run that contains a data byte of one copy, found by bisection: long data are copied in many
+ * pieces, and each piece needs a search. */
+static size_t run_at(const struct typemap *map, size_t byte)
+{
+    size_t run = 0;
+    for (size_t count = map->run_count; count > 1;) {
+        size_t half = count / 2;
+        if (map->runs[run + half].before <= byte)
+            run += half;
+        count -= half;
+    }
+    return run;
+}
+
 /* A cursor at data byte `first`. */
 static struct cursor cursor_at(char *base, const struct typemap *map, size_t first)
 {
-    struct cursor c = {.map = map, .base = base + (ptrdiff_t)(first / map->size) * map->extent};
+    struct cursor c = {.map = map, .base = base};
+    if (!first)
+        return c;
     size_t rest = first % map->size;
-    while (rest >= map->runs[c.run].bytes * map->runs[c.run].blocks) {
-        rest -= map->runs[c.run].bytes * map->runs[c.run].blocks;
-        c.run++;
-    }
+    c.base += (ptrdiff_t)(first / map->size) * map->extent;
+    c.run = run_at(map, rest);
+    rest -= map->runs[c.run].before;
     c.block = rest / map->runs[c.run].bytes;
     c.skip = rest % map->runs[c.run].bytes;
     return c;

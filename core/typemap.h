@@ -18,6 +18,7 @@ struct run {
     size_t bytes; /* per block */
     size_t blocks;
     ptrdiff_t stride;
+    size_t before; /* bytes of data in all earlier runs of the typemap */
 };
 
 struct typemap {

@@ -1,5 +1,5 @@
 /* Compares typemaps with the definition of a type map: a list of elements, each with an offset. */
-#include "core/typemap.h"
+#include "core/typemap.c" /* cursor_at() */
 #include "tests/unit/unit.h"
 
 /* ---- the definition ---- */
@@ -202,6 +202,19 @@ static void check_span(const struct typemap *map, size_t count, const ptrdiff_t 
     SAME(got_high, high);
 }
 
+/* No run is empty, and each begins where the data of the earlier ones end. */
+static void check_runs(const struct typemap *map)
+{
+    size_t before = 0;
+    for (size_t r = 0; r < map->run_count; r++) {
+        size_t bytes = map->runs[r].bytes * map->runs[r].blocks;
+        SAME(bytes > 0, true);
+        SAME(map->runs[r].before, before);
+        before += bytes;
+    }
+    SAME(before, map->size);
+}
+
 static void check_facts(const struct both *type, size_t count)
 {
     const struct typemap *map = type->map, *moved = typemap_to_move(map);
@@ -211,6 +224,8 @@ static void check_facts(const struct both *type, size_t count)
     const struct kind *k = list->count ? &kinds[list->element[0].kind] : NULL;
     SAME(map->size * count, bytes);
     SAME(map->extent, list->extent);
+    check_runs(map);
+    check_runs(moved);
     check_span(map, count, offsets, bytes);
     bool in_order = true;
     for (size_t i = 0; i < bytes; i++)
@@ -325,6 +340,65 @@ static void check_copy(const struct both *to, const ptrdiff_t *to_offsets, const
     free(source);
 }
 
+/* A byte at which a part of `bytes` bytes of data may begin: any byte, or one next to the end of a
+ * run. */
+static size_t some_position(const struct typemap *map, size_t bytes, struct chance *c)
+{
+    if (below(c, 3) == 0)
+        return any(c) % bytes;
+    size_t at = any(c) % (bytes / map->size) * map->size;
+    for (size_t runs = any(c) % map->run_count; runs--;)
+        at += map->runs[runs].bytes * map->runs[runs].blocks;
+    return (at + bytes + below(c, 3) - 1) % bytes;
+}
+
+/* A cursor at a data byte is inside the run and block of that byte. */
+static void check_cursor(const struct typemap *map, size_t first, ptrdiff_t offset)
+{
+    struct cursor cursor = cursor_at(a_base, map, first);
+    SAME(cursor.run < map->run_count, true);
+    const struct run *run = &map->runs[cursor.run];
+    SAME(cursor.block < run->blocks, true);
+    SAME(cursor.skip < run->bytes, true);
+    SAME(cursor.base - a_base + run->at + (ptrdiff_t)cursor.block * run->stride +
+             (ptrdiff_t)cursor.skip,
+         offset);
+}
+
+/* Copy `parts` parts of the data out of a buffer and into another one. No byte may occur twice. */
+static void check_parts(const struct both *type, size_t count, const ptrdiff_t *offsets,
+                        size_t bytes, unsigned parts, struct chance *c)
+{
+    const struct typemap *map = typemap_to_move(type->map);
+    ptrdiff_t low = 0, high = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        low = offsets[i] < low ? offsets[i] : low;
+        high = offsets[i] >= high ? offsets[i] + 1 : high;
+    }
+    size_t room = (size_t)(high - low);
+    char *source = malloc(room + 1), *got = malloc(room + 1), *want = malloc(room + 1);
+    for (size_t i = 0; i < room; i++) {
+        source[i] = (char)any(c);
+        got[i] = want[i] = (char)any(c);
+    }
+    while (bytes && parts--) {
+        size_t first = some_position(map, bytes, c), most = min_size(bytes - first, 100);
+        size_t length = 1 + any(c) % most;
+        check_cursor(map, first, offsets[first]);
+        char *part = malloc(length), expected[100];
+        for (size_t i = 0; i < length; i++)
+            expected[i] = want[offsets[first + i] - low] = source[offsets[first + i] - low];
+        buffer_read(part, (struct buffer){source - low, type->map, count}, first, length);
+        SAME(memcmp(part, expected, length), 0);
+        buffer_write((struct buffer){got - low, type->map, count}, first, part, length);
+        SAME(memcmp(got, want, room), 0);
+        free(part);
+    }
+    free(source);
+    free(got);
+    free(want);
+}
+
 static void check_seed(void)
 {
     struct chance c = {seed * 7919};
@@ -339,6 +413,8 @@ static void check_seed(void)
     size_t total = min_size(a_bytes, b_bytes);
     const struct typemap *a_map = typemap_to_move(a.map), *b_map = typemap_to_move(b.map);
     check_walk(a_map, a_offsets, b_map, b_offsets, total, 1);
+    if (!overlaps(b_offsets, b_bytes))
+        check_parts(&b, b_count, b_offsets, b_bytes, 3, &c);
     if (total)
         total = 1 + any(&c) % total;
     check_walk(a_map, a_offsets, b_map, b_offsets, total, 1);
@@ -357,6 +433,54 @@ START_TEST(agrees_with_a_list_of_elements)
     uint64_t last = one ? strtoull(one, NULL, 10) : effort(40000);
     for (seed = one ? last : 1; seed <= last; seed++)
         check_seed();
+}
+END_TEST
+
+/* Like MPI_Type_create_struct of single elements, contiguous elements and vectors, at irregular
+ * displacements and in decreasing order of addresses; some blocks are empty. */
+static struct both irregular(size_t blocks, struct chance *c)
+{
+    enum { I32 = 2 };
+    struct both element = {.list = {.extent = 4}, .map = typemap_predefined(3, PRIM_I32, 4, 4)};
+    struct both vector = {.list = {.extent = 20}, .map = typemap_derived()};
+    struct both type = {.list = {.extent = -(ptrdiff_t)blocks * 40}, .map = typemap_derived()};
+    struct list one = {.extent = 4, .count = 1, .element = &(struct element){.kind = I32}};
+    append(&element.list, &one, 0, 1);
+    append(&vector.list, &one, 0, 1);
+    append(&vector.list, &one, 8, 2);
+    append(&vector.list, &one, 20, 2);
+    ck_assert(typemap_append(vector.map, element.map, 0, 1));
+    ck_assert(typemap_append(vector.map, element.map, 8, 2));
+    ck_assert(typemap_append(vector.map, element.map, 20, 2));
+    ck_assert(typemap_end(vector.map, vector.list.extent));
+    for (size_t i = 0; i < blocks; i++) {
+        const struct both *child = below(c, 3) ? &element : &vector;
+        size_t count = child == &element ? below(c, 5) : 1;
+        ptrdiff_t at = -(ptrdiff_t)i * 40 + (ptrdiff_t)below(c, 2) * 4;
+        append(&type.list, &child->list, at, count);
+        ck_assert(typemap_append(type.map, child->map, at, count));
+    }
+    ck_assert(typemap_end(type.map, type.list.extent));
+    drop(&element);
+    drop(&vector);
+    return type;
+}
+
+/* Long data are copied in parts, and each part begins with a search among the runs. */
+START_TEST(parts_of_many_runs)
+{
+    struct chance c = {1};
+    seed = 0;
+    for (size_t blocks = 1; blocks < 1100; blocks += blocks < 40 ? 1 : 500) {
+        struct both type = irregular(blocks, &c);
+        ptrdiff_t *offsets;
+        size_t bytes = expand(&type.list, 3, false, &offsets);
+        ck_assert(!overlaps(offsets, bytes));
+        check_facts(&type, 3);
+        check_parts(&type, 3, offsets, bytes, effort(blocks < 40 ? 200 : 2000), &c);
+        free(offsets);
+        drop(&type);
+    }
 }
 END_TEST
 
@@ -409,6 +533,39 @@ START_TEST(contiguous_blocks_are_simple)
 }
 END_TEST
 
+/* The last member of each structure and the first member of the next one are one block. */
+START_TEST(an_array_of_structures_has_few_runs)
+{
+    struct typemap *number = typemap_predefined(4, PRIM_F64, 8, 8), *structure = typemap_derived();
+    struct typemap *index = typemap_predefined(3, PRIM_I32, 4, 4), *map = typemap_derived();
+    ck_assert(typemap_append(structure, index, 0, 1));
+    ck_assert(typemap_append(structure, number, 8, 1));
+    ck_assert(typemap_end(structure, 16));
+    ck_assert(typemap_append(map, structure, 0, 1000));
+    ck_assert(typemap_end(map, 16000));
+    ck_assert_uint_eq(map->run_count, 3);
+    ck_assert_uint_eq(map->runs[1].blocks, 999);
+    typemap_free(structure);
+    typemap_free(map);
+    typemap_free(index);
+    typemap_free(number);
+}
+END_TEST
+
+/* The datatype without holes of pairs that are appended one by one. */
+START_TEST(pairs_without_holes_are_one_run)
+{
+    struct typemap *pair = typemap_predefined(10, PRIM_DOUBLE_INT, 12, 16);
+    struct typemap *map = typemap_derived();
+    ck_assert(typemap_append(map, pair, 0, 1000));
+    ck_assert(typemap_end(map, 16000));
+    ck_assert_uint_eq(map->without_holes->run_count, 1);
+    ck_assert_uint_eq(map->without_holes->runs[0].blocks, 1000);
+    typemap_free(pair);
+    typemap_free(map);
+}
+END_TEST
+
 START_TEST(a_span_that_leaves_the_address_space_is_refused)
 {
     ptrdiff_t low, high;
@@ -431,5 +588,7 @@ START_TEST(a_span_that_leaves_the_address_space_is_refused)
 }
 END_TEST
 
-UNIT_MAIN(agrees_with_a_list_of_elements, a_vector_is_one_run, a_subarray_has_one_run_per_plane,
-          contiguous_blocks_are_simple, a_span_that_leaves_the_address_space_is_refused)
+UNIT_MAIN(agrees_with_a_list_of_elements, parts_of_many_runs, a_vector_is_one_run,
+          a_subarray_has_one_run_per_plane, contiguous_blocks_are_simple,
+          an_array_of_structures_has_few_runs, pairs_without_holes_are_one_run,
+          a_span_that_leaves_the_address_space_is_refused)
