@@ -376,13 +376,13 @@ static void init_after_session(void)
 {
     enum { BYTES = 6 << 20 };
     char *message = calloc(1, BYTES);
-    long *memory = allocate();
     MPI_Session session = open_session();
     MPI_Request request;
     MPI_Win win;
     use_and_free(world_of(session));
     MPI_Session_finalize(&session);
     MPI_Init(NULL, NULL);
+    long *memory = allocate();
     MPI_Win_create(memory, WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     MPI_Win_fence(0, win);
     if (test_rank == 0)
