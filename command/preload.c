@@ -282,9 +282,9 @@ static char **add_option(struct job *job, char **option, bool *is_set)
     return next;
 }
 
-/* Adds the options of one context, and returns the word after them. A file of contexts takes the
- * place of that word and of all that follow it; but with Hydra, the file may contain options only,
- * and a program may follow. */
+/* Adds the options of one context, and returns the word after them. The contexts of --app FILE or
+ * -configfile FILE replace the program on the command line and all that follows it; options before
+ * and after FILE remain. With Hydra, FILE may contain options only, and the program follows. */
 static char **add_options(struct job *job, char **word, bool *is_set)
 {
     char **file_option = NULL;
@@ -292,7 +292,9 @@ static char **add_options(struct job *job, char **word, bool *is_set)
     while (is_option(*word)) {
         bool has_file = is_one_of(job, job->family->contexts, *word) && !job->in_file;
         const char *file = has_file ? argument_of(word) : NULL;
-        if (file && (contexts = contexts_of(file)).count) {
+        struct words found = file ? contexts_of(file) : (struct words){0};
+        if (found.count) {
+            contexts = found;
             file_option = word;
             word += strchr(*word, '=') ? 1 : 2;
         } else {

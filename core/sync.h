@@ -148,8 +148,8 @@ static inline void sync_full_fence(void)
 #endif
 }
 
-/* Orders non-temporal stores of the program before later stores, such as the one that publishes
- * where its data are. A release does not order them on x86. */
+/* Orders non-temporal stores of the program before later stores, such as the one that publishes the
+ * address of its data. On x86 a release does not order them. */
 static inline void sync_store_fence(void)
 {
 #if defined(__x86_64__)

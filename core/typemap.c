@@ -43,7 +43,7 @@ static bool merge_runs(struct run *last, const struct run *next)
     return false;
 }
 
-/* The last run may have grown since it was appended, so that it now continues the one before. */
+/* The last run may have grown since it was appended, so that it now continues the previous one. */
 static void merge_last_runs(struct typemap *map)
 {
     if (map->run_count < 2)
@@ -375,8 +375,8 @@ void typemap_copy(char *to, const struct typemap *to_map, const char *from,
         typemap_walk(to, to_map, (char *)from, from_map, total, copy_piece, NULL);
 }
 
-/* The run that contains a data byte of one copy, found by bisection: long data are copied in many
- * pieces, and each piece needs a search. */
+/* The run of one element of the datatype that contains this byte of its data. By bisection: long
+ * data are copied in many pieces, and each piece needs a search. */
 static size_t run_at(const struct typemap *map, size_t byte)
 {
     size_t run = 0;

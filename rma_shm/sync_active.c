@@ -4,7 +4,9 @@ enum win_error win_fence(struct win *win, bool no_succeed)
 {
     if (win->epochs || win->exposed || win_passive_any(win))
         return WIN_ERR_SYNC;
-    atomic_store_explicit(&win->written, 0, memory_order_relaxed); /* the barrier is a full fence */
+    /* After the barrier all ranks see our stores. Its release does not order the non-temporal ones
+     * that the program has made. */
+    atomic_store_explicit(&win->written, 0, memory_order_relaxed);
     sync_store_fence();
     barrier_wait(&win->barrier);
     win_close_peers(win);

@@ -292,5 +292,6 @@ void accel_shmem_quiet(void)
 /* Puts are complete when they return. Orders them before later puts for ranks that read both. */
 void accel_shmem_fence(void)
 {
+    sync_store_fence(); /* also stores of the program to addresses from shmem_ptr() */
     atomic_thread_fence(memory_order_acq_rel);
 }

@@ -48,7 +48,7 @@ def tag():
 
 
 def python_version(version):
-    """0.3.0-dev.N+gCOMMIT is 0.3.0.devN+gCOMMIT for Python."""
+    """The version as PEP 440 writes it: 0.3.0.devN+gCOMMIT for 0.3.0-dev.N+gCOMMIT."""
     return re.sub("-dev$", ".dev0", version).replace("-dev.", ".dev")
 
 

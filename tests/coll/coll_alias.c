@@ -1,6 +1,7 @@
 /* One rank passes the same buffer as send and receive buffer, which is an error of the program, and
  * the other ranks do not. If the host accepts it (Open MPI 4.1 does), it must not hang. With
- * "unchecked", a setting prevents the host's check, and all ranks do it in MPI_Reduce. */
+ * "unchecked", a setting switches the host's check off, and all ranks pass the same buffer twice to
+ * MPI_Reduce. */
 #include "coll.h"
 
 int main(int argc, char **argv)

@@ -18,8 +18,8 @@ static int delete (MPI_Comm comm, int key, void *value, void *state)
     return MPI_SUCCESS;
 }
 
-/* The functions are called although the team's set-up has just begun. This rank waits for it, but
- * not for ever, so on a busy machine not every time. */
+/* MPI_Comm_free calls the delete functions although the team's set-up has just begun. It waits for
+ * that for a millisecond only, so on a busy machine some calls are late. */
 static void during_set_up(int key)
 {
     enum { TIMES = 50 };

@@ -1,6 +1,6 @@
 /* The program writes its buffers with non-temporal stores, which no fence of its own orders, right
  * before calls in which peers read or write them directly (H19: memory order). 1 KiB and a word:
- * the last line is incomplete, and stays in the processor longest. */
+ * the last cache line is written in part, and stays in its write-combining buffer longest. */
 #include "coll.h"
 
 #if defined(__x86_64__)

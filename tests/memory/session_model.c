@@ -256,7 +256,7 @@ static MPI_Datatype committed(int longs)
 static int deleted;
 static bool world_is_open;
 
-/* In MPI_Finalize, it may use MPI. */
+/* While MPI_COMM_WORLD exists, it makes a collective call with a new datatype. */
 static int delete (MPI_Comm self, int key, void *value, void *state)
 {
     (void)self, (void)key, (void)value, (void)state;
@@ -370,8 +370,8 @@ static void cycles(void)
     }
 }
 
-/* After a finished session, calls that wait make the host's progress again: a rank waits in
- * MPI_Win_fence while the other one can only receive its long message with its help. */
+/* MPI_Init after a finished session: rank 0 waits in MPI_Win_fence, and must make the host's
+ * progress meanwhile, or rank 1 would not receive its long message. */
 static void init_after_session(void)
 {
     enum { BYTES = 6 << 20 };

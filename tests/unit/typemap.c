@@ -340,8 +340,7 @@ static void check_copy(const struct both *to, const ptrdiff_t *to_offsets, const
     free(source);
 }
 
-/* A byte at which a part of `bytes` bytes of data may begin: any byte, or one next to the end of a
- * run. */
+/* A byte of `bytes` bytes of data: any one, or one next to the end of a run. */
 static size_t some_position(const struct typemap *map, size_t bytes, struct chance *c)
 {
     if (below(c, 3) == 0)

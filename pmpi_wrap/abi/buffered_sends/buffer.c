@@ -94,7 +94,7 @@ int buffer_attached(enum call call, const void *buffer, MPI_Count size, int resu
         return result;
     enum reason reason = reason_to_defer();
     if (reason == REASON_NOT_INITIALISED)
-        attached_buffer.room = 0;
+        attached_buffer.room = 0; /* unknown: each message makes room first */
     if (reason == REASON_COUNT && !open_buffer(bytes_in(buffer, size), config.bsend))
         reason = REASON_HOST_BUFFERS;
     if (reason == REASON_COUNT && config.bsend)
@@ -116,7 +116,7 @@ int buffer_detached(enum call call, int result)
 void buffer_leave_to_host(enum call call)
 {
     left_to_host = true;
-    attached_buffer.room = 0; /* that of the other buffers is unknown */
+    attached_buffer.room = 0; /* that of other buffers is unknown */
     attached_buffer.guarded = false;
     attached_buffer.copied_from = SIZE_MAX;
     note_deferred(call, REASON_HOST_BUFFERS);

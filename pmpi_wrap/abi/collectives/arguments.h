@@ -9,9 +9,9 @@
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/quirks.h"
 
-/* Whether a buffer's data, if there are any, may be at its address. Address 0 is right with a
- * datatype that contains addresses. */
-static inline bool is_somewhere(const struct buffer *b, size_t bytes)
+/* Whether the address is not null, or need not be: there are no data, or the displacements of the
+ * datatype are absolute addresses (MPI_BOTTOM). */
+static inline bool has_address(const struct buffer *b, size_t bytes)
 {
     return LIKELY(b->at != NULL) || !bytes || b->map->low;
 }
@@ -23,7 +23,7 @@ static inline bool translate(struct data d, struct buffer *b)
     size_t bytes;
     *b = (struct buffer){(char *)d.address, typemap_of_or_abort(d.type), (size_t)d.count};
     return d.count >= 0 && b->map && d.address != MPI_IN_PLACE && buffer_bytes(*b, &bytes) &&
-           is_somewhere(b, bytes);
+           has_address(b, bytes);
 }
 
 /* The typemaps of MPI_Alltoallw. */
@@ -80,7 +80,7 @@ HOT_INLINE bool translate_blocks(const struct rank_blocks *all, uint32_t size, s
     if (!b->map || all->count < 0)
         return false;
     struct buffer first = block_of(b, 0);
-    return buffer_bytes(first, &bytes) && is_somewhere(&first, bytes);
+    return buffer_bytes(first, &bytes) && has_address(&first, bytes);
 }
 
 static inline size_t bytes_of_all(const struct team *t, const struct blocks *all)

@@ -15,7 +15,8 @@
 
 enum { DEFERRED = -1 };
 
-/* Once, before the first of these calls: asks the host what the decisions depend on. */
+/* To be called once, before the first collective: asks the host which calls refuse aliased buffers.
+ */
 void collectives_open(void);
 
 /* This rank's data, in MPI's terms. */

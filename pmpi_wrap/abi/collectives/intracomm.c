@@ -5,26 +5,27 @@
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/quirks.h"
 
-/* Which calls report an error if their two buffers are the same. One rank may be the only one to
- * see that, so it must know what the host does: settings of hosts switch the check off. */
+/* Which calls report an error if their two buffers are the same. A single rank may pass the same
+ * buffer twice. If it left the call to a host that accepts this, the other ranks would wait for it
+ * (H13). A setting of the host can switch its check off. */
 static struct {
     bool reduce, others;
 } refuses_aliases;
 
-/* A host with QUIRK_REFUSES_ALIASES is asked with an empty datatype. MPICH's Debian package aborts
- * when it copies a buffer onto itself. */
+/* A host with QUIRK_REFUSES_ALIASES is asked with an empty datatype: without its check, Debian's
+ * MPICH aborts when it copies a buffer onto itself. */
 void collectives_open(void)
 {
-    int values[2] = {0};
+    int value = 0;
     MPI_Datatype empty;
     MPI_Comm self = private_comm_lock();
     if (!quirk(QUIRK_REFUSES_ALIASES)) {
         refuses_aliases.reduce =
-            host.Reduce(values, values, 1, MPI_INT, MPI_SUM, 0, self) != MPI_SUCCESS;
+            host.Reduce(&value, &value, 1, MPI_INT, MPI_SUM, 0, self) != MPI_SUCCESS;
     } else if (host.Type_contiguous(0, constants.byte, &empty) == MPI_SUCCESS) {
         host.Type_commit(&empty);
         refuses_aliases.others =
-            host.Alltoall(values, 1, empty, values, 1, empty, self) != MPI_SUCCESS;
+            host.Alltoall(&value, 1, empty, &value, 1, empty, self) != MPI_SUCCESS;
         refuses_aliases.reduce = refuses_aliases.others;
         host.Type_free(&empty);
     }
@@ -130,11 +131,11 @@ int do_alltoall(enum call call, const struct rank_blocks *from, const struct ran
 
 /* ---- reductions ---- */
 
-/* Elsewhere a rank without a result may pass no buffer. */
-static bool every_result_counts(enum call call)
+/* In MPI_Exscan and the calls that scatter, a rank may have no result, and pass a null buffer. */
+static bool has_result(enum call call)
 {
     return call == CALL_Reduce || call == CALL_Reduce_c || call == CALL_Allreduce ||
-           call == CALL_Allreduce_c;
+           call == CALL_Allreduce_c || call == CALL_Scan || call == CALL_Scan_c;
 }
 
 /* Does the host refuse this call if operand and result are the same buffer? Then it has to report
@@ -164,8 +165,8 @@ static bool translate_reduction(enum call call, const struct reduction *r, struc
     bool valid = translate(data, from) && (receives ? r->to != MPI_IN_PLACE : !in_place);
     *to = *from;
     to->at = r->to;
-    if (valid && receives && every_result_counts(call))
-        valid = is_somewhere(to, bytes_of(*from));
+    if (valid && receives && has_result(call))
+        valid = has_address(to, bytes_of(*from));
     bool aliased = valid && !in_place && receives && r->from == r->to && bytes_of(*from) &&
                    refuses_same_buffer(call);
     if (!valid || aliased) {

@@ -258,7 +258,8 @@ static void begin_team(MPI_Comm comm, struct communicator *c)
     begin_exchange(comm, c, &c->own_offer);
 }
 
-/* The communicator is not examined before the host has accepted it, and reported no error. */
+/* Before the host has accepted a call, the handle must not be passed to any other: if it is
+ * invalid, the error handler would be called twice. */
 static enum reason reason_of(const struct communicator *c)
 {
     return c->reason == REASON_NOT_READY && !node.header ? node.why_not : c->reason;
@@ -348,8 +349,8 @@ int team_after_host(MPI_Comm comm, int result)
 
 /* ---- freeing ---- */
 
-/* Give the exchange a moment to complete, so that its request does not keep the communicator. A
- * rank that stays away is not waited for. */
+/* The request of the exchange keeps the communicator, so wait for it, but not for long:
+ * MPI_Comm_free does not wait for other ranks. */
 static void try_to_complete(struct communicator *c)
 {
     static const uint64_t patience_ns = UINT64_C(1000000);

@@ -123,8 +123,9 @@ static void after_init(void)
     thread_concurrent |= level == MPI_THREAD_MULTIPLE;
     set_delete_function();
     begin_use(false);
+    /* Settling the node creates it too, but the node may have settled in an earlier session. */
     if (!private_comm_is_of_session())
-        private_comm(); /* a node that settled in an earlier session does not need it */
+        private_comm();
     node_setup_settle(MPI_COMM_WORLD, false);
 }
 
@@ -161,13 +162,11 @@ int accel_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *sessi
 
 /* ---- finalizing ---- */
 
-/* Our session must be finalized before the host is. The delete functions that the host calls then
- * may need the communicator, and could not open a session. */
-static void derive_from_world(bool session)
+/* This library's session must be finalized before the host's MPI_Finalize. The delete functions
+ * that MPI_Finalize calls may need the communicator, which cannot come from a session then. */
+static void derive_from_world(void)
 {
     private_comm_free();
-    if (session)
-        return;
     private_comm_world_begins();
     private_comm();
 }
@@ -181,8 +180,10 @@ static void end_use(bool session)
     statistics_publish();
     if (!has_delete_function)
         finish_messages();
-    else if (session || private_comm_is_of_session())
-        derive_from_world(session);
+    else if (session)
+        private_comm_free();
+    else if (private_comm_is_of_session())
+        derive_from_world();
     host_use.was_finalized = true;
 }
 
