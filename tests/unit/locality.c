@@ -265,6 +265,8 @@ START_TEST(this_machines_domains_are_those_of_hwloc)
 {
     unsetenv("HWLOC_FSROOT");
     root = "/sys/devices/system";
+    if (access("/sys/devices/system/cpu/online", R_OK))
+        return; /* a root in which packages are built may have no /sys, and hwloc needs it */
     compare_with_hwloc((unsigned)sysconf(_SC_NPROCESSORS_ONLN));
 }
 END_TEST
