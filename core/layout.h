@@ -34,7 +34,7 @@
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 15, /* of all shared structures; ranks with different versions do not share */
+    LAYOUT_VERSION = 16, /* of all shared structures; ranks with different versions do not share */
 };
 #define LAYOUT_MAGIC UINT64_C(0x6c6363616970616d)
 #define LAYOUT_PAGE  ((size_t)65536) /* the largest base page of the supported processors */
@@ -61,6 +61,8 @@ struct layout_member {
     _Alignas(LINE) struct sync_word mail;
     /* Written once, when the node has settled: enum start_fact (abi/life_cycle/node_setup.h). */
     _Alignas(LINE) struct sync_word start_facts;
+    /* Written in MPI_Finalize: enum finalize_step (abi/life_cycle/node_setup.h). */
+    _Alignas(LINE) struct sync_word finalize_step;
     /* Written whenever the host is finalized. */
     _Alignas(LINE) struct stats_snapshot stats;
 };

@@ -79,6 +79,14 @@ static const struct quirk_row rows[] = {
         .reason = "it uses functions of MPI_COMM_SELF, which a session does not set up",
     },
     {
+        .quirk = QUIRK_FINALIZE_HANGS,
+        .family = FAMILY_MPICH,
+        .last = VERSION_LAST,
+        .reason = "a rank that has closed its connections makes no more progress, but over TCP "
+                  "another rank may still need its acknowledgement to close its own (seen in 4.0.2 "
+                  "with UCX 1.13, without this library, too)",
+    },
+    {
         .quirk = QUIRK_DIVIDES_OPERANDS,
         .family = FAMILY_OPEN_MPI,
         .last = VERSION_LAST,

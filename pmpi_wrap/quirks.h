@@ -36,6 +36,8 @@ enum quirk {
     QUIRK_BSEND_WAITS,
     /* MPI_Reduce_local crashes in a process that has not called MPI_Init. */
     QUIRK_REDUCE_LOCAL_NEEDS_INIT,
+    /* MPI_Finalize may hang unless all ranks begin it at the same time. */
+    QUIRK_FINALIZE_HANGS,
     /* A long MPI_Allreduce with a user-defined commutative operation calls its function for some of
      * the elements at a time. */
     QUIRK_DIVIDES_OPERANDS,

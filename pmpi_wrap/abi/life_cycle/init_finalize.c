@@ -76,10 +76,17 @@ static void begin_use(bool session)
  * when the last session or the world model ends, Open MPI in MPI_Finalize. */
 static bool has_delete_function;
 
+/* Whether MPI_Finalize, rather than MPI_Session_finalize, will finalize the host. */
+static bool world_ends_last;
+
 static void finish_messages(void)
 {
     buffer_finish();
+    if (world_ends_last)
+        node_setup_finalize(FINALIZE_ENTERED);
     private_comm_free();
+    if (world_ends_last)
+        node_setup_finalize(FINALIZE_NO_PROGRESS);
 }
 
 /* MPI_Finalize calls the delete functions of attributes of MPI_COMM_SELF, in the reverse order of
@@ -195,6 +202,7 @@ static bool before_finalize(bool session)
     if (!session)
         symmetric_close();
     if (last) {
+        world_ends_last = !session;
         end_use(session);
     } else if (!session) {
         teams_world_ends();

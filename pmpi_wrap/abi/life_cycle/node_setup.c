@@ -192,3 +192,14 @@ bool node_setup_needs_groups(void)
 {
     return !settled || node_setup_has_early_groups();
 }
+
+/* ---- finalizing ---- */
+
+void node_setup_finalize(enum finalize_step step)
+{
+    if (!node.header || !settled || !quirk(QUIRK_FINALIZE_HANGS))
+        return;
+    sync_publish_ordered(&node_member(node.me)->finalize_step, step);
+    for (uint32_t i = 0; i < node.size; i++)
+        sync_wait_until(&node_member(i)->finalize_step, step);
+}

@@ -53,6 +53,27 @@ bool node_setup_needs_groups(void);
 bool node_setup_has_early_groups(void);
 bool node_setup_has_reduce_local(void);
 
+/* The steps by which the ranks of a node begin MPI_Finalize together, for a host with
+ * QUIRK_FINALIZE_HANGS.
+ *
+ * Such a host closes each connection with a message that the peer acknowledges in its progress,
+ * and stops making progress when its own messages are acknowledged. All goes well if every rank
+ * sends its messages before it acknowledges any: a rank that receives an acknowledgement has
+ * received that peer's own message, too. But a rank that makes progress outside MPI_Finalize, for
+ * instance in a wait of this library, acknowledges first, and may find nobody to answer it later.
+ *
+ * So each rank publishes a step and waits until all ranks of the node have reached it. In the
+ * first wait it makes progress, since ranks that have not entered MPI_Finalize may need it. In the
+ * second it makes none, and needs none from others, since all of them wait in the same way. After
+ * it nobody makes progress except inside the host's MPI_Finalize. A rank that never comes keeps the
+ * others waiting, as the host's MPI_Finalize would. Ranks of different nodes can still hang.
+ */
+enum finalize_step { FINALIZE_ENTERED = 1, FINALIZE_NO_PROGRESS };
+
+/* Publish the step and wait. The second step: after private_comm_free(), without which waiting
+ * makes progress. */
+void node_setup_finalize(enum finalize_step step);
+
 /* The rank of this process among all of the job, and their number; 0 before the host is
  * initialized.
  */
