@@ -1,13 +1,5 @@
 #include "rma_shm/epoch.h"
 
-void win_await_no_exclusive(struct sync_word *lock)
-{
-    struct sync_wait wait = SYNC_WAIT;
-    uint32_t seen;
-    while ((seen = atomic_load_explicit(&lock->value, memory_order_seq_cst)) & RWLOCK_EXCLUSIVE)
-        sync_wait(&wait, lock, seen);
-}
-
 void win_await_post(struct win *win, uint32_t target)
 {
     _Atomic uint32_t *word = &win_post_bits(win, win->rank)[target / 32];
@@ -39,12 +31,9 @@ COLD enum win_error win_open_peer(struct win *win, uint32_t target)
            */
     else if (win_fence_epoch(win) != WIN_NO_FENCE)
         atomic_store_explicit(&win->fence, WIN_FENCE_USED, memory_order_relaxed);
-    else if (win->epochs & WIN_LOCK_ALL) {
-        if (!(win->epochs & WIN_UNCHECKED))
-            win_await_no_exclusive(&peer->target->lock);
-    } else if ((win->epochs & WIN_START) && in_group(win, target))
+    else if ((win->epochs & WIN_START) && in_group(win, target))
         win_await_post(win, target);
-    else
+    else if (!(win->epochs & WIN_LOCK_ALL))
         return WIN_ERR_SYNC;
     peer->stamp = win->stamp;
     return WIN_OK;

@@ -6,15 +6,12 @@
 
 #include "rma_shm/win.h"
 
-/* The first operation on a target in an epoch. Waits for the post of the target, or until an
- * exclusive lock on it is released. WIN_ERR_SYNC: the epoch does not admit the operation. */
+/* The first operation on a target in an epoch. Waits for the post of the target, if the epoch is
+ * that of win_start(). WIN_ERR_SYNC: the epoch does not admit the operation. */
 enum win_error win_open_peer(struct win *win, uint32_t target);
 
 /* Wait for the post of a target and open that peer. */
 void win_await_post(struct win *win, uint32_t target);
-
-/* Wait until nobody holds the lock exclusively. */
-void win_await_no_exclusive(struct sync_word *lock);
 
 /* Is a passive epoch open towards this target, or towards any? */
 static inline bool win_passive(const struct win *win, uint32_t target)

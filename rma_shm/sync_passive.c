@@ -2,9 +2,19 @@
 
 #include "core/concurrency.h"
 
+enum {
+    /* After this time a rank that waits in lock_all lets others pass. Doubled each time, up to the
+     * maximum. */
+    LEAVE_AFTER_NS = 2000 * 1000,
+    LEAVE_AFTER_NS_MAX = 8 * LEAVE_AFTER_NS,
+};
+
 static void lock_exclusive(struct win *win, struct sync_word *lock)
 {
-    struct sync_word *all = &win->shared->lock_all;
+    struct win_shared *shared = win->shared;
+    struct sync_word *all = &shared->lock_all;
+    if (UNLIKELY(!atomic_load_explicit(&shared->exclusive_used, memory_order_acquire)))
+        atomic_store_explicit(&shared->exclusive_used, 1, memory_order_seq_cst);
     for (;;) {
         rwlock_lock_exclusive(lock, win->rank);
         uint32_t seen = atomic_load_explicit(&all->value, memory_order_seq_cst);
@@ -51,19 +61,45 @@ enum win_error win_unlock(struct win *win, uint32_t target)
     return WIN_OK;
 }
 
-/* When lock_all returns, nobody may hold our own memory exclusively: the program also accesses it
- * by loads and stores, which never call win_open_peer(). While we wait for a holder, we leave
- * `lock_all`, so that the holder can lock other targets too. */
+/* Wait until each target has been seen without an exclusive lock. If that takes longer than
+ * `limit_ns`, returns a lock that is held, and its value in `seen`. */
+static struct sync_word *await_no_exclusive(struct win *win, uint64_t limit_ns, uint32_t *seen)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    uint64_t start = 0;
+    for (uint32_t t = 0; t < win->size; t++) {
+        struct sync_word *lock = &win->shared->target[t].lock;
+        while ((*seen = atomic_load_explicit(&lock->value, memory_order_seq_cst)) &
+               RWLOCK_EXCLUSIVE) {
+            uint64_t now = sync_now_ns();
+            if (!start)
+                start = now;
+            else if (now - start > limit_ns)
+                return lock;
+            sync_wait(&wait, lock, *seen);
+        }
+    }
+    return NULL;
+}
+
 static void enter_lock_all(struct win *win)
 {
-    struct sync_word *all = &win->shared->lock_all, *own = &win->peer[win->rank].target->lock;
+    struct win_shared *shared = win->shared;
+    uint64_t limit_ns = LEAVE_AFTER_NS;
     for (;;) {
-        rwlock_lock_shared(all, win->rank);
-        uint32_t seen = atomic_load_explicit(&own->value, memory_order_seq_cst);
-        if (LIKELY(!(seen & RWLOCK_EXCLUSIVE)))
+        rwlock_lock_shared(&shared->lock_all, win->rank);
+        if (LIKELY(!atomic_load_explicit(&shared->exclusive_used, memory_order_seq_cst)))
             return;
-        rwlock_unlock_shared(all);
-        win_await_no_exclusive(own);
+        uint32_t seen;
+        struct sync_word *held = await_no_exclusive(win, limit_ns, &seen);
+        if (LIKELY(!held))
+            return;
+        rwlock_unlock_shared(&shared->lock_all);
+        struct sync_wait wait = SYNC_WAIT;
+        while (sync_load(held) == seen)
+            sync_wait(&wait, held, seen);
+        if (limit_ns < LEAVE_AFTER_NS_MAX)
+            limit_ns *= 2;
     }
 }
 

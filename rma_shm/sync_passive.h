@@ -4,16 +4,28 @@
  * `win_target.lock` is a reader/writer lock (core/lock.h). Lock_all is one increment of `lock_all`
  * in struct win_shared, whatever the number of ranks. The two exclude each other as follows:
  *
- *   exclusive lock of t  takes the lock of t, then reads `lock_all`. If a rank holds lock_all, it
- *                        releases the lock of t and waits until no rank does.
- *   lock_all             increments `lock_all`. The first operation on t reads the lock of t and
- *                        waits while it is held exclusively. For its own memory, lock_all makes
- *                        this check at once, since loads and stores of the program need no
- *                        operation.
+ *   exclusive lock of t  takes the lock of t, then reads `lock_all`. If a rank is in lock_all, it
+ *                        releases the lock of t and waits until no rank is.
+ *   lock_all             increments `lock_all`, then reads the lock of each target and waits while
+ *                        it is held exclusively.
  *
  * Each side writes its own word, then reads the other's. All four accesses are sequentially
  * consistent, so at least one side sees the other's write.
- */
+ *
+ * When lock_all returns, no rank holds an exclusive lock, and operations in the epoch never wait
+ * for one. If they did, programs that lock several targets in rank order would deadlock: the holder
+ * of target 1 requests target 2 and waits for a rank in lock_all, whose operation on target 1 waits
+ * for the holder. The operation could not let the holder pass, because loads and stores of the
+ * program to its own memory, or operations on other targets, may have preceded it.
+ *
+ * Lock_all itself can let others pass, since nothing depends on it yet. While it waits, new
+ * exclusive locks wait for it, so that it does not starve. If it has waited for some time, the
+ * holder may be waiting for it: lock_all decrements `lock_all`, waits until the word of the lock
+ * changes, and begins again.
+ *
+ * To read all locks is O(n). Lock_all leaves it out as long as no rank has used an exclusive lock:
+ * a rank sets `exclusive_used` before it takes its first one, and lock_all reads it after the
+ * increment. */
 #ifndef MPIACCEL_SYNC_PASSIVE_H
 #define MPIACCEL_SYNC_PASSIVE_H
 

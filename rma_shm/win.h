@@ -46,6 +46,7 @@ struct win_target {
 
 struct win_shared {
     _Alignas(LINE) struct sync_word lock_all; /* an rwlock whose readers hold all targets */
+    _Atomic uint32_t exclusive_used; /* set by the first rank that locks a target exclusively */
     _Alignas(LINE) struct sync_word departed; /* number of ranks that no longer access this */
     /* Followed by three arrays with one entry per rank: the targets, the flags of the barrier, and
      * a set of bits. Bit t in the set of o is set while a post of t towards o is pending. */

@@ -96,23 +96,44 @@ static void read_pair(unsigned me, unsigned target, struct chance *c)
 
 static _Atomic int64_t written[UNIT_RANKS_MAX];
 
+/* No pair changes during lock_all, also that of a target which is accessed late. */
+static void read_in_lock_all(unsigned me, struct chance *c)
+{
+    unsigned target = below(c, 2);
+    int64_t first, last;
+    EXPECT(win_lock_all(view[me], false) == WIN_OK);
+    const int64_t *own = (const int64_t *)part[me].base;
+    int64_t before = own[0];
+    get_words(me, &first, (int)target, 0, 1);
+    for (unsigned n = below(c, 3); n; n--)
+        read_pair(me, n % 2, c);
+    get_words(me, &last, (int)target, 100, 1);
+    EXPECT(first == last, "%jd, %jd", (intmax_t)first, (intmax_t)last);
+    EXPECT(own[100] == before, "%jd, %jd", (intmax_t)before, (intmax_t)own[100]);
+    EXPECT(win_unlock_all(view[me]) == WIN_OK);
+}
+
 /* All kinds of lock on two targets. */
 static void lock_in_every_way(unsigned me)
 {
     struct chance c = {me};
     for (unsigned i = 0; i < rounds; i++) {
         unsigned target = below(&c, 2);
-        switch (below(&c, 4)) {
+        switch (below(&c, 5)) {
         case 0:
             EXPECT(win_lock(view[me], WIN_SHARED, target) == WIN_OK);
             read_pair(me, target, &c);
             EXPECT(win_unlock(view[me], target) == WIN_OK);
             break;
         case 1:
-            EXPECT(win_lock_all(view[me], false) == WIN_OK);
-            for (unsigned n = below(&c, 3); n; n--)
-                read_pair(me, target = !target, &c);
-            EXPECT(win_unlock_all(view[me]) == WIN_OK);
+            read_in_lock_all(me, &c);
+            break;
+        case 2:
+            /* Two locks, in rank order. */
+            EXPECT(win_lock(view[me], target ? WIN_SHARED : WIN_EXCLUSIVE, 0) == WIN_OK);
+            write_pair(me, 1, &c);
+            EXPECT(win_unlock(view[me], 0) == WIN_OK);
+            written[1]++;
             break;
         default:
             write_pair(me, target, &c);
@@ -203,6 +224,65 @@ START_TEST(a_writer_waiting_for_lock_all_blocks_nobody)
             as_ranks(2, operate_while_a_writer_waits);
             ck_assert_uint_eq(view[0]->shared->lock_all.value, 0);
             free_window(3);
+        }
+}
+END_TEST
+
+/* ---- several locks in rank order, during lock_all of another rank ---- */
+
+static _Atomic bool released;
+
+/* Rank 0 locks target 1, then target 2, while rank 2 is waiting in lock_all. */
+static void lock_two_targets(unsigned me)
+{
+    if (me == 0) {
+        EXPECT(win_lock(view[0], WIN_EXCLUSIVE, 1) == WIN_OK);
+        all_here();
+        sleep_us(1000);
+        EXPECT(win_lock(view[0], WIN_EXCLUSIVE, 2) == WIN_OK);
+        EXPECT(win_unlock(view[0], 1) == WIN_OK);
+        sleep_us(1000);
+        released = true;
+        EXPECT(win_unlock(view[0], 2) == WIN_OK);
+    } else if (me == 2) {
+        all_here();
+        EXPECT(win_lock_all(view[2], false) == WIN_OK);
+        EXPECT(released);
+        EXPECT(win_unlock_all(view[2]) == WIN_OK);
+    } else
+        all_here();
+}
+
+/* Rank 0 holds target 1 and requests target 2, for which rank 1 has a shared lock. Rank 1 requests
+ * target 3. Rank 2, which is waiting in lock_all for target 1, lets rank 1 pass. */
+static void lock_behind_a_shared_lock(unsigned me)
+{
+    if (me < 2)
+        EXPECT(win_lock(view[me], me ? WIN_SHARED : WIN_EXCLUSIVE, me + 1) == WIN_OK);
+    all_here();
+    if (me == 2) {
+        EXPECT(win_lock_all(view[2], false) == WIN_OK);
+        EXPECT(released);
+        EXPECT(win_unlock_all(view[2]) == WIN_OK);
+        return;
+    }
+    sleep_us(1000);
+    EXPECT(win_lock(view[me], WIN_EXCLUSIVE, me + 2) == WIN_OK);
+    EXPECT(win_unlock(view[me], me + 2) == WIN_OK);
+    if (me == 0)
+        released = true;
+    EXPECT(win_unlock(view[me], me + 1) == WIN_OK);
+}
+
+START_TEST(locks_in_rank_order_pass_lock_all)
+{
+    for (int busy = 0; busy < 2; busy++)
+        for (int i = 0; i < 6; i++) {
+            begin(4, busy);
+            released = false;
+            as_ranks(3, i % 2 ? lock_two_targets : lock_behind_a_shared_lock);
+            ck_assert_uint_eq(view[0]->shared->lock_all.value, 0);
+            free_window(4);
         }
 }
 END_TEST
@@ -367,5 +447,6 @@ END_TEST
 UNIT_MAIN(locks_of_one_rank_obey_the_rules, nocheck_waits_for_nobody,
           an_exclusive_lock_excludes_every_other, shared_locks_share,
           an_exclusive_lock_is_on_one_target, a_writer_waiting_for_lock_all_blocks_nobody,
-          lock_all_does_not_starve_a_writer, writers_do_not_starve_lock_all,
-          a_release_wakes_sleepers, threads_of_a_rank_lock_different_targets)
+          locks_in_rank_order_pass_lock_all, lock_all_does_not_starve_a_writer,
+          writers_do_not_starve_lock_all, a_release_wakes_sleepers,
+          threads_of_a_rank_lock_different_targets)

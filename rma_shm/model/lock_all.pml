@@ -1,0 +1,130 @@
+/* Model of the protocol in rma_shm/sync_passive.h: locks of single targets, and lock_all. Lockers
+ * lock any targets in rank order, exclusively or not, and release them in any order. Readers call
+ * lock_all. A reader that finds an exclusive lock may leave at any time, since the limit of the real
+ * code is a time.
+ *
+ * The model checks that no rank is in lock_all while another holds an exclusive lock, and that no
+ * rank waits forever. Each BREAK_x leaves out something that the protocol needs; tests/docs/model
+ * checks that the model then fails.
+ *
+ * Memory is sequentially consistent here; the words of the real code are, too. Claims, which only
+ * delay a rank, are left out.
+ */
+#ifndef TARGETS
+#define TARGETS 3
+#endif
+#ifndef LOCKERS
+#define LOCKERS 2
+#endif
+#ifndef READERS
+#define READERS 2
+#endif
+#define EXCLUSIVE 100 /* in a lock; otherwise the number of shared locks */
+
+byte lock[TARGETS];
+byte lock_all;
+bool exclusive_used;
+
+/* Ranks in lock_all, and exclusive locks, whose calls have returned. */
+byte readers;
+byte writers;
+
+active [READERS] proctype reader()
+{
+    byte t;
+begin:
+    lock_all++;
+    if
+#ifndef BREAK_READ
+    :: exclusive_used
+#endif
+    :: else -> goto inside
+    fi;
+    t = 0;
+    do
+    :: t < TARGETS ->
+        if
+        :: lock[t] < EXCLUSIVE -> t++
+#ifndef BREAK_LEAVE
+        :: lock[t] >= EXCLUSIVE ->
+            lock_all--;
+            lock[t] < EXCLUSIVE;
+            goto begin
+#endif
+        fi
+    :: else -> break
+    od;
+inside:
+    atomic { readers++; assert(writers == 0); t = 0 };
+    readers--;
+    lock_all--
+}
+
+inline lock_exclusively(t)
+{
+#ifndef BREAK_USED
+    exclusive_used = true;
+#endif
+    do
+    :: atomic { lock[t] == 0 -> lock[t] = EXCLUSIVE };
+        if
+        :: lock_all == 0 -> break
+#ifdef BREAK_CHECK
+        :: else -> break
+#else
+        :: else
+#endif
+        fi;
+        lock[t] = 0;
+        lock_all == 0
+    od;
+#ifdef BREAK_USED
+    exclusive_used = true;
+#endif
+    atomic { writers++; assert(readers == 0) };
+    mine[t] = EXCLUSIVE
+}
+
+inline release(t)
+{
+    if
+    :: mine[t] == EXCLUSIVE -> atomic { writers--; lock[t] = 0 }
+    :: mine[t] == 1 -> lock[t]--
+    :: else
+    fi;
+    mine[t] = 0
+}
+
+active [LOCKERS] proctype locker()
+{
+    byte next = 0, t;
+    byte mine[TARGETS];
+    do
+    :: next < TARGETS ->
+        /* Lock one more target, or not. */
+        if
+        :: lock_exclusively(next)
+        :: atomic { lock[next] < EXCLUSIVE -> lock[next]++ };
+            mine[next] = 1
+        :: skip
+        fi;
+        next++;
+        /* Release any of the targets. */
+        t = 0;
+        do
+        :: t < next ->
+            if
+            :: release(t)
+            :: skip
+            fi;
+            t++
+        :: else -> break
+        od
+    :: else -> break
+    od;
+    t = 0;
+    do
+    :: t < TARGETS -> release(t); t++
+    :: else -> break
+    od
+}
