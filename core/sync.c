@@ -51,6 +51,14 @@ void sync_waited(enum wait_kind kind, uint64_t ticks)
     counter_add(&time_waited[kind], ticks);
 }
 
+uint64_t sync_waited_ticks(void)
+{
+    uint64_t ticks = 0;
+    for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
+        ticks += atomic_load_explicit(&time_waited[kind], memory_order_relaxed);
+    return ticks;
+}
+
 uint64_t sync_waited_ns(enum wait_kind kind)
 {
     double ticks = (double)(sync_ticks() - first_ticks), ns = (double)(sync_now_ns() - first_ns);
@@ -183,6 +191,7 @@ static bool spin_or_yield(struct sync_wait *wait)
     if (sync_oversubscribed && round >= SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED)
         return false;
     uint64_t duration = sync_yield_processor();
+    wait->last = 0; /* the yield has been counted, so polling is counted from the next spin on */
     if (duration > YIELD_TICKS_SHARED && duration < YIELD_TICKS_LONG)
         atomic_store_explicit(&shared_until, sync_ticks() + SHARED_TICKS, memory_order_relaxed);
     return true;

@@ -72,6 +72,11 @@ struct poller {
     uint32_t until_probe;      /* polls until the next probe */
     uint32_t long_yield_score; /* SHORT_PER_LONG per long yield, less 1 per short one */
     uint32_t doublings, probes_to_skip; /* since yields have taken long */
+    uint32_t untimed;       /* polls that only go on to the host, see count_untimed_polls() */
+    uint32_t left;          /* host_wait_polls_left in host_wait_suspend() */
+    uint64_t untimed_since; /* sync_ticks() */
+    uint64_t waited;        /* sync_waited_ticks(), then */
+    uint64_t sample;        /* duration of the last poll before */
 };
 static __thread struct poller poller = {.recipient = NOBODY, .polling_ticks = POLLING_TICKS};
 
@@ -92,16 +97,23 @@ void host_wait_configure(enum wait_setting how, bool quota, set_yield_fn *set_yi
     host_wait_polls_left = how == WAIT_spin || (how == WAIT_yield && set_yield) ? UINT32_MAX
                            : how == WAIT_auto                                   ? POLLS_PER_PROBE
                                                                                 : 0;
+    poller.untimed = 0;
 }
 
 void host_wait_suspend(void)
 {
-    poller.suspended++;
+    if (!poller.suspended++)
+        poller.left = host_wait_polls_left;
 }
 
+/* The time of the polls in between belongs to the library, which counts its own waits. The polls of
+ * other threads are subtracted, too. */
 void host_wait_resume(void)
 {
-    poller.suspended--;
+    if (--poller.suspended)
+        return;
+    uint32_t polls = poller.left - host_wait_polls_left;
+    poller.untimed -= polls < poller.untimed ? polls : poller.untimed;
 }
 
 static void begin_wait(uint64_t now)
@@ -241,11 +253,34 @@ static void note_yield(uint64_t duration)
     poller.waits_without_yield = poller.after_next_long_yield;
 }
 
+/* Count the time of the polls that the last call announced, and announce that the next `polls`
+ * polls will not be timed.
+ *
+ * Each poll counts as the shorter one of the last two that were timed, since a timed poll may
+ * contain an interrupt or a preemption. The estimate is at most the time since the last call that
+ * nothing else has counted. So it never raises the waiting time of a process above the elapsed
+ * time. With several threads it is too low, as the time that other threads have counted is
+ * subtracted, too. */
+static NOINLINE void count_untimed_polls(uint32_t polls)
+{
+    uint64_t took = poller.last - poller.began, since = poller.last - poller.untimed_since;
+    uint64_t counted = sync_waited_ticks() - poller.waited;
+    uint64_t most = since > counted ? since - counted : 0;
+    uint64_t estimate = poller.untimed * (took < poller.sample ? took : poller.sample);
+    sync_waited(WAITED_POLLING, estimate < most ? estimate : most);
+    poller.sample = took;
+    poller.untimed = polls;
+    poller.untimed_since = poller.last;
+    poller.waited = sync_waited_ticks();
+}
+
 static void skip_polls(uint64_t now, uint64_t until_yield)
 {
     if (now - poller.last < SHORT_POLL_TICKS &&
-        until_yield > 2 * (uint64_t)SHORT_POLL_TICKS * POLLS_NOT_TIMED)
+        until_yield > 2 * (uint64_t)SHORT_POLL_TICKS * POLLS_NOT_TIMED) {
         host_wait_polls_left = POLLS_NOT_TIMED;
+        count_untimed_polls(POLLS_NOT_TIMED);
+    }
 }
 
 /* A yield may go to a thread that computes, of another job for example, and take milliseconds. */
@@ -334,21 +369,19 @@ static bool should_yield(void)
     return shares;
 }
 
-/* The polls since the last probe have taken as long as this one, more or less. */
 static COLD void probe(void)
 {
     if (host_wait == WAIT_spin) {
         host_wait_polls_left = UINT32_MAX;
         return;
     }
-    if (!host_wait_intervenes)
-        sync_waited(WAITED_POLLING, POLLS_PER_PROBE * (poller.last - poller.began));
     if (host_wait_intervenes || !poller.probes_to_skip)
         host_wait_intervenes = should_yield();
     else
         poller.probes_to_skip--;
     poller.until_probe = host_wait_intervenes ? POLLS_PER_PROBE_SHARED : 0;
     host_wait_polls_left = host_wait_intervenes ? 0 : POLLS_PER_PROBE;
+    count_untimed_polls(host_wait_polls_left);
 }
 
 void host_wait_before_poll(bool nests)

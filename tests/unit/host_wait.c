@@ -38,11 +38,20 @@ static int planned_rusage(int who, struct rusage *use)
     return result;
 }
 
+static uint64_t planned_now; /* sync_ticks() as the module reads it; 0: the real one */
+
+static uint64_t planned_ticks(void)
+{
+    return planned_now ? planned_now : sync_ticks();
+}
+
+#define sync_ticks           planned_ticks
 #define sync_yield_processor observed_yield
 #define getrusage            planned_rusage
 #include "pmpi_wrap/host_wait.c"
 #undef getrusage
 #undef sync_yield_processor
+#undef sync_ticks
 #undef node
 
 static unsigned rounds;
@@ -583,8 +592,11 @@ static void begin_auto(void)
 
 static enum call_kind waiting_call;
 
+/* On a fast processor, the polls until a probe take less than TICKS_BETWEEN_POLLS. The probe would
+ * then belong to the last wait. */
 static void begin_to_yield(void)
 {
+    begin_wait(0);
     polls_until_probe(true, true);
     ck_assert(host_wait_intervenes);
     host_wait_enter(waiting_call);
@@ -664,6 +676,142 @@ START_TEST(a_thread_stops_yielding_to_one_that_computes)
 }
 END_TEST
 
+/* Ticks. A millisecond of polling has room in LONG. */
+enum { LONG = 1 << 26, INTERRUPTED = 1 << 24 };
+
+/* Poll until the next probe, which begins `ticks` later and takes `took`. Returns the time that it
+ * adds for the polls that were not timed. */
+static uint64_t estimate(uint64_t ticks, uint64_t took)
+{
+    uint64_t before = sync_waited_ticks();
+    while (host_wait_ignores_poll()) {
+    }
+    planned_now += ticks;
+    host_wait_before_poll(false);
+    planned_now += took;
+    host_wait_polled(false, false);
+    return sync_waited_ticks() - before - took;
+}
+
+static void begin_to_estimate(void)
+{
+    begin_auto();
+    planned_now = LONG;
+    estimate(LONG, 100);
+}
+
+static void end_estimates(void)
+{
+    planned_now = planned_yield = 0;
+    end();
+}
+
+START_TEST(polls_take_as_long_as_the_shorter_of_two_that_are_timed)
+{
+    begin_to_estimate();
+    ck_assert_uint_eq(estimate(LONG, 300), POLLS_PER_PROBE * 100);
+    ck_assert_uint_eq(estimate(LONG, 200), POLLS_PER_PROBE * 200);
+    ck_assert_uint_eq(estimate(LONG, INTERRUPTED), POLLS_PER_PROBE * 200);
+    ck_assert_uint_eq(estimate(LONG, 300), POLLS_PER_PROBE * 300);
+    end_estimates();
+}
+END_TEST
+
+START_TEST(the_estimate_is_at_most_the_time_that_nothing_else_has_counted)
+{
+    begin_to_estimate();
+    estimate(LONG, INTERRUPTED);
+    ck_assert_uint_eq(estimate(LONG, INTERRUPTED), LONG);
+    sync_waited(WAITED_SLEEPING, LONG / 4); /* in a wait of the library, or in another thread */
+    ck_assert_uint_eq(estimate(LONG, INTERRUPTED), LONG - LONG / 4);
+    sync_waited(WAITED_POLLING, 2 * LONG); /* in several other threads */
+    ck_assert_uint_eq(estimate(LONG, INTERRUPTED), 0);
+    ck_assert_uint_eq(estimate(LONG, INTERRUPTED), LONG);
+    host_wait_configure(WAIT_auto, false, NULL); /* how many polls went on is not known */
+    ck_assert_uint_eq(estimate(LONG, INTERRUPTED), 0);
+    end_estimates();
+}
+END_TEST
+
+START_TEST(nothing_is_estimated_while_all_polls_are_timed)
+{
+    begin_to_estimate();
+    preemptions++;
+    poller.without_ns -= 2 * LOST_NS_MIN;
+    estimate(LONG, INTERRUPTED);
+    ck_assert(host_wait_intervenes);
+    while (poller.until_probe > 1)
+        poll(false);
+    ck_assert_uint_eq(estimate(LONG, INTERRUPTED), 0);
+    ck_assert(!host_wait_intervenes);
+    ck_assert_uint_eq(estimate(LONG, INTERRUPTED), LONG);
+    end_estimates();
+}
+END_TEST
+
+static void progress_of_the_library(unsigned polls)
+{
+    host_wait_suspend();
+    while (polls--)
+        host_wait_ignores_poll();
+    host_wait_resume();
+}
+
+START_TEST(progress_that_the_library_makes_is_not_estimated)
+{
+    begin_to_estimate();
+    for (unsigned steps = 0; steps < 4; steps++)
+        progress_of_the_library(POLLS_PER_PROBE / 8);
+    ck_assert_uint_eq(estimate(LONG, 100), POLLS_PER_PROBE / 2 * 100);
+    progress_of_the_library(2 * POLLS_PER_PROBE);
+    ck_assert_uint_eq(estimate(LONG, 100), 0);
+    ck_assert_uint_eq(estimate(LONG, 100), POLLS_PER_PROBE * 100);
+    host_wait_ignores_poll();
+    host_wait_suspend();
+    host_wait_polls_left = POLLS_PER_PROBE; /* another thread has looked */
+    host_wait_resume();
+    ck_assert_uint_eq(estimate(LONG, 100), 0);
+    end_estimates();
+}
+END_TEST
+
+/* Polls of 100 ticks each, between which the program works. Returns the waiting time that is added.
+ */
+static uint64_t waited_by_polls(unsigned polls, uint64_t work)
+{
+    uint64_t before = sync_waited_ticks();
+    while (polls--) {
+        bool timed = !host_wait_ignores_poll();
+        if (timed)
+            host_wait_before_poll(false);
+        planned_now += 100;
+        if (timed)
+            host_wait_polled(false, false);
+        planned_now += work;
+    }
+    return sync_waited_ticks() - before;
+}
+
+START_TEST(polls_that_a_thread_does_not_time_between_yields_are_estimated)
+{
+    begin(WAIT_yield, 1);
+    become(0);
+    planned_now = LONG;
+    planned_yield = SHORT_YIELD;
+    for (uint64_t work = 0; work < SHORT_POLL_TICKS; work += 100) {
+        poller.polling_ticks = POLLING_TICKS_MAX;
+        host_wait_enter(CALL_POLLS);
+        waited_by_polls(2 * POLLS_NOT_TIMED, work);
+        uint64_t waited = waited_by_polls(10000, work);
+        ck_assert_uint_ge(waited, 9900 * 100);
+        ck_assert_uint_le(waited, 10100 * 100);
+        host_wait_leave(false);
+    }
+    planned_now = planned_yield = 0;
+    end();
+}
+END_TEST
+
 UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
           a_thread_that_was_woken_does_not_sleep_again_at_once,
           a_wait_may_begin_before_anything_is_shared, messages_without_announcement_are_found,
@@ -677,4 +825,9 @@ UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
           the_host_yields_except_while_the_program_polls, progress_ends_a_wait,
           a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
           a_thread_yields_while_it_shares_its_processor,
-          a_thread_stops_yielding_to_one_that_computes)
+          a_thread_stops_yielding_to_one_that_computes,
+          polls_take_as_long_as_the_shorter_of_two_that_are_timed,
+          the_estimate_is_at_most_the_time_that_nothing_else_has_counted,
+          nothing_is_estimated_while_all_polls_are_timed,
+          progress_that_the_library_makes_is_not_estimated,
+          polls_that_a_thread_does_not_time_between_yields_are_estimated)

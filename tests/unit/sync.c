@@ -136,6 +136,25 @@ START_TEST(waits_yield_sooner_next_to_a_job_that_waits)
 }
 END_TEST
 
+/* A wait that yields next to another job, and spins again. */
+START_TEST(yields_are_not_counted_as_polling_too)
+{
+    struct sync_word never = {0};
+    struct sync_wait wait = SYNC_WAIT;
+    begin(false, NULL);
+    yield_takes_ns = 1000000;
+    uint64_t start = sync_ticks(), before = sync_waited_ticks();
+    for (int i = 0; i < 4 * ROUNDS_PER_PROGRESS; i++) {
+        shared_until = i == 3 * ROUNDS_PER_PROGRESS / 2 ? UINT64_MAX : 0;
+        sync_wait(&wait, &never, 0);
+    }
+    uint64_t waited = sync_waited_ticks() - before;
+    ck_assert_uint_le(waited, sync_ticks() - start);
+    ck_assert_uint_gt(waited, 0);
+    shared_until = yield_takes_ns = 0;
+}
+END_TEST
+
 /* ---- progress of the host ---- */
 
 static _Atomic unsigned progress_calls;
@@ -249,7 +268,7 @@ END_TEST
 
 UNIT_MAIN(counts_may_wrap, a_wake_up_is_never_lost,
           a_waiter_that_has_read_an_old_value_does_not_sleep, nobody_sleeps_with_enough_processors,
-          waits_yield_sooner_next_to_a_job_that_waits, a_killed_waiter_blocks_nobody,
-          a_waiter_gives_the_host_progress, a_pause_gives_the_host_progress,
-          a_long_wait_gives_the_host_more_progress, progress_is_due_if_the_clock_has_gone_back,
-          publisher_or_sleeper_sees_the_other)
+          waits_yield_sooner_next_to_a_job_that_waits, yields_are_not_counted_as_polling_too,
+          a_killed_waiter_blocks_nobody, a_waiter_gives_the_host_progress,
+          a_pause_gives_the_host_progress, a_long_wait_gives_the_host_more_progress,
+          progress_is_due_if_the_clock_has_gone_back, publisher_or_sleeper_sees_the_other)
