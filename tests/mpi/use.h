@@ -1,4 +1,5 @@
-/* Memory, descriptors and files that a process uses, and a check that they do not grow. */
+/* Memory, descriptors and files that a process uses, and a check that they do not grow. With glibc,
+ * MALLOC_ARENA_MAX=1 must be set: otherwise the first allocation of any thread reserves 64 MiB. */
 #ifndef USE_H
 #define USE_H
 
