@@ -38,6 +38,9 @@ enum quirk {
     QUIRK_REDUCE_LOCAL_NEEDS_INIT,
     /* MPI_Finalize may hang unless all ranks begin it at the same time. */
     QUIRK_FINALIZE_HANGS,
+    /* MPI_Accumulate and its relatives do not check the operation against the datatype: MPI_BYTE is a
+     * signed character, and without elements everything is allowed. */
+    QUIRK_ACCUMULATES_BYTES,
     /* A long MPI_Allreduce with a user-defined commutative operation calls its function for some of
      * the elements at a time. */
     QUIRK_DIVIDES_OPERANDS,

@@ -4,6 +4,7 @@
 #include "pmpi_wrap/abi/collectives/reduction.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/abi/private_comm.h"
+#include "pmpi_wrap/quirks.h"
 #include "rma_shm/epoch.h"
 
 /* ---- checking arguments ---- */
@@ -117,10 +118,12 @@ void reduction_functions_open(void)
     const struct kernels *kernels = reduction_kernels = kernels_best();
     for (int op = 0; op < OP_COUNT; op++)
         for (int prim = 0; prim < PRIM_COUNT; prim++) {
-            combine_fn *kernel = kernels->combine[op][prim];
+            enum prim as =
+                prim == PRIM_BYTE && quirk(QUIRK_ACCUMULATES_BYTES) ? PRIM_I8 : (enum prim)prim;
+            combine_fn *kernel = kernels->combine[op][as];
             bool implemented = kernel || op == OP_REPLACE || op == OP_NO_OP;
-            reduction_functions[op][prim] = reduction_function_of(
-                (enum op)op, (enum prim)prim, implemented ? element[prim] : 0, kernel);
+            reduction_functions[op][prim] =
+                reduction_function_of((enum op)op, as, implemented ? element[prim] : 0, kernel);
         }
 }
 
@@ -176,8 +179,12 @@ NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
         return report_on_win(o->handle, class);
     const struct typemap *element = predefined_for(target_map);
     struct reduction_function function;
-    if (!find_reduction_function(o->op, element, &function))
+    if (!find_reduction_function(o->op, element, &function)) {
+        if (op_of(o->op) != OP_COUNT && quirk(QUIRK_ACCUMULATES_BYTES) &&
+            (!o->target.count || o->rank == MPI_PROC_NULL))
+            return complete_operation(o, 0);
         return report_on_win(o->handle, MPI_ERR_OP);
+    }
     if (o->rank == MPI_PROC_NULL)
         return complete_operation(o, 0);
     struct buffer origin = {(char *)o->origin.address, origin_map, (size_t)o->origin.count};
