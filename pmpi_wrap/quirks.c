@@ -81,10 +81,11 @@ static const struct quirk_row rows[] = {
     {
         .quirk = QUIRK_FINALIZE_HANGS,
         .family = FAMILY_MPICH,
-        .last = VERSION_LAST,
+        .last = VERSION(4, 1, 255),
         .reason = "a rank that has closed its connections makes no more progress, but over TCP "
                   "another rank may still need its acknowledgement to close its own (seen in 4.0.2 "
                   "with UCX 1.13, without this library, too)",
+        .issue = "https://github.com/pmodels/mpich/pull/6596",
     },
     {
         .quirk = QUIRK_ACCUMULATES_BYTES,

@@ -6,14 +6,14 @@ enum {
     /* After this time a rank that waits in lock_all lets others pass. Doubled each time, up to the
      * maximum. */
     LEAVE_AFTER_NS = 2000 * 1000,
-    LEAVE_AFTER_NS_MAX = 8 * LEAVE_AFTER_NS,
+    LEAVE_AFTER_NS_MAX = 512 * LEAVE_AFTER_NS,
 };
 
 static void lock_exclusive(struct win *win, struct sync_word *lock)
 {
     struct win_shared *shared = win->shared;
     struct sync_word *all = &shared->lock_all;
-    if (UNLIKELY(!atomic_load_explicit(&shared->exclusive_used, memory_order_acquire)))
+    if (UNLIKELY(!atomic_load_explicit(&shared->exclusive_used, memory_order_seq_cst)))
         atomic_store_explicit(&shared->exclusive_used, 1, memory_order_seq_cst);
     for (;;) {
         rwlock_lock_exclusive(lock, win->rank);

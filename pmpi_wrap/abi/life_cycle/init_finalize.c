@@ -199,6 +199,8 @@ static bool before_finalize(bool session)
 {
     pthread_mutex_lock(&host_use.mutex);
     bool last = host_use.open <= 1;
+    if (session == last)
+        node_setup_finalize_alone();
     if (!session)
         symmetric_close();
     if (last) {
@@ -228,6 +230,7 @@ int accel_Finalize(void)
 {
     bool last = before_finalize(false);
     int result = host.Finalize();
+    node_setup_finalize_alone(); /* another thread may have opened a session meanwhile */
     after_finalize(last);
     return result;
 }

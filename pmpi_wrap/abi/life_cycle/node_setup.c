@@ -195,9 +195,21 @@ bool node_setup_needs_groups(void)
 
 /* ---- finalizing ---- */
 
+static bool finalizes_in_steps(void)
+{
+    return node.header && settled && node.size == (uint32_t)world_size &&
+           quirk(QUIRK_FINALIZE_HANGS);
+}
+
+void node_setup_finalize_alone(void)
+{
+    if (finalizes_in_steps())
+        sync_publish_ordered(&node_member(node.me)->finalize_step, FINALIZE_NO_PROGRESS);
+}
+
 void node_setup_finalize(enum finalize_step step)
 {
-    if (!node.header || !settled || !quirk(QUIRK_FINALIZE_HANGS))
+    if (!finalizes_in_steps())
         return;
     sync_publish_ordered(&node_member(node.me)->finalize_step, step);
     for (uint32_t i = 0; i < node.size; i++)

@@ -66,13 +66,18 @@ bool node_setup_has_reduce_local(void);
  * first wait it makes progress, since ranks that have not entered MPI_Finalize may need it. In the
  * second it makes none, and needs none from others, since all of them wait in the same way. After
  * it nobody makes progress except inside the host's MPI_Finalize. A rank that never comes keeps the
- * others waiting, as the host's MPI_Finalize would. Ranks of different nodes can still hang.
+ * others waiting, as the host's MPI_Finalize would. A job on several nodes takes no steps: the
+ * first wait would make a hang between nodes more likely.
  */
 enum finalize_step { FINALIZE_ENTERED = 1, FINALIZE_NO_PROGRESS };
 
 /* Publish the step and wait. The second step: after private_comm_free(), without which waiting
  * makes progress. */
 void node_setup_finalize(enum finalize_step step);
+
+/* This rank takes no part in the steps, since a session keeps the host in use, or has finalized it
+ * last: nobody waits for it. */
+void node_setup_finalize_alone(void);
 
 /* The rank of this process among all of the job, and their number; 0 before the host is
  * initialized.
