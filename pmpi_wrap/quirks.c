@@ -91,8 +91,9 @@ static const struct quirk_row rows[] = {
         .quirk = QUIRK_ACCUMULATES_BYTES,
         .family = FAMILY_MPICH,
         .last = VERSION_LAST,
-        .reason = "mpi4py's tests add no bytes, and MPICH does not object as in reductions (seen in "
-                  "4.0.2)",
+        .reason =
+            "mpi4py's tests add no bytes, and MPICH does not object as in reductions (seen in "
+            "4.0.2)",
     },
     {
         .quirk = QUIRK_DIVIDES_OPERANDS,
