@@ -72,11 +72,11 @@ struct poller {
     uint32_t until_probe;      /* polls until the next probe */
     uint32_t long_yield_score; /* SHORT_PER_LONG per long yield, less 1 per short one */
     uint32_t doublings, probes_to_skip; /* since yields have taken long */
-    uint32_t untimed;       /* polls that only go on to the host, see count_untimed_polls() */
-    uint32_t left;          /* host_wait_polls_left in host_wait_suspend() */
+    uint32_t untimed;       /* polls passed to the host without being timed, or that will be */
+    uint32_t left;          /* host_wait_polls_left when suspended */
     uint64_t untimed_since; /* sync_ticks() */
-    uint64_t waited;        /* sync_waited_ticks(), then */
-    uint64_t sample;        /* duration of the last poll before */
+    uint64_t waited;        /* sync_waited_ticks() at that time */
+    uint64_t sample;        /* duration of the previous timed poll */
 };
 static __thread struct poller poller = {.recipient = NOBODY, .polling_ticks = POLLING_TICKS};
 
@@ -106,8 +106,9 @@ void host_wait_suspend(void)
         poller.left = host_wait_polls_left;
 }
 
-/* The time of the polls in between belongs to the library, which counts its own waits. The polls of
- * other threads are subtracted, too. */
+/* Polls between the two calls are part of a wait of this library, which counts its time itself, so
+ * they are not estimated. The counter is shared, so those of other threads in this time are left
+ * out, too. */
 void host_wait_resume(void)
 {
     if (--poller.suspended)
@@ -256,7 +257,7 @@ static void note_yield(uint64_t duration)
 /* Count the time of the polls that the last call announced, and announce that the next `polls`
  * polls will not be timed.
  *
- * Each poll counts as the shorter one of the last two that were timed, since a timed poll may
+ * Each poll is assumed to take as long as the shorter of the last two timed polls, since one may
  * contain an interrupt or a preemption. The estimate is at most the time since the last call that
  * nothing else has counted. So it never raises the waiting time of a process above the elapsed
  * time. With several threads it is too low, as the time that other threads have counted is

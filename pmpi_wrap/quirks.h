@@ -36,10 +36,10 @@ enum quirk {
     QUIRK_BSEND_WAITS,
     /* MPI_Reduce_local crashes in a process that has not called MPI_Init. */
     QUIRK_REDUCE_LOCAL_NEEDS_INIT,
-    /* MPI_Finalize may hang unless all ranks begin it at the same time. */
+    /* MPI_Finalize may hang if a rank makes progress outside it after another rank has begun it. */
     QUIRK_FINALIZE_HANGS,
-    /* MPI_Accumulate and its relatives do not check the operation against the datatype: MPI_BYTE is a
-     * signed character, and without elements everything is allowed. */
+    /* MPI_Accumulate and its relatives do not check the operation against the datatype: MPI_BYTE
+     * counts as a signed character, and with zero elements every operation is accepted. */
     QUIRK_ACCUMULATES_BYTES,
     /* A long MPI_Allreduce with a user-defined commutative operation calls its function for some of
      * the elements at a time. */

@@ -3,8 +3,8 @@
 #include "core/concurrency.h"
 
 enum {
-    /* After this time a rank that waits in lock_all lets others pass. Doubled each time, up to the
-     * maximum. */
+    /* How long lock_all waits before it decrements `lock_all` and tries again. Doubled each time,
+     * up to the maximum. */
     LEAVE_AFTER_NS = 2000 * 1000,
     LEAVE_AFTER_NS_MAX = 512 * LEAVE_AFTER_NS,
 };
@@ -82,6 +82,16 @@ static struct sync_word *await_no_exclusive(struct win *win, uint64_t limit_ns, 
     return NULL;
 }
 
+/* Wait until the word has changed. Limited, since the lock may be released and taken again before
+ * this rank looks. */
+static void await_change(struct sync_word *word, uint32_t seen, uint64_t limit_ns)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    uint64_t start = sync_now_ns();
+    while (sync_load(word) == seen && sync_now_ns() - start < limit_ns)
+        sync_wait(&wait, word, seen);
+}
+
 static void enter_lock_all(struct win *win)
 {
     struct win_shared *shared = win->shared;
@@ -95,9 +105,7 @@ static void enter_lock_all(struct win *win)
         if (LIKELY(!held))
             return;
         rwlock_unlock_shared(&shared->lock_all);
-        struct sync_wait wait = SYNC_WAIT;
-        while (sync_load(held) == seen)
-            sync_wait(&wait, held, seen);
+        await_change(held, seen, limit_ns);
         if (limit_ns < LEAVE_AFTER_NS_MAX)
             limit_ns *= 2;
     }

@@ -5,11 +5,12 @@
  * where the program allocated it.
  *
  * Access epochs. A peer is open for operations when its stamp equals the stamp of the window.
- * Opening an epoch towards several peers (fence, lock_all, start) only advances the stamp of the
+ * Opening an epoch towards several peers (fence, lock_all, start) advances the stamp of the
  * window. The first operation on a peer then finds unequal stamps and takes the slow path,
  * win_open_peer() in epoch.h. That function checks that the epoch admits the operation, waits for
  * whatever this kind of epoch requires, and sets the stamp of the peer. Every later operation pays
- * one comparison. Closing an epoch advances the stamp again. Both are O(1) in the number of ranks.
+ * one comparison. Closing an epoch advances the stamp again. Both are O(1) in the number of ranks,
+ * except for lock_all once a rank has used an exclusive lock (sync_passive.h).
  *
  * Concurrency:
  *   operations of different ranks            concurrent, under the rules of MPI
@@ -46,7 +47,7 @@ struct win_target {
 
 struct win_shared {
     _Alignas(LINE) struct sync_word lock_all; /* an rwlock whose readers hold all targets */
-    _Atomic uint32_t exclusive_used; /* set by the first rank that locks a target exclusively */
+    _Atomic uint32_t exclusive_used;          /* 1 once any rank has requested an exclusive lock */
     _Alignas(LINE) struct sync_word departed; /* number of ranks that no longer access this */
     /* Followed by three arrays with one entry per rank: the targets, the flags of the barrier, and
      * a set of bits. Bit t in the set of o is set while a post of t towards o is pending. */

@@ -96,7 +96,7 @@ static void read_pair(unsigned me, unsigned target, struct chance *c)
 
 static _Atomic int64_t written[UNIT_RANKS_MAX];
 
-/* No pair changes during lock_all, also that of a target which is accessed late. */
+/* No pair changes during lock_all, not even one whose target is first accessed late. */
 static void read_in_lock_all(unsigned me, struct chance *c)
 {
     unsigned target = below(c, 2);
@@ -330,7 +330,7 @@ START_TEST(lock_all_does_not_starve_a_writer)
 }
 END_TEST
 
-/* The last rank enters and leaves lock_all; the others write without a pause. */
+/* The last rank enters and leaves lock_all; the others write to the same target without a pause. */
 static void stream_of_writers(unsigned me)
 {
     int64_t word = 1;
@@ -361,6 +361,38 @@ START_TEST(writers_do_not_starve_lock_all)
         ck_assert(!too_long());
         free_window(4);
     }
+}
+END_TEST
+
+/* The last rank calls lock_all a few times; the others hold targets of their own for a long time,
+ * again and again. They are never all released at once, so lock_all has to hold back the next locks
+ * until the last of them is. */
+static void long_exclusive_locks(unsigned me)
+{
+    static const unsigned held_us[] = {20000, 50000, 110000};
+    if (me == unit_ranks.size - 1) {
+        for (int i = 0; i < 5 && !too_long(); i++) {
+            sleep_us(10000);
+            EXPECT(win_lock_all(view[me], false) == WIN_OK);
+            EXPECT(win_unlock_all(view[me]) == WIN_OK);
+        }
+        over = true;
+    }
+    while (!over && !too_long()) {
+        EXPECT(win_lock(view[me], WIN_EXCLUSIVE, me) == WIN_OK);
+        sleep_us(held_us[me]);
+        EXPECT(win_unlock(view[me], me) == WIN_OK);
+    }
+}
+
+START_TEST(long_exclusive_locks_do_not_starve_lock_all)
+{
+    begin(4, true);
+    over = false;
+    start_ns = sync_now_ns();
+    as_ranks(4, long_exclusive_locks);
+    ck_assert(!too_long());
+    free_window(4);
 }
 END_TEST
 
@@ -448,5 +480,5 @@ UNIT_MAIN(locks_of_one_rank_obey_the_rules, nocheck_waits_for_nobody,
           an_exclusive_lock_excludes_every_other, shared_locks_share,
           an_exclusive_lock_is_on_one_target, a_writer_waiting_for_lock_all_blocks_nobody,
           locks_in_rank_order_pass_lock_all, lock_all_does_not_starve_a_writer,
-          writers_do_not_starve_lock_all, a_release_wakes_sleepers,
-          threads_of_a_rank_lock_different_targets)
+          writers_do_not_starve_lock_all, long_exclusive_locks_do_not_starve_lock_all,
+          a_release_wakes_sleepers, threads_of_a_rank_lock_different_targets)

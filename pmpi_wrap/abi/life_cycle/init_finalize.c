@@ -76,16 +76,16 @@ static void begin_use(bool session)
  * when the last session or the world model ends, Open MPI in MPI_Finalize. */
 static bool has_delete_function;
 
-/* Whether MPI_Finalize, rather than MPI_Session_finalize, will finalize the host. */
-static bool world_ends_last;
+/* Whether at_finalize() will take the steps of node_setup_finalize(). */
+static bool finalizes_in_steps;
 
 static void finish_messages(void)
 {
     buffer_finish();
-    if (world_ends_last)
+    if (finalizes_in_steps)
         node_setup_finalize(FINALIZE_ENTERED);
     private_comm_free();
-    if (world_ends_last)
+    if (finalizes_in_steps)
         node_setup_finalize(FINALIZE_NO_PROGRESS);
 }
 
@@ -199,12 +199,12 @@ static bool before_finalize(bool session)
 {
     pthread_mutex_lock(&host_use.mutex);
     bool last = host_use.open <= 1;
-    if (session == last)
+    finalizes_in_steps = last && !session && has_delete_function;
+    if ((last || !session) && !finalizes_in_steps)
         node_setup_finalize_alone();
     if (!session)
         symmetric_close();
     if (last) {
-        world_ends_last = !session;
         end_use(session);
     } else if (!session) {
         teams_world_ends();

@@ -195,7 +195,9 @@ bool node_setup_needs_groups(void)
 
 /* ---- finalizing ---- */
 
-static bool finalizes_in_steps(void)
+static bool finalizes_alone;
+
+static bool has_finalize_steps(void)
 {
     return node.header && settled && node.size == (uint32_t)world_size &&
            quirk(QUIRK_FINALIZE_HANGS);
@@ -203,15 +205,33 @@ static bool finalizes_in_steps(void)
 
 void node_setup_finalize_alone(void)
 {
-    if (finalizes_in_steps())
+    finalizes_alone = true;
+    if (has_finalize_steps())
         sync_publish_ordered(&node_member(node.me)->finalize_step, FINALIZE_NO_PROGRESS);
+}
+
+static bool await_step(struct sync_word *word, enum finalize_step step, uint64_t deadline)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    uint32_t seen;
+    while ((seen = sync_load(word)) < step) {
+        if (sync_now_ns() > deadline)
+            return false;
+        sync_wait(&wait, word, seen);
+    }
+    return true;
 }
 
 void node_setup_finalize(enum finalize_step step)
 {
-    if (!finalizes_in_steps())
+    static const uint64_t patience_ns = UINT64_C(10000000000);
+    if (!has_finalize_steps() || finalizes_alone)
         return;
+    uint64_t deadline = sync_now_ns() + patience_ns;
     sync_publish_ordered(&node_member(node.me)->finalize_step, step);
     for (uint32_t i = 0; i < node.size; i++)
-        sync_wait_until(&node_member(i)->finalize_step, step);
+        if (!await_step(&node_member(i)->finalize_step, step, deadline)) {
+            node_setup_finalize_alone();
+            return;
+        }
 }

@@ -60,23 +60,27 @@ bool node_setup_has_reduce_local(void);
  * and stops making progress when its own messages are acknowledged. All goes well if every rank
  * sends its messages before it acknowledges any: a rank that receives an acknowledgement has
  * received that peer's own message, too. But a rank that makes progress outside MPI_Finalize, for
- * instance in a wait of this library, acknowledges first, and may find nobody to answer it later.
+ * instance in a wait of this library, acknowledges first. When it sends its own message, the peer
+ * may no longer make progress.
  *
  * So each rank publishes a step and waits until all ranks of the node have reached it. In the
  * first wait it makes progress, since ranks that have not entered MPI_Finalize may need it. In the
  * second it makes none, and needs none from others, since all of them wait in the same way. After
- * it nobody makes progress except inside the host's MPI_Finalize. A rank that never comes keeps the
- * others waiting, as the host's MPI_Finalize would. A job on several nodes takes no steps: the
- * first wait would make a hang between nodes more likely.
- */
+ * it nobody makes progress except inside the host's MPI_Finalize.
+ *
+ * A rank may never take the steps: it exits early, or it needs something that another rank does
+ * only after them, such as the delete function of an attribute of MPI_COMM_WORLD. So the wait is
+ * limited. A rank that has waited in vain goes on alone, as it would without this library.
+ *
+ * A job on several nodes takes no steps: the first wait would make a hang between nodes more
+ * likely. */
 enum finalize_step { FINALIZE_ENTERED = 1, FINALIZE_NO_PROGRESS };
 
-/* Publish the step and wait. The second step: after private_comm_free(), without which waiting
- * makes progress. */
+/* Publish the step and wait. Call private_comm_free() before the second step: while that
+ * communicator exists, waiting makes progress. */
 void node_setup_finalize(enum finalize_step step);
 
-/* This rank takes no part in the steps, since a session keeps the host in use, or has finalized it
- * last: nobody waits for it. */
+/* This rank takes no steps, or no more: nobody waits for it. */
 void node_setup_finalize_alone(void);
 
 /* The rank of this process among all of the job, and their number; 0 before the host is
