@@ -127,10 +127,15 @@ static uint32_t thousandths_of(const uint64_t *mask)
 static void note(struct shortage *worst, enum shortage_cause cause, uint32_t ranks,
                  uint32_t thousandths)
 {
-    if (thousandths && ranks * 1000 > thousandths &&
-        (!worst->cause ||
-         (uint64_t)ranks * worst->thousandths > (uint64_t)worst->ranks * thousandths))
-        *worst = (struct shortage){cause, ranks, thousandths};
+    if (!thousandths || ranks * 1000 <= thousandths)
+        return;
+    worst->confined |= cause == SHORTAGE_AFFINITY;
+    if (worst->cause &&
+        (uint64_t)ranks * worst->thousandths <= (uint64_t)worst->ranks * thousandths)
+        return;
+    worst->cause = cause;
+    worst->ranks = ranks;
+    worst->thousandths = thousandths;
 }
 
 /* Ranks whose masks overlap without one containing the other may be short of processors, too. That

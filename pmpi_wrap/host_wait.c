@@ -16,7 +16,7 @@ enum {
     TICKS_BETWEEN_POLLS = 1 << 14, /* of one wait */
     SPIN_TICKS = 1 << 12,          /* of a wait, before a thread yields */
     YIELD_TICKS = 1 << 21,         /* of a wait, before a thread sleeps */
-    YIELD_TICKS_QUOTA = 1 << 18,   /* a few times what a sleep and a wake-up cost */
+    YIELD_TICKS_QUOTA = 1 << 18,   /* the same under a quota: a few times what a sleep costs */
     /* The time between two yields of a program that polls. It grows by an eighth if the polls since
      * the last yield have found no message, and is halved if one has. A program that only waits
      * finds a message after every second to sixth yield, MPIRandomAccess after every 160th. */
@@ -47,6 +47,7 @@ enum {
 enum wait_setting host_wait;
 bool host_wait_intervenes;
 uint32_t host_wait_polls_left = UINT32_MAX;
+static bool yields_in_waits;
 static uint64_t yield_ticks;
 static set_yield_fn *set_host_yield; /* NULL: it does not */
 
@@ -88,8 +89,9 @@ static struct sync_word *own_word(void)
     return node.header ? &node_member(node.me)->mail : &own_mail;
 }
 
-void host_wait_configure(enum wait_setting how, bool quota, set_yield_fn *set_yield)
+void host_wait_configure(enum wait_setting how, bool quota, bool yields, set_yield_fn *set_yield)
 {
+    yields_in_waits = yields && !set_yield;
     host_wait = how;
     set_host_yield = set_yield;
     host_wait_intervenes = how > WAIT_auto;
@@ -328,7 +330,7 @@ static void give_way(uint64_t now)
         fall_asleep();
     } else if (polling) {
         yield_between_polls(now);
-    } else if (!set_host_yield) {
+    } else if (yields_in_waits) {
         note_yield(sync_yield_processor());
     }
 }

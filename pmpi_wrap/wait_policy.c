@@ -1,6 +1,7 @@
 #include "pmpi_wrap/wait_policy.h"
 
 #include "alloc/node.h"
+#include "core/concurrency.h"
 #include "core/config.h"
 #include "core/log.h"
 #include "core/sync.h"
@@ -31,6 +32,12 @@ static enum wait_setting choose_for_node(bool is_short)
     return how;
 }
 
+/* Under a quota, a rank with a processor and no other threads has nobody to yield to. */
+static bool yields_help(const struct shortage *shortage)
+{
+    return shortage->cause != SHORTAGE_QUOTA || shortage->confined || thread_concurrent;
+}
+
 static void apply(void (*progress)(void), bool host_is_open)
 {
     struct shortage shortage =
@@ -38,8 +45,9 @@ static void apply(void (*progress)(void), bool host_is_open)
     enum wait_setting how = node.header ? choose_for_node(shortage.cause)
                                         : choose(config.wait, WAIT_yield, shortage.cause);
     sync_configure(node.header && how > WAIT_auto, progress);
-    host_wait_configure(how, shortage.cause == SHORTAGE_QUOTA,
-                        host_is_open ? progress_let_host_yield(how > WAIT_auto) : NULL);
+    bool yields = how != WAIT_sleep || yields_help(&shortage);
+    host_wait_configure(how, shortage.cause == SHORTAGE_QUOTA, yields,
+                        host_is_open ? progress_let_host_yield(how > WAIT_auto && yields) : NULL);
 }
 
 void wait_policy_enter(uint32_t ranks)

@@ -62,7 +62,7 @@ static void begin(enum wait_setting how, unsigned size)
     size_t bytes = layout_header_size(size);
     config.wait = how;
     thread_concurrent = size > 1;
-    host_wait_configure(how, false, NULL);
+    host_wait_configure(how, false, true, NULL);
     poller.until_probe = poller.long_yield_score = 0; /* left by the previous test */
     poller.doublings = poller.probes_to_skip = 0;
     node.header = aligned_alloc(LAYOUT_PAGE, bytes);
@@ -254,6 +254,21 @@ START_TEST(the_sleeps_of_a_wait_become_longer)
         poll(false);
     ck_assert_uint_gt(futex_waits, 40);
     ck_assert_uint_lt(futex_waits, 1000);
+    end();
+}
+END_TEST
+
+START_TEST(a_thread_with_nobody_to_yield_to_polls_until_it_sleeps)
+{
+    begin(WAIT_sleep, 1);
+    become(0);
+    host_wait_configure(WAIT_sleep, true, false, NULL);
+    yield_count = 0;
+    uint64_t before = sync_now_ns();
+    while (!futex_waits && sync_now_ns() - before < UINT64_C(1000000000))
+        poll(false);
+    ck_assert_uint_gt(futex_waits, 0);
+    ck_assert_uint_eq(yield_count, 0);
     end();
 }
 END_TEST
@@ -505,7 +520,7 @@ static bool set_yield(bool yields)
 
 START_TEST(the_host_yields_except_while_the_program_polls)
 {
-    host_wait_configure(WAIT_sleep, false, set_yield);
+    host_wait_configure(WAIT_sleep, false, true, set_yield);
     yields_now = true;
     host_wait_enter(CALL_POLLS);
     ck_assert(!yields_now);
@@ -727,7 +742,7 @@ START_TEST(the_estimate_is_at_most_the_time_that_nothing_else_has_counted)
     sync_waited(WAITED_POLLING, 2 * LONG); /* in several other threads */
     ck_assert_uint_eq(estimate(LONG, INTERRUPTED), 0);
     ck_assert_uint_eq(estimate(LONG, INTERRUPTED), LONG);
-    host_wait_configure(WAIT_auto, false, NULL); /* how many polls went on is not known */
+    host_wait_configure(WAIT_auto, false, true, NULL); /* how many polls went on is not known */
     ck_assert_uint_eq(estimate(LONG, INTERRUPTED), 0);
     end_estimates();
 }
@@ -812,22 +827,21 @@ START_TEST(polls_that_a_thread_does_not_time_between_yields_are_estimated)
 }
 END_TEST
 
-UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
-          a_thread_that_was_woken_does_not_sleep_again_at_once,
-          a_wait_may_begin_before_anything_is_shared, messages_without_announcement_are_found,
-          the_sleeps_of_a_wait_become_longer, slow_polls_belong_to_a_wait_if_a_call_waits,
-          a_program_that_polls_yields_as_often_as_that_helps,
-          a_program_with_work_to_do_does_not_sleep_because_yields_take_long,
-          a_program_that_polls_pauses_for_a_small_part_of_a_yield_that_took_long,
-          few_polls_are_timed_if_no_yield_is_due,
-          a_program_that_polls_goes_on_sleeping_until_it_has_work,
-          a_program_that_polls_is_awake_when_it_has_found_a_message,
-          the_host_yields_except_while_the_program_polls, progress_ends_a_wait,
-          a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
-          a_thread_yields_while_it_shares_its_processor,
-          a_thread_stops_yielding_to_one_that_computes,
-          polls_take_as_long_as_the_shorter_of_two_that_are_timed,
-          the_estimate_is_at_most_the_time_that_nothing_else_has_counted,
-          nothing_is_estimated_while_all_polls_are_timed,
-          progress_that_the_library_makes_is_not_estimated,
-          polls_that_a_thread_does_not_time_between_yields_are_estimated)
+UNIT_MAIN(
+    no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
+    a_thread_that_was_woken_does_not_sleep_again_at_once,
+    a_wait_may_begin_before_anything_is_shared, messages_without_announcement_are_found,
+    the_sleeps_of_a_wait_become_longer, a_thread_with_nobody_to_yield_to_polls_until_it_sleeps,
+    slow_polls_belong_to_a_wait_if_a_call_waits, a_program_that_polls_yields_as_often_as_that_helps,
+    a_program_with_work_to_do_does_not_sleep_because_yields_take_long,
+    a_program_that_polls_pauses_for_a_small_part_of_a_yield_that_took_long,
+    few_polls_are_timed_if_no_yield_is_due, a_program_that_polls_goes_on_sleeping_until_it_has_work,
+    a_program_that_polls_is_awake_when_it_has_found_a_message,
+    the_host_yields_except_while_the_program_polls, progress_ends_a_wait,
+    a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
+    a_thread_yields_while_it_shares_its_processor, a_thread_stops_yielding_to_one_that_computes,
+    polls_take_as_long_as_the_shorter_of_two_that_are_timed,
+    the_estimate_is_at_most_the_time_that_nothing_else_has_counted,
+    nothing_is_estimated_while_all_polls_are_timed,
+    progress_that_the_library_makes_is_not_estimated,
+    polls_that_a_thread_does_not_time_between_yields_are_estimated)

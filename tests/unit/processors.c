@@ -143,6 +143,8 @@ START_TEST(ranks_confined_to_few_processors_are_short)
     ck_assert(is(masks(4, 1u, 1u, 4u, 8u), SHORTAGE_AFFINITY, 2, 1000));
     ck_assert(is(masks(4, 0xfu, 1u, 1u, 0xfu), SHORTAGE_AFFINITY, 2, 1000));
     ck_assert(is(masks(4, 3u, 1u, 2u, 3u), SHORTAGE_AFFINITY, 4, 2000));
+    ck_assert(masks(4, 3u, 1u, 2u, 3u).confined);
+    ck_assert(!masks(4, 1u, 2u, 4u, 8u).confined);
     ck_assert(!masks(1, 1u).cause);
     ck_assert(!masks(0).cause);
 }
@@ -154,10 +156,16 @@ START_TEST(ranks_of_one_cgroup_share_its_limit)
     for (uint32_t i = 0; i < 3; i++)
         record[i].cgroup = 5, record[i].thousandths = 2500;
     ck_assert(is(processors_shortage(3, record_of), SHORTAGE_QUOTA, 3, 2500));
+    ck_assert(!processors_shortage(3, record_of).confined);
     record[1].cgroup = 6;
     ck_assert(!processors_shortage(3, record_of).cause);
     record[1].thousandths = 500;
     ck_assert(is(processors_shortage(3, record_of), SHORTAGE_QUOTA, 1, 500));
+    record[1].mask[0] = record[2].mask[0] = 4;
+    ck_assert(is(processors_shortage(3, record_of), SHORTAGE_AFFINITY, 2, 1000));
+    record[1].thousandths = 400;
+    ck_assert(is(processors_shortage(3, record_of), SHORTAGE_QUOTA, 1, 400));
+    ck_assert(processors_shortage(3, record_of).confined);
 }
 END_TEST
 
