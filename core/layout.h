@@ -61,7 +61,8 @@ struct layout_member {
     _Alignas(LINE) struct sync_word mail;
     /* Written once, when the node has settled: enum start_fact (abi/life_cycle/node_setup.h). */
     _Alignas(LINE) struct sync_word start_facts;
-    /* Written in MPI_Finalize: enum finalize_step (abi/life_cycle/node_setup.h). */
+    /* Written when this member finalizes the host: enum finalize_step
+     * (abi/life_cycle/node_setup.h). */
     _Alignas(LINE) struct sync_word finalize_step;
     /* Written whenever the host is finalized. */
     _Alignas(LINE) struct stats_snapshot stats;

@@ -27,7 +27,7 @@ enum shortage_cause { SHORTAGE_NONE, SHORTAGE_AFFINITY, SHORTAGE_QUOTA };
 struct shortage {
     enum shortage_cause cause;
     uint32_t ranks, thousandths;
-    bool confined; /* some ranks have no processor of their own, whatever the quota */
+    bool confined; /* some ranks share processors, independently of a quota */
 };
 
 /* `of` returns the record of rank 0 to `ranks` - 1. The worst shortage among them. */

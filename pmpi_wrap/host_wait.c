@@ -16,7 +16,7 @@ enum {
     TICKS_BETWEEN_POLLS = 1 << 14, /* of one wait */
     SPIN_TICKS = 1 << 12,          /* of a wait, before a thread yields */
     YIELD_TICKS = 1 << 21,         /* of a wait, before a thread sleeps */
-    YIELD_TICKS_QUOTA = 1 << 18,   /* the same under a quota: a few times what a sleep costs */
+    YIELD_TICKS_QUOTA = 1 << 18,   /* under a quota: a few times what a sleep costs */
     /* The time between two yields of a program that polls. It grows by an eighth if the polls since
      * the last yield have found no message, and is halved if one has. A program that only waits
      * finds a message after every second to sixth yield, MPIRandomAccess after every 160th. */
@@ -73,10 +73,10 @@ struct poller {
     uint32_t until_probe;      /* polls until the next probe */
     uint32_t long_yield_score; /* SHORT_PER_LONG per long yield, less 1 per short one */
     uint32_t doublings, probes_to_skip; /* since yields have taken long */
-    uint32_t untimed;       /* polls passed to the host without being timed, or that will be */
+    uint32_t untimed;       /* polls from `untimed_since` to the next one that is timed */
     uint32_t left;          /* host_wait_polls_left when suspended */
-    uint64_t untimed_since; /* sync_ticks() */
-    uint64_t waited;        /* sync_waited_ticks() at that time */
+    uint64_t untimed_since; /* sync_ticks() when `untimed` was set */
+    uint64_t waited;        /* sync_waited_ticks() then */
     uint64_t sample;        /* duration of the previous timed poll */
 };
 static __thread struct poller poller = {.recipient = NOBODY, .polling_ticks = POLLING_TICKS};
@@ -108,9 +108,9 @@ void host_wait_suspend(void)
         poller.left = host_wait_polls_left;
 }
 
-/* Polls between the two calls are part of a wait of this library, which counts its time itself, so
- * they are not estimated. The counter is shared, so those of other threads in this time are left
- * out, too. */
+/* Polls between host_wait_suspend() and host_wait_resume() are part of a wait of this library. That
+ * wait counts its own time, so these polls are left out of the estimate. All threads share
+ * host_wait_polls_left, so polls of other threads in between are left out, too. */
 void host_wait_resume(void)
 {
     if (--poller.suspended)
@@ -259,11 +259,11 @@ static void note_yield(uint64_t duration)
 /* Count the time of the polls that the last call announced, and announce that the next `polls`
  * polls will not be timed.
  *
- * Each poll is assumed to take as long as the shorter of the last two timed polls, since one may
- * contain an interrupt or a preemption. The estimate is at most the time since the last call that
- * nothing else has counted. So it never raises the waiting time of a process above the elapsed
- * time. With several threads it is too low, as the time that other threads have counted is
- * subtracted, too. */
+ * Each poll is assumed to take as long as the shorter of the last two timed polls, since a timed
+ * poll may include an interrupt or a preemption. The estimate is limited to the time since the last
+ * call of this function, less the waiting time counted in between. So it never raises the waiting
+ * time of a process above the elapsed time. With several threads it may be too low, as the time
+ * counted by other threads is subtracted, too. */
 static NOINLINE void count_untimed_polls(uint32_t polls)
 {
     uint64_t took = poller.last - poller.began, since = poller.last - poller.untimed_since;

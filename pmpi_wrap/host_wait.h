@@ -11,8 +11,8 @@
  *   sleep   A thread yields for a millisecond, and then sleeps on its word `mail` in the shared
  *           file. A rank that has sent a message to a member that sleeps increments the member's
  *           `mail` and wakes it. Under a CPU quota, and after a yield that has taken long, a thread
- *           sleeps sooner. If the quota is all that the ranks are short of, so that each has a
- *           processor, a thread that waits polls instead of yielding.
+ *           sleeps sooner. If the quota is the only shortage, and only one thread calls
+ *           MPI, a thread in a call that waits (CALL_WAITS) polls instead of yielding.
  *   auto    The node waits as with `sleep` if processors are short (core/processors.h). Otherwise
  *           a thread spins, and asks the OS at intervals of at least POLLS_PER_PROBE polls whether
  *           another thread has had its processor. If so, it waits as with `yield` until it has the
@@ -63,9 +63,9 @@ extern uint32_t host_wait_polls_left HIDDEN;
  */
 typedef bool set_yield_fn(bool yields);
 
-/* `quota`: processor time is limited, so threads sleep sooner. `yields`: threads that
- * wait yield before they sleep; otherwise they only poll. `set_host_yield`: the host yields now,
- * and this function switches that; NULL: it does not yield. */
+/* `quota`: processor time is limited, so threads sleep sooner. `yields`: threads yield in
+ * calls that wait, before they sleep; otherwise they only poll there. `set_host_yield`: the host
+ * yields now, and this function switches that; NULL: it does not yield. */
 void host_wait_configure(enum wait_setting how, bool quota, bool yields,
                          set_yield_fn *set_host_yield);
 

@@ -82,17 +82,17 @@ static const struct quirk_row rows[] = {
         .quirk = QUIRK_FINALIZE_HANGS,
         .family = FAMILY_MPICH,
         .last = VERSION(4, 1, 255),
-        .reason = "a rank that has closed its connections makes no more progress, but over TCP "
-                  "another rank may still need its acknowledgement to close its own (seen in 4.0.2 "
-                  "with UCX 1.13, without this library, too)",
+        .reason = "a rank that has closed its connections stops making progress, but over TCP "
+                  "another rank may still wait for an acknowledgement from it (seen in 4.0.2 "
+                  "with UCX 1.13, also without this library)",
         .issue = "https://github.com/pmodels/mpich/pull/6596",
     },
     {
         .quirk = QUIRK_ACCUMULATES_BYTES,
         .family = FAMILY_MPICH,
         .last = VERSION_LAST,
-        .reason = "MPICH checks it in reductions only (seen in 4.0.2); mpi4py's tests call MPI_SUM "
-                  "with zero elements of MPI_BYTE",
+        .reason = "MPICH checks the operation against the datatype in reductions only (seen in "
+                  "4.0.2); mpi4py's tests accumulate zero elements of MPI_BYTE with MPI_SUM",
     },
     {
         .quirk = QUIRK_DIVIDES_OPERANDS,

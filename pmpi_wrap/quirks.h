@@ -36,10 +36,12 @@ enum quirk {
     QUIRK_BSEND_WAITS,
     /* MPI_Reduce_local crashes in a process that has not called MPI_Init. */
     QUIRK_REDUCE_LOCAL_NEEDS_INIT,
-    /* MPI_Finalize may hang if a rank makes progress outside it after another rank has begun it. */
+    /* MPI_Finalize may hang if a rank makes progress before it closes its connections, while
+     * another rank closes its own. */
     QUIRK_FINALIZE_HANGS,
-    /* MPI_Accumulate and its relatives do not check the operation against the datatype: MPI_BYTE
-     * counts as a signed character, and with zero elements every operation is accepted. */
+    /* MPI_Accumulate and its relatives accept operations that MPI does not define for the datatype:
+     * MPI_BYTE is reduced like MPI_SIGNED_CHAR; and with zero elements, or to MPI_PROC_NULL, any
+     * predefined operation is accepted for any datatype. */
     QUIRK_ACCUMULATES_BYTES,
     /* A long MPI_Allreduce with a user-defined commutative operation calls its function for some of
      * the elements at a time. */

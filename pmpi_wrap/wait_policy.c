@@ -32,7 +32,8 @@ static enum wait_setting choose_for_node(bool is_short)
     return how;
 }
 
-/* Under a quota, a rank with a processor and no other threads has nobody to yield to. */
+/* If a quota is the only shortage, each rank has a processor. Then a yield helps only if several
+ * threads of the rank call MPI. */
 static bool yields_help(const struct shortage *shortage)
 {
     return shortage->cause != SHORTAGE_QUOTA || shortage->confined || thread_concurrent;

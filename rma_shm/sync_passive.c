@@ -3,10 +3,10 @@
 #include "core/concurrency.h"
 
 enum {
-    /* How long lock_all waits before it decrements `lock_all` and tries again. Doubled each time,
-     * up to the maximum. */
-    LEAVE_AFTER_NS = 2000 * 1000,
-    LEAVE_AFTER_NS_MAX = 512 * LEAVE_AFTER_NS,
+    /* How long lock_all waits before it withdraws, and at most how long it then stays withdrawn.
+     * Doubled with each attempt, up to the maximum. */
+    WITHDRAW_AFTER_NS = 2000 * 1000,
+    WITHDRAW_AFTER_NS_MAX = 512 * WITHDRAW_AFTER_NS,
 };
 
 static void lock_exclusive(struct win *win, struct sync_word *lock)
@@ -61,8 +61,8 @@ enum win_error win_unlock(struct win *win, uint32_t target)
     return WIN_OK;
 }
 
-/* Wait until each target has been seen without an exclusive lock. If that takes longer than
- * `limit_ns`, returns a lock that is held, and its value in `seen`. */
+/* Wait until each target has been seen without an exclusive lock, and return NULL. If that takes
+ * longer than `limit_ns`, returns a lock that is held, and its value in `seen`. */
 static struct sync_word *await_no_exclusive(struct win *win, uint64_t limit_ns, uint32_t *seen)
 {
     struct sync_wait wait = SYNC_WAIT;
@@ -82,8 +82,8 @@ static struct sync_word *await_no_exclusive(struct win *win, uint64_t limit_ns, 
     return NULL;
 }
 
-/* Wait until the word has changed. Limited, since the lock may be released and taken again before
- * this rank looks. */
+/* Wait until the word has changed, for at most `limit_ns`: the lock may be released and taken again
+ * between two loads, which then read the same value. */
 static void await_change(struct sync_word *word, uint32_t seen, uint64_t limit_ns)
 {
     struct sync_wait wait = SYNC_WAIT;
@@ -95,7 +95,7 @@ static void await_change(struct sync_word *word, uint32_t seen, uint64_t limit_n
 static void enter_lock_all(struct win *win)
 {
     struct win_shared *shared = win->shared;
-    uint64_t limit_ns = LEAVE_AFTER_NS;
+    uint64_t limit_ns = WITHDRAW_AFTER_NS;
     for (;;) {
         rwlock_lock_shared(&shared->lock_all, win->rank);
         if (LIKELY(!atomic_load_explicit(&shared->exclusive_used, memory_order_seq_cst)))
@@ -106,7 +106,7 @@ static void enter_lock_all(struct win *win)
             return;
         rwlock_unlock_shared(&shared->lock_all);
         await_change(held, seen, limit_ns);
-        if (limit_ns < LEAVE_AFTER_NS_MAX)
+        if (limit_ns < WITHDRAW_AFTER_NS_MAX)
             limit_ns *= 2;
     }
 }

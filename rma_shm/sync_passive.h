@@ -1,11 +1,12 @@
 /* Passive target synchronization (MPI-4.0, 12.5.3). All functions return WIN_OK or WIN_ERR_SYNC;
  * after WIN_ERR_SYNC nothing has changed. Ranks are ranks in the group of the window.
  *
- * `win_target.lock` is a reader/writer lock (core/lock.h). The readers of `lock_all` in struct
- * win_shared hold all targets. The two exclude each other as follows:
+ * `win_target.lock` is a reader/writer lock (core/lock.h). `win_shared.lock_all` is another one, of
+ * which only the reader side is used: a rank is its reader from MPI_Win_lock_all to
+ * MPI_Win_unlock_all. The two exclude each other as follows:
  *
- *   exclusive lock of t  takes the lock of t, then reads `lock_all`. If a rank is in lock_all, it
- *                        releases the lock of t and waits until no rank is.
+ *   exclusive lock of t  takes the lock of t, then reads `lock_all`. If that has readers, it
+ *                        releases the lock of t and waits until there are none.
  *   lock_all             increments `lock_all`, then reads the lock of each target and waits while
  *                        it is held exclusively.
  *
@@ -18,13 +19,15 @@
  * for the holder. An operation cannot withdraw from the epoch, because earlier loads, stores or
  * operations in it may already have accessed other targets.
  *
- * Lock_all itself can withdraw, since nothing depends on it yet. While it waits, new exclusive
- * locks wait for it. After LEAVE_AFTER_NS, the holder may be waiting for it: lock_all decrements
- * `lock_all`, waits until the word of the lock changes or for as long again, and begins again. Each
- * time it waits twice as long, so that locks which are held for long do not starve it.
+ * Lock_all itself can withdraw, since nothing depends on it yet. While it waits, no rank acquires a
+ * new exclusive lock. So a holder that requests another one waits for lock_all, which waits for the
+ * holder. To end this, lock_all withdraws after WITHDRAW_AFTER_NS: it decrements `lock_all`, waits
+ * until the word of the lock changes or the same time has passed, and begins again. Both times
+ * double with each attempt, up to WITHDRAW_AFTER_NS_MAX, so that an attempt soon takes longer than
+ * locks are held.
  *
- * Reading all locks is O(n). Lock_all skips it as long as no rank has used an exclusive lock: a
- * rank sets `exclusive_used` before it takes its first one, and lock_all reads it after the
+ * Reading all locks is O(n). Lock_all skips it as long as no rank has requested an exclusive lock:
+ * a rank sets `exclusive_used` before it requests its first one, and lock_all reads it after the
  * increment. */
 #ifndef MPIACCEL_SYNC_PASSIVE_H
 #define MPIACCEL_SYNC_PASSIVE_H

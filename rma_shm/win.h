@@ -10,7 +10,7 @@
  * win_open_peer() in epoch.h. That function checks that the epoch admits the operation, waits for
  * whatever this kind of epoch requires, and sets the stamp of the peer. Every later operation pays
  * one comparison. Closing an epoch advances the stamp again. Both are O(1) in the number of ranks,
- * except for lock_all once a rank has used an exclusive lock (sync_passive.h).
+ * except for lock_all once a rank has requested an exclusive lock (sync_passive.h).
  *
  * Concurrency:
  *   operations of different ranks            concurrent, under the rules of MPI

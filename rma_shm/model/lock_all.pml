@@ -1,10 +1,10 @@
 /* Model of the protocol in rma_shm/sync_passive.h: locks of single targets, and lock_all. Lockers
  * lock any targets in rank order, exclusively or not, and release them in any order. Readers call
- * lock_all. A reader that finds an exclusive lock may leave at any time, since the limit of the real
- * code is a time.
+ * lock_all. A reader that finds an exclusive lock may withdraw at any time, because the limit in the code
+ * is a duration, which the model does not represent.
  *
  * The model checks that no rank is in lock_all while another holds an exclusive lock, and that the
- * ranks do not deadlock. Each BREAK_x leaves out something that the protocol needs; tests/docs/model
+ * ranks do not deadlock. Each BREAK_x leaves out or delays something that the protocol needs; tests/docs/model
  * checks that the model then fails.
  *
  * Memory is sequentially consistent here, as are the accesses of the real code to these words. Claims,
@@ -25,7 +25,7 @@ byte lock[TARGETS];
 byte lock_all;
 bool exclusive_used;
 
-/* Ranks in lock_all, and exclusive locks, whose calls have returned. */
+/* The number of ranks whose lock_all has returned, and of exclusive locks whose call has. */
 byte readers;
 byte writers;
 
@@ -45,7 +45,7 @@ begin:
     :: t < TARGETS ->
         if
         :: lock[t] < EXCLUSIVE -> t++
-#ifndef BREAK_LEAVE
+#ifndef BREAK_WITHDRAW
         :: lock[t] >= EXCLUSIVE ->
             lock_all--;
             if

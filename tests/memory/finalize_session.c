@@ -1,5 +1,5 @@
-/* One rank has a session when the ranks call MPI_Finalize, and finalizes it later. The other ranks
- * do not wait for a host that this rank still uses. */
+/* One rank has a session when the ranks call MPI_Finalize, so its host is not finalized then. The
+ * other ranks must not wait for it in node_setup_finalize(). */
 #include "test.h"
 
 #if MPI_VERSION >= 4

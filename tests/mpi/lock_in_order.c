@@ -1,8 +1,8 @@
 /* A program that takes several exclusive locks in rank order completes, even if other ranks call
  * lock_all meanwhile. Rank 0 locks a target; other ranks call lock_all and access targets; then
- * rank 0 locks a second target. Hangs if an operation in lock_all waits for the first lock while
- * the second lock waits for lock_all. The numbers of a locked target differ while it is locked, and
- * ranks in lock_all must not observe that. */
+ * rank 0 locks a second target. The program hangs if an operation in lock_all waits for the first
+ * lock while the second lock waits for lock_all. While a target is locked exclusively, its two
+ * words differ, which ranks in lock_all must not observe. */
 #include "test.h"
 
 enum { GRACE_MS = 50, WORDS = 2 };
@@ -52,7 +52,7 @@ static void await_message(enum message what, int rank)
     MPI_Recv(NULL, 0, MPI_INT, rank, what, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* Start a reader, and wait until its lock_all has returned. With most libraries it does not return
+/* Start a reader, and wait until its lock_all has returned. With most MPIs it does not return
  * while another rank holds an exclusive lock, so wait for a limited time. */
 static void start_reader(int reader, MPI_Request *inside)
 {
@@ -146,7 +146,7 @@ int main(int argc, char **argv)
                 read_all(s);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    if (!only || only == 8)
+    if (!only || only == 8) /* the last scene */
         beside_a_shared_lock();
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_free(&win);

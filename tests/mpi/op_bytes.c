@@ -1,5 +1,5 @@
-/* Hosts accept more than the standard's operations for MPI_BYTE in accumulates: mpi4py's tests add
- * no bytes at all. Accepted with the library, too, with the same results. */
+/* In accumulates, hosts accept operations on MPI_BYTE that MPI does not define, such as MPI_SUM.
+ * mpi4py's tests use it with zero elements. The library must accept them, with the same results. */
 #include "test.h"
 
 enum { BYTES = 2 };

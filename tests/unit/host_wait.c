@@ -608,7 +608,7 @@ static void begin_auto(void)
 static enum call_kind waiting_call;
 
 /* On a fast processor, the polls until a probe take less than TICKS_BETWEEN_POLLS. The probe would
- * then belong to the last wait. */
+ * then belong to the wait of the previous test. */
 static void begin_to_yield(void)
 {
     begin_wait(0);
@@ -691,7 +691,7 @@ START_TEST(a_thread_stops_yielding_to_one_that_computes)
 }
 END_TEST
 
-/* Ticks. A millisecond of polling has room in LONG. */
+/* Ticks. LONG exceeds the time of POLLS_PER_PROBE polls. */
 enum { LONG = 1 << 26, INTERRUPTED = 1 << 24 };
 
 /* Poll until the next probe, which begins `ticks` later and takes `took`. Returns the time that it
@@ -742,7 +742,7 @@ START_TEST(the_estimate_is_at_most_the_time_that_nothing_else_has_counted)
     sync_waited(WAITED_POLLING, 2 * LONG); /* in several other threads */
     ck_assert_uint_eq(estimate(LONG, INTERRUPTED), 0);
     ck_assert_uint_eq(estimate(LONG, INTERRUPTED), LONG);
-    host_wait_configure(WAIT_auto, false, true, NULL); /* how many polls went on is not known */
+    host_wait_configure(WAIT_auto, false, true, NULL); /* the number of untimed polls is unknown */
     ck_assert_uint_eq(estimate(LONG, INTERRUPTED), 0);
     end_estimates();
 }
@@ -783,7 +783,7 @@ START_TEST(progress_that_the_library_makes_is_not_estimated)
     ck_assert_uint_eq(estimate(LONG, 100), POLLS_PER_PROBE * 100);
     host_wait_ignores_poll();
     host_wait_suspend();
-    host_wait_polls_left = POLLS_PER_PROBE; /* another thread has looked */
+    host_wait_polls_left = POLLS_PER_PROBE; /* another thread has run probe() */
     host_wait_resume();
     ck_assert_uint_eq(estimate(LONG, 100), 0);
     end_estimates();

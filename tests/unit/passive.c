@@ -96,7 +96,7 @@ static void read_pair(unsigned me, unsigned target, struct chance *c)
 
 static _Atomic int64_t written[UNIT_RANKS_MAX];
 
-/* No pair changes during lock_all, not even one whose target is first accessed late. */
+/* No pair changes during a lock_all epoch, even if its target is first accessed late in it. */
 static void read_in_lock_all(unsigned me, struct chance *c)
 {
     unsigned target = below(c, 2);

@@ -172,11 +172,11 @@ END_TEST
 START_TEST(the_description_says_how_many)
 {
     char text[80];
-    shortage_describe(&(struct shortage){SHORTAGE_AFFINITY, 4, 2000}, text, sizeof text);
+    shortage_describe(&(struct shortage){SHORTAGE_AFFINITY, 4, 2000, false}, text, sizeof text);
     ck_assert_str_eq(text, "4 ranks share 2 processors");
-    shortage_describe(&(struct shortage){SHORTAGE_AFFINITY, 2, 1000}, text, sizeof text);
+    shortage_describe(&(struct shortage){SHORTAGE_AFFINITY, 2, 1000, false}, text, sizeof text);
     ck_assert_str_eq(text, "2 ranks share 1 processor");
-    shortage_describe(&(struct shortage){SHORTAGE_QUOTA, 2, 1250}, text, sizeof text);
+    shortage_describe(&(struct shortage){SHORTAGE_QUOTA, 2, 1250, false}, text, sizeof text);
     ck_assert_str_eq(text, "2 ranks have a CPU quota of 1.25 processors");
 }
 END_TEST

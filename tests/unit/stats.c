@@ -264,7 +264,7 @@ static const char *text_of(const struct stats_snapshot *sum)
 START_TEST(a_shortage_of_processors_is_told)
 {
     static const struct stats_snapshot none;
-    job.shortage = (struct shortage){SHORTAGE_QUOTA, 4, 1500};
+    job.shortage = (struct shortage){SHORTAGE_QUOTA, 4, 1500, false};
     char *json = json_of(&none, &plain_host);
     EXPECT_VALUE(json, "/shortage/cause", "quota");
     EXPECT_VALUE(json, "/shortage/ranks", "4");

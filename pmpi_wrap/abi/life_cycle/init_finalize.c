@@ -230,7 +230,8 @@ int accel_Finalize(void)
 {
     bool last = before_finalize(false);
     int result = host.Finalize();
-    node_setup_finalize_alone(); /* another thread may have opened a session meanwhile */
+    /* If another thread has opened a session meanwhile, this rank has taken no steps. */
+    node_setup_finalize_alone();
     after_finalize(last);
     return result;
 }

@@ -56,21 +56,23 @@ bool node_setup_has_reduce_local(void);
 /* The steps by which the ranks of a node begin MPI_Finalize together, for a host with
  * QUIRK_FINALIZE_HANGS.
  *
- * Such a host closes each connection with a message that the peer acknowledges in its progress,
- * and stops making progress when its own messages are acknowledged. All goes well if every rank
- * sends its messages before it acknowledges any: a rank that receives an acknowledgement has
- * received that peer's own message, too. But a rank that makes progress outside MPI_Finalize, for
- * instance in a wait of this library, acknowledges first. When it sends its own message, the peer
- * may no longer make progress.
+ * Such a host closes each connection with a message. The peer acknowledges it when it makes
+ * progress. The host stops making progress when all its own messages are acknowledged. This is safe
+ * if every rank sends its messages before it acknowledges any: then the acknowledgement of a peer
+ * arrives after the peer's own message, and no peer needs this rank any more. But a rank that makes
+ * progress before the host closes its connections, for instance in a wait of this library,
+ * acknowledges first. When it closes its own connection, the peer may have stopped.
  *
  * So each rank publishes a step and waits until all ranks of the node have reached it. In the
  * first wait it makes progress, since ranks that have not entered MPI_Finalize may need it. In the
  * second it makes none, and needs none from others, since all of them wait in the same way. After
- * it nobody makes progress except inside the host's MPI_Finalize.
+ * it no rank makes progress before the host closes its connections, except in delete functions of
+ * MPI_COMM_WORLD.
  *
  * A rank may never take the steps: it exits early, or it needs something that another rank does
- * only after them, such as the delete function of an attribute of MPI_COMM_WORLD. So the wait is
- * limited. A rank that has waited in vain goes on alone, as it would without this library.
+ * only after them, such as the delete function of an attribute of MPI_COMM_WORLD. So each
+ * wait is limited to 10 seconds. After that the rank goes on alone, as it would without this
+ * library.
  *
  * A job on several nodes takes no steps: the first wait would make a hang between nodes more
  * likely. */
@@ -80,7 +82,7 @@ enum finalize_step { FINALIZE_ENTERED = 1, FINALIZE_NO_PROGRESS };
  * communicator exists, waiting makes progress. */
 void node_setup_finalize(enum finalize_step step);
 
-/* This rank takes no steps, or no more: nobody waits for it. */
+/* This rank takes no further step. Publishes the last one, so that no rank waits for this one. */
 void node_setup_finalize_alone(void);
 
 /* The rank of this process among all of the job, and their number; 0 before the host is
