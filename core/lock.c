@@ -3,8 +3,8 @@
 enum {
     /* After this time a writer enters its claim. */
     CLAIM_AFTER_NS = 100 * 1000,
-    /* After this time a waiter sleeps until the lock is released. A waiter that only yields seldom
-     * runs on a busy processor, and other ranks take and claim the lock meanwhile. */
+    /* After this time a waiter on a busy processor sleeps until the lock is released. If it only
+     * yielded, it would seldom run, and other ranks would take and claim the lock meanwhile. */
     SLEEP_AFTER_NS = 500 * 1000,
     /* After this time a reader ignores the claim of a writer. */
     PASS_CLAIM_AFTER_NS = 2000 * 1000,
@@ -42,7 +42,7 @@ void rwlock_lock_contended(struct sync_word *lock, bool exclusive, uint32_t rank
                 return;
         } else if (exclusive && waited > CLAIM_AFTER_NS && !(seen & RWLOCK_CLAIM)) {
             rwlock_try(lock, seen, seen | own_claim);
-        } else if (waited > SLEEP_AFTER_NS) {
+        } else if (waited > SLEEP_AFTER_NS && sync_should_sleep(&wait)) {
             sync_sleep(lock, seen, waited);
         } else {
             sync_wait(&wait, lock, seen);

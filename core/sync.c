@@ -191,6 +191,7 @@ static bool spin_or_yield(struct sync_wait *wait)
     if (sync_oversubscribed && round >= SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED)
         return false;
     uint64_t duration = sync_yield_processor();
+    wait->yield_was_long = duration >= YIELD_TICKS_LONG;
     wait->last = 0; /* the yield has been counted: the next count_polling() starts anew */
     if (duration > YIELD_TICKS_SHARED && duration < YIELD_TICKS_LONG)
         atomic_store_explicit(&shared_until, sync_ticks() + SHARED_TICKS, memory_order_relaxed);

@@ -32,7 +32,8 @@ struct sync_word {
 
 struct sync_wait {
     uint32_t rounds;
-    uint64_t last; /* sync_ticks() when the time spent polling was last counted */
+    bool yield_was_long; /* the last yield: YIELD_TICKS_LONG or more */
+    uint64_t last;       /* sync_ticks() when the time spent polling was last counted */
 };
 #define SYNC_WAIT ((struct sync_wait){0})
 
@@ -53,6 +54,14 @@ void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen);
  * for four milliseconds at most. For waits that have already lasted long, on words whose writers
  * always call sync_wake(). */
 void sync_sleep(struct sync_word *word, uint32_t seen, uint64_t waited_ns);
+
+/* Whether a wait that has lasted long should continue with sync_sleep(): the processor is short, or
+ * a thread that computes has it. Otherwise a sleep gains nothing, and a thread that is woken may
+ * have to wait for the processor of the one that wakes it. */
+static inline bool sync_should_sleep(const struct sync_wait *wait)
+{
+    return sync_oversubscribed || wait->yield_was_long;
+}
 
 /* Sleep while `word` holds `seen`, for 50 us at first. The more naps this wait has had, the longer:
  * an eighth of the time that they have taken, and up to four milliseconds. Makes no progress. */

@@ -195,6 +195,46 @@ START_TEST(a_release_wakes_sleepers)
 }
 END_TEST
 
+/* With a processor for each rank. Hangs if the waiter does not sleep. */
+START_TEST(a_waiter_sleeps_beside_a_thread_that_computes)
+{
+    begin(false);
+    first_takes = then_takes = take_exclusive;
+    first_drops = then_drops = drop_exclusive;
+    yield_takes_ns = 2000000;
+    as_ranks(2, one_after_the_other);
+    yield_takes_ns = 0;
+    ck_assert_uint_eq(word.value, 0);
+}
+END_TEST
+
+static void meet_while_locked(unsigned me)
+{
+    if (me == 0) {
+        take_exclusive(me);
+        all_here();
+        sleep_us(3000);
+        drop_exclusive(me);
+    } else {
+        all_here();
+        take_exclusive(me);
+        drop_exclusive(me);
+    }
+}
+
+/* Repeated, since on a busy machine its yields may take long. */
+START_TEST(a_waiter_with_a_processor_to_itself_does_not_sleep)
+{
+    unsigned attempts = 0;
+    do {
+        begin(false);
+        futex_waits = 0;
+        as_ranks(2, meet_while_locked);
+    } while (futex_waits && ++attempts < 200);
+    ck_assert_uint_eq(futex_waits, 0);
+}
+END_TEST
+
 /* ---- starvation ---- */
 
 static _Atomic bool over;
@@ -369,6 +409,7 @@ START_TEST(waiting_for_readers_removes_its_claim)
 END_TEST
 
 UNIT_MAIN(a_mutex_excludes_other_ranks, a_writer_excludes_readers_and_writers, readers_share,
-          a_release_wakes_sleepers, readers_do_not_starve_a_writer,
+          a_release_wakes_sleepers, a_waiter_sleeps_beside_a_thread_that_computes,
+          a_waiter_with_a_processor_to_itself_does_not_sleep, readers_do_not_starve_a_writer,
           writers_do_not_starve_each_other, a_reader_finally_ignores_a_claim,
           waiting_for_readers_removes_its_claim)
