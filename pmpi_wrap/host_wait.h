@@ -11,8 +11,8 @@
  *   sleep   A thread yields for a millisecond, and then sleeps on its word `mail` in the shared
  *           file. A rank that has sent a message to a member that sleeps increments the member's
  *           `mail` and wakes it. Under a CPU quota, and after a yield that has taken long, a thread
- *           sleeps sooner. If the quota is the only shortage, and only one thread calls
- *           MPI, a thread in a call that waits (CALL_WAITS) polls instead of yielding.
+ *           sleeps sooner. If the quota is the only shortage, and only one thread calls MPI,
+ *           a thread in a call that waits (CALL_WAITS) polls instead of yielding.
  *   auto    The node waits as with `sleep` if processors are short (core/processors.h). Otherwise
  *           a thread spins, and asks the OS at intervals of at least POLLS_PER_PROBE polls whether
  *           another thread has had its processor. If so, it waits as with `yield` until it has the

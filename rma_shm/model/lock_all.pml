@@ -1,11 +1,11 @@
 /* Model of the protocol in rma_shm/sync_passive.h: locks of single targets, and lock_all. Lockers
  * lock any targets in rank order, exclusively or not, and release them in any order. Readers call
- * lock_all. A reader that finds an exclusive lock may withdraw at any time, because the limit in the code
- * is a duration, which the model does not represent.
+ * lock_all. A reader that finds an exclusive lock may withdraw at any time, because the limit in the
+ * code is a duration, which the model does not represent.
  *
  * The model checks that no rank is in lock_all while another holds an exclusive lock, and that the
- * ranks do not deadlock. Each BREAK_x leaves out or delays something that the protocol needs; tests/docs/model
- * checks that the model then fails.
+ * ranks do not deadlock. Each BREAK_x leaves out or delays something that the protocol needs;
+ * tests/docs/model checks that the model then fails.
  *
  * Memory is sequentially consistent here, as are the accesses of the real code to these words. Claims,
  * which only delay a rank, are left out.

@@ -1,6 +1,6 @@
 /* In MPI_Finalize, rank 1 sends from the delete function of an attribute of MPI_COMM_WORLD, which
- * the host calls after those of MPI_COMM_SELF. Rank 0 receives before its own
- * MPI_Finalize, so rank 1 must not wait for it in node_setup_finalize() forever. */
+ * the host calls after those of MPI_COMM_SELF. Rank 0 receives before its own MPI_Finalize, so
+ * rank 1 must not wait for it in node_setup_finalize() forever. */
 #include "test.h"
 
 static int send_to_rank_0(MPI_Comm comm, int keyval, void *value, void *state)

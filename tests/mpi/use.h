@@ -1,6 +1,6 @@
 /* Memory, descriptors and files that a process uses, and a check that they do not grow. With glibc,
- * MALLOC_ARENA_MAX=1 must be set: otherwise the first allocation of each thread reserves
- * 64 MiB of address space. */
+ * MALLOC_ARENA_MAX=1 must be set: otherwise the first allocation of each thread reserves 64 MiB
+ * of address space. */
 #ifndef USE_H
 #define USE_H
 

@@ -222,7 +222,7 @@ static void meet_while_locked(unsigned me)
     }
 }
 
-/* Repeated, since on a busy machine its yields may take long. */
+/* Repeated, since on a busy machine the yields of the waiter may take long. */
 START_TEST(a_waiter_with_a_processor_to_itself_does_not_sleep)
 {
     unsigned attempts = 0;

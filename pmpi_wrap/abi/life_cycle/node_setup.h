@@ -70,9 +70,8 @@ bool node_setup_has_reduce_local(void);
  * MPI_COMM_WORLD.
  *
  * A rank may never take the steps: it exits early, or it needs something that another rank does
- * only after them, such as the delete function of an attribute of MPI_COMM_WORLD. So each
- * wait is limited to 10 seconds. After that the rank goes on alone, as it would without this
- * library.
+ * only after them, such as the delete function of an attribute of MPI_COMM_WORLD. So each wait
+ * is limited to 10 seconds. After that the rank goes on alone, as it would without this library.
  *
  * A job on several nodes takes no steps: the first wait would make a hang between nodes more
  * likely. */
