@@ -2,6 +2,7 @@
 
 #include "core/concurrency.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -13,10 +14,10 @@
  * microsecond or a time slice. With more ranks than processors, spinning keeps the awaited rank
  * from running.
  *
- * A rank that has waited long drives the host's progress more often. A peer may be receiving
- * messages of this rank, and its host can run out of room for answers. It then keeps the last
- * answers until the peer calls the host again, which may be long after the event that this rank
- * waits for. */
+ * A rank that yields drives the host's progress more often than one that spins. A peer may be
+ * receiving messages of this rank, and its host can run out of room for answers. It then keeps the
+ * last answers until the peer calls the host again, which may be long after the event that this
+ * rank waits for. */
 enum {
     ROUND_TICKS = 70, /* minimum duration of a spinning round: see relax() */
     SPIN = 2000,
@@ -40,6 +41,7 @@ enum {
 
 bool sync_oversubscribed;
 static void (*progress)(void);
+static struct sync_word *_Atomic host_mail; /* NULL: none, or Linux cannot wait for two words */
 
 /* ---- the time spent waiting ---- */
 
@@ -89,6 +91,11 @@ void sync_configure(bool oversubscribed, void (*host_progress)(void))
     }
     sync_oversubscribed = oversubscribed;
     progress = host_progress;
+}
+
+void sync_wake_for_host(struct sync_word *mail)
+{
+    host_mail = mail;
 }
 
 void sync_progress(void)
@@ -143,14 +150,66 @@ static long sleep_ns(uint32_t doublings, long most)
     return ns < most ? ns : most;
 }
 
-static void sleep_on(struct sync_word *word, uint32_t seen, long ns)
+static void futex_wait(struct sync_word *word, uint32_t seen, long ns)
 {
     struct timespec limit = {.tv_nsec = ns};
     uint64_t start = sync_ticks();
-    atomic_fetch_add_explicit(&word->sleepers, 1, memory_order_seq_cst);
     syscall(SYS_futex, &word->value, FUTEX_WAIT, seen, &limit, NULL, 0);
-    atomic_fetch_sub_explicit(&word->sleepers, 1, memory_order_relaxed);
     sync_waited(WAITED_SLEEPING, sync_ticks() - start);
+}
+
+/* Sleep until a word no longer holds its value in `seen` or is woken, for `ns` at most. Returns
+ * false if there is no futex_waitv(): in Linux before 5.16, in a container that forbids it, or if
+ * this was built with older headers. */
+static bool futex_wait_for_two(struct sync_word *word[2], const uint32_t seen[2], long ns)
+{
+#if defined(SYS_futex_waitv) && defined(FUTEX_32)
+    struct futex_waitv waits[2] = {
+        {.val = seen[0], .uaddr = (uintptr_t)&word[0]->value, .flags = FUTEX_32},
+        {.val = seen[1], .uaddr = (uintptr_t)&word[1]->value, .flags = FUTEX_32}};
+    uint64_t start = sync_ticks(), end = sync_now_ns() + (uint64_t)ns;
+    struct timespec until = {.tv_sec = (time_t)(end / 1000000000u),
+                             .tv_nsec = (long)(end % 1000000000u)};
+    bool waited = syscall(SYS_futex_waitv, waits, 2, 0, &until, CLOCK_MONOTONIC) >= 0 ||
+                  errno == EAGAIN || errno == ETIMEDOUT || errno == EINTR;
+    sync_waited(WAITED_SLEEPING, sync_ticks() - start);
+    return waited;
+#else
+    (void)word, (void)seen, (void)ns;
+    return false;
+#endif
+}
+
+/* Sleep on `word` and `mail`. Returns whether `mail` has changed. The progress step comes after
+ * `sleepers` is incremented and before Linux compares the values: see pmpi_wrap/host_wait.h. */
+static bool sleep_on_either(struct sync_word *word, uint32_t seen, struct sync_word *mail, long ns)
+{
+    sync_announce_sleep(mail);
+    uint32_t mail_seen = sync_load(mail);
+    sync_progress();
+    if (!futex_wait_for_two((struct sync_word *[2]){word, mail}, (uint32_t[2]){seen, mail_seen},
+                            ns))
+        host_mail = NULL;
+    bool mail_changed = sync_load(mail) != mail_seen;
+    sync_end_sleep(mail);
+    return mail_changed;
+}
+
+/* Make progress, then sleep while `word` holds `seen`. Returns whether a message of the host was
+ * announced meanwhile. */
+static bool sleep_on(struct sync_word *word, uint32_t seen, long ns)
+{
+    struct sync_word *mail = atomic_load_explicit(&host_mail, memory_order_relaxed);
+    bool announced = false;
+    sync_announce_sleep(word);
+    if (mail)
+        announced = sleep_on_either(word, seen, mail, ns);
+    else {
+        sync_progress();
+        futex_wait(word, seen, ns);
+    }
+    sync_end_sleep(word);
+    return announced;
 }
 
 static void count_polling(struct sync_wait *wait)
@@ -177,8 +236,8 @@ static bool should_spin(uint32_t round)
 static bool spin_or_yield(struct sync_wait *wait)
 {
     uint32_t round = wait->rounds++;
-    uint32_t rounds = round < SPIN ? ROUNDS_PER_PROGRESS : YIELDS_PER_PROGRESS;
     bool spins = should_spin(round);
+    uint32_t rounds = spins ? ROUNDS_PER_PROGRESS : YIELDS_PER_PROGRESS;
     if (round % rounds == rounds - 1) {
         sync_progress();
         if (spins)
@@ -209,20 +268,27 @@ void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen)
 {
     if (spin_or_yield(wait))
         return;
-    sync_progress();
     uint32_t sleeps = wait->rounds - (SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED);
-    sleep_on(word, seen, sleep_ns(sleeps, longest_sleep(sleeps * (uint64_t)SLEEP_NS_MAX)));
+    long ns = sleep_ns(sleeps, longest_sleep(sleeps * (uint64_t)SLEEP_NS_MAX));
+    bool announced = sleep_on(word, seen, ns);
+    if (announced)
+        sync_progress();
+    /* More messages usually follow: an epoch on a window of the host takes several. So yield for a
+     * while before the next sleep, but not to a thread that computes. */
+    if (announced && !wait->yield_was_long)
+        wait->rounds = SPIN_OVERSUBSCRIBED;
 }
 
 void sync_sleep(struct sync_word *word, uint32_t seen, uint64_t waited_ns)
 {
-    sync_progress();
     sleep_on(word, seen, longest_sleep(waited_ns));
 }
 
 void sync_nap(struct sync_word *word, uint32_t seen, uint32_t naps)
 {
-    sleep_on(word, seen, sleep_ns(naps / NAPS_PER_DOUBLING, NAP_NS_MAX));
+    sync_announce_sleep(word);
+    futex_wait(word, seen, sleep_ns(naps / NAPS_PER_DOUBLING, NAP_NS_MAX));
+    sync_end_sleep(word);
 }
 
 void sync_wait_until_slow(struct sync_word *word, uint32_t goal)

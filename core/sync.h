@@ -16,7 +16,9 @@
  * seen. The waker changes `value`, then reads `sleepers`. Both pairs are sequentially consistent,
  * so one of the two sees the other. A waiter that was killed leaves `sleepers` too high, which
  * costs system calls and nothing else. Every sleep is bounded all the same, since the host needs
- * progress.
+ * progress. A sleep also ends when another rank announces a message of the host
+ * (sync_wake_for_host()). sync_wait() then yields and drives progress for a while before it sleeps
+ * again, because more messages may follow.
  */
 #ifndef MPIACCEL_SYNC_H
 #define MPIACCEL_SYNC_H
@@ -174,9 +176,29 @@ static inline void sync_store_fence(void)
 #define SYNC_ATOMICS_FENCE false
 #endif
 
+/* Between these, the thread may sleep on `word`. The increment is ordered before all later loads:
+ * of the word by Linux, and of the host's queue by the host. */
+static inline void sync_announce_sleep(struct sync_word *word)
+{
+    atomic_fetch_add_explicit(&word->sleepers, 1, memory_order_seq_cst);
+    if (!SYNC_ATOMICS_FENCE)
+        sync_full_fence();
+}
+
+static inline void sync_end_sleep(struct sync_word *word)
+{
+    atomic_fetch_sub_explicit(&word->sleepers, 1, memory_order_relaxed);
+}
+
 /* `oversubscribed`: see sync_oversubscribed. `progress`: one progress step of the host MPI; NULL:
  * none. */
 void sync_configure(bool oversubscribed, void (*progress)(void));
+
+/* From now on, sleeps in sync_wait() and sync_sleep() also end when `mail` changes. A process that
+ * has sent a message of the host executes a full fence and reads `mail->sleepers`. If that is
+ * positive, it increments `mail->value` and calls sync_wake_sleepers(). `mail` must stay mapped
+ * until the next call. NULL: no such word. */
+void sync_wake_for_host(struct sync_word *mail);
 
 /* One progress step of the host. */
 void sync_progress(void);

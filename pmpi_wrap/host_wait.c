@@ -125,7 +125,7 @@ static void begin_wait(uint64_t now)
     poller.gives_way = false;
     poller.naps = 0;
     if (poller.mail)
-        atomic_fetch_sub_explicit(&poller.mail->sleepers, 1, memory_order_relaxed);
+        sync_end_sleep(poller.mail);
     poller.mail = NULL;
 }
 
@@ -219,8 +219,7 @@ void host_wait_sent(void)
 static void fall_asleep(void)
 {
     poller.mail = own_word();
-    /* A full fence: before the load of the word, and before the poll. */
-    atomic_fetch_add_explicit(&poller.mail->sleepers, 1, memory_order_seq_cst);
+    sync_announce_sleep(poller.mail);
     poller.seen = sync_load(poller.mail);
 }
 

@@ -46,6 +46,8 @@ static void apply(void (*progress)(void), bool host_is_open)
     enum wait_setting how = node.header ? choose_for_node(shortage.cause)
                                         : choose(config.wait, WAIT_yield, shortage.cause);
     sync_configure(node.header && how > WAIT_auto, progress);
+    sync_wake_for_host(node.header && progress && how == WAIT_sleep ? &node_member(node.me)->mail
+                                                                    : NULL);
     bool yields = how != WAIT_sleep || yields_help(&shortage);
     host_wait_configure(how, shortage.cause == SHORTAGE_QUOTA, yields,
                         host_is_open ? progress_let_host_yield(how > WAIT_auto && yields) : NULL);

@@ -28,7 +28,7 @@ static void await(struct sync_word *word, uint32_t goal)
     struct sync_wait wait = {.rounds =
                                  sleep_at_once ? SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED : 0};
     uint32_t seen;
-    while ((seen = sync_load(word)) != goal)
+    while (!sync_reached(seen = sync_load(word), goal))
         sync_wait(&wait, word, seen);
 }
 
@@ -232,6 +232,105 @@ START_TEST(a_long_wait_gives_the_host_more_progress)
 }
 END_TEST
 
+/* ---- messages of the host ---- */
+
+static _Atomic uint32_t messages;
+static struct sync_word received, mail;
+
+/* A progress step of the host. Only the receiver calls it. */
+static void receive_messages(void)
+{
+    atomic_store(&received.value, atomic_load(&messages));
+}
+
+static void send_message(void)
+{
+    atomic_fetch_add(&messages, 1);
+    if (atomic_load(&mail.sleepers)) {
+        atomic_fetch_add(&mail.value, 1);
+        sync_wake_sleepers(&mail);
+    }
+}
+
+static void send_or_receive_messages(unsigned me)
+{
+    struct chance chance = {me};
+    for (uint32_t round = 1; round <= rounds; round++) {
+        if (me) {
+            await(&received, round);
+            continue;
+        }
+        if (!below(&chance, 4))
+            spin_ns(below(&chance, 100000));
+        send_message();
+        while (sync_load(&received) != round)
+            sched_yield();
+    }
+}
+
+static bool linux_waits_for_two(void)
+{
+    struct sync_word one = {0}, two = {0}, *words[2] = {&one, &two};
+    return futex_wait_for_two(words, (uint32_t[2]){1, 1}, 0);
+}
+
+/* Only the receiver's own progress step changes `received`, so only `mail` can end its sleep. */
+START_TEST(a_message_of_the_host_wakes_a_waiter)
+{
+    begin(true, receive_messages);
+    if (linux_waits_for_two()) {
+        endless = sleep_at_once = true;
+        messages = received.value = 0;
+        futex_waits = 0;
+        rounds = effort(600);
+        sync_wake_for_host(&mail);
+        as_ranks(2, send_or_receive_messages);
+        sync_wake_for_host(NULL);
+        ck_assert_uint_eq(mail.sleepers, 0);
+        ck_assert_uint_eq(received.sleepers, 0);
+        ck_assert_uint_gt(futex_waits, 0);
+    }
+}
+END_TEST
+
+/* The message is sent after the last progress step and before the sleep. */
+static void receive_and_send(void)
+{
+    receive_messages();
+    if (!messages)
+        send_message();
+}
+
+START_TEST(a_message_just_after_the_poll_ends_the_sleep)
+{
+    begin(true, receive_and_send);
+    if (linux_waits_for_two()) {
+        endless = sleep_at_once = true;
+        messages = received.value = 0;
+        sync_wake_for_host(&mail);
+        await(&received, 1);
+        sync_wake_for_host(NULL);
+    }
+}
+END_TEST
+
+/* The waiter must use futex() instead. */
+START_TEST(a_waiter_sleeps_if_linux_refuses_to_wait_for_two)
+{
+    refuses_waitv = true;
+    turn = (struct sync_word){0};
+    begin(true, count_progress);
+    progress_calls = 0;
+    sync_wake_for_host(&mail);
+    as_ranks(2, wait_long);
+    refuses_waitv = false;
+    ck_assert_ptr_null(host_mail);
+    ck_assert_uint_gt(progress_calls, 10);
+    ck_assert_uint_lt(progress_calls, 2000); /* each sleep takes 50 us or more */
+    ck_assert_uint_eq(mail.sleepers, 0);
+}
+END_TEST
+
 /* ---- publishing while a rank falls asleep ---- */
 
 /* The publisher must read `sleepers` after the value is visible. Otherwise it can miss a sleeper
@@ -271,4 +370,6 @@ UNIT_MAIN(counts_may_wrap, a_wake_up_is_never_lost,
           waits_yield_sooner_next_to_a_job_that_waits, yields_are_not_counted_as_polling_too,
           a_killed_waiter_blocks_nobody, a_waiter_gives_the_host_progress,
           a_pause_gives_the_host_progress, a_long_wait_gives_the_host_more_progress,
-          progress_is_due_if_the_clock_has_gone_back, publisher_or_sleeper_sees_the_other)
+          progress_is_due_if_the_clock_has_gone_back, a_message_of_the_host_wakes_a_waiter,
+          a_message_just_after_the_poll_ends_the_sleep,
+          a_waiter_sleeps_if_linux_refuses_to_wait_for_two, publisher_or_sleeper_sees_the_other)
