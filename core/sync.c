@@ -93,7 +93,7 @@ void sync_configure(bool oversubscribed, void (*host_progress)(void))
     progress = host_progress;
 }
 
-void sync_wake_for_host(struct sync_word *mail)
+void sync_set_host_mail(struct sync_word *mail)
 {
     host_mail = mail;
 }
@@ -270,12 +270,12 @@ void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen)
         return;
     uint32_t sleeps = wait->rounds - (SPIN_OVERSUBSCRIBED + YIELD_OVERSUBSCRIBED);
     long ns = sleep_ns(sleeps, longest_sleep(sleeps * (uint64_t)SLEEP_NS_MAX));
-    bool announced = sleep_on(word, seen, ns);
-    if (announced)
-        sync_progress();
+    if (!sleep_on(word, seen, ns))
+        return;
+    sync_progress();
     /* More messages usually follow: an epoch on a window of the host takes several. So yield for a
      * while before the next sleep, but not to a thread that computes. */
-    if (announced && !wait->yield_was_long)
+    if (!wait->yield_was_long)
         wait->rounds = SPIN_OVERSUBSCRIBED;
 }
 

@@ -17,7 +17,7 @@
  * so one of the two sees the other. A waiter that was killed leaves `sleepers` too high, which
  * costs system calls and nothing else. Every sleep is bounded all the same, since the host needs
  * progress. A sleep also ends when another rank announces a message of the host
- * (sync_wake_for_host()). sync_wait() then yields and drives progress for a while before it sleeps
+ * (sync_set_host_mail()). sync_wait() then yields and drives progress for a while before it sleeps
  * again, because more messages may follow.
  */
 #ifndef MPIACCEL_SYNC_H
@@ -198,7 +198,7 @@ void sync_configure(bool oversubscribed, void (*progress)(void));
  * has sent a message of the host executes a full fence and reads `mail->sleepers`. If that is
  * positive, it increments `mail->value` and calls sync_wake_sleepers(). `mail` must stay mapped
  * until the next call. NULL: no such word. */
-void sync_wake_for_host(struct sync_word *mail);
+void sync_set_host_mail(struct sync_word *mail);
 
 /* One progress step of the host. */
 void sync_progress(void);

@@ -23,7 +23,7 @@
  * thread sleeps. The sender puts the message into the host's queue, and then reads `sleepers`. Full
  * fences separate the two steps of each. So either the poll finds the message, or the sender sees
  * the sleeper and changes `mail`. The model is in pmpi_wrap/model/mail.pml. A sender also wakes a
- * thread that sleeps in one of the library's own waits (sync_wake_for_host()). That thread then
+ * thread that sleeps in one of the library's own waits (sync_set_host_mail()). That thread then
  * drives the host's progress, which operations on this rank's windows may need.
  *
  * Some messages wake nobody: those from other nodes, those that the host sends on its own, such as

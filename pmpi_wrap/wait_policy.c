@@ -46,7 +46,7 @@ static void apply(void (*progress)(void), bool host_is_open)
     enum wait_setting how = node.header ? choose_for_node(shortage.cause)
                                         : choose(config.wait, WAIT_yield, shortage.cause);
     sync_configure(node.header && how > WAIT_auto, progress);
-    sync_wake_for_host(node.header && progress && how == WAIT_sleep ? &node_member(node.me)->mail
+    sync_set_host_mail(node.header && progress && how == WAIT_sleep ? &node_member(node.me)->mail
                                                                     : NULL);
     bool yields = how != WAIT_sleep || yields_help(&shortage);
     host_wait_configure(how, shortage.cause == SHORTAGE_QUOTA, yields,

@@ -718,6 +718,41 @@ START_TEST(a_child_has_a_copy_of_its_own)
 }
 END_TEST
 
+static void sleep_for_a_while(void)
+{
+    struct sync_word never = {0};
+    struct sync_wait wait = SYNC_WAIT;
+    for (int i = 0; i < 100; i++)
+        sync_wait(&wait, &never, 0);
+}
+
+/* A rank that sleeps counts itself in this word. The child does not map it. */
+static void sleep_without_the_shared_file(unsigned rank)
+{
+    enter();
+    meet(2);
+    settle(rank, 2);
+    sync_configure(true, NULL);
+    sync_set_host_mail(&node_member(node.me)->mail);
+    sleep_for_a_while();
+    pid_t pid = fork();
+    if (!pid) {
+        sleep_for_a_while();
+        _exit(0);
+    }
+    int status;
+    EXPECT(waitpid(pid, &status, 0) == pid && status == 0, "the child ended with %#x", status);
+    node_unmap(REASON_NO_SHARING);
+    sleep_for_a_while();
+}
+
+START_TEST(ranks_sleep_without_the_shared_file)
+{
+    open_desk(2);
+    run(sleep_without_the_shared_file, 0, 1);
+}
+END_TEST
+
 /* The program has closed the descriptor, and its number belongs to another file. */
 static void have_a_child_without_a_descriptor(unsigned rank)
 {
@@ -786,4 +821,5 @@ UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_
           static_variables_are_shared_by_all_members_or_none,
           a_rank_that_dies_with_static_variables_leaves_the_others_alive,
           ranks_whose_settings_differ_share_nothing, a_child_has_a_copy_of_its_own,
-          a_child_does_not_map_another_file, an_alias_is_not_of_another_file LIMITS)
+          ranks_sleep_without_the_shared_file, a_child_does_not_map_another_file,
+          an_alias_is_not_of_another_file LIMITS)

@@ -283,9 +283,9 @@ START_TEST(a_message_of_the_host_wakes_a_waiter)
         messages = received.value = 0;
         futex_waits = 0;
         rounds = effort(600);
-        sync_wake_for_host(&mail);
+        sync_set_host_mail(&mail);
         as_ranks(2, send_or_receive_messages);
-        sync_wake_for_host(NULL);
+        sync_set_host_mail(NULL);
         ck_assert_uint_eq(mail.sleepers, 0);
         ck_assert_uint_eq(received.sleepers, 0);
         ck_assert_uint_gt(futex_waits, 0);
@@ -307,9 +307,9 @@ START_TEST(a_message_just_after_the_poll_ends_the_sleep)
     if (linux_waits_for_two()) {
         endless = sleep_at_once = true;
         messages = received.value = 0;
-        sync_wake_for_host(&mail);
+        sync_set_host_mail(&mail);
         await(&received, 1);
-        sync_wake_for_host(NULL);
+        sync_set_host_mail(NULL);
     }
 }
 END_TEST
@@ -321,7 +321,7 @@ START_TEST(a_waiter_sleeps_if_linux_refuses_to_wait_for_two)
     turn = (struct sync_word){0};
     begin(true, count_progress);
     progress_calls = 0;
-    sync_wake_for_host(&mail);
+    sync_set_host_mail(&mail);
     as_ranks(2, wait_long);
     refuses_waitv = false;
     ck_assert_ptr_null(host_mail);

@@ -123,8 +123,9 @@ static bool linux_waits_for_two(void)
 #endif
 }
 
-/* Rank 0 accesses a window of the host on rank 1, which sleeps in MPI_Barrier for one to four
- * milliseconds at a time. The messages wake rank 1, so an epoch takes less than that. */
+/* Rank 0 accesses a window of the host on rank 1, which sleeps in MPI_Barrier for up to four
+ * milliseconds at a time. If the messages did not wake rank 1, an epoch would take three such
+ * sleeps. */
 static void operate_on_sleeper(void)
 {
     enum { BATCHES = 10, OPERATIONS = 10 };
@@ -144,7 +145,7 @@ static void operate_on_sleeper(void)
     MPI_Barrier(MPI_COMM_WORLD);
     if (test_rank == 0 && linux_waits_for_two()) {
         printf("an epoch with a rank that sleeps takes %.0f us\n", 1e6 * best);
-        CHECK(best < 1e-3, "an epoch with a rank that sleeps takes %.4f s", best);
+        CHECK(best < 4e-3, "an epoch with a rank that sleeps takes %.4f s", best);
     }
 }
 
