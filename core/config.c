@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 pid_t config_process;
@@ -89,10 +90,17 @@ static bool read_SIZE(const char *text, size_t *field)
     return config_parse_size(text, field);
 }
 
-/* A copy: a program may overwrite its environment, as setproctitle() does. It is never freed, and a
- * second reading of the same text keeps the first copy. */
+/* A word or a digit that is meant as a switch is not a name. A copy: a program may overwrite its
+ * environment, as setproctitle() does. It is never freed, and a second reading of the same text
+ * keeps the first copy. */
 static bool read_TEXT(const char *text, const char **field)
 {
+    static const char *const others[] = {"yes", "no", "on", "off", "true", "false"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcasecmp(text, others[i]))
+            return false;
+    if (text[0] >= '2' && text[0] <= '9' && !text[1])
+        return false;
     if (!*text || !strcmp(text, "0"))
         *field = NULL;
     else if (!*field || strcmp(*field, text) != 0)
@@ -115,7 +123,7 @@ static bool read_WAIT(const char *text, enum wait_setting *field)
 #define WRONG_CHOICE "is not 0, 1 or 2; using the default"
 #define WRONG_NUMBER "is not a non-negative integer; using the default"
 #define WRONG_SIZE   "is not a size such as 512m or 2g; using the default"
-#define WRONG_TEXT   "is not text"
+#define WRONG_TEXT   "is neither 1 nor the name of a file, such as stats.json; using the default"
 #define WRONG_WAIT   "is not auto, spin, yield or sleep; using the default"
 
 const char *config_read_one(const char *name, size_t length, const char *value)

@@ -19,6 +19,10 @@ const char *const stats_advice[REASON_COUNT] = {
 static _Atomic uint64_t fast[STATS_CALLS_MAX], bytes[STATS_CALLS_MAX];
 static _Atomic uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
 static _Atomic uint64_t sizes[STATS_CALLS_MAX][STATS_SIZES];
+static struct {
+    _Atomic uint64_t calls, host_bytes, long_bytes, private_bytes;
+    _Atomic uint64_t ticks[2], waited[2]; /* of deferred and of fast calls */
+} records[STATS_CALLS_MAX];
 static _Atomic uint64_t windows_fast, windows_deferred[REASON_COUNT];
 static _Atomic uint64_t host_copies, host_copied;
 
@@ -32,6 +36,26 @@ void stats_sizes(unsigned call, uint64_t count, uint64_t total)
     uint64_t size = total / count;
     unsigned class = size ? 64 - (unsigned)__builtin_clzl(size) : 0;
     counter_add(&sizes[call][class < STATS_SIZES ? class : STATS_SIZES - 1], count);
+}
+
+void stats_time(unsigned call, bool is_fast, uint64_t ticks, uint64_t waited)
+{
+    counter_add(&records[call].calls, 1);
+    counter_add(&records[call].ticks[is_fast], ticks);
+    counter_add(&records[call].waited[is_fast], waited);
+}
+
+void stats_host_data(unsigned call, uint64_t count)
+{
+    counter_add(&records[call].host_bytes, count);
+    stats_sizes(call, 1, count);
+}
+
+void stats_long_message(unsigned call, uint64_t count, bool is_private)
+{
+    counter_add(&records[call].long_bytes, count);
+    if (is_private)
+        counter_add(&records[call].private_bytes, count);
 }
 
 uint64_t stats_window(bool is_fast, enum reason reason)
@@ -56,6 +80,41 @@ void stats_fold(struct stats_counts *counts)
     memset(counts, 0, sizeof *counts);
 }
 
+/* Of one call, more waiting may have been counted than it took: waits inside the host are estimated
+ * from samples, and other threads wait, too. */
+static struct stats_record take_record(unsigned call)
+{
+    uint64_t ticks[2], waited[2];
+    for (int is_fast = 0; is_fast < 2; is_fast++) {
+        ticks[is_fast] = atomic_load(&records[call].ticks[is_fast]);
+        waited[is_fast] = min_size(atomic_load(&records[call].waited[is_fast]), ticks[is_fast]);
+    }
+    return (struct stats_record){
+        .calls = atomic_load(&records[call].calls),
+        .fast_ns = sync_ns_of_ticks(ticks[1] - waited[1]),
+        .host_ns = sync_ns_of_ticks(ticks[0] - waited[0]),
+        .waited_ns = sync_ns_of_ticks(waited[0] + waited[1]),
+        .host_bytes = atomic_load(&records[call].host_bytes),
+        .long_bytes = atomic_load(&records[call].long_bytes),
+        .private_bytes = atomic_load(&records[call].private_bytes),
+    };
+}
+
+/* Counters that are zero are not stored: the snapshot is zero at first, and its pages take memory
+ * only when they are written. */
+static void take_details(struct stats_snapshot *s, unsigned call)
+{
+    uint64_t value;
+    for (unsigned r = 0; r < REASON_COUNT; r++)
+        if ((value = atomic_load(&deferred[call][r])))
+            s->deferred[call][r] = value;
+    for (unsigned k = 0; k < STATS_SIZES; k++)
+        if ((value = atomic_load(&sizes[call][k])))
+            s->sizes[call][k] = value;
+    if (atomic_load(&records[call].calls))
+        s->records[call] = take_record(call);
+}
+
 void stats_take(struct stats_snapshot *s)
 {
     s->ranks = 1;
@@ -63,10 +122,7 @@ void stats_take(struct stats_snapshot *s)
     for (unsigned c = 0; c < STATS_CALLS_MAX; c++) {
         s->counts.fast[c] = atomic_load(&fast[c]);
         s->counts.bytes[c] = atomic_load(&bytes[c]);
-        for (unsigned r = 0; r < REASON_COUNT; r++)
-            s->deferred[c][r] = atomic_load(&deferred[c][r]);
-        for (unsigned k = 0; k < STATS_SIZES; k++)
-            s->sizes[c][k] = atomic_load(&sizes[c][k]);
+        take_details(s, c);
     }
     s->windows_fast = atomic_load(&windows_fast);
     for (unsigned r = 0; r < REASON_COUNT; r++)
@@ -75,6 +131,17 @@ void stats_take(struct stats_snapshot *s)
     s->host_copied = atomic_load(&host_copied);
     for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
         s->waited[kind] = sync_waited_ns(kind);
+}
+
+static void add_record(struct stats_record *sum, const struct stats_record *more)
+{
+    sum->calls += more->calls;
+    sum->fast_ns += more->fast_ns;
+    sum->host_ns += more->host_ns;
+    sum->waited_ns += more->waited_ns;
+    sum->host_bytes += more->host_bytes;
+    sum->long_bytes += more->long_bytes;
+    sum->private_bytes += more->private_bytes;
 }
 
 void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more)
@@ -88,6 +155,7 @@ void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more)
             sum->deferred[c][r] += more->deferred[c][r];
         for (unsigned k = 0; k < STATS_SIZES; k++)
             sum->sizes[c][k] += more->sizes[c][k];
+        add_record(&sum->records[c], &more->records[c]);
     }
     sum->windows_fast += more->windows_fast;
     for (unsigned r = 0; r < REASON_COUNT; r++)
@@ -100,6 +168,19 @@ void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more)
     sum->heap_live += more->heap_live;
     sum->heap_allocations += more->heap_allocations;
     timeline_add(&sum->heap, &more->heap);
+}
+
+struct stats_record stats_record_sum(const struct stats_snapshot *sum, const char *const calls[])
+{
+    struct stats_record all = {0};
+    for (unsigned c = 0; calls[c]; c++)
+        add_record(&all, &sum->records[c]);
+    return all;
+}
+
+uint64_t stats_record_ns(const struct stats_record *record)
+{
+    return record->fast_ns + record->host_ns + record->waited_ns;
 }
 
 uint64_t stats_total(const uint64_t by_reason[REASON_COUNT])

@@ -27,10 +27,21 @@ extern const char *const stats_reasons[REASON_COUNT], *const stats_advice[REASON
 
 /* Calls are counted by size in classes: class 0 is 0 bytes, class k is 2^(k-1) to 2^k - 1 bytes,
  * and the last one also has all larger sizes. */
-enum { STATS_CALLS_MAX = 192, STATS_SIZES = 40 };
+enum { STATS_CALLS_MAX = 256, STATS_SIZES = 40 };
 
 struct stats_counts {
     uint64_t fast[STATS_CALLS_MAX], bytes[STATS_CALLS_MAX];
+};
+
+/* What MPIACCEL_STATS adds for each call that the program makes (pmpi_wrap/recording.h). Calls that
+ * the host makes on its own are parts of them. */
+struct stats_record {
+    uint64_t calls;
+    uint64_t fast_ns, host_ns; /* time in accelerated calls, and in others, without waiting */
+    uint64_t waited_ns;        /* in either of them */
+    uint64_t host_bytes;       /* of calls that are left to the host, as far as it is known */
+    uint64_t long_bytes;       /* sent in long messages */
+    uint64_t private_bytes;    /* the part of these whose buffer was in private memory */
 };
 
 struct stats_snapshot {
@@ -39,7 +50,9 @@ struct stats_snapshot {
     uint64_t elapsed; /* nanoseconds since this process initialized MPI; see sync_elapsed_ns() */
     struct stats_counts counts;
     uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
-    uint64_t sizes[STATS_CALLS_MAX][STATS_SIZES]; /* of fast calls; see pmpi_wrap/recording.h */
+    /* Of fast calls, and of messages and file accesses of the host. */
+    uint64_t sizes[STATS_CALLS_MAX][STATS_SIZES];
+    struct stats_record records[STATS_CALLS_MAX];
     uint64_t windows_fast, windows_deferred[REASON_COUNT];
     uint64_t host_copies, host_copied; /* number and bytes; see stats_host_copy() */
     uint64_t waited[WAIT_KINDS];       /* nanoseconds */
@@ -51,8 +64,19 @@ struct stats_snapshot {
 /* Count a deferred call. Returns how often this call was deferred for this reason. */
 uint64_t stats_defer(unsigned call, enum reason reason);
 
-/* Count so many fast calls of the same size that have moved so many bytes. */
+/* Count so many calls of the same size that have moved so many bytes. */
 void stats_sizes(unsigned call, uint64_t count, uint64_t bytes);
+
+/* Count a call of the program. `ticks`: its duration. `waited`: how long this process waited
+ * meanwhile.
+ */
+void stats_time(unsigned call, bool fast, uint64_t ticks, uint64_t waited);
+
+/* The data of a call that is left to the host. */
+void stats_host_data(unsigned call, uint64_t bytes);
+
+/* Count a long message, whose bytes stats_host_data() has counted too. */
+void stats_long_message(unsigned call, uint64_t bytes, bool is_private);
 
 /* Count a window. Returns the number of fast windows, or of those deferred for this reason. */
 uint64_t stats_window(bool fast, enum reason reason);
@@ -71,6 +95,12 @@ void stats_take(struct stats_snapshot *snapshot);
 /* Add all but `traffic`. */
 void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more);
 
+/* The sum of all records. */
+struct stats_record stats_record_sum(const struct stats_snapshot *sum, const char *const calls[]);
+
+/* The time in calls of a kind, waiting included. */
+uint64_t stats_record_ns(const struct stats_record *record);
+
 /* The number of calls that were deferred, for whatever reason. */
 uint64_t stats_total(const uint64_t by_reason[REASON_COUNT]);
 
@@ -81,11 +111,19 @@ struct stats_host {
     const char *name, *version, *abi;
 };
 
+struct stats_identity {
+    const char *command; /* the words, each ended by a zero; those that had no room are missing */
+    size_t command_bytes;
+    const char *id;      /* of the batch system, or else of the launcher */
+    const char *started; /* as in ISO 8601, in UTC */
+};
+
 /* What the sum is a part of: the job has `ranks` ranks, on this node and on others. */
 struct stats_job {
     const char *node; /* the host name of the node whose ranks are in the sum */
     uint32_t ranks;
-    struct shortage shortage; /* of processors, on this node */
+    struct shortage shortage;              /* of processors, on this node */
+    const struct stats_identity *identity; /* NULL: not known */
     /* Traffic between the `members` ranks of this node. */
     uint32_t members;
     int (*world_rank)(uint32_t member);

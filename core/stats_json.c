@@ -2,6 +2,7 @@
 #include "core/stats.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { FORMAT = 1 }; /* increment it if the meaning of a key changes or a key disappears */
 
@@ -56,18 +57,35 @@ static void json_sizes(FILE *out, const uint64_t sizes[STATS_SIZES])
     fputc('}', out);
 }
 
+/* What only MPIACCEL_STATS records. */
+static void json_record(FILE *out, const struct stats_record *record)
+{
+    fprintf(out,
+            ",\"calls\":%" PRIu64 ",\"time_ns\":{\"accelerated\":%" PRIu64 ",\"host\":%" PRIu64
+            ",\"waiting\":%" PRIu64 "}",
+            record->calls, record->fast_ns, record->host_ns, record->waited_ns);
+    if (record->host_bytes)
+        fprintf(out, ",\"host_bytes\":%" PRIu64, record->host_bytes);
+    if (record->long_bytes)
+        fprintf(out, ",\"long_bytes\":%" PRIu64 ",\"private_bytes\":%" PRIu64, record->long_bytes,
+                record->private_bytes);
+}
+
 static void json_calls(FILE *out, const struct stats_snapshot *sum, const char *const calls[])
 {
     const char *comma = "";
     fprintf(out, ",\"calls\":{");
     for (unsigned c = 0; calls[c]; c++) {
-        if (!sum->counts.fast[c] && !stats_total(sum->deferred[c]))
+        const struct stats_record *record = &sum->records[c];
+        if (!sum->counts.fast[c] && !stats_total(sum->deferred[c]) && !record->calls)
             continue;
         json_key(out, &comma, calls[c]);
         json_outcome(out, sum->counts.fast[c], sum->deferred[c]);
         fprintf(out, ",\"bytes\":%" PRIu64, sum->counts.bytes[c]);
-        if (sum->counts.bytes[c])
+        if (sum->counts.bytes[c] || record->host_bytes)
             json_sizes(out, sum->sizes[c]);
+        if (record->calls)
+            json_record(out, record);
         fputc('}', out);
     }
     fprintf(out, "},\"windows\":");
@@ -127,6 +145,22 @@ static void json_traffic(FILE *out, const struct stats_job *job)
     fputc('}', out);
 }
 
+static void json_identity(FILE *out, const struct stats_identity *identity)
+{
+    const char *comma = "";
+    fputs(",\"job\":{\"command\":[", out);
+    for (size_t at = 0; at < identity->command_bytes; at += strlen(identity->command + at) + 1) {
+        fputs(comma, out);
+        json_string(out, identity->command + at);
+        comma = ",";
+    }
+    fputs("],\"id\":", out);
+    json_string(out, identity->id);
+    fputs(",\"started\":", out);
+    json_string(out, identity->started);
+    fputc('}', out);
+}
+
 static void json_shortage(FILE *out, const struct shortage *shortage)
 {
     static const char *const causes[] = {
@@ -147,6 +181,8 @@ void stats_print_json(FILE *out, const char *version, const struct stats_snapsho
     fprintf(out, ",\"abi\":\"%s\"},\"ranks\":%u,\"job_ranks\":%u,\"node\":", host->abi, sum->ranks,
             job->ranks);
     json_string(out, job->node);
+    if (job->identity)
+        json_identity(out, job->identity);
     fprintf(out, ",\"elapsed_ns\":%" PRIu64, sum->elapsed);
     json_calls(out, sum, calls);
     json_remedies(out, sum, calls);

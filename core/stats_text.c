@@ -69,8 +69,8 @@ static void heading(FILE *out, const char *version, const struct stats_snapshot 
 {
     double duration = sum->ranks ? seconds(sum->elapsed) / sum->ranks : 0;
     if (sum->ranks == job->ranks)
-        line(out, "%s with %s %s, %u ranks, %.2f s", version, host->name, host->version, sum->ranks,
-             duration);
+        line(out, "%s with %s %s, %u %s, %.2f s", version, host->name, host->version, sum->ranks,
+             sum->ranks == 1 ? "rank" : "ranks", duration);
     else
         line(out, "%s with %s %s, %u of %u ranks (node %s), %.2f s", version, host->name,
              host->version, sum->ranks, job->ranks, job->node, duration);
@@ -80,9 +80,122 @@ static void heading(FILE *out, const char *version, const struct stats_snapshot 
         deferred += stats_total(sum->deferred[c]);
         bytes += sum->counts.bytes[c];
     }
-    line(out, "accelerated: %" PRIu64 " of %" PRIu64 " calls (%s) with %s", fast, fast + deferred,
-         share_text(fast, deferred).s, size_text(bytes).s);
+    if (fast + deferred)
+        line(out, "accelerated: %" PRIu64 " of %" PRIu64 " %s (%s) with %s", fast, fast + deferred,
+             fast + deferred == 1 ? "call" : "calls", share_text(fast, deferred).s,
+             size_text(bytes).s);
+    else
+        line(out, "accelerated: nothing: the program did not communicate");
 }
+
+/* ---- time ---- */
+
+static uint64_t ns_of(const struct stats_snapshot *sum, unsigned call)
+{
+    return stats_record_ns(&sum->records[call]);
+}
+
+/* The call with the most time after `previous`, in descending order. -1: there is none. */
+static int next_longest(const struct stats_snapshot *sum, const char *const calls[], int previous)
+{
+    int found = -1;
+    for (int c = 0; calls[c]; c++) {
+        uint64_t ns = ns_of(sum, (unsigned)c);
+        bool is_later = previous < 0 || ns < ns_of(sum, (unsigned)previous) ||
+                        (ns == ns_of(sum, (unsigned)previous) && c > previous);
+        if (ns && is_later && (found < 0 || ns > ns_of(sum, (unsigned)found)))
+            found = c;
+    }
+    return found;
+}
+
+/* The mean size of the calls whose size is known; 0: none is. */
+static uint64_t mean_size(const struct stats_snapshot *sum, unsigned call)
+{
+    uint64_t number = 0;
+    for (unsigned k = 0; k < STATS_SIZES; k++)
+        number += sum->sizes[call][k];
+    uint64_t bytes = sum->counts.bytes[call] + sum->records[call].host_bytes;
+    return number ? bytes / number : 0;
+}
+
+/* The mean size of all messages; 0: there are none. */
+static uint64_t mean_message(const struct stats_snapshot *sum, const char *const calls[])
+{
+    uint64_t number = 0, bytes = 0;
+    for (unsigned c = 0; calls[c]; c++) {
+        if (!sum->deferred[c][REASON_MESSAGE])
+            continue;
+        bytes += sum->records[c].host_bytes;
+        for (unsigned k = 0; k < STATS_SIZES; k++)
+            number += sum->sizes[c][k];
+    }
+    return number ? bytes / number : 0;
+}
+
+/* "84 % of the time in MPI is in MPI_Waitall: messages of 0.5 KiB, which the library leaves to ..."
+ */
+static void longest_call(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
+                         const char *const calls[], uint64_t all)
+{
+    unsigned c = (unsigned)next_longest(sum, calls, -1);
+    const struct stats_record *record = &sum->records[c];
+    char what[160] = "";
+    uint64_t message = mean_message(sum, calls);
+    if (record->fast_ns > record->host_ns)
+        snprintf(what, sizeof what,
+                 ", which the library accelerates; %s of that is waiting for other ranks",
+                 share_text(record->waited_ns, ns_of(sum, c) - record->waited_ns).s);
+    else if (sum->deferred[c][REASON_MESSAGE] && message)
+        snprintf(what, sizeof what, ": messages of %s on average, which the library leaves to %s",
+                 size_text(message).s, host->name);
+    else if (stats_total(sum->deferred[c]))
+        snprintf(what, sizeof what, ", which the library leaves to %s", host->name);
+    line(out, "%s of the time in MPI is in %s%s", share_text(ns_of(sum, c), all - ns_of(sum, c)).s,
+         calls[c], what);
+}
+
+static void time_summary(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
+                         const char *const calls[])
+{
+    struct stats_record all = stats_record_sum(sum, calls);
+    uint64_t ns = stats_record_ns(&all);
+    if (!ns)
+        return;
+    line(out,
+         "time in MPI: %s of the ranks' time; of that, %s accelerated, %s left to %s, %s waiting",
+         share_text(ns, sum->elapsed > ns ? sum->elapsed - ns : 0).s,
+         share_text(all.fast_ns, ns - all.fast_ns).s, share_text(all.host_ns, ns - all.host_ns).s,
+         host->name, share_text(all.waited_ns, ns - all.waited_ns).s);
+    longest_call(out, sum, host, calls, ns);
+    if (all.private_bytes)
+        line(out,
+             "long messages: %s of %s sent from private memory; from memory of MPI_Alloc_mem, "
+             "they would be copied faster",
+             size_text(all.private_bytes).s, size_text(all.long_bytes).s);
+}
+
+static void time_table(FILE *out, const struct stats_snapshot *sum, const char *const calls[])
+{
+    enum { ROWS = 10 };
+    struct stats_record all = stats_record_sum(sum, calls);
+    uint64_t ns = stats_record_ns(&all);
+    if (!ns)
+        return;
+    empty_line(out);
+    line(out, "%-24s %12s %12s %10s %7s %8s", "time in MPI", "calls", "mean size", "seconds",
+         "share", "waiting");
+    int c = -1;
+    for (unsigned r = 0; r < ROWS && (c = next_longest(sum, calls, c)) >= 0; r++) {
+        const struct stats_record *record = &sum->records[c];
+        uint64_t own = stats_record_ns(record), size = mean_size(sum, (unsigned)c);
+        line(out, "%-24s %12" PRIu64 " %12s %10.3f %7s %8s", calls[c], record->calls,
+             size ? size_text(size).s : "", seconds(own), share_text(own, ns - own).s,
+             share_text(record->waited_ns, own - record->waited_ns).s);
+    }
+}
+
+/* ---- calls ---- */
 
 static void row(FILE *out, const char *name, uint64_t fast, uint64_t deferred, const char *bytes)
 {
@@ -168,6 +281,8 @@ void stats_print_text(FILE *out, const char *version, const struct stats_snapsho
                       const char *const calls[])
 {
     heading(out, version, sum, host, job, calls);
+    time_summary(out, sum, host, calls);
+    time_table(out, sum, calls);
     table(out, sum, calls);
     reasons(out, sum, calls);
     empty_line(out);

@@ -61,10 +61,15 @@ uint64_t sync_waited_ticks(void)
     return ticks;
 }
 
-uint64_t sync_waited_ns(enum wait_kind kind)
+uint64_t sync_ns_of_ticks(uint64_t some)
 {
     double ticks = (double)(sync_ticks() - first_ticks), ns = (double)(sync_now_ns() - first_ns);
-    return (uint64_t)((double)atomic_load(&time_waited[kind]) * (ticks > 0 ? ns / ticks : 0));
+    return (uint64_t)((double)some * (ticks > 0 ? ns / ticks : 0));
+}
+
+uint64_t sync_waited_ns(enum wait_kind kind)
+{
+    return sync_ns_of_ticks(atomic_load(&time_waited[kind]));
 }
 
 uint64_t sync_elapsed_ns(void)

@@ -92,6 +92,7 @@ enum wait_kind { WAITED_POLLING, WAITED_YIELDING, WAITED_SLEEPING, WAIT_KINDS };
 void sync_waited(enum wait_kind kind, uint64_t ticks);
 uint64_t sync_waited_ticks(void); /* the sum over all kinds */
 uint64_t sync_waited_ns(enum wait_kind kind);
+uint64_t sync_ns_of_ticks(uint64_t ticks);
 
 /* The time since the first sync_configure(); 0: there was none. */
 uint64_t sync_elapsed_ns(void);

@@ -19,8 +19,10 @@ struct thread {
     struct inflight *inflight; /* NULL: no slot was free, or the process has none yet */
     uint64_t next_progress;    /* see sync_progress_if_due() */
     uint32_t shmem_calls;      /* number of OpenSHMEM calls */
-    uint32_t inside;           /* nesting depth of our own calls into the host */
-    bool heap_bound;           /* allocations of this thread come from the shared heap */
+    uintptr_t
+        recorded_frame; /* of the call that is being recorded (pmpi_wrap/recording.h); 0: none */
+    uint32_t inside;    /* nesting depth of our own calls into the host */
+    bool heap_bound;    /* allocations of this thread come from the shared heap */
 };
 
 /* This variable does not use the initial-exec TLS model. One that did would force all thread-local

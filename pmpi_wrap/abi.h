@@ -34,6 +34,9 @@ struct abi {
      * host, or there is no such rank. */
     int (*member_of_target)(long window, int rank);
 
+    /* See abi/datatypes/data_bytes.h. */
+    uint64_t (*data_bytes)(int64_t count, long datatype, int rank);
+
     const struct shmem_host *shmem;
 };
 

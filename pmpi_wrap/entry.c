@@ -137,6 +137,8 @@ static COLD mpi_fn *first_target(mpi_fn *const *target)
     }
 #define WAITING(name, n)        OBSERVED(waiting, name, n, CALL_WAITS, true)
 #define POLLING(name, n, found) OBSERVED(polling, name, n, CALL_POLLS, *(const int *)(found) > 0)
+#define MESSAGE(name, n)
+#define OTHER(name, n)
 #include "pmpi_wrap/calls.def"
 
 static mpi_fn *forwarder_of(enum call call)
@@ -150,6 +152,8 @@ static mpi_fn *forwarder_of(enum call call)
 #define WAITING(name, n)          FORWARDER(name, waiting)
 #define POLLING(name, n, found)   FORWARDER(name, polling)
 #define SEND(name, n, rank, comm) FORWARDER(name, sending)
+#define MESSAGE(name, n)
+#define OTHER(name, n)
 #include "pmpi_wrap/calls.def"
     default:
         return NULL;
@@ -158,23 +162,61 @@ static mpi_fn *forwarder_of(enum call call)
 
 /* ---- calls that are recorded ---- */
 
-/* With MPIACCEL_STATS each call goes through one of these, to its handler and back. Without, none
- * is reached. */
-#define RECORDED(name, n, member)                                               \
-    static COLD long recorded_##name(TYPES_##n)                                 \
-    {                                                                           \
-        const struct abi *abi = host_abi();                                     \
-        struct recording before = recording_begin(CALL_##name);                 \
-        long result = ((type_##name *)abi->handler_of(CALL_##name))(NAMES_##n); \
-        struct recording after = recording_end(CALL_##name, before);            \
-        if (after.bytes)                                                        \
-            recording_traffic(member, after.bytes);                             \
-        return result;                                                          \
+/* An int argument may have anything in the upper half of its register. The calls with large counts
+ * are those whose names end in _c. */
+#define IS_LARGE(name) \
+    (sizeof(#name) > 3 && #name[sizeof(#name) - 3] == '_' && #name[sizeof(#name) - 2] == 'c')
+#define COUNT_OF(name, count) (IS_LARGE(name) ? (int64_t)(count) : (int64_t)(int)(count))
+
+/* 0 if the call has failed: its datatype may be invalid. */
+static COLD uint64_t data_of(long result, int64_t count, long datatype, long rank)
+{
+    return (int)result ? 0 : host_abi()->data_bytes(count, datatype, (int)rank);
+}
+
+/* With MPIACCEL_STATS each call goes through one of these, to its handler, its forwarder or the
+ * host, and back. Without, none is reached. `record`: statements that record what the call `r` has
+ * moved. */
+#define RECORDED(name, n, target, record)                   \
+    static COLD long recorded_##name(TYPES_##n)             \
+    {                                                       \
+        struct recording r = recording_begin(CALL_##name);  \
+        long result = ((type_##name *)(target))(NAMES_##n); \
+        recording_end(&r);                                  \
+        record;                                             \
+        return result;                                      \
     }
-#define CALL(name, n)                 RECORDED(name, n, -1)
-#define ACCESS(name, n, rank, window) RECORDED(name, n, abi->member_of_target(window, (int)rank))
+#define HANDLER(name) host_abi()->handler_of(CALL_##name)
+#define ONWARD(name)  dispatch_onward[CALL_##name]
+#define RECORD_DATA(name, count, datatype, rank) \
+    recording_host_data(&r, data_of(result, COUNT_OF(name, count), datatype, rank))
+#define RECORD_SENT(name, count, datatype, rank) \
+    recording_sent(&r, (const void *)a, data_of(result, COUNT_OF(name, count), datatype, rank))
+#define RECORD_TRAFFIC(rank, window) \
+    if (r.bytes)                     \
+    recording_traffic(host_abi()->member_of_target(window, (int)rank), r.bytes)
+
+#define CALL(name, n)                 RECORDED(name, n, HANDLER(name), )
+#define ACCESS(name, n, rank, window) RECORDED(name, n, HANDLER(name), RECORD_TRAFFIC(rank, window))
 #define ACCESS4                       ACCESS
-#define HOST(name, n)
+#define HOST(name, n)                 RECORDED(name, n, counted_##name, )
+#define MOVES(name, n, count, datatype, root) \
+    RECORDED(name, n, counted_##name, RECORD_DATA(name, count, datatype, root))
+#define WAITING(name, n) RECORDED(name, n, waiting_##name, recording_defer(&r, REASON_MESSAGE))
+#define RECEIVE(name, n)                                                   \
+    RECORDED(name, n, waiting_##name, recording_defer(&r, REASON_MESSAGE); \
+             RECORD_DATA(name, b, c, d))
+#define POLLING(name, n, found) \
+    RECORDED(name, n, polling_##name, recording_defer(&r, REASON_MESSAGE))
+#define SEND(name, n, rank, comm)                                          \
+    RECORDED(name, n, sending_##name, recording_defer(&r, REASON_MESSAGE); \
+             RECORD_SENT(name, b, c, rank))
+#define MESSAGE(name, n) \
+    RECORDED(name, n, ONWARD(name), recording_defer(&r, REASON_MESSAGE); RECORD_DATA(name, b, c, d))
+#define ACCESSES_FILE(name, n, count, datatype)                       \
+    RECORDED(name, n, ONWARD(name), recording_defer(&r, REASON_FILE); \
+             RECORD_DATA(name, count, datatype, 0))
+#define OTHER(name, n) RECORDED(name, n, ONWARD(name), )
 #include "pmpi_wrap/calls.def"
 
 static mpi_fn *recorder_of(enum call call)
@@ -183,7 +225,6 @@ static mpi_fn *recorder_of(enum call call)
 #define CALL(name, n) \
     case CALL_##name: \
         return (mpi_fn *)recorded_##name;
-#define HOST(name, n)
 #include "pmpi_wrap/calls.def"
     default:
         return NULL;

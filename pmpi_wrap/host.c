@@ -3,6 +3,7 @@
 #include "core/config.h"
 #include "core/log.h"
 #include "pmpi_wrap/host_identity.h"
+#include "pmpi_wrap/job_identity.h"
 #include "pmpi_wrap/quirks.h"
 #include "pmpi_wrap/symbols.h"
 
@@ -85,9 +86,11 @@ static void find_host(void)
 /* A tool behind this library whose MPI_X does not come back to it, because the tool finds the next
  * MPI_X or PMPI_X with dlsym(), which is the host's. The host cannot perform calls on fast windows
  * and communicators, so with such a tool nothing may be fast. NULL: there is none. */
-static const char *tool_past_library(void)
+static const char *tool_past_library(const struct dispatch_tables *tables)
 {
-    for (int call = 0; host.library && call < CALL_COUNT; call++) {
+    for (int call = 0; host.abi && call < CALL_COUNT; call++) {
+        if (!host.abi->handler_of((enum call)call) && !tables->forwarder_of((enum call)call))
+            continue; /* intercepted only for the statistics */
         const char *name = call_names[call] + 4;
         mpi_fn *tool = symbol_of_tool(host.library, name);
         if (tool && !symbol_calls_pmpi(tool, name))
@@ -103,11 +106,11 @@ static void set_dispatch(const struct dispatch_tables *tables, enum call call, b
 {
     const char *name = call_names[call] + 4;
     mpi_fn *handler = inert ? NULL : host.abi->handler_of(call);
-    if (handler && config.stats)
-        handler = tables->recorder_of(call);
     mpi_fn *onward = host.library ? symbol_onward(host.library, name) : NULL;
     if (onward && !handler && !inert)
         handler = tables->forwarder_of(call);
+    if (onward && !inert && config.stats)
+        handler = tables->recorder_of(call);
     if (!onward)
         onward = handler = (mpi_fn *)host_missing;
     if (!handler)
@@ -164,6 +167,8 @@ static void read_settings(void)
     host_job(&job);
     log_set_rank(job.rank);
     config_read(environ, job.rank <= 0 ? warn : NULL);
+    if (config.stats)
+        job_identity_read();
 }
 
 bool host_open(const struct dispatch_tables *tables)
@@ -174,7 +179,7 @@ bool host_open(const struct dispatch_tables *tables)
         return false;
     }
     read_settings();
-    const char *past = tool_past_library();
+    const char *past = tool_past_library(tables);
     if (past)
         host.abi = NULL;
     bool known = host.abi && host.abi->bind(host.library, tables->mpi);

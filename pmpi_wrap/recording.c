@@ -2,6 +2,7 @@
 
 #include "alloc/arena.h"
 #include "alloc/node.h"
+#include "pmpi_wrap/quirks.h"
 
 #include <pthread.h>
 
@@ -52,23 +53,73 @@ static void record_heap(uint64_t live)
 
 /* ---- calls ---- */
 
-struct recording recording_begin(enum call call)
+/* The time of starting and ending MPI is not part of the program's: it is before and after the
+ * time that the statistics cover. */
+static bool is_timed(enum call call)
 {
-    const struct stats_counts *counts = &thread_self()->stats;
-    return (struct recording){counts->fast[call], counts->bytes[call]};
+    switch (call) {
+    case CALL_Init:
+    case CALL_Init_thread:
+    case CALL_Finalize:
+    case CALL_Session_init:
+    case CALL_Session_finalize:
+        return false;
+    default:
+        return true;
+    }
 }
 
-struct recording recording_end(enum call call, struct recording before)
+struct recording recording_begin(enum call call)
 {
-    struct recording now = recording_begin(call);
+    struct thread *thread = thread_self();
+    struct recording r = {
+        .call = call, .fast = thread->stats.fast[call], .bytes = thread->stats.bytes[call]};
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    r.is_inner = frame < thread->recorded_frame;
+    if (!r.is_inner)
+        thread->recorded_frame = frame;
+    r.waited = sync_waited_ticks();
+    r.start = sync_ticks();
+    return r;
+}
+
+void recording_end(struct recording *r)
+{
+    uint64_t ticks = sync_ticks() - r->start;
+    struct thread *thread = thread_self();
+    uint64_t fast = thread->stats.fast[r->call], bytes = thread->stats.bytes[r->call];
+    /* MPI_Finalize has folded the counters. */
+    r->bytes = fast > r->fast ? bytes - r->bytes : 0;
+    r->fast = fast > r->fast ? fast - r->fast : 0;
+    if (r->fast)
+        stats_sizes(r->call, r->fast, r->bytes);
     uint64_t live = arena_use().live;
     if (live != atomic_load_explicit(&heap_recorded, memory_order_relaxed))
         record_heap(live);
-    if (now.fast <= before.fast) /* deferred; or MPI_Finalize has folded the counters */
-        return (struct recording){0};
-    struct recording change = {now.fast - before.fast, now.bytes - before.bytes};
-    stats_sizes(call, change.fast, change.bytes);
-    return change;
+    if (r->is_inner)
+        return;
+    thread->recorded_frame = 0;
+    if (is_timed(r->call))
+        stats_time(r->call, r->fast, ticks, sync_waited_ticks() - r->waited);
+}
+
+void recording_defer(const struct recording *r, enum reason reason)
+{
+    if (!r->is_inner)
+        stats_defer(r->call, reason);
+}
+
+void recording_host_data(const struct recording *r, uint64_t bytes)
+{
+    if (!r->is_inner)
+        stats_host_data(r->call, bytes);
+}
+
+void recording_sent(const struct recording *r, const void *buffer, uint64_t bytes)
+{
+    recording_host_data(r, bytes);
+    if (!r->is_inner && bytes > quirk(QUIRK_EAGER_BYTES))
+        stats_long_message(r->call, bytes, !node_shares(buffer, bytes));
 }
 
 void recording_publish(struct stats_snapshot *snapshot)

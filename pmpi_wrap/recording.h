@@ -1,9 +1,16 @@
-/* Statistics that are too expensive to be kept always: the sizes of calls, the bytes between two
- * ranks, and the use of the shared heap over time. They are recorded if MPIACCEL_STATS is set.
+/* Statistics that are too expensive to be kept always: the time in calls, the data of the calls
+ * that are left to the host, the sizes of calls, the bytes between two ranks, and the use of the
+ * shared heap over time. They are recorded if MPIACCEL_STATS is set.
  *
- * The dispatch tables then point to functions of entry.c, which call each handler between
- * recording_begin() and recording_end(). These derive from the thread's counters (core/thread.h)
- * what the handler did. Otherwise the tables point to the handlers, and nothing here is called.
+ * The dispatch tables then point to functions of entry.c, which call each handler, or the host,
+ * between recording_begin() and recording_end(). These derive from the thread's counters
+ * (core/thread.h) what the handler did. Otherwise the tables point to the handlers, and nothing
+ * here is called.
+ *
+ * A host may make MPI calls within a call of the program: MPI-IO sends messages, for example. The
+ * time and the data of such inner calls are not recorded, because they are part of the outer one.
+ * A call is an inner one if its stack frame is below that of another recorded call. A counter of
+ * calls would be wrong for good after an error handler has left a call with longjmp().
  */
 #ifndef MPIACCEL_RECORDING_H
 #define MPIACCEL_RECORDING_H
@@ -11,15 +18,28 @@
 #include "core/stats.h"
 #include "pmpi_wrap/calls.h"
 
-/* The counters of this thread for one call, or by how much they have changed. */
+/* One call. */
 struct recording {
-    uint64_t fast, bytes;
+    enum call call;
+    bool is_inner;
+    uint64_t fast,
+        bytes; /* the counters of this thread; after the call, by how much they changed */
+    uint64_t start, waited; /* ticks */
 };
 
 struct recording recording_begin(enum call call);
 
-/* Record the sizes and the heap. Returns what the call added to the counters. */
-struct recording recording_end(enum call call, struct recording before);
+/* Record the time, the sizes and the heap. */
+void recording_end(struct recording *recording);
+
+/* The host has performed this call, and nothing has counted it as deferred. */
+void recording_defer(const struct recording *recording, enum reason reason);
+
+/* The host has moved so many bytes in this call. */
+void recording_host_data(const struct recording *recording, uint64_t bytes);
+
+/* The same for a call that has sent them from this address. */
+void recording_sent(const struct recording *recording, const void *buffer, uint64_t bytes);
 
 /* This rank has accessed memory of a member of the node, or has sent it a buffered message. Does
  * nothing if `member` is negative. */

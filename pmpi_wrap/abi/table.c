@@ -1,6 +1,7 @@
 /* The table of this ABI: the only global symbol of its object. */
 #include "pmpi_wrap/abi.h"
 #include "pmpi_wrap/abi/communicators/members.h"
+#include "pmpi_wrap/abi/datatypes/data_bytes.h"
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/abi/shmem/shmem.h"
 #include "pmpi_wrap/abi/windows/attributes.h"
@@ -48,5 +49,6 @@ const struct abi JOIN(abi_, ABI_NAME) = {
     .fortran_window_attribute = fortran_window_attribute,
     .member_of_rank = member_of_rank,
     .member_of_target = member_of_target,
+    .data_bytes = data_bytes,
     .shmem = &shmem_mpi_calls,
 };

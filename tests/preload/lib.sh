@@ -134,7 +134,7 @@ everything_fast()
         Win_complete Win_wait Win_lock Win_unlock Win_lock_all Win_unlock_all Win_flush
         Win_flush_all Win_flush_local Win_sync Put Get Accumulate Get_accumulate Fetch_and_op
         Compare_and_swap Rput Rget Raccumulate Rget_accumulate""".split())
-        and not any(set(c["reasons"]) - {"communicator is still being set up"}
+        and not any(set(c["reasons"]) - {"communicator is still being set up", "send, receive, wait or test", "file access"}
                     for c in stats["calls"].values())
         and fast("windows") and not deferred("windows")'
 }

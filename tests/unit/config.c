@@ -131,8 +131,10 @@ static void check_SIZE(const char *name, const size_t *field)
 
 static void check_TEXT(const char *name, const char *const *field)
 {
-    static const char *const texts[] = {"1", "-", "a/b c=d.json"};
+    static const char *const texts[] = {"1", "-", "12", "a/b c=d.json", "./yes"};
+    static const char *const bad[] = {"yes", "on", "TRUE", "False", "no", "off", "2", "9", NULL};
     char entry[100];
+    refuse_each(name, bad);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         snprintf(entry, sizeof entry, "%s=%s", name, texts[i]);
         accept(entry);

@@ -354,12 +354,116 @@ START_TEST(the_summary_lists_calls_and_reasons)
 }
 END_TEST
 
+/* Half a second of sends and 3 s of waiting for them, and half a second in an accelerated call. */
+static struct stats_snapshot sum_of_messages(void)
+{
+    struct stats_snapshot sum = {.ranks = 1, .elapsed = 8000000000};
+    sum.counts.fast[1] = 1;
+    sum.records[1] = (struct stats_record){.calls = 1, .fast_ns = 500000000};
+    sum.deferred[0][REASON_MESSAGE] = 4;
+    sum.sizes[0][10] = 2;
+    sum.records[0] = (struct stats_record){.calls = 2, .host_ns = 500000000, .host_bytes = 1024};
+    sum.deferred[2][REASON_MESSAGE] = 1;
+    sum.records[2] =
+        (struct stats_record){.calls = 1, .host_ns = 1000000000, .waited_ns = 2000000000};
+    return sum;
+}
+
+START_TEST(the_summary_says_where_the_time_goes)
+{
+    static struct stats_snapshot sum;
+    sum = sum_of_messages();
+    const char *text = text_of(&sum);
+    ck_assert_msg(strstr(text, "mpiaccel: 1.2.3 with Open MPI 4.1.4, 1 of 4 ranks "), "%s", text);
+    ck_assert_msg(strstr(text, "mpiaccel: time in MPI: 50 % of the ranks' time; of that, 12 % "
+                               "accelerated, 38 % left to Open MPI, 50 % waiting\n"
+                               "mpiaccel: 75 % of the time in MPI is in MPI_Win_lock: messages of "
+                               "512 B on average, which the library leaves to Open MPI\n"
+                               "mpiaccel:\n"
+                               "mpiaccel: time in MPI calls mean size seconds share waiting\n"
+                               "mpiaccel: MPI_Win_lock 1 3.000 75 % 67 %\n"
+                               "mpiaccel: MPI_Put 2 512 B 0.500 12 % 0 %\n"
+                               "mpiaccel: MPI_Get 1 0.500 12 % 0 %\n"
+                               "mpiaccel:\n"),
+                  "%s", text);
+    ck_assert_msg(!strstr(text, "private memory"), "%s", text);
+}
+END_TEST
+
+START_TEST(the_summary_says_what_alloc_mem_would_help)
+{
+    static struct stats_snapshot sum;
+    sum = sum_of_messages();
+    sum.records[0].long_bytes = 1024 << 20;
+    sum.records[0].private_bytes = 768 << 20;
+    const char *text = text_of(&sum);
+    ck_assert_msg(
+        strstr(text, "mpiaccel: long messages: 768 MiB of 1.0 GiB sent from private memory; "),
+        "%s", text);
+}
+END_TEST
+
+START_TEST(the_summary_says_what_an_accelerated_program_does)
+{
+    static struct stats_snapshot sum;
+    sum = (struct stats_snapshot){.ranks = 1, .elapsed = 8000000000};
+    sum.counts.fast[1] = 1;
+    sum.records[1] =
+        (struct stats_record){.calls = 1, .fast_ns = 1000000000, .waited_ns = 3000000000};
+    const char *text = text_of(&sum);
+    ck_assert_msg(strstr(text,
+                         "mpiaccel: 100 % of the time in MPI is in MPI_Get, which the library "
+                         "accelerates; 75 % of that is waiting for other ranks\n"),
+                  "%s", text);
+}
+END_TEST
+
+START_TEST(records_have_their_keys)
+{
+    static struct stats_snapshot sum;
+    sum = sum_of_messages();
+    sum.records[0].long_bytes = 600;
+    sum.records[0].private_bytes = 500;
+    char *json = json_of(&sum, &plain_host);
+    EXPECT_VALUE(json, "/calls/MPI_Put/calls", "2");
+    EXPECT_VALUE(json, "/calls/MPI_Put/time_ns/host", "500000000");
+    EXPECT_VALUE(json, "/calls/MPI_Put/host_bytes", "1024");
+    EXPECT_VALUE(json, "/calls/MPI_Put/long_bytes", "600");
+    EXPECT_VALUE(json, "/calls/MPI_Put/private_bytes", "500");
+    EXPECT_VALUE(json, "/calls/MPI_Put/sizes/512", "2");
+    EXPECT_VALUE(json, "/calls/MPI_Get/time_ns/accelerated", "500000000");
+    EXPECT_VALUE(json, "/calls/MPI_Get/host_bytes", "");
+    EXPECT_VALUE(json, "/calls/MPI_Win_lock/time_ns/waiting", "2000000000");
+    free(json);
+}
+END_TEST
+
+START_TEST(the_job_has_its_keys)
+{
+    static const struct stats_snapshot none;
+    static const char command[] = "./a b\0-n\0"
+                                  "5"; /* ended by a zero */
+    const struct stats_identity identity = {command, sizeof command, "17.0",
+                                            "2026-01-02T03:04:05Z"};
+    job.identity = &identity;
+    char *json = json_of(&none, &plain_host);
+    const char *key = strstr(json, "\"job\":");
+    ck_assert_ptr_nonnull(key);
+    ck_assert(!strncmp(key,
+                       "\"job\":{\"command\":[\"./a b\",\"-n\",\"5\"],\"id\":\"17.0\","
+                       "\"started\":\"2026-01-02T03:04:05Z\"},",
+                       82));
+    free(json);
+    job.identity = NULL;
+}
+END_TEST
+
 START_TEST(the_summary_of_one_node_says_so)
 {
     static struct stats_snapshot sum;
     static const char expected[] =
         "mpiaccel: 1.2.3 with Open MPI 4.1.4, 3 of 4 ranks (node node1), 0.00 s\n"
-        "mpiaccel: accelerated: 0 of 0 calls (0 %) with 0 B\n";
+        "mpiaccel: accelerated: nothing: the program did not communicate\n";
     sum = (struct stats_snapshot){.ranks = 3};
     const char *text = text_of(&sum);
     ck_assert_msg(!strncmp(text, expected, strlen(expected)), "%s", text);
@@ -406,6 +510,23 @@ START_TEST(counts_of_ended_threads_are_kept)
     ck_assert_uint_eq(after.windows_deferred[REASON_SHARED] -
                           before.windows_deferred[REASON_SHARED],
                       6 * rounds / 200);
+}
+END_TEST
+
+/* The samples from which waiting is estimated may be longer than a call. */
+START_TEST(waiting_is_part_of_the_time)
+{
+    static struct stats_snapshot before, after;
+    sync_configure(false, NULL);
+    stats_take(&before);
+    stats_time(1, false, 1000000, 0);
+    stats_time(1, false, 1000000, 1500000);
+    stats_time(1, true, 1000000, 5000000);
+    stats_take(&after);
+    ck_assert_uint_eq(after.records[1].calls - before.records[1].calls, 3);
+    ck_assert_uint_eq(after.records[1].fast_ns, 0);
+    double host = (double)after.records[1].host_ns, waited = (double)after.records[1].waited_ns;
+    ck_assert_msg(waited / host > 4.5 && waited / host < 5.5, "%f of %f", waited, host);
 }
 END_TEST
 
@@ -457,6 +578,7 @@ START_TEST(snapshots_add_up)
         for (unsigned r = 0; r < REASON_COUNT; r++)
             one.deferred[c][r] = c + r;
         one.sizes[c][c % STATS_SIZES] = c;
+        one.records[c] = (struct stats_record){c, c + 1, c + 2, c + 3, c + 4, c + 5, c + 6};
     }
     timeline_set(&one.heap, 0, 6);
     memset(&sum, 0, sizeof sum);
@@ -475,6 +597,11 @@ START_TEST(snapshots_add_up)
         for (unsigned r = 0; r < REASON_COUNT; r++)
             INSIST(sum.deferred[c][r] == 3 * (c + r), "call %u, reason %u", c, r);
         INSIST(sum.sizes[c][c % STATS_SIZES] == 3 * c, "call %u", c);
+        const struct stats_record *r = &sum.records[c];
+        INSIST(r->calls == 3 * c && r->fast_ns == 3 * (c + 1) && r->host_ns == 3 * (c + 2) &&
+                   r->waited_ns == 3 * (c + 3) && r->host_bytes == 3 * (c + 4) &&
+                   r->long_bytes == 3 * (c + 5) && r->private_bytes == 3 * (c + 6),
+               "call %u", c);
     }
     ck_assert_uint_eq(sum.heap.highest[0], 18);
 }
@@ -484,4 +611,7 @@ UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, what_was_recorde
           sizes_are_counted_by_power_of_two, a_shortage_of_processors_is_told,
           each_line_of_the_summary_is_written_at_once, host_names_are_escaped,
           the_summary_lists_calls_and_reasons, the_summary_of_one_node_says_so,
-          counts_of_ended_threads_are_kept, snapshots_add_up)
+          the_summary_says_where_the_time_goes, the_summary_says_what_alloc_mem_would_help,
+          the_summary_says_what_an_accelerated_program_does, records_have_their_keys,
+          the_job_has_its_keys, waiting_is_part_of_the_time, counts_of_ended_threads_are_kept,
+          snapshots_add_up)

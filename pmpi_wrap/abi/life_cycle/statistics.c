@@ -6,12 +6,14 @@
 #include "core/log.h"
 #include "pmpi_wrap/calls.h"
 #include "pmpi_wrap/host_identity.h"
+#include "pmpi_wrap/job_identity.h"
 #include "pmpi_wrap/library_version.h"
 #include "pmpi_wrap/recording.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct stats_snapshot own_snapshot; /* if nothing is shared */
@@ -61,20 +63,39 @@ static bool writes(int world_rank)
     return true;
 }
 
-/* The name of the file, with %h replaced by the host name. */
+/* The name of the file, with %h replaced by the host name, %j by the job's number, and %p by this
+ * process's. */
 static void file_name(char *name, size_t room, const char *host_name)
 {
     size_t n = 0;
     for (const char *c = config.stats; *c && n < room - 1; c++) {
-        if (strncmp(c, "%h", 2) != 0) {
+        char letter = *c == '%' ? c[1] : 0;
+        if (letter == 'h')
+            n += (size_t)snprintf(name + n, room - n, "%s", host_name);
+        else if (letter == 'j')
+            n += (size_t)snprintf(name + n, room - n, "%s", job_identity()->id);
+        else if (letter == 'p')
+            n += (size_t)snprintf(name + n, room - n, "%d", (int)getpid());
+        else
             name[n++] = *c;
-            continue;
-        }
-        n += (size_t)snprintf(name + n, room - n, "%s", host_name);
+        if (letter == 'h' || letter == 'j' || letter == 'p')
+            c++;
         n = min_size(n, room - 1);
-        c++;
     }
     name[n] = 0;
+}
+
+/* A process whose sessions end MPI several times replaces its own file. */
+static void report_overwritten(const char *name)
+{
+    static bool is_own;
+    struct stat file;
+    if (!is_own && !stat(name, &file) && S_ISREG(file.st_mode) && file.st_size)
+        log_message(0,
+                    "the statistics of another run in %s are overwritten; %%j in the name keeps "
+                    "those of all jobs",
+                    name);
+    is_own = true;
 }
 
 static int rank_of_member(uint32_t member)
@@ -144,6 +165,7 @@ void statistics_print(int world_rank, int world_size)
         .node = host_name,
         .ranks = (uint32_t)world_size,
         .shortage = node_shortage(),
+        .identity = job_identity(),
         .members = node.header ? node.size : 0,
         .world_rank = rank_of_member,
         .bytes = recording_bytes,
@@ -153,6 +175,7 @@ void statistics_print(int world_rank, int world_size)
         return;
     }
     file_name(name, sizeof name, host_name);
+    report_overwritten(name);
     int error = write_file(name, &sum, &job);
     if (error)
         log_message(0, "cannot write the statistics to %s: %s; %s", name, strerror(error),
