@@ -95,6 +95,22 @@ static const struct quirk_row rows[] = {
                   "4.0.2); mpi4py's tests accumulate zero elements of MPI_BYTE with MPI_SUM",
     },
     {
+        .quirk = QUIRK_SYNC_NEEDS_LOCK,
+        .family = FAMILY_MPICH,
+        .last = VERSION_LAST,
+        .reason =
+            "MPI-3.1, 11.5.4 allows MPI_Win_sync within passive target epochs only, and MPICH "
+            "checks that (seen in 4.0.2)",
+    },
+    {
+        .quirk = QUIRK_ERRORS_GO_TO_WORLD,
+        .family = FAMILY_MPICH,
+        .first = VERSION(4, 0, 0),
+        .last = VERSION(4, 0, 255),
+        .reason = "MPICH 4.0.2 still does what MPI-3.1 says; 4.2.1 calls the handler of "
+                  "MPI_COMM_SELF",
+    },
+    {
         .quirk = QUIRK_DIVIDES_OPERANDS,
         .family = FAMILY_OPEN_MPI,
         .last = VERSION_LAST,

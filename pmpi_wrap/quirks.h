@@ -43,6 +43,11 @@ enum quirk {
      * MPI_BYTE is reduced like MPI_SIGNED_CHAR; and with zero elements, or to MPI_PROC_NULL, any
      * predefined operation is accepted for any datatype. */
     QUIRK_ACCUMULATES_BYTES,
+    /* MPI_Win_sync is an error unless a lock epoch is open. */
+    QUIRK_SYNC_NEEDS_LOCK,
+    /* Errors of calls without a communicator, window or file go to the handler of MPI_COMM_WORLD,
+     * although the host implements MPI-4. */
+    QUIRK_ERRORS_GO_TO_WORLD,
     /* A long MPI_Allreduce with a user-defined commutative operation calls its function for some of
      * the elements at a time. */
     QUIRK_DIVIDES_OPERANDS,

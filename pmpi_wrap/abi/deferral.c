@@ -2,6 +2,7 @@
 
 #include "core/log.h"
 #include "pmpi_wrap/host_wait.h"
+#include "pmpi_wrap/quirks.h"
 
 #include <unistd.h>
 
@@ -24,7 +25,8 @@ int report_on_process(int error_class)
 {
     int version, subversion;
     host.Get_version(&version, &subversion);
-    return report_on_comm(version >= 4 ? MPI_COMM_SELF : MPI_COMM_WORLD, error_class);
+    bool self = version >= 4 && !quirk(QUIRK_ERRORS_GO_TO_WORLD);
+    return report_on_comm(self ? MPI_COMM_SELF : MPI_COMM_WORLD, error_class);
 }
 
 COLD void abort_without_memory(const char *object)

@@ -10,11 +10,12 @@
 #include "test.h"
 
 static int calls, last_class;
+static MPI_Comm last_comm, expected_comm;
 static bool only_handled;
 
 static void note(MPI_Comm *comm, int *error, ...)
 {
-    (void)comm;
+    last_comm = *comm;
     calls++;
     MPI_Error_class(*error, &last_class);
 }
@@ -27,7 +28,16 @@ static void note(MPI_Comm *comm, int *error, ...)
         CHECK(only_handled || returned == (expected), "%s: class %d", #call, returned);        \
         CHECK(calls == 1 && last_class == (expected), "%s: handler called %d times, class %d", \
               #call, calls, last_class);                                                       \
+        CHECK(last_comm == expected_comm, "%s: the handler of another communicator", #call);   \
     } while (0)
+
+/* The communicator whose handler the host calls for errors without a communicator. */
+static void find_expected_comm(void)
+{
+    MPI_Datatype none;
+    MPI_Type_contiguous(-1, MPI_INT, &none);
+    expected_comm = last_comm;
+}
 
 static void of_sizes(void)
 {
@@ -99,6 +109,7 @@ int main(int argc, char **argv)
     MPI_Comm_create_errhandler(note, &handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    find_expected_comm();
     only_handled = argc > 1 && !strcmp(argv[1], "handled");
     if (argc > 1 && !strcmp(argv[1], "free"))
         of_addresses();

@@ -28,6 +28,70 @@ static int check_local_side(const struct operation *o, struct side side, const s
     return class;
 }
 
+/* ---- the host's check of the arguments ----
+ *
+ * Hosts check different arguments, in different orders. An operation with a target of MPI_PROC_NULL
+ * moves no data and needs no epoch, but the host checks its other arguments, and calls the error
+ * handler of the window if one is wrong. */
+
+static int host_count(MPI_Count count)
+{
+    return count < 0 ? -1 : count > INT_MAX ? INT_MAX : (int)count;
+}
+
+/* Not the call with a request: Open MPI 4.1 crashes in some of those that have an error. */
+static int check_by_host(const struct operation *o, int rank)
+{
+    int count = host_count(o->origin.count), target_count = host_count(o->target.count);
+    switch (o->call) {
+    case CALL_Put:
+    case CALL_Put_c:
+    case CALL_Rput:
+    case CALL_Rput_c:
+        return host.Put(o->origin.address, count, o->origin.type, rank, o->disp, target_count,
+                        o->target.type, o->handle);
+    case CALL_Get:
+    case CALL_Get_c:
+    case CALL_Rget:
+    case CALL_Rget_c:
+        return host.Get((void *)o->origin.address, count, o->origin.type, rank, o->disp,
+                        target_count, o->target.type, o->handle);
+    case CALL_Fetch_and_op:
+        return host.Fetch_and_op(o->origin.address, (void *)o->result.address, o->origin.type, rank,
+                                 o->disp, o->op, o->handle);
+    case CALL_Compare_and_swap:
+        return host.Compare_and_swap(o->origin.address, o->compare, (void *)o->result.address,
+                                     o->origin.type, rank, o->disp, o->handle);
+    default:
+        return o->fetches
+                   ? host.Get_accumulate(o->origin.address, count, o->origin.type,
+                                         (void *)o->result.address, host_count(o->result.count),
+                                         o->result.type, rank, o->disp, target_count,
+                                         o->target.type, o->op, o->handle)
+                   : host.Accumulate(o->origin.address, count, o->origin.type, rank, o->disp,
+                                     target_count, o->target.type, o->op, o->handle);
+    }
+}
+
+/* `class`: of the error that this library has found, or MPI_SUCCESS. An error that the host finds
+ * takes precedence; if it finds none in an operation on MPI_PROC_NULL, there is none. Returns the
+ * error, which has been reported. */
+static COLD int check_with_host(const struct win *win, const struct operation *o, int class)
+{
+    int error = check_by_host(o, (uint32_t)o->rank < win->size ? MPI_PROC_NULL : o->rank);
+    if (error != MPI_SUCCESS || o->rank == MPI_PROC_NULL || class == MPI_SUCCESS)
+        return error;
+    return report_on_win(o->handle, class);
+}
+
+/* Report the error, unless only the host can tell whether it is one. */
+static inline int check(const struct win *win, const struct operation *o, int class, bool doubtful)
+{
+    bool no_target = (uint32_t)o->rank >= win->size && o->rank != MPI_PROC_NULL;
+    return UNLIKELY(class || doubtful || no_target || o->disp < 0) ? check_with_host(win, o, class)
+                                                                   : MPI_SUCCESS;
+}
+
 int complete_operation(const struct operation *o, size_t bytes)
 {
     thread_count(thread_self(), o->call, bytes);
@@ -79,8 +143,9 @@ static int slow_transfer(struct win *win, const struct operation *o, bool put)
     int class = check_local_side(o, o->origin, &origin_map);
     if (!class)
         class = check_side(o->target, &target_map);
+    class = check(win, o, class, false);
     if (class)
-        return report_on_win(o->handle, class);
+        return class;
     if (o->rank == MPI_PROC_NULL)
         return complete_operation(o, 0);
     struct buffer origin = {(char *)o->origin.address, origin_map, (size_t)o->origin.count};
@@ -166,32 +231,24 @@ static bool find_reduction_function(MPI_Op op, const struct typemap *element,
            host_reduces(HANDLE_OF(MPI_Datatype, element->base), op);
 }
 
-NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
+/* Arguments that this library could use, but not every host accepts. */
+static bool is_doubtful(const struct operation *o, enum op op, const struct typemap *target)
 {
-    const struct typemap *origin_map = NULL, *result_map = NULL, *target_map = NULL;
-    bool uses_origin = op_of(o->op) != OP_NO_OP;
-    int class = check_side(o->target, &target_map);
-    if (!class && uses_origin)
-        class = check_local_side(o, o->origin, &origin_map);
-    if (!class && o->fetches)
-        class = check_local_side(o, o->result, &result_map);
-    if (class)
-        return report_on_win(o->handle, class);
-    const struct typemap *element = predefined_for(target_map);
-    struct reduction_function function;
-    if (!find_reduction_function(o->op, element, &function)) {
-        if (op_of(o->op) != OP_COUNT && quirk(QUIRK_ACCUMULATES_BYTES) &&
-            (!o->target.count || o->rank == MPI_PROC_NULL))
-            return complete_operation(o, 0);
-        return report_on_win(o->handle, MPI_ERR_OP);
-    }
-    if (o->rank == MPI_PROC_NULL)
-        return complete_operation(o, 0);
-    struct buffer origin = {(char *)o->origin.address, origin_map, (size_t)o->origin.count};
-    struct buffer result = {(char *)o->result.address, result_map, (size_t)o->result.count};
-    struct buffer target = {NULL, target_map, (size_t)o->target.count};
-    enum win_error error =
-        win_accumulate(win, &function, element, origin, result, o->rank, o->disp, target);
+    return (op == OP_NO_OP && !o->fetches) ||
+           (o->call == CALL_Fetch_and_op && !is_predefined(o->target.type, target)) ||
+           (o->rank == MPI_PROC_NULL && o->origin.type != o->target.type);
+}
+
+static int accumulate(struct win *win, const struct operation *o,
+                      const struct reduction_function *function, const struct typemap *maps[3])
+{
+    struct buffer origin = {(char *)o->origin.address, maps[0], (size_t)o->origin.count};
+    struct buffer result = {(char *)o->result.address, maps[1], (size_t)o->result.count};
+    struct buffer target = {NULL, maps[2], (size_t)o->target.count};
+    enum win_error error = win_accumulate(win, function, predefined_for(target.map), origin, result,
+                                          o->rank, o->disp, target);
+    if (error == WIN_ERR_TYPE)
+        return check_with_host(win, o, MPI_ERR_TYPE);
     if (error)
         return report_win_error(o->handle, error);
     size_t bytes = 0;
@@ -199,31 +256,57 @@ NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
     return complete_operation(o, bytes);
 }
 
-/* Integers, logicals and bytes (MPI-4.0, 12.3.4). Characters too, which hosts accept. */
+NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
+{
+    const struct typemap *maps[3] = {NULL}; /* of origin, result and target */
+    struct reduction_function function;
+    enum op op = op_of(o->op);
+    int class = check_side(o->target, &maps[2]);
+    if (!class && op != OP_NO_OP)
+        class = check_local_side(o, o->origin, &maps[0]);
+    if (!class && o->fetches)
+        class = check_local_side(o, o->result, &maps[1]);
+    bool undefined = !class && !find_reduction_function(o->op, predefined_for(maps[2]), &function);
+    bool ignored =
+        undefined && op != OP_COUNT && quirk(QUIRK_ACCUMULATES_BYTES) && !o->target.count;
+    if (ignored)
+        function = (struct reduction_function){.op = OP_NO_OP, .element = 1};
+    else if (undefined)
+        class = MPI_ERR_OP;
+    class = check(win, o, class, is_doubtful(o, op, maps[2]));
+    if (class)
+        return class;
+    if (o->rank == MPI_PROC_NULL)
+        return complete_operation(o, 0);
+    return accumulate(win, o, &function, maps);
+}
+
+/* One integer, logical or byte (MPI-4.0, 12.3.4). Characters too, which hosts accept. */
 static bool can_compare(const struct typemap *map)
 {
     uint8_t prim = map->prim;
-    return map->simple && predefined_for(map) == map &&
+    return map->simple && map->size == map->element &&
            (prim <= PRIM_U64 || (prim >= PRIM_L8 && prim <= PRIM_BYTE) || prim == PRIM_OTHER);
 }
 
-NOINLINE int slow_compare_and_swap(struct win *win, const struct operation *o, const void *compare)
+NOINLINE int slow_compare_and_swap(struct win *win, const struct operation *o)
 {
     const struct typemap *map;
     int class = check_local_side(o, o->result, &map);
-    if (!class && o->rank != MPI_PROC_NULL && (!o->origin.address || !compare))
+    if (!class && o->rank != MPI_PROC_NULL && (!o->origin.address || !o->compare))
         class = MPI_ERR_BUFFER;
     if (!class && !can_compare(map))
         class = MPI_ERR_TYPE;
+    class = check(win, o, class, !is_predefined(o->target.type, map) || map->prim == PRIM_OTHER);
     if (class)
-        return report_on_win(o->handle, class);
+        return class;
     if (o->rank == MPI_PROC_NULL)
         return complete_operation(o, 0);
     char *at;
     enum win_error error = win_locate(win, o->rank, o->disp, 0, (ptrdiff_t)map->size, &at);
     if (error)
         return report_win_error(o->handle, error);
-    win_compare_and_swap(win, thread_self(), (uint32_t)o->rank, at, o->origin.address, compare,
+    win_compare_and_swap(win, thread_self(), (uint32_t)o->rank, at, o->origin.address, o->compare,
                          (void *)o->result.address, map->size);
     return complete_operation(o, map->size);
 }

@@ -35,7 +35,8 @@ struct operation {
     int rank;
     MPI_Aint disp;
     struct side origin, target, result;
-    bool fetches; /* it has a result */
+    const void *compare; /* of MPI_Compare_and_swap */
+    bool fetches;        /* it has a result */
     MPI_Op op;
     MPI_Win handle;
     MPI_Request *request; /* NULL: the call has none */
@@ -55,7 +56,7 @@ int complete_operation(const struct operation *o, size_t bytes);
 int slow_put(struct win *win, const struct operation *o);
 int slow_get(struct win *win, const struct operation *o);
 int slow_accumulate(struct win *win, const struct operation *o);
-int slow_compare_and_swap(struct win *win, const struct operation *o, const void *compare);
+int slow_compare_and_swap(struct win *win, const struct operation *o);
 
 /* ---- put and get ---- */
 
@@ -109,19 +110,20 @@ extern struct reduction_function reduction_functions[OP_COUNT][PRIM_COUNT] HIDDE
 /* Choose the reduction kernels for this processor, also for collectives; in MPI_Init. */
 void reduction_functions_open(void);
 
-/* For contiguous elements of one datatype on all sides. `result.address` NULL: nothing is fetched.
- */
+/* For contiguous elements of one datatype on all sides. `result.address` NULL: nothing is fetched,
+ * and MPI_NO_OP is an error. */
 HOT_INLINE bool fast_accumulate(enum call call, struct win *win, struct side origin,
                                 struct side result, struct location location, struct side target,
                                 MPI_Op handle)
 {
+    _Static_assert(OP_NO_OP == OP_COUNT - 1, "one comparison refuses it");
     const struct typemap *map = typemap_of(target.type);
     enum op op = op_of(handle);
     bool same = origin.count == target.count && origin.type == target.type;
     same =
         same && (!result.address || (result.count == target.count && result.type == target.type));
     if (!same || UNLIKELY((uint64_t)target.count - 1 >= INT_MAX) || UNLIKELY(!map) ||
-        UNLIKELY(op == OP_COUNT) || UNLIKELY(!map->simple) ||
+        UNLIKELY(op >= (result.address ? OP_COUNT : OP_NO_OP)) || UNLIKELY(!map->simple) ||
         UNLIKELY(!origin.address && op != OP_NO_OP) || UNLIKELY(result.address == origin.address))
         return false;
     const struct reduction_function *function = &reduction_functions[op][map->prim];
@@ -147,11 +149,25 @@ HOT_INLINE bool fast_get_accumulate(enum call call, struct win *win, struct side
            fast_accumulate(call, win, origin, result, location, target, handle);
 }
 
+/* For MPI_Fetch_and_op and MPI_Compare_and_swap, whose datatype must be predefined. */
+HOT_INLINE bool is_predefined(MPI_Datatype type, const struct typemap *map)
+{
+    return map && map->base == BITS(type);
+}
+
+HOT_INLINE bool fast_fetch_and_op(struct win *win, struct side origin, struct side result,
+                                  struct location location, MPI_Op handle)
+{
+    struct side target = {NULL, 1, origin.type};
+    return LIKELY(is_predefined(origin.type, typemap_of(origin.type))) &&
+           fast_get_accumulate(CALL_Fetch_and_op, win, origin, result, location, target, handle);
+}
+
 HOT_INLINE bool fast_compare_and_swap(struct win *win, const void *origin, const void *compare,
                                       void *result, MPI_Datatype type, struct location location)
 {
     const struct typemap *map = typemap_of(type);
-    if (UNLIKELY(!map) || UNLIKELY(map->prim > PRIM_U64) || UNLIKELY(map->size != map->element) ||
+    if (UNLIKELY(!is_predefined(type, map)) || UNLIKELY(map->prim > PRIM_U64) ||
         UNLIKELY(!origin || !compare || !result))
         return false;
     char *at = win_at(win, location.rank, location.disp, map->size);

@@ -209,8 +209,7 @@ int accel_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int 
 {
     struct side from = {origin, 1, type}, back = {result, 1, type}, to = {NULL, 1, type};
     struct win *win = fast_window(window);
-    if (LIKELY(win && fast_get_accumulate(CALL_Fetch_and_op, win, from, back,
-                                          (struct location){rank, disp}, to, op)))
+    if (LIKELY(win && fast_fetch_and_op(win, from, back, (struct location){rank, disp}, op)))
         return MPI_SUCCESS;
     struct operation o = {.call = CALL_Fetch_and_op,
                           .rank = rank,
@@ -240,10 +239,11 @@ int accel_Compare_and_swap(const void *origin, const void *compare, void *result
                           .origin = {origin, 1, type},
                           .target = {NULL, 1, type},
                           .result = {result, 1, type},
+                          .compare = compare,
                           .fetches = true,
                           .handle = window};
     if (win)
-        return slow_compare_and_swap(win, &o, compare);
+        return slow_compare_and_swap(win, &o);
     return needs_host(&o) ? host.Compare_and_swap(origin, compare, result, type, rank, disp, window)
                           : complete_operation(&o, 0);
 }

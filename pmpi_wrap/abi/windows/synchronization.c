@@ -3,6 +3,7 @@
  * _flush_local_all and _sync. */
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/abi/windows/window.h"
+#include "pmpi_wrap/quirks.h"
 #include "rma_shm/sync_active.h"
 #include "rma_shm/sync_passive.h"
 
@@ -137,7 +138,7 @@ static int check_lock_arguments(const struct win *win, int type, int rank, int a
 {
     if (type != MPI_LOCK_SHARED && type != MPI_LOCK_EXCLUSIVE)
         return MPI_ERR_LOCKTYPE;
-    if ((uint32_t)rank >= win->size)
+    if (rank != MPI_PROC_NULL && (uint32_t)rank >= win->size)
         return MPI_ERR_RANK;
     return assertion & ~MPI_MODE_NOCHECK ? MPI_ERR_ASSERT : MPI_SUCCESS;
 }
@@ -147,11 +148,11 @@ int accel_Win_lock(int type, int rank, int assertion, MPI_Win handle)
     struct win *win = fast_window(handle);
     if (UNLIKELY(!win) && !targets_proc_null(rank, handle))
         DEFER(Win_lock, type, rank, assertion, handle);
-    if (UNLIKELY(rank == MPI_PROC_NULL))
-        return finish_sync(CALL_Win_lock, handle, WIN_OK);
     int class = check_lock_arguments(win, type, rank, assertion);
     if (UNLIKELY(class))
         return report_on_win(handle, class);
+    if (UNLIKELY(rank == MPI_PROC_NULL))
+        return finish_sync(CALL_Win_lock, handle, WIN_OK);
     enum win_lock kind = assertion & MPI_MODE_NOCHECK ? WIN_NOCHECK
                          : type == MPI_LOCK_EXCLUSIVE ? WIN_EXCLUSIVE
                                                       : WIN_SHARED;
@@ -251,6 +252,8 @@ int accel_Win_sync(MPI_Win handle)
     struct win *win = fast_window(handle);
     if (UNLIKELY(!win))
         DEFER(Win_sync, handle);
+    if (UNLIKELY(!win_passive_any(win)) && quirk(QUIRK_SYNC_NEEDS_LOCK))
+        return report_win_error(handle, WIN_ERR_SYNC);
     atomic_store_explicit(&win->written, 0, memory_order_relaxed);
     /* Orders all earlier loads and stores of this rank before its later ones: it sees what other
      * ranks have stored before, and they see its own stores. */
