@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 uint64_t job_hash(const char *text)
@@ -80,6 +81,47 @@ static unsigned long long pid_namespace(void)
     return stat("/proc/self/ns/pid", &status) ? 0 : status.st_ino;
 }
 
+/* ---- the process at the other end of a socket ---- */
+
+enum { PROCESS_NAME_MAX = 80 };
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+#ifndef PID_FS_MAGIC
+#define PID_FS_MAGIC 0x50494446
+#endif
+
+/* Since Linux 6.9 a process has one inode number, which differs from that of any other process
+ * since boot, and is the same in all PID namespaces. */
+static bool name_by_inode(int socket, char name[PROCESS_NAME_MAX])
+{
+    int process;
+    socklen_t length = sizeof process;
+    struct statfs system;
+    struct stat status;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &process, &length))
+        return false;
+    bool unique =
+        !fstatfs(process, &system) && system.f_type == PID_FS_MAGIC && !fstat(process, &status);
+    close(process);
+    if (unique)
+        snprintf(name, PROCESS_NAME_MAX, "inode %llu", (unsigned long long)status.st_ino);
+    return unique;
+}
+
+/* Only for ranks that see the process, and are in one PID namespace. */
+static bool name_by_id(int socket, char name[PROCESS_NAME_MAX])
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) || !peer.pid)
+        return false;
+    snprintf(name, PROCESS_NAME_MAX, "%d %llu %llu", peer.pid, start_time(peer.pid),
+             pid_namespace());
+    return true;
+}
+
 /* ---- PMI ---- */
 
 /* Whether Slurm has started this process and offers PMI. PMI_JOBID alone may come from a
@@ -103,15 +145,13 @@ static uint32_t pmi_local_size(void)
  * MPICH from 4.1 on it may also serve a job of MPI_Comm_spawn, hence the sizes. */
 static bool pmi_by_socket(struct job *job)
 {
-    struct ucred proxy;
-    socklen_t length = sizeof proxy;
-    if (!getenv("PMI_RANK") ||
-        getsockopt((int)number("PMI_FD"), SOL_SOCKET, SO_PEERCRED, &proxy, &length) || !proxy.pid)
+    char proxy[PROCESS_NAME_MAX];
+    int socket = (int)number("PMI_FD");
+    if (!getenv("PMI_RANK") || (!name_by_inode(socket, proxy) && !name_by_id(socket, proxy)))
         return false;
     job->local_size = pmi_local_size();
     job->rank = (int)number("PMI_RANK");
-    snprintf(job->key, sizeof job->key, "pmi %d %llu %llu %u %u", proxy.pid, start_time(proxy.pid),
-             pid_namespace(), number("PMI_SIZE"), job->local_size);
+    snprintf(job->key, sizeof job->key, "pmi %s %u %u", proxy, number("PMI_SIZE"), job->local_size);
     return true;
 }
 

@@ -93,20 +93,24 @@ static const char *proxy_entry(void)
 START_TEST(hydra_names_the_job_by_the_proxy_at_the_other_end)
 {
     struct job job = MPICH(proxy_entry(), "PMI_RANK=1", "PMI_SIZE=3", "MPI_LOCALNRANKS=3");
-    char pid[32];
-    snprintf(pid, sizeof pid, "pmi %d ", getpid());
-    ck_assert(!strncmp(job.key, pid, strlen(pid)));
-    char *end;
-    unsigned long long started = strtoull(job.key + strlen(pid), &end, 10);
-    ck_assert_uint_ne(started, 0);
-    ck_assert_uint_eq(started, start_time(getpid()));
-    struct stat space;
-    ck_assert_int_eq(stat("/proc/self/ns/pid", &space), 0);
-    ck_assert_uint_eq(strtoull(end, NULL, 10), space.st_ino);
-    ck_assert_uint_eq(job.local_size, 3);
-    prctl(PR_SET_NAME, "a) b (c 1 2 3)");
+    expect(job, "pmi ", 3, 1);
     struct job again = MPICH(proxy_entry(), "PMI_RANK=2", "PMI_SIZE=3", "MPI_LOCALNRANKS=3");
     ck_assert_str_eq(job.key, again.key);
+}
+END_TEST
+
+START_TEST(a_process_is_named_by_its_id_and_start_where_it_has_no_inode)
+{
+    char name[PROCESS_NAME_MAX], expected[PROCESS_NAME_MAX];
+    struct stat space;
+    prctl(PR_SET_NAME, "a) b (c 1 2 3)");
+    int socket = atoi(strchr(proxy_entry(), '=') + 1);
+    ck_assert(name_by_id(socket, name));
+    ck_assert_uint_ne(start_time(getpid()), 0);
+    ck_assert_int_eq(stat("/proc/self/ns/pid", &space), 0);
+    snprintf(expected, sizeof expected, "%d %llu %llu", getpid(), start_time(getpid()),
+             (unsigned long long)space.st_ino);
+    ck_assert_str_eq(name, expected);
 }
 END_TEST
 
@@ -252,7 +256,9 @@ END_TEST
 
 UNIT_MAIN(open_mpi_names_the_job_by_its_namespace_and_server,
           without_a_number_of_ranks_it_is_unknown, slurm_counts_by_node,
-          hydra_names_the_job_by_the_proxy_at_the_other_end, the_port_of_the_proxy_names_the_job,
+          hydra_names_the_job_by_the_proxy_at_the_other_end,
+          a_process_is_named_by_its_id_and_start_where_it_has_no_inode,
+          the_port_of_the_proxy_names_the_job,
           variables_of_two_launchers_are_those_that_the_host_uses,
           a_process_that_its_host_does_not_see_as_a_rank_is_alone,
           slurm_counts_only_ranks_that_it_has_started, jobs_of_different_sizes_differ,
