@@ -104,6 +104,17 @@ struct shortage node_shortage(void);
 
 /* ---- positions ---- */
 
+/* Of memory in our mapping of the file, and back. 0 stands for NULL: the header is there. */
+static inline uint64_t node_offset(const void *shared)
+{
+    return (uint64_t)((const char *)shared - node.base);
+}
+
+static inline void *node_at(uint64_t position)
+{
+    return position ? node.base + position : NULL;
+}
+
 /* Register that [address, address + size) is the same memory as `position` in the file. False:
  * there are too many aliases. */
 bool node_add_alias(char *address, size_t size, uint64_t position);

@@ -3,43 +3,86 @@
 #include "alloc/arena.h"
 #include "alloc/locality.h"
 #include "alloc/peer_memory.h"
+#include "coll_inplace/child.h"
 #include "coll_inplace/thresholds.h"
 #include "core/config.h"
 #include "core/log.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* ---- creation ---- */
 
-static uint64_t position_of(const void *shared)
-{
-    return (uint64_t)((const char *)shared - node.base);
-}
-
-static void *at_position(uint64_t position)
-{
-    return position ? node.base + position : NULL;
-}
-
 /* Allocates the order of the ranks too: a rank that ran out of memory for it in team_settle() would
  * use another tree than the others. */
-static struct team *create(uint32_t size, uint32_t rank, bool ordered)
+static struct team *allocate(uint32_t size, bool ordered)
 {
     size_t mailboxes = size * sizeof(struct mailbox *);
-    struct team *team = calloc(1, sizeof *team + mailboxes + (ordered ? order_size(size) : 0));
-    if (team) {
-        team->size = team->group = size;
-        team->rank = team->self = rank;
-        team->peers = team->readers = size - 1;
-        team->alone = size == 1;
-        team->flat = !ordered;
-        team->first_partner = first_partner(rank, size, size);
-        team->lag = SLOT_LAG;
-        team->order = ordered ? (struct order *)&team->mailbox[size] : NULL;
-    }
+    return calloc(1, sizeof(struct team) + mailboxes + (ordered ? order_size(size) : 0));
+}
+
+static void shape(struct team *team, uint32_t size, uint32_t rank, bool ordered)
+{
+    team->size = team->group = size;
+    team->rank = team->self = rank;
+    team->peers = team->readers = size - 1;
+    team->alone = size == 1;
+    team->flat = !ordered;
+    team->first_partner = first_partner(rank, size, size);
+    team->lag = SLOT_LAG;
+    team->order = ordered ? (struct order *)&team->mailbox[size] : NULL;
+}
+
+static struct team *create(uint32_t size, uint32_t rank, bool ordered)
+{
+    struct team *team = allocate(size, ordered);
+    if (team)
+        shape(team, size, rank, ordered);
     return team;
+}
+
+struct team *team_reserve(uint32_t size)
+{
+    return allocate(size, size > TREE_FLAT);
+}
+
+void team_shape(struct team *team, uint32_t size, uint32_t rank)
+{
+    shape(team, size, rank, size > TREE_FLAT);
+}
+
+/* One that has been freed is kept for the next small team, which may exist for only 3 us. */
+enum { SPARE_RANKS = TREE_FLAT };
+static struct team_common *_Atomic spare_common;
+
+static size_t common_bytes(uint32_t size)
+{
+    struct team_common *common;
+    return sizeof *common + size * sizeof *common->flags;
+}
+
+/* The acquire pairs with the release in team_common_free(). */
+struct team_common *team_common_create(uint32_t size)
+{
+    struct team_common *common = NULL;
+    if (size <= SPARE_RANKS && atomic_load_explicit(&spare_common, memory_order_relaxed))
+        common = atomic_exchange_explicit(&spare_common, NULL, memory_order_acquire);
+    return common ? common
+                  : arena_control_alloc(common_bytes(size <= SPARE_RANKS ? SPARE_RANKS : size));
+}
+
+void team_common_free(struct team_common *common, uint32_t size)
+{
+    struct team_common *none = NULL;
+    if (size <= SPARE_RANKS) {
+        memset(common, 0, common_bytes(size));
+        if (atomic_compare_exchange_strong_explicit(&spare_common, &none, common,
+                                                    memory_order_release, memory_order_relaxed))
+            return;
+    }
+    arena_control_free(common);
 }
 
 static struct team *create_between(uint32_t group, uint32_t rank, uint32_t size)
@@ -76,11 +119,11 @@ struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct te
     struct mailbox *mailbox = team ? mailbox_create() : NULL;
     struct team_common *common = NULL;
     if (mailbox && rank == 0)
-        common = arena_control_alloc(sizeof *common + size * sizeof *common->flags);
+        common = team_common_create(size);
     if (mailbox)
-        offer->mailbox = position_of(mailbox);
+        offer->mailbox = node_offset(mailbox);
     if (common)
-        offer->common = position_of(common);
+        offer->common = node_offset(common);
     if (!mailbox || (rank == 0 && !common))
         offer->reason = REASON_NO_MEMORY;
     return team;
@@ -97,7 +140,7 @@ struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, 
         offer->reason = REASON_NO_MEMORY;
         return team;
     }
-    offer->mailbox = position_of(mailbox);
+    offer->mailbox = node_offset(mailbox);
     team->mine = mailbox;
     team->can_access_peers = offer->can_access_peers;
     return team;
@@ -105,21 +148,39 @@ struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, 
 
 void team_withdraw(struct team *team, const struct team_offer *offer)
 {
-    mailbox_free(at_position(offer->mailbox), 0);
+    mailbox_free(node_at(offer->mailbox), 0);
     if (offer->common)
-        arena_control_free(at_position(offer->common));
+        team_common_free(node_at(offer->common), team->size);
     free(team);
 }
 
-static void put_in_order(struct team *team, const struct team_offer *offers)
+static uint32_t configured_policy(void)
 {
-    struct located ranks[TEAM_RANKS_MAX];
-    for (uint32_t r = 0; r < team->size; r++)
-        ranks[r] = (struct located){offers[r].domain, r};
-    order_make(team->order, ranks, team->size);
+    return copy_policy_configured(
+        atomic_load_explicit(&node.header->copy_policy, memory_order_relaxed));
+}
+
+void team_complete(struct team *team, struct team_common *common, struct located *located)
+{
+    team->policy = configured_policy();
+    team->common = common;
+    team->mine = team->mailbox[team->self];
+    team->barrier = (struct barrier){
+        .flags = common->flags, .rank = team->rank, .size = team->size, .order = team->order};
+    if (!team->order)
+        return;
+    order_make(team->order, located, team->size);
     if (!team->rank)
         log_message(3, "a communicator of %u ranks; domains that share a cache: %u", team->size,
                     team->order->domains);
+}
+
+static void complete_in_order(struct team *team, const struct team_offer *offers)
+{
+    struct located located[TEAM_RANKS_MAX];
+    for (uint32_t r = 0; r < team->size; r++)
+        located[r] = (struct located){offers[r].domain, r};
+    team_complete(team, node_at(offers[0].common), located);
 }
 
 enum reason team_settle(struct team *team, const struct team_offer *offers, uint32_t size)
@@ -132,18 +193,14 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
         team->can_access_peers = true;
     for (uint32_t r = 0; r < size; r++) {
         team->can_access_peers &= offers[r].can_access_peers;
-        team->mailbox[r] = at_position(offers[r].mailbox);
+        team->mailbox[r] = node_at(offers[r].mailbox);
     }
-    team->policy = copy_policy_configured(
-        atomic_load_explicit(&node.header->copy_policy, memory_order_relaxed));
     if (inter)
-        return REASON_COUNT;
-    team->common = at_position(offers[0].common);
-    team->mine = team->mailbox[team->self];
-    if (team->order)
-        put_in_order(team, offers);
-    team->barrier = (struct barrier){
-        .flags = team->common->flags, .rank = team->rank, .size = size, .order = team->order};
+        team->policy = configured_policy();
+    else if (team->order)
+        complete_in_order(team, offers);
+    else
+        team_complete(team, node_at(offers[0].common), NULL);
     return REASON_COUNT;
 }
 
@@ -165,7 +222,8 @@ void team_leave(struct team *team)
         free(team);
         return;
     }
-    /* The release orders our last reads of mailboxes before their owners free them. */
+    child_parent_leaves(team);
+    /* The release orders our last reads of mailboxes and offers before their owners free them. */
     for (uint32_t r = 0; r < team->size && team_is_inter(team); r++)
         atomic_fetch_add_explicit(&team->mailbox[r]->departed, 1, memory_order_acq_rel);
     if (!team_is_inter(team))
@@ -206,6 +264,7 @@ static bool reap(struct team *t)
         if (!is_unread(t))
             return false;
         team_release_held(t, true);
+        child_parent_ends(t);
         mailbox_free(t->mine, t->op);
         t->mine = NULL;
         if (team_is_inter(t))
@@ -217,7 +276,7 @@ static bool reap(struct team *t)
     }
     if (atomic_load_explicit(&t->common->released, memory_order_acquire) < t->size - 1)
         return false;
-    arena_control_free(t->common);
+    team_common_free(t->common, t->size);
     return true;
 }
 

@@ -95,6 +95,9 @@ struct team {
     struct held *held;         /* see team_hold() */
     struct team *next;         /* in the list of teams that this rank has left but not yet freed */
     struct order *order;       /* of the ranks, for the tree; NULL: `flat` */
+    uint32_t children_created; /* these three: see child.h */
+    uint32_t children_offered;
+    struct children *children; /* NULL: this rank has offered nothing, or had no memory */
     struct mailbox *mailbox[]; /* by rank */
 };
 
@@ -128,6 +131,19 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
 
 /* Call instead of step 2, or after it has failed. */
 void team_withdraw(struct team *team, const struct team_offer *offer);
+
+/* The steps for the team of a child (child.h), whose offers do not come from the host: a team with
+ * room for `size` ranks (NULL: no memory); its size and our rank, for up to as many ranks; and,
+ * when the caller has filled in `mailbox` and `can_access_peers`, the rest. `located`: see
+ * order_make(). */
+struct team *team_reserve(uint32_t size);
+void team_shape(struct team *team, uint32_t size, uint32_t rank);
+void team_complete(struct team *team, struct team_common *common, struct located *located);
+
+/* The struct team_common of up to `size` ranks, in its first state. NULL: no memory. It is freed
+ * when no rank accesses it any more. */
+struct team_common *team_common_create(uint32_t size);
+void team_common_free(struct team_common *common, uint32_t size);
 
 /* A team of one rank, which shares nothing. NULL: no memory. */
 struct team *team_of_one(void);

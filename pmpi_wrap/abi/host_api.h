@@ -87,7 +87,6 @@ void constants_read(void);
     X(Comm_set_attr)         \
     X(Comm_set_errhandler)   \
     X(Comm_size)             \
-    X(Comm_split)            \
     X(Comm_test_inter)       \
     X(Error_class)           \
     X(Finalized)             \

@@ -301,7 +301,18 @@ int PMPI_Comm_remote_size(MPI_Comm, int *);
 int PMPI_Comm_set_attr(MPI_Comm, int, void *);
 int PMPI_Comm_set_errhandler(MPI_Comm, MPI_Errhandler);
 int PMPI_Comm_size(MPI_Comm, int *);
+int PMPI_Comm_create(MPI_Comm, MPI_Group, MPI_Comm *);
+int PMPI_Comm_dup(MPI_Comm, MPI_Comm *);
+int PMPI_Comm_dup_with_info(MPI_Comm, MPI_Info, MPI_Comm *);
 int PMPI_Comm_split(MPI_Comm, int, int, MPI_Comm *);
+int PMPI_Comm_split_type(MPI_Comm, int, int, MPI_Info, MPI_Comm *);
+int PMPI_Cart_create(MPI_Comm, int, const int[], const int[], int, MPI_Comm *);
+int PMPI_Cart_sub(MPI_Comm, const int[], MPI_Comm *);
+int PMPI_Graph_create(MPI_Comm, int, const int[], const int[], int, MPI_Comm *);
+int PMPI_Dist_graph_create(MPI_Comm, int, const int[], const int[], const int[], const int[],
+                           MPI_Info, int, MPI_Comm *);
+int PMPI_Dist_graph_create_adjacent(MPI_Comm, int, const int[], const int[], int, const int[],
+                                    const int[], MPI_Info, int, MPI_Comm *);
 int PMPI_Comm_test_inter(MPI_Comm, int *);
 int PMPI_Session_init(MPI_Info, MPI_Errhandler, MPI_Session *);
 int PMPI_Session_finalize(MPI_Session *);

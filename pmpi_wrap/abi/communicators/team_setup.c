@@ -2,7 +2,9 @@
 
 #include "alloc/arena.h"
 #include "alloc/node.h"
+#include "coll_inplace/child.h"
 #include "core/config.h"
+#include "pmpi_wrap/abi/communicators/from_parent.h"
 #include "pmpi_wrap/abi/communicators/properties.h"
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
@@ -225,8 +227,14 @@ static bool is_alone(const struct communicator *c)
     return c->size == 1 && !c->remote_size;
 }
 
-/* NULL: no memory, and no other rank waits for this one. */
-static struct communicator *register_comm(MPI_Comm comm)
+void team_be_alone(struct communicator *c)
+{
+    bool gpu = gpu_memory_possible();
+    c->team = gpu ? NULL : team_of_one();
+    c->reason = c->team ? REASON_COUNT : gpu ? REASON_GPU : REASON_NO_MEMORY;
+}
+
+struct communicator *team_register(MPI_Comm comm)
 {
     struct communicator *c = new_communicator();
     if (c && registry_add(&communicator_registry, BITS(comm), c, 0)) {
@@ -248,9 +256,7 @@ static void begin_team(MPI_Comm comm, struct communicator *c)
     if (c->reason != REASON_NOT_READY)
         return;
     if (is_alone(c)) {
-        bool gpu = gpu_memory_possible();
-        c->team = gpu ? NULL : team_of_one();
-        c->reason = c->team ? REASON_COUNT : gpu ? REASON_GPU : REASON_NO_MEMORY;
+        team_be_alone(c);
         return;
     }
     finish_freed_exchanges();
@@ -271,8 +277,11 @@ COLD struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises
         note_deferred(call, inside_host() ? REASON_INSIDE : REASON_ARGUMENTS);
         return NULL;
     }
-    struct entry *e = registry_find(&communicator_registry, BITS(comm));
-    struct communicator *c = e ? e->object : register_comm(comm);
+    struct communicator *c = team_find(comm);
+    if (!c)
+        c = team_from_parent(comm);
+    if (!c)
+        c = team_register(comm);
     if (!c) {
         note_deferred(call, REASON_NO_MEMORY);
         return NULL;
@@ -283,7 +292,7 @@ COLD struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises
     return c->team;
 }
 
-static struct communicator *find(MPI_Comm comm)
+struct communicator *team_find(MPI_Comm comm)
 {
     struct entry *e = registry_find(&communicator_registry, BITS(comm));
     return e ? e->object : NULL;
@@ -291,19 +300,19 @@ static struct communicator *find(MPI_Comm comm)
 
 struct team *team_of_intercomm(MPI_Comm comm)
 {
-    struct communicator *c = inside_host() ? NULL : find(comm);
+    struct communicator *c = inside_host() ? NULL : team_find(comm);
     return c ? c->inter_team : NULL;
 }
 
 struct team *team_if_ready(MPI_Comm comm)
 {
-    struct communicator *c = find(comm);
+    struct communicator *c = team_find(comm);
     return c ? c->team : NULL;
 }
 
 void team_mark(MPI_Comm comm)
 {
-    struct communicator *c = register_comm(comm);
+    struct communicator *c = team_register(comm);
     if (!c)
         abort_without_memory("a communicator");
     c->of_all_processes = true;
@@ -311,7 +320,7 @@ void team_mark(MPI_Comm comm)
 
 bool team_is_marked(MPI_Comm comm)
 {
-    const struct communicator *c = find(comm);
+    const struct communicator *c = team_find(comm);
     return c && c->of_all_processes;
 }
 
@@ -337,7 +346,7 @@ static bool is_being_freed(MPI_Comm comm)
 
 int team_after_host(MPI_Comm comm, int result)
 {
-    struct communicator *c = arguments_refused(result) ? NULL : find(comm);
+    struct communicator *c = arguments_refused(result) ? NULL : team_find(comm);
     if (!c || c->reason != REASON_NOT_READY || inside_host())
         return result;
     if (c->exchanging && (c->synchronises || c->calls == c->max_calls))
@@ -364,12 +373,26 @@ static void try_to_complete(struct communicator *c)
     host_wait_resume();
 }
 
+/* The team of a child in which there has been no operation is given up before the host calls delete
+ * functions, since it may not exist on all ranks: see child.h. */
+static void forget_unused(struct communicator *c)
+{
+    if (!c->from_parent || !c->team || !child_is_unused(c->team))
+        return;
+    child_leave_unused(c->team);
+    c->team = NULL;
+    c->reason = REASON_NOT_READY;
+}
+
 /* Also called when the host calls back functions of the program, which free its communicators. */
 void team_begin_removal(struct removal *removal, const MPI_Comm *comm, bool may_wait)
 {
     bool lasts = !comm || *comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF;
     uintptr_t handle = lasts ? BITS(MPI_COMM_NULL) : BITS(*comm);
+    team_forget_child(handle);
     struct communicator *c = registry_begin_removal(&communicator_registry, removal, handle);
+    if (c)
+        forget_unused(c);
     if (c && c->exchanging && may_wait) {
         unlist_exchange(c);
         c->freed = true;
@@ -401,7 +424,7 @@ int team_end_removal(struct removal *removal, int result)
  * Communicators that descend from MPI_COMM_WORLD cannot be distinguished from them. */
 void teams_world_ends(void)
 {
-    struct communicator *world = find(MPI_COMM_WORLD);
+    struct communicator *world = team_find(MPI_COMM_WORLD);
     if (world && world->exchanging)
         complete_exchange(MPI_COMM_WORLD, world);
     finish_freed_exchanges();
@@ -426,5 +449,6 @@ static bool forget(const struct entry *e)
 
 void teams_forget(void)
 {
+    team_forget_children();
     registry_forget(&communicator_registry, forget);
 }

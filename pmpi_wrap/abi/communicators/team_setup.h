@@ -1,10 +1,11 @@
 /* Communicators and their teams.
  *
- * The ranks of a communicator agree on a team by exchanging offers through the host's nonblocking
- * allgather. It begins after the second collective call, since many communicators never see a
- * second one. It completes after the first later call that synchronises its ranks anyway, or after
- * some more calls, so that a call which does not wait under the host does not wait here (H15:
- * collectives that do not synchronise).
+ * A communicator that is created from one with a team gets its own in its first collective call
+ * (from_parent.h). The ranks of other communicators agree on a team by exchanging offers through
+ * the host's nonblocking allgather. It begins after the second collective call, since many
+ * communicators never see a second one. It completes after the first later call that synchronises
+ * its ranks anyway, or after some more calls, so that a call which does not wait under the host
+ * does not wait here (H15: collectives that do not synchronise).
  *
  * All ranks begin and complete the exchange in the same call, because they make the same collective
  * calls in the same order, and each counts them (H14: setting up is itself collective). A call
@@ -30,6 +31,7 @@ struct communicator {
     struct team *team;       /* of an intracommunicator; NULL: none, or not yet */
     struct team *inter_team; /* of an intercommunicator; NULL: none, or not yet */
     enum reason reason;      /* why it has no team */
+    bool from_parent;        /* the team has come from the parent */
     uint32_t calls;        /* collective calls that the host has performed, until there is a team */
     uint32_t max_calls;    /* after so many, the exchange completes in any case */
     struct team *prepared; /* during the exchange */
@@ -46,6 +48,16 @@ struct communicator {
 };
 
 extern struct registry communicator_registry HIDDEN;
+
+/* NULL: the communicator has made no collective call yet. */
+struct communicator *team_find(MPI_Comm comm);
+
+/* Register a communicator that team_find() does not find. NULL: no memory, and no other rank waits
+ * for this one. */
+struct communicator *team_register(MPI_Comm comm);
+
+/* For a communicator of one rank. */
+void team_be_alone(struct communicator *c);
 
 struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises);
 

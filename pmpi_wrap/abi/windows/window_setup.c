@@ -4,8 +4,8 @@
 #include "coll_inplace/coll.h"
 #include "core/config.h"
 #include "core/log.h"
+#include "pmpi_wrap/abi/communicators/from_parent.h"
 #include "pmpi_wrap/abi/communicators/properties.h"
-#include "pmpi_wrap/abi/communicators/team_setup.h"
 #include "pmpi_wrap/abi/memory/alignment.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
 #include "pmpi_wrap/abi/private_comm.h"
@@ -127,7 +127,7 @@ static void discard_parts(struct new_window *new)
  * they make this call and those that set up a team in the same order. */
 static bool exchange(const struct window_request *r, struct win_offer *own, struct win_offer *all)
 {
-    struct team *team = team_if_ready(r->comm);
+    struct team *team = team_in_collective(r->comm);
     if (team) {
         struct run run;
         struct typemap offer = typemap_of_bytes(&run, sizeof *own);
