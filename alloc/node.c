@@ -1,5 +1,6 @@
 #include "alloc/node.h"
 
+#include "alloc/fd_message.h"
 #include "alloc/fork.h"
 #include "alloc/memfd.h"
 #include "core/config.h"
@@ -67,6 +68,8 @@ void node_unmap(enum reason why_not)
 static const size_t file_size_max = (size_t)1 << 45; /* of the 47 bits of an address */
 static const size_t slice_size_min = (size_t)16 << 20;
 static const size_t control_size_max = (size_t)1 << 30;
+/* Limited address space is mostly left to the program: the file gets this part of it. */
+enum { ADDRESS_SPACE_SHARE = 8 };
 
 static size_t max_size(size_t a, size_t b)
 {
@@ -92,9 +95,9 @@ static uint64_t new_token(void)
 /* The sizes of the parts of the file (core/layout.h). False: there is not enough room. */
 static bool choose_sizes(struct layout_header *h, const struct node_needs *needs)
 {
-    /* Limited address space is mostly left to the program. */
     size_t header = layout_header_size(h->members);
-    size_t most = min_size(min_size(needs->room / 8, file_size_max), memfd_limit());
+    size_t most =
+        min_size(min_size(needs->room / ADDRESS_SPACE_SHARE, file_size_max), memfd_limit());
     most = most > header ? (most - header) / h->members : 0;
     /* A small limit on the heap is enforced by the arena: a slice also holds what windows share. */
     size_t heap = max_size(needs->heap, slice_size_min);
@@ -120,8 +123,20 @@ static bool choose_sizes(struct layout_header *h, const struct node_needs *needs
     return true;
 }
 
+/* Create and map the file. False: it cannot be mapped. */
+static bool create_file(struct layout_header *h, int world_size, int *file)
+{
+    *file = memfd_create_sealed(layout_size(h));
+    if (*file < 0 || node_map(*file, layout_size(h), 0, h->members, world_size))
+        return true;
+    node_unmap(node.why_not);
+    fd_close(file);
+    return false;
+}
+
 int node_create(uint32_t size, int world_size, const struct node_needs *needs)
 {
+    struct node_needs left = *needs;
     struct layout_header header = {
         .magic = LAYOUT_MAGIC,
         .version = LAYOUT_VERSION,
@@ -130,18 +145,17 @@ int node_create(uint32_t size, int world_size, const struct node_needs *needs)
         .token = new_token(),
         .copy_policy = COPY_POLICY_DEFAULT,
     };
-    if (!choose_sizes(&header, needs)) {
-        log_message(2, "no room for a shared file; see `ulimit -v` and `ulimit -f`");
-        return -1;
-    }
-    int file = memfd_create_sealed(layout_size(&header));
-    if (file < 0)
-        return -1;
-    if (!node_map(file, layout_size(&header), 0, size, world_size)) {
-        close(file);
-        return -1;
-    }
-    *node.header = header;
+    int file;
+    do {
+        if (!choose_sizes(&header, &left)) {
+            log_message(2, "no room for a shared file; see `ulimit -v` and `ulimit -f`");
+            return -1;
+        }
+        /* Half of this file, if there is no address space for all of it: valgrind has little. */
+        left.room = layout_size(&header) * (ADDRESS_SPACE_SHARE / 2);
+    } while (!create_file(&header, world_size, &file));
+    if (file >= 0)
+        *node.header = header;
     return file;
 }
 

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct greeting {
     uint64_t version; /* 64 bits: padding would send bytes that were never set */
     uint64_t world_rank, world_size;
     uint64_t is_described; /* whether the launcher has given it this rank */
+    uint64_t is_checked;   /* whether a tool of valgrind must see each store to its memory */
     struct node_needs needs;
     uint64_t settings;
 };
@@ -98,6 +100,19 @@ static struct node_needs own_needs(void)
                                .room = address_space_left()};
 }
 
+/* To these tools a word is undefined, or the target of a data race, until this process has written
+ * it. They do not see the stores of other processes, and would report correct programs. */
+static int is_checker(struct dl_phdr_info *object, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    static const char *const tools[] = {"/vgpreload_memcheck", "/vgpreload_helgrind",
+                                        "/vgpreload_drd"};
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+        if (object->dlpi_name && strstr(object->dlpi_name, tools[i]))
+            return true;
+    return false;
+}
+
 static struct greeting own_greeting(int world_rank, int world_size)
 {
     const struct job *job = &rendezvous.job;
@@ -106,6 +121,7 @@ static struct greeting own_greeting(int world_rank, int world_size)
                              .world_rank = (uint64_t)world_rank,
                              .world_size = (uint64_t)world_size,
                              .is_described = job->rank < 0 || job->rank == world_rank,
+                             .is_checked = (uint64_t)dl_iterate_phdr(is_checker, NULL),
                              .needs = own_needs(),
                              .settings = common_settings()};
 }
@@ -196,6 +212,7 @@ static void add_greeting(struct greeting *all, const struct greeting *g, int sta
     if (!has_statics)
         all->needs.statics = NODE_STATICS_MISSING;
     all->is_described &= g->is_described && g->world_size == all->world_size;
+    all->is_checked |= g->is_checked;
     if (g->settings != all->settings)
         all->settings = (uint64_t)SETTINGS_DIFFER;
 }
@@ -270,6 +287,8 @@ static enum reason find_all(struct connection *members, uint64_t *world_rank, ui
     if (!all->is_described || !world_ranks_differ(world_rank, *count) ||
         (expected > 1 && places_taken(expected)))
         return REASON_OTHER_WORLD;
+    if (all->is_checked)
+        return REASON_CHECKED;
     return all->settings == (uint64_t)SETTINGS_DIFFER ? REASON_SETTINGS : REASON_COUNT;
 }
 
