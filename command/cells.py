@@ -27,6 +27,15 @@ def series_of(cells, at_least):
             if len({cell["bytes"] for cell in some}) >= at_least]
 
 
+def doubt(cell):
+    """Why a cell is unusable, or None. A library below the floor means that the floor was disturbed."""
+    if cell.get("above_floor", 1) < 0.8:
+        return "floor above the library's time"
+    if "ratio" in cell and cell["ratio_high"] > 10 * cell["ratio_low"]:
+        return "range too wide"
+    return None
+
+
 def by_part(cells):
     found = {}
     for cell in cells:
@@ -56,7 +65,7 @@ def row(cell):
         text += f" {cell['ratio']:8.2f} {spread:>16}"
     if "floor_ns" in cell:
         text += f" {cell['floor_ns']:11.1f} {cell['above_floor']:6.2f}"
-    return text
+    return text + (f"  UNUSABLE: {doubt(cell)}" if doubt(cell) else "")
 
 
 def summary(part, cells):

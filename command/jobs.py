@@ -3,12 +3,14 @@ import contextlib
 import functools
 import glob
 import os
+import resource
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from subcommand import SIGNALS, Failure
 
@@ -74,6 +76,54 @@ def temporary_folder():
         return tempfile.TemporaryDirectory(prefix="mpiaccel.")
     except OSError:
         raise Failure("there is no folder for temporary files; set TMPDIR to one that can be written")
+
+
+class Others:
+    """How many processors other programs, and the hypervisor, use between begin() and end(), on average: the busy time of
+    the processors on which this program may run, less that of the jobs that have ended meanwhile."""
+
+    NOTICED = 0.15  # processors
+
+    def __init__(self):
+        self.processors = os.sched_getaffinity(0)
+        self.seconds = self.used = 0.0
+        self.load = 0.0  # the highest average of the last minute
+
+    def busy(self):
+        """Seconds since boot, by /proc/stat: all but idle and waiting for files, and without guests, which count twice."""
+        ticks = 0
+        with open("/proc/stat", encoding="ascii") as file:
+            for line in file:
+                name, *fields = line.split()
+                if name[:3] == "cpu" and name[3:].isdigit() and int(name[3:]) in self.processors:
+                    ticks += sum(map(int, fields[:3] + fields[5:8]))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    @staticmethod
+    def own():
+        """Of this program and of the jobs that it has waited for."""
+        return sum(sum(times[:2]) for times in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+
+    def begin(self):
+        self.start = time.monotonic(), self.busy() - self.own()
+
+    def end(self):
+        now = time.monotonic()
+        self.used += max(0.0, self.busy() - self.own() - self.start[1])
+        self.seconds += now - self.start[0]
+        self.load = max(self.load, os.getloadavg()[0])
+
+    def average(self):
+        return min(self.used / self.seconds, len(self.processors)) if self.seconds else 0.0
+
+    def are_noticed(self):
+        # Counts of less than a tick, and of the end of a job, are inexact.
+        return self.average() >= self.NOTICED and self.used >= 0.1
+
+    def text(self):
+        count = len(self.processors)
+        return (f"other programs used {self.average():.1f} of {count} processor{'s' if count != 1 else ''} meanwhile "
+                f"(load average {self.load:.1f})")
 
 
 class StatusLine:

@@ -51,6 +51,13 @@ const char *library_program(const char *name)
     return find(folders, file);
 }
 
+const char *library_man_page(void)
+{
+    static const char *const folders[FOLDERS] = {"../man", "../man", "../man"};
+    const char *page = find(folders, "mpiaccel.1");
+    return access(page, R_OK) ? "mpiaccel" : page;
+}
+
 const char *library_command(void)
 {
     static char path[PATH_MAX];

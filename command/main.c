@@ -87,8 +87,8 @@ static int usage(FILE *to, const char *subcommand, int status)
         fprintf(to, "%s mpiaccel %-31s %s\n", before, line, c->help);
         before = "      ";
     }
-    fputs(subcommand ? "See man mpiaccel.\n" : "See man mpiaccel, or mpiaccel SUBCOMMAND --help.\n",
-          to);
+    fprintf(to, subcommand ? "See man %s.\n" : "See man %s, or mpiaccel SUBCOMMAND --help.\n",
+            library_man_page());
     return status;
 }
 
@@ -124,6 +124,8 @@ static int run_line(int argc, char **argv)
         return usage(stderr, NULL, 2);
     if (is_help(argv[1]))
         return usage(stdout, NULL, 0);
+    if (!strcmp(argv[1], "-V"))
+        argv[1] = "--version";
     if (!strcmp(argv[1], "--complete"))
         return print_subcommands();
     for (const struct command *c = commands; c->name; c++)

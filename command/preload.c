@@ -335,7 +335,7 @@ static void add_settings_of_environment(struct job *job)
             have_variable(&job->options, s->name))
             continue;
         add(&job->command, text("-%s", job->family->option));
-        add(&job->command, text("%s", s->name));
+        add(&job->command, text("%s=%s", s->name, value));
     }
 }
 

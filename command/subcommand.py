@@ -19,6 +19,15 @@ class Failure(Exception):
         self.status = status
 
 
+def cure_of_writing(error):
+    """What to do if a file cannot be written."""
+    cures = {errno.ENOENT: "name a file in a folder that exists", errno.ENOTDIR: "name a file in a folder that exists",
+             errno.EISDIR: "name a file, not a folder", errno.ENOSPC: "make room, or name a file elsewhere",
+             errno.EDQUOT: "make room, or name a file elsewhere"}
+    denied = errno.EACCES, errno.EPERM, errno.EROFS
+    return "name a file that you may write" if error.errno in denied else cures.get(error.errno, "name another file")
+
+
 def fail_at_signals():
     """From here on, the first signal raises a Failure, so that the job ends before this program. A signal that is
     ignored, as SIGHUP after nohup, remains ignored."""
