@@ -136,13 +136,14 @@ static struct children *children_of(struct team *t)
     if (LIKELY(t->children != NULL) || t->children_offered)
         return t->children;
     struct children *c = calloc(1, sizeof *c);
-    struct child_offer *ring = c ? arena_control_alloc_raw(CHILD_RING * sizeof *ring) : NULL;
+    struct child_offer *ring = c ? arena_control_alloc(CHILD_RING * sizeof *ring) : NULL;
     if (!ring) {
         free(c);
         return NULL;
     }
     c->ring = ring;
-    t->mine->child_offers.ring = node_offset(ring);
+    /* Release: peers see the ring empty before they see the entries. */
+    atomic_store_explicit(&t->mine->child_offers, node_offset(ring), memory_order_release);
     return t->children = c;
 }
 
@@ -152,7 +153,7 @@ static COLD void await_offers(const struct team *t, struct children *c, uint32_t
     uint32_t least = t->children_offered;
     for (uint32_t r = 0; r < t->size; r++)
         if (t->mailbox[r] != t->mine) {
-            struct sync_word *word = &t->mailbox[r]->child_offers.count;
+            struct sync_word *word = &t->mailbox[r]->children_offered;
             sync_wait_until(word, count);
             uint32_t published = sync_load(word);
             least = sync_reached(published, least) ? least : published;
@@ -160,11 +161,29 @@ static COLD void await_offers(const struct team *t, struct children *c, uint32_t
     c->all_offered = least;
 }
 
+/* The entry for a child in the ring of this rank. NULL: there is no ring, or not yet. */
+static struct child_offer *entry_of(const struct team *t, uint32_t rank, uint32_t number)
+{
+    uint64_t ring = atomic_load_explicit(&t->mailbox[rank]->child_offers, memory_order_acquire);
+    return ring ? (struct child_offer *)node_at(ring) + number % CHILD_RING : NULL;
+}
+
+static bool is_published(const struct team *t, uint32_t rank, uint32_t number)
+{
+    const struct child_offer *entry = entry_of(t, rank, number);
+    uint32_t end = entry ? atomic_load_explicit(&entry->end, memory_order_acquire)
+                         : sync_load(&t->mailbox[rank]->children_offered);
+    return sync_reached(end, number + 1);
+}
+
 /* The offer has been published. */
 static struct child_offer read_offer(const struct team *t, uint32_t rank, uint32_t number)
 {
-    const struct child_offer *ring = node_at(t->mailbox[rank]->child_offers.ring);
-    return ring ? ring[number % CHILD_RING] : (struct child_offer){0};
+    const struct child_offer *entry = entry_of(t, rank, number);
+    if (!entry)
+        return (struct child_offer){0};
+    return (struct child_offer){
+        .domain = entry->domain, .mailbox = entry->mailbox, .common = entry->common};
 }
 
 /* Copy the offers for a child of `t`, which have been published, unless it has read them. */
@@ -195,6 +214,16 @@ static inline void make_room(const struct team *t, struct children *c, uint32_t 
         copy_offers(t, unread);
 }
 
+/* Nobody sleeps on the entry. */
+static inline void publish(const struct team *t, struct child_offer *entry,
+                           const struct child *child, uint32_t number)
+{
+    entry->mailbox = child ? node_offset(child->mailbox) : 0;
+    entry->common = child ? node_offset(child->common) : 0;
+    entry->domain = t->order ? t->order->domain[t->rank] : 0;
+    atomic_store_explicit(&entry->end, number + 1, memory_order_release);
+}
+
 void child_offer(struct team *t, bool declines)
 {
     uint32_t number = t->children_created;
@@ -202,15 +231,11 @@ void child_offer(struct team *t, bool declines)
     if (c) {
         make_room(t, c, number);
         struct child *child = declines ? NULL : take_child(t, c);
-        c->ring[number % CHILD_RING] = (struct child_offer){
-            .mailbox = child ? node_offset(child->mailbox) : 0,
-            .common = child ? node_offset(child->common) : 0,
-            .domain = t->order ? t->order->domain[t->rank] : 0,
-        };
+        publish(t, &c->ring[number % CHILD_RING], child, number);
         c->offered = child;
     }
     t->children_offered = number + 1;
-    sync_publish(&t->mine->child_offers.count, number + 1);
+    sync_publish(&t->mine->children_offered, number + 1);
 }
 
 struct child *child_create(struct team *t)
@@ -267,11 +292,9 @@ static uint32_t place_of(const struct child *child, uint32_t rank)
 
 static bool are_published(const struct child *child, uint32_t size)
 {
-    for (uint32_t r = 0; r < size; r++) {
-        struct mailbox *mailbox = child->parent->mailbox[place_of(child, r)];
-        if (!sync_reached(sync_load(&mailbox->child_offers.count), child->number + 1))
+    for (uint32_t r = 0; r < size; r++)
+        if (!is_published(child->parent, place_of(child, r), child->number))
             return false;
-    }
     return true;
 }
 

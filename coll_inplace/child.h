@@ -15,7 +15,8 @@
  * publishes another offer when the outer creation ends.
  *
  * The offers of the peers are read in the first collective call on the child. A reader waits until
- * the count of each rank of the child has reached k + 1. In practice it never waits (H15: no
+ * the entry of each rank of the child contains k + 1, or, if a rank had no memory for a ring and so
+ * declines everything, until its count has reached k + 1. In practice it never waits (H15: no
  * synchronisation that the host does not have): each rank of the parent has published its offer
  * before it entered the host, and no host returns from a creation before all ranks have entered it,
  * since they agree on a context. The child has a team if the parent had one, which all its ranks
@@ -53,8 +54,9 @@
 enum { CHILD_RING = 32, CHILD_WINDOW = CHILD_RING / 2, CHILD_UNUSED_MAX = 64 };
 
 struct child_offer {
+    _Atomic uint32_t end;     /* the number of the child, plus 1 */
+    uint32_t domain;          /* the number of the rank's domain in the parent */
     uint64_t mailbox, common; /* positions; 0: this rank declines */
-    uint64_t domain;          /* the number of the rank's domain in the parent */
 };
 
 /* A child that has no team yet. Before the host has created it, it is what this rank has offered.

@@ -75,8 +75,10 @@ static void empty(struct mailbox *mailbox, uint32_t op)
     size_t used = op < TEAM_SLOTS ? op + 1 : TEAM_SLOTS;
     memset(mailbox, 0, offsetof(struct mailbox, slot) + used * sizeof(struct slot));
     mailbox->departed = 0;
-    if (atomic_load_explicit(&mailbox->child_offers.count.value, memory_order_relaxed))
-        memset(&mailbox->child_offers, 0, sizeof mailbox->child_offers);
+    if (atomic_load_explicit(&mailbox->children_offered.value, memory_order_relaxed)) {
+        mailbox->child_offers = 0;
+        memset(&mailbox->children_offered, 0, sizeof mailbox->children_offered);
+    }
 }
 
 void mailbox_free(struct mailbox *mailbox, uint32_t op)

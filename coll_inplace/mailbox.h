@@ -57,12 +57,6 @@ struct coop_copy {
         LINE) struct sync_word helped; /* chunks that the helper has copied in all operations */
 };
 
-/* What the owner offers for communicators that are created from this one: see child.h. */
-struct child_offers {
-    _Alignas(LINE) struct sync_word count;
-    uint64_t ring; /* position of the offers. 0: the owner had no memory, and declines all */
-};
-
 struct mailbox {
     _Alignas(LINE) struct sync_word done;     /* the last operation whose data the owner has read */
     _Alignas(LINE) struct sync_word produced; /* pieces of all streams that the owner has written */
@@ -73,7 +67,8 @@ struct mailbox {
     uint32_t stream_cells;     /* a power of two */
     int32_t pid;               /* of the owner */
     _Atomic uint32_t departed; /* intercommunicators: readers that have freed the communicator */
-    struct child_offers child_offers;
+    _Atomic uint64_t child_offers; /* position of the owner's offers; 0: none. These two: child.h */
+    _Alignas(LINE) struct sync_word children_offered; /* how many it has published */
 };
 
 /* Returns an empty mailbox; NULL: no memory. */

@@ -75,6 +75,7 @@ static MPI_Comm graph(MPI_Comm parent)
     return comm;
 }
 
+/* Not reordered: Open MPI 4.1 then ends the job if processors are short. */
 static MPI_Comm distributed_graph(MPI_Comm parent, bool adjacent)
 {
     int me, size, one = 1;
@@ -83,10 +84,10 @@ static MPI_Comm distributed_graph(MPI_Comm parent, bool adjacent)
     MPI_Comm_size(parent, &size);
     int next = (me + 1) % size, previous = (me + size - 1) % size;
     if (adjacent)
-        MPI_Dist_graph_create_adjacent(parent, 1, &previous, &one, 1, &next, &one, MPI_INFO_NULL, 1,
+        MPI_Dist_graph_create_adjacent(parent, 1, &previous, &one, 1, &next, &one, MPI_INFO_NULL, 0,
                                        &comm);
     else
-        MPI_Dist_graph_create(parent, 1, &me, &one, &next, &one, MPI_INFO_NULL, 1, &comm);
+        MPI_Dist_graph_create(parent, 1, &me, &one, &next, &one, MPI_INFO_NULL, 0, &comm);
     return comm;
 }
 

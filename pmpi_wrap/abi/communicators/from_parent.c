@@ -148,6 +148,8 @@ int team_after_creation(MPI_Comm parent, int result, const MPI_Comm *created, bo
         child_cancel(child);
         return result;
     }
+    /* A child with this handle has been freed past this library. */
+    team_forget_child(BITS(*created));
     child->handle = BITS(*created);
     child->same_ranks = same_ranks;
     put(child);
