@@ -12,15 +12,25 @@ static struct entry *in_chain(struct registry *r, uintptr_t handle)
     return e;
 }
 
-/* The removals of this thread that have begun; a delete function may free other objects. */
-static __thread struct removal *removals;
+struct removal {
+    struct registry *registry;
+    uintptr_t handle;
+    struct entry *entry; /* NULL: none */
+    const char *frame;   /* of the call that began it */
+};
+
+/* The removals of this thread that have begun, innermost last; a delete function may free other
+ * objects. If there are more, the entry is found by all threads until the removal ends. */
+enum { REMOVALS_MAX = 16 };
+static __thread struct removal removals[REMOVALS_MAX];
+static __thread unsigned removal_count;
 
 static struct removal *removal_of(const struct registry *r, uintptr_t handle)
 {
-    struct removal *removal = removals;
-    while (removal && (removal->registry != r || removal->handle != handle))
-        removal = removal->outer;
-    return removal;
+    for (unsigned i = removal_count; i-- > 0;)
+        if (removals[i].registry == r && removals[i].handle == handle)
+            return &removals[i];
+    return NULL;
 }
 
 COLD struct entry *registry_search(struct registry *r, uintptr_t handle)
@@ -109,11 +119,44 @@ struct entry *registry_add(struct registry *r, uintptr_t handle, void *object, u
     return e;
 }
 
-void *registry_begin_removal(struct registry *r, struct removal *removal, uintptr_t handle)
+void *registry_remove(struct registry *r, uintptr_t handle)
 {
     struct entry *e = take(r, handle);
-    *removal = (struct removal){r, handle, e, removals};
-    removals = removal;
+    void *object = e ? e->object : NULL;
+    registry_discard(r, e);
+    return object;
+}
+
+/* ---- removals ---- */
+
+static void cancel_last(void)
+{
+    struct removal last = removals[--removal_count];
+    if (last.entry)
+        registry_put(last.registry, last.entry, last.handle, last.entry->object,
+                     last.entry->detail);
+}
+
+/* Cancel the removals of calls that have been left. The stack grows downwards. */
+static void cancel_left(const struct registry *r, uintptr_t handle, const char *frame)
+{
+    while (removal_count && removals[removal_count - 1].frame <= frame)
+        cancel_last();
+    for (const struct removal *same; (same = removal_of(r, handle));)
+        while (&removals[removal_count] > same)
+            cancel_last();
+}
+
+NOINLINE void *registry_begin_removal(struct registry *r, uintptr_t handle)
+{
+    const char *frame = __builtin_frame_address(0);
+    cancel_left(r, handle, frame);
+    if (removal_count == REMOVALS_MAX) {
+        struct entry *found = registry_find(r, handle);
+        return found ? found->object : NULL;
+    }
+    struct entry *e = take(r, handle);
+    removals[removal_count++] = (struct removal){r, handle, e, frame};
     return e ? e->object : NULL;
 }
 
@@ -122,27 +165,32 @@ bool registry_is_removing(const struct registry *r, uintptr_t handle)
     return removal_of(r, handle);
 }
 
-void *registry_end_removal(struct removal *removal)
+/* Those that began later have been left. */
+static void make_last(const struct removal *removal)
 {
-    void *object = removal->entry ? removal->entry->object : NULL;
-    removals = removal->outer;
-    registry_discard(removal->registry, removal->entry);
+    while (&removals[removal_count - 1] > removal)
+        cancel_last();
+}
+
+void *registry_end_removal(struct registry *r, uintptr_t handle)
+{
+    const struct removal *removal = removal_of(r, handle);
+    if (!removal)
+        return registry_remove(r, handle);
+    make_last(removal);
+    struct entry *e = removals[--removal_count].entry;
+    void *object = e ? e->object : NULL;
+    registry_discard(r, e);
     return object;
 }
 
-void registry_cancel_removal(struct removal *removal)
+void registry_cancel_removal(struct registry *r, uintptr_t handle)
 {
-    struct entry *e = removal->entry;
-    removals = removal->outer;
-    if (e)
-        registry_put(removal->registry, e, removal->handle, e->object, e->detail);
-}
-
-void *registry_remove(struct registry *r, uintptr_t handle)
-{
-    struct removal removal;
-    registry_begin_removal(r, &removal, handle);
-    return registry_end_removal(&removal);
+    const struct removal *removal = removal_of(r, handle);
+    if (!removal)
+        return;
+    make_last(removal);
+    cancel_last();
 }
 
 void registry_forget(struct registry *r, bool (*forget)(const struct entry *))

@@ -10,6 +10,13 @@
  * still use the object; but as soon as it has freed it, it may give the same handle to an object of
  * another thread. So from registry_begin_removal() on, only the thread that frees the object finds
  * its entry, and what this thread registers under the handle is removed with it.
+ *
+ * If the host cannot free the object, it calls an error handler, which may leave the call by
+ * longjmp or a C++ exception: then neither registry_end_removal() nor registry_cancel_removal()
+ * follows. Each thread therefore lists its removals in memory of its own, not on the stack. A
+ * removal has been left if the same thread begins one for the same handle, or one that is not
+ * called from a deeper frame of the stack. It is then cancelled. A program that switches stacks may
+ * have one cancelled too early: then other threads find the entry until the removal ends.
  */
 #ifndef MPIACCEL_REGISTRY_H
 #define MPIACCEL_REGISTRY_H
@@ -70,26 +77,18 @@ struct entry *registry_add(struct registry *registry, uintptr_t handle, void *ob
 /* Returns the handle's object, NULL if it was not registered. */
 void *registry_remove(struct registry *registry, uintptr_t handle);
 
-/* A handle that this thread is removing. */
-struct removal {
-    struct registry *registry;
-    uintptr_t handle;
-    struct entry *entry; /* NULL: none */
-    struct removal *outer;
-};
-
-/* Call before the host frees an object, and then one of the other two. Returns the handle's object,
- * NULL if it is not registered. */
-void *registry_begin_removal(struct registry *registry, struct removal *removal, uintptr_t handle);
+/* Call before the host frees an object, and then one of the other two, unless an error handler of
+ * the program does not return. Returns the handle's object, NULL if it is not registered. */
+void *registry_begin_removal(struct registry *registry, uintptr_t handle);
 
 /* Whether this thread is removing the handle. */
 bool registry_is_removing(const struct registry *registry, uintptr_t handle);
 
 /* The host has freed it. Returns the object, also one that was registered meanwhile. */
-void *registry_end_removal(struct removal *removal);
+void *registry_end_removal(struct registry *registry, uintptr_t handle);
 
 /* The host has not freed it. */
-void registry_cancel_removal(struct removal *removal);
+void registry_cancel_removal(struct registry *registry, uintptr_t handle);
 
 /* Remove all entries for which `forget` returns true; it may free their objects. */
 void registry_forget(struct registry *registry, bool (*forget)(const struct entry *entry));

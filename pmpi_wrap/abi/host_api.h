@@ -147,7 +147,11 @@ extern mpi_fn *const *exported_calls;
 bool host_bind(void *library, mpi_fn *const *exported);
 
 /* Between these, calls that the host makes into this library go straight back to the host (H4:
- * hosts call themselves through the exported symbols). */
+ * hosts call themselves through the exported symbols). Only around calls on objects of this
+ * library, whose errors are returned. A call on a communicator, window or datatype of the program
+ * may run callbacks of the program: if the calls in them went to the host on one rank only, the job
+ * would hang. And an error handler may leave it by longjmp or a C++ exception, so that leave_host()
+ * would not be reached. */
 static inline void enter_host(void)
 {
     thread_self()->inside++;

@@ -4,6 +4,8 @@
 #include "pmpi_wrap/registry.h"
 #include "tests/unit/unit.h"
 
+#include <setjmp.h>
+
 static struct registry registry = REGISTRY_INITIALIZER;
 static unsigned rounds;
 
@@ -108,27 +110,82 @@ static bool others_find(uintptr_t handle)
     return found;
 }
 
+/* A delete function that frees another object, while the host frees that of handle 5 */
+static NOINLINE void fail_to_remove_another(const void *a, const void *b)
+{
+    ck_assert_ptr_eq(registry_begin_removal(&registry, 6), b);
+    ck_assert(finds(5, a) && finds(6, b) && find(5)->detail == 77);
+    ck_assert(!others_find(5) && !others_find(6));
+    registry_cancel_removal(&registry, 6);
+    ck_assert(finds(6, b) && find(6)->detail == 78 && others_find(6) && finds(5, a));
+}
+
 START_TEST(the_thread_that_removes_a_handle_finds_it_until_the_end)
 {
     int a, b, c;
-    struct removal outer, inner, absent;
     registry_add(&registry, 5, &a, 77);
     registry_add(&registry, 6, &b, 78);
-    ck_assert_ptr_eq(registry_begin_removal(&registry, &outer, 5), &a);
-    ck_assert_ptr_eq(registry_begin_removal(&registry, &inner, 6), &b);
-    ck_assert(finds(5, &a) && finds(6, &b) && find(5)->detail == 77);
-    ck_assert(!others_find(5) && !others_find(6));
-    registry_cancel_removal(&inner);
-    ck_assert(finds(6, &b) && find(6)->detail == 78 && others_find(6) && finds(5, &a));
-    ck_assert_ptr_eq(registry_end_removal(&outer), &a);
+    ck_assert_ptr_eq(registry_begin_removal(&registry, 5), &a);
+    fail_to_remove_another(&a, &b);
+    ck_assert_ptr_eq(registry_end_removal(&registry, 5), &a);
     ck_assert(finds(5, NULL));
 
-    ck_assert_ptr_null(registry_begin_removal(&registry, &absent, 7));
+    ck_assert_ptr_null(registry_begin_removal(&registry, 7));
     registry_add(&registry, 7, &c, 79); /* a delete function uses the object for the first time */
     ck_assert(finds(7, &c) && !others_find(7));
-    ck_assert_ptr_eq(registry_end_removal(&absent), &c);
+    ck_assert_ptr_eq(registry_end_removal(&registry, 7), &c);
     ck_assert(finds(7, NULL));
     ck_assert_ptr_eq(registry_remove(&registry, 6), &b);
+}
+END_TEST
+
+static jmp_buf before_removal;
+
+static NOINLINE void begin_and_leave(uintptr_t handle)
+{
+    registry_begin_removal(&registry, handle);
+    longjmp(before_removal, 1);
+}
+
+static void leave_removal(uintptr_t handle)
+{
+    if (!setjmp(before_removal))
+        begin_and_leave(handle);
+}
+
+/* A call of the program from a deeper frame */
+static NOINLINE void remove_deeper(uintptr_t handle, const void *object)
+{
+    volatile char deep[1024];
+    deep[0] = 0;
+    ck_assert_ptr_eq(registry_begin_removal(&registry, handle), object);
+    ck_assert_ptr_eq(registry_end_removal(&registry, handle), object);
+    ck_assert(finds(handle, NULL) && deep[0] == 0);
+}
+
+START_TEST(a_removal_that_an_error_handler_has_left_is_cancelled)
+{
+    int a, b, c;
+    registry_add(&registry, 5, &a, 77);
+    registry_add(&registry, 6, &b, 78);
+    leave_removal(5);
+    ck_assert(finds(5, &a) && find(5)->detail == 77); /* at once by the thread that has left it */
+    ck_assert_ptr_eq(registry_begin_removal(&registry, 6), &b);
+    ck_assert(others_find(5) && !registry_is_removing(&registry, 5));
+    ck_assert_ptr_eq(registry_end_removal(&registry, 6), &b);
+
+    leave_removal(5);
+    remove_deeper(5, &a); /* in whatever frame the handle is removed */
+    ck_assert_ptr_nonnull(registry_add(&registry, 5, &c, 79));
+    ck_assert(finds(5, &c) && others_find(5));
+    ck_assert_ptr_eq(registry_remove(&registry, 5), &c);
+
+    for (int i = 0; i < 100; i++) /* no list grows */
+        leave_removal(7);
+    registry_add(&registry, 6, &b, 78);
+    ck_assert_ptr_eq(registry_begin_removal(&registry, 6), &b);
+    ck_assert(!others_find(6));
+    ck_assert_ptr_eq(registry_end_removal(&registry, 6), &b);
 }
 END_TEST
 
@@ -223,4 +280,5 @@ UNIT_MAIN(a_handle_is_found_until_it_is_removed, handles_with_the_same_hash_do_n
           a_reused_entry_is_not_found_by_its_old_handle,
           an_entry_that_is_not_in_use_is_found_by_no_handle,
           the_thread_that_removes_a_handle_finds_it_until_the_end,
+          a_removal_that_an_error_handler_has_left_is_cancelled,
           any_order_of_calls_agrees_with_a_table, threads_create_use_and_free_concurrently)

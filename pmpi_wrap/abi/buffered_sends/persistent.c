@@ -176,13 +176,20 @@ static int send_message(enum call call, struct persistent *p)
     return result == MPI_SUCCESS ? host.Wait(&p->by_host, MPI_STATUS_IGNORE) : result;
 }
 
-/* Starting the stand-in makes the host check that the request may be started. */
+/* Starting the stand-in makes the host check that the request may be started. If the message is
+ * refused, the request is completed, as it is at the next start if an error handler has left this
+ * one. */
 int persistent_start(enum call call, struct persistent *p, MPI_Request *request)
 {
+    if (p->unsent)
+        host.Wait(request, MPI_STATUS_IGNORE);
+    p->unsent = false;
     int result = start_stand_in(p, request);
     if (result != MPI_SUCCESS)
         return result;
+    p->unsent = true;
     result = send_message(call, p);
+    p->unsent = false;
     if (result != MPI_SUCCESS)
         host.Wait(request, MPI_STATUS_IGNORE);
     return result;

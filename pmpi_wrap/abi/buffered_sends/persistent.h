@@ -21,6 +21,7 @@ struct persistent {
     MPI_Request by_host;
     MPI_Comm stand_in_comm; /* private_comm() when the stand-in was created */
     bool comm_freed;
+    bool unsent;                     /* the stand-in has been started, but not yet the message */
     struct persistent *next, **link; /* in the list of all */
 };
 

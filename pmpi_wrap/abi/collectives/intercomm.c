@@ -160,11 +160,13 @@ int intercomm_reduce(enum call call, const struct reduction *r, int root, MPI_Co
         return defer_numbered(t, call, REASON_ARGUMENTS);
     if (!translate_operand(call, r, root == MPI_ROOT ? r->to : r->from, t, &red, &b))
         return DEFERRED;
-    int result = is_too_long(t, b)
-                     ? defer_numbered(t, call, REASON_TOO_MANY_RANKS)
-                     : finish_call(call, comm, coll_reduce(t, &red, b, b, role(root)), bytes_of(b));
+    if (is_too_long(t, b)) {
+        reducer_close(&red);
+        return defer_numbered(t, call, REASON_TOO_MANY_RANKS);
+    }
+    enum coll_error error = coll_reduce(t, &red, b, b, role(root));
     reducer_close(&red);
-    return result;
+    return finish_call(call, comm, error, bytes_of(b));
 }
 
 /* Operand and result. If they are the same buffer, the host decides whether that is an error. */
@@ -190,11 +192,13 @@ int intercomm_allreduce(enum call call, const struct reduction *r, MPI_Comm comm
     struct buffer from, to;
     if (!t || !translate_both(call, r, t, &red, &from, &to))
         return DEFERRED;
-    int result = is_too_long(t, from)
-                     ? defer_numbered(t, call, REASON_TOO_MANY_RANKS)
-                     : finish_call(call, comm, coll_allreduce(t, &red, from, to), bytes_of(from));
+    if (is_too_long(t, from)) {
+        reducer_close(&red);
+        return defer_numbered(t, call, REASON_TOO_MANY_RANKS);
+    }
+    enum coll_error error = coll_allreduce(t, &red, from, to);
     reducer_close(&red);
-    return result;
+    return finish_call(call, comm, error, bytes_of(from));
 }
 
 int intercomm_reduce_scatter(enum call call, struct reduction r, struct rank_blocks results,
@@ -212,9 +216,8 @@ int intercomm_reduce_scatter(enum call call, struct reduction r, struct rank_blo
         return DEFERRED;
     to.count = block_of(&blocks, t->rank).count;
     enum coll_error error = coll_reduce_scatter(t, &red, from, to, &blocks);
-    int result = finish_call(call, comm, error, bytes_of(from));
     reducer_close(&red);
-    return result;
+    return finish_call(call, comm, error, bytes_of(from));
 }
 
 int intercomm_undefined(enum call call, MPI_Comm comm)

@@ -191,9 +191,8 @@ int do_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm
     if (!translate_reduction(call, r, t, is_root(t, root), &red, &from, &to))
         return DEFERRED;
     enum coll_error error = coll_reduce(t, &red, from, to, (uint32_t)root);
-    int result = finish_call(call, comm, error, bytes_of(from));
-    reducer_close(&red);
-    return result;
+    reducer_close(&red); /* before an error handler, which may not return */
+    return finish_call(call, comm, error, bytes_of(from));
 }
 
 /* Returns how many bytes were reduced; 0: none, because coll_allreduce_few() does not cover the
@@ -229,9 +228,8 @@ int do_allreduce(enum call call, const struct reduction *r, MPI_Comm comm)
     if (UNLIKELY(!translate_reduction(call, r, t, true, &red, &from, &to)))
         return DEFERRED;
     enum coll_error error = coll_allreduce(t, &red, from, to);
-    int result = finish_call(call, comm, error, bytes_of(from));
     reducer_close(&red);
-    return result;
+    return finish_call(call, comm, error, bytes_of(from));
 }
 
 int do_scan(enum call call, const struct reduction *r, bool exclusive, MPI_Comm comm)
@@ -244,9 +242,8 @@ int do_scan(enum call call, const struct reduction *r, bool exclusive, MPI_Comm 
     if (!translate_reduction(call, r, t, true, &red, &from, &to))
         return DEFERRED;
     enum coll_error error = coll_scan(t, &red, from, to, exclusive);
-    int result = finish_call(call, comm, error, bytes_of(from));
     reducer_close(&red);
-    return result;
+    return finish_call(call, comm, error, bytes_of(from));
 }
 
 int do_reduce_scatter(enum call call, struct reduction r, struct rank_blocks results, MPI_Comm comm)
@@ -263,7 +260,6 @@ int do_reduce_scatter(enum call call, struct reduction r, struct rank_blocks res
         return DEFERRED;
     to.count = block_of(&blocks, t->rank).count;
     enum coll_error error = coll_reduce_scatter(t, &red, from, to, &blocks);
-    int result = finish_call(call, comm, error, bytes_of(from));
     reducer_close(&red);
-    return result;
+    return finish_call(call, comm, error, bytes_of(from));
 }

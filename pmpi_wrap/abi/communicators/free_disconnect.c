@@ -5,16 +5,14 @@
 
 int accel_Comm_free(MPI_Comm *comm)
 {
-    struct removal removal;
     persistent_forget_comm(comm);
-    team_begin_removal(&removal, comm, false);
-    return team_end_removal(&removal, host.Comm_free(comm));
+    uintptr_t handle = team_begin_removal(comm, false);
+    return team_end_removal(handle, host.Comm_free(comm));
 }
 
 int accel_Comm_disconnect(MPI_Comm *comm)
 {
-    struct removal removal;
     persistent_forget_comm(comm);
-    team_begin_removal(&removal, comm, true);
-    return team_end_removal(&removal, host.Comm_disconnect(comm));
+    uintptr_t handle = team_begin_removal(comm, true);
+    return team_end_removal(handle, host.Comm_disconnect(comm));
 }

@@ -126,10 +126,8 @@ static void begin_exchange(MPI_Comm comm, struct communicator *c, const struct t
      * own, which declines. It does not read theirs. */
     static struct team_offer unread[TEAM_RANKS_MAX];
     struct team_offer *offers = c->offers ? c->offers : unread;
-    enter_host();
     int result = host.Iallgather(offer, sizeof *offer, MPI_BYTE, offers, sizeof *offer, MPI_BYTE,
                                  comm, &c->request);
-    leave_host();
     if (result != MPI_SUCCESS) {
         withdraw_team(c, REASON_NO_MEMORY);
         return;
@@ -151,8 +149,8 @@ static enum reason evaluate_offers(struct communicator *c)
  * intercommunicator have to exchange their answers. */
 static bool finish_exchange(struct communicator *c)
 {
+    c->exchanging = false; /* before a call that may end in an error handler */
     host.Wait(&c->request, MPI_STATUS_IGNORE);
-    c->exchanging = false;
     bool answered = c->answering;
     enum reason reason = answered ? (enum reason)c->answer.reason : evaluate_offers(c);
     if (c->remote_size && !answered && !c->freed) {
@@ -385,12 +383,12 @@ static void forget_unused(struct communicator *c)
 }
 
 /* Also called when the host calls back functions of the program, which free its communicators. */
-void team_begin_removal(struct removal *removal, const MPI_Comm *comm, bool may_wait)
+uintptr_t team_begin_removal(const MPI_Comm *comm, bool may_wait)
 {
     bool lasts = !comm || *comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF;
     uintptr_t handle = lasts ? BITS(MPI_COMM_NULL) : BITS(*comm);
     team_forget_child(handle);
-    struct communicator *c = registry_begin_removal(&communicator_registry, removal, handle);
+    struct communicator *c = registry_begin_removal(&communicator_registry, handle);
     if (c)
         forget_unused(c);
     if (c && c->exchanging && may_wait) {
@@ -400,15 +398,16 @@ void team_begin_removal(struct removal *removal, const MPI_Comm *comm, bool may_
     } else if (c && c->exchanging && quirk(QUIRK_REQUESTS_KEEP_ATTRIBUTES)) {
         try_to_complete(c);
     }
+    return handle;
 }
 
-int team_end_removal(struct removal *removal, int result)
+int team_end_removal(uintptr_t handle, int result)
 {
     if (result != MPI_SUCCESS) {
-        registry_cancel_removal(removal);
+        registry_cancel_removal(&communicator_registry, handle);
         return result;
     }
-    struct communicator *c = registry_end_removal(removal);
+    struct communicator *c = registry_end_removal(&communicator_registry, handle);
     if (c && c->exchanging) {
         pthread_mutex_lock(&mutex);
         c->freed = true; /* from now on finish_freed_exchanges() owns it */

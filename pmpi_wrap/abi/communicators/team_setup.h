@@ -85,11 +85,11 @@ struct team *team_if_ready(MPI_Comm comm);
 int team_after_host(MPI_Comm comm, int result);
 
 /* Call before the host frees a communicator; delete functions of its attributes may still use it.
- * `may_wait`: for the other ranks, as MPI_Comm_disconnect may. */
-void team_begin_removal(struct removal *removal, const MPI_Comm *comm, bool may_wait);
+ * `may_wait`: for the other ranks, as MPI_Comm_disconnect may. Returns the handle to be removed. */
+uintptr_t team_begin_removal(const MPI_Comm *comm, bool may_wait);
 
 /* Call after the host has freed it, with its result, which is returned. */
-int team_end_removal(struct removal *removal, int result);
+int team_end_removal(uintptr_t handle, int result);
 
 /* A communicator of all processes that a session has made from a group: it may be fast even if
  * there are early groups (abi/life_cycle/node_setup.h). */

@@ -4,14 +4,14 @@
 
 int accel_Type_free(MPI_Datatype *type)
 {
-    struct removal removal;
     if (!type)
         return host.Type_free(type);
-    registry_begin_removal(&datatype_registry, &removal, BITS(*type));
+    uintptr_t handle = BITS(*type);
+    registry_begin_removal(&datatype_registry, handle);
     int result = host.Type_free(type);
     if (result == MPI_SUCCESS)
-        typemap_free(registry_end_removal(&removal));
+        typemap_free(registry_end_removal(&datatype_registry, handle));
     else
-        registry_cancel_removal(&removal);
+        registry_cancel_removal(&datatype_registry, handle);
     return result;
 }

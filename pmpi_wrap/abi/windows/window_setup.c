@@ -53,9 +53,11 @@ static bool host_refuses_one_rank(void)
     MPI_Win win;
     MPI_Comm comm = private_comm_lock();
     if (refuses == UNKNOWN) {
+        enter_host();
         refuses = host.Win_create(NULL, 0, 1, MPI_INFO_NULL, comm, &win) == MPI_SUCCESS ? NO : YES;
         if (refuses == NO)
             host.Win_free(&win);
+        leave_host();
     }
     bool answer = refuses == YES;
     private_comm_unlock();
@@ -69,12 +71,9 @@ static int create_host_window(const struct window_request *r, void *base, MPI_Wi
     int size;
     void *unused;
     host.Comm_size(r->comm, &size);
-    enter_host();
     bool stand_in = size == 1 && host_refuses_one_rank();
-    int result = stand_in ? host.Win_allocate(0, 1, r->info, r->comm, &unused, win)
-                          : host.Win_create(base, r->size, (int)r->unit, r->info, r->comm, win);
-    leave_host();
-    return result;
+    return stand_in ? host.Win_allocate(0, 1, r->info, r->comm, &unused, win)
+                    : host.Win_create(base, r->size, (int)r->unit, r->info, r->comm, win);
 }
 
 /* All that this rank allocates for a fast window. */
@@ -135,10 +134,8 @@ static bool exchange(const struct window_request *r, struct win_offer *own, stru
         return coll_allgather(team, (struct buffer){(char *)own, &offer, 1}, &blocks, false) ==
                COLL_OK;
     }
-    enter_host();
-    int result = host.Allgather(own, sizeof *own, MPI_BYTE, all, sizeof *all, MPI_BYTE, r->comm);
-    leave_host();
-    return result == MPI_SUCCESS;
+    return host.Allgather(own, sizeof *own, MPI_BYTE, all, sizeof *all, MPI_BYTE, r->comm) ==
+           MPI_SUCCESS;
 }
 
 /* A window of one rank. */
@@ -222,22 +219,20 @@ enum reason window_create(const struct window_request *r, void *baseptr, MPI_Win
 
 int window_free(MPI_Win *win)
 {
-    struct removal removal;
     struct entry *e = win ? registry_find(&window_registry, BITS(*win)) : NULL;
     if (!e)
         return host.Win_free(win);
     struct win *fast = e->object;
     if (fast && !win_idle(fast))
         return report_win_error(*win, WIN_ERR_SYNC);
-    registry_begin_removal(&window_registry, &removal, BITS(*win));
-    /* Without enter_host(), because delete functions of the program make calls of the program. If
-     * one rank passed its MPI_Barrier to the host and others did not, the job would hang. */
+    uintptr_t handle = BITS(*win);
+    registry_begin_removal(&window_registry, handle);
     int result = host.Win_free(win);
     if (result != MPI_SUCCESS) {
-        registry_cancel_removal(&removal);
+        registry_cancel_removal(&window_registry, handle);
         return result;
     }
-    registry_end_removal(&removal);
+    registry_end_removal(&window_registry, handle);
     /* No barrier is needed. The host's MPI_Win_free returns only after all ranks have called it,
      * and so have completed their passive target epochs. With the info key no_locks it may return
      * earlier (MPI-4.0, 12.2.5), but then a call of the target has completed every operation. */
