@@ -46,12 +46,19 @@ static COLD void await_launcher(void)
         sync_pause(&wait);
 }
 
+static _Atomic bool was_refused;
+
 static bool transfer_with_peer(long call, int pid, char *local, uint64_t remote, size_t bytes)
 {
     bool done = transfer(call, pid, local, remote, bytes);
-    if (!done && errno == ESRCH)
+    if (done)
+        return true;
+    if (errno == ESRCH) {
         await_launcher();
-    return done;
+        errno = ESRCH;
+    }
+    atomic_store_explicit(&was_refused, true, memory_order_relaxed);
+    return false;
 }
 
 bool peer_memory_read(int pid, void *to, uint64_t from, size_t bytes)
@@ -73,7 +80,8 @@ bool peer_memory_works(int pid, uint64_t address, uint64_t probe)
 {
     _Atomic uint64_t *known = &reached[probe % REACHED];
     uint64_t found = 0;
-    if (atomic_load_explicit(known, memory_order_relaxed) == probe)
+    if (atomic_load_explicit(known, memory_order_relaxed) == probe &&
+        !atomic_load_explicit(&was_refused, memory_order_relaxed))
         return true;
     /* No such process may also mean another PID namespace, so nothing is awaited. */
     if (!transfer(SYS_process_vm_readv, pid, (char *)&found, address, sizeof found) ||

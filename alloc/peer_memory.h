@@ -15,12 +15,12 @@
 /* The value of this process's probe, and its address, for the record of this member. */
 uint64_t peer_memory_probe(uint64_t *address);
 
-/* Whether this process can read the memory of `pid`: tried with the probe until it succeeds once.
- */
+/* Whether this process can read the memory of `pid`: tried with the probe until it succeeds once,
+ * or each time if the OS has ever refused a copy. */
 bool peer_memory_works(int pid, uint64_t address, uint64_t probe);
 
-/* Copy from or to an address in another process. False: the OS refuses; or, after three seconds,
- * the process has died. */
+/* Copy from or to an address in another process. False: the OS refuses, and some of the data may
+ * have been copied; or, after three seconds, the process has died: then errno is ESRCH. */
 bool peer_memory_read(int pid, void *to, uint64_t from, size_t bytes);
 bool peer_memory_write(int pid, uint64_t to, const void *from, size_t bytes);
 

@@ -95,7 +95,7 @@ enum coll_error coll_allgather(struct team *t, struct buffer mine, const struct 
         error |= inter ? run_streams(t, op, mine, all, kind == SLOT_PIPELINED)
                        : run_rounds(t, mine, all, parts, count);
     if (kind == SLOT_REFERENCE)
-        team_wait_all(t, op);
+        team_await_readers(t, op);
     team_end(t);
     return error;
 }

@@ -55,7 +55,7 @@ static void send(struct team *t, uint32_t op, struct buffer data)
     if (kind == SLOT_REFERENCE && coop_copy_slot_pays(slot_of(t->mine, op)))
         help_all(t, op, data);
     if (kind == SLOT_REFERENCE)
-        team_wait_all(t, op);
+        team_await_readers(t, op);
     else if (kind == SLOT_PIPELINED)
         send_pipelined(t, data);
     team_end(t);

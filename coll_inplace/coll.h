@@ -30,7 +30,7 @@
 enum coll_error {
     COLL_OK = 0,
     COLL_TRUNCATE = 1,    /* more data arrived than the buffer holds; the buffer is full */
-    COLL_UNREACHABLE = 2, /* the OS no longer allows access to another rank's memory */
+    COLL_UNREACHABLE = 2, /* the process with the data has ended */
     COLL_LEFT = 4,        /* nothing was done: all ranks leave the call to the host */
     COLL_NO_MEMORY = 8,   /* there is no result */
 };

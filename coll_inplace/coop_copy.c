@@ -48,7 +48,6 @@ void coop_copy_begin(const struct team *t, struct coop_copy *c, uint32_t op, str
     c->target = team_target_address(t, to, c->bytes);
     if (!c->target)
         c->bytes = 0;
-    c->failed = 0;
     c->before = sync_load(&c->helped);
     sync_store_fence();
     atomic_store_explicit(&c->claims, (uint64_t)op << 32 | chunks_in(c->bytes),
@@ -67,8 +66,8 @@ static bool receive_chunk(const struct team *t, const struct coop_copy *c, uint3
     return true;
 }
 
-enum coll_error coop_copy_receive(const struct team *t, struct coop_copy *c, uint32_t op,
-                                  uint32_t peer, remote_addr_t from, struct buffer to, size_t bytes)
+enum coll_error coop_copy_receive(struct team *t, struct coop_copy *c, uint32_t op, uint32_t peer,
+                                  remote_addr_t from, struct buffer to, size_t bytes)
 {
     if (!c->target)
         return receive_reference(t, peer, from, to, bytes);
@@ -78,7 +77,7 @@ enum coll_error coop_copy_receive(const struct team *t, struct coop_copy *c, uin
     for (; claim(c, op, &left); by_peer--)
         done &= receive_chunk(t, c, left, peer, from, at);
     sync_wait_until(&c->helped, c->before + by_peer);
-    done = done && (!c->failed || receive_chunk(t, c, c->failed, peer, from, at));
+    team_note_refusals(t);
     return (done ? COLL_OK : COLL_UNREACHABLE) | (bytes > c->bytes ? COLL_TRUNCATE : COLL_OK);
 }
 
@@ -101,8 +100,6 @@ void coop_copy_help(const struct team *t, struct coop_copy *c, uint32_t op, uint
     sync_wait_until(&c->opened, op);
     for (uint32_t helped = 1; done && claim(c, op, &left); helped++) {
         done = send_chunk(t, c, left, peer, from.at + from.map->low);
-        if (!done)
-            c->failed = left;
         sync_publish(&c->helped, c->before + helped);
     }
 }

@@ -9,7 +9,7 @@
  * `helped` shows that the sender has copied the chunks that it claimed. If the sender never comes,
  * the receiver copies everything itself.
  *
- * The sender writes `helped` and `failed`, the receiver all other fields; both update `claims`.
+ * The sender writes `helped`, the receiver all other fields; both update `claims`.
  * After a successful claim by the sender the receiver stays in this operation until `helped` is
  * published.
  */
@@ -32,11 +32,11 @@ static inline bool coop_copy_slot_pays(const struct slot *slot)
            coop_copy_pays(slot_address(slot), slot_bytes(slot));
 }
 
-/* The receiver begins, and then copies until all data of rank `peer` have arrived. If the peer
- * cannot write to the buffer, it copies alone. */
+/* The receiver begins, and then copies until all data of rank `peer` have arrived. If peers cannot
+ * write to the buffer, it copies alone. */
 void coop_copy_begin(const struct team *team, struct coop_copy *coop_copy, uint32_t op,
                      struct buffer to, size_t bytes);
-enum coll_error coop_copy_receive(const struct team *team, struct coop_copy *coop_copy, uint32_t op,
+enum coll_error coop_copy_receive(struct team *team, struct coop_copy *coop_copy, uint32_t op,
                                   uint32_t peer, remote_addr_t from, struct buffer to,
                                   size_t bytes);
 

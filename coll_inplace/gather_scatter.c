@@ -22,7 +22,7 @@ static void send_to_root(struct team *t, uint32_t op, struct buffer mine, uint32
     if (kind == SLOT_REFERENCE && coop_copy_slot_pays(slot_of(t->mine, op)))
         coop_copy_help(t, &t->mine->coop_copy, op, root, mine);
     if (kind == SLOT_REFERENCE)
-        sync_wait_until(&t->mailbox[root]->done, op);
+        team_await_reader(t, root, op);
     else if (kind == SLOT_PIPELINED)
         stream_send(t, mine);
 }
@@ -93,7 +93,7 @@ static void finish_receivers(struct team *t, uint32_t op, enum slot_kind kind,
             coop_copy_help(t, &t->mailbox[r]->coop_copy, op, r, block_of(all, r));
     }
     if (kind == SLOT_REFERENCE)
-        team_wait_all(t, op);
+        team_await_readers(t, op);
     for (uint32_t i = 0; kind == SLOT_PIPELINED && i < t->size; i++) {
         uint32_t r = team_partner(t, i);
         if (r != t->self)

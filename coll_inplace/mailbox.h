@@ -51,7 +51,6 @@ struct coop_copy {
     _Alignas(LINE) struct sync_word opened; /* number of the operation */
     uint64_t target, bytes;                 /* remote address of the receiver's buffer; length */
     uint32_t before;                        /* value of `helped` at the beginning */
-    uint32_t failed;                        /* the chunk that the helper could not copy */
     _Atomic uint64_t claims;                /* operation << 32 | chunks left */
     _Alignas(
         LINE) struct sync_word helped; /* chunks that the helper has copied in all operations */

@@ -140,7 +140,7 @@ static enum coll_error reduce_flat(struct team *t, const struct reducer *red, st
     if (o.by_reference)
         team_done(t, o.op);
     if (kind == SLOT_REFERENCE)
-        sync_wait_until(&t->mailbox[root]->done, o.op);
+        team_await_reader(t, root, o.op);
     team_end(t);
     return o.error;
 }

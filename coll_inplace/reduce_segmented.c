@@ -345,6 +345,7 @@ static enum coll_error run(struct work *w)
         all_copied = !w->addresses[r].from && !w->addresses[r].to;
     if (!all_copied)
         coll_barrier(t);
+    team_note_refusals(t);
     team_done(t, t->op);
     return w->error;
 }

@@ -269,7 +269,7 @@ enum coll_error unsegmented_reduce_part(struct team *t, const struct reducer *re
         combine(&w);
     team_done(t, t->op);
     if (by_reference)
-        team_wait_all(t, t->op);
+        team_await_readers(t, t->op);
     free(w.allocated);
     return good ? w.error : COLL_LEFT;
 }
@@ -284,7 +284,7 @@ static void send_to_root(struct team *t, const struct reducer *red, uint32_t op,
     struct buffer data = reducer_data(red, from, reducer_bytes(red, from), &run, &map);
     enum slot_kind kind = team_publish_data(t, op, data, BY_REFERENCE_LONG);
     if (kind == SLOT_REFERENCE)
-        sync_wait_until(&t->mailbox[root]->done, op);
+        team_await_reader(t, root, op);
     else
         stream_send(t, data);
 }

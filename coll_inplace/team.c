@@ -1,6 +1,7 @@
 #include "coll_inplace/team.h"
 
 #include "alloc/arena.h"
+#include "alloc/copy_request.h"
 #include "alloc/locality.h"
 #include "alloc/peer_memory.h"
 #include "coll_inplace/child.h"
@@ -8,6 +9,7 @@
 #include "core/config.h"
 #include "core/log.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +34,7 @@ static void shape(struct team *team, uint32_t size, uint32_t rank, bool ordered)
     team->flat = !ordered;
     team->first_partner = first_partner(rank, size, size);
     team->lag = SLOT_LAG;
+    team->answered = atomic_load_explicit(&copy_requests_answered, memory_order_relaxed);
     team->order = ordered ? (struct order *)&team->mailbox[size] : NULL;
 }
 
@@ -309,6 +312,22 @@ void team_wait_all(struct team *t, uint32_t op)
     team_note_all_done(t, least);
 }
 
+COLD static void stop_references(struct team *t, uint32_t answered)
+{
+    t->answered = answered;
+    t->can_access_peers = false;
+    log_once(1,
+             "the OS refuses copies from or to memory of this rank, so collectives copy it through "
+             "shared memory");
+}
+
+void team_note_refusals(struct team *t)
+{
+    uint32_t answered = atomic_load_explicit(&copy_requests_answered, memory_order_relaxed);
+    if (UNLIKELY(answered != t->answered))
+        stop_references(t, answered);
+}
+
 /* Called every TEAM_FAR operations, because a rank that only reads neither writes its slots nor
  * updates all_done. No rank is so far behind that it still waits for a number that is overwritten
  * here. */
@@ -369,13 +388,25 @@ remote_addr_t team_target_address(const struct team *t, struct buffer b, size_t 
 bool remote_read(const struct team *t, uint32_t owner, remote_addr_t address, size_t first,
                  void *to, size_t bytes)
 {
-    return peer_memory_read(t->mailbox[owner]->pid, to, (address >> 1) + first, bytes);
+    uint64_t from = (address >> 1) + first;
+    if (LIKELY(peer_memory_read(t->mailbox[owner]->pid, to, from, bytes)))
+        return true;
+    if (errno == ESRCH)
+        return false;
+    copy_by_owner((uint32_t)node_owner_of(t->mailbox[owner]), to, from, bytes);
+    return true;
 }
 
 bool remote_write(const struct team *t, uint32_t owner, remote_addr_t address, size_t first,
                   const void *from, size_t bytes)
 {
-    return peer_memory_write(t->mailbox[owner]->pid, (address >> 1) + first, from, bytes);
+    uint64_t to = (address >> 1) + first;
+    if (LIKELY(peer_memory_write(t->mailbox[owner]->pid, to, from, bytes)))
+        return true;
+    if (errno == ESRCH)
+        return false;
+    copy_to_owner((uint32_t)node_owner_of(t->mailbox[owner]), to, from, bytes);
+    return true;
 }
 
 /* The address at which peers read the data; 0: they are copied. Reading through the OS gains

@@ -83,12 +83,13 @@ struct team {
     uint32_t first_partner; /* see team_partner() */
     bool alone;             /* a communicator of one rank */
     bool flat;              /* few ranks or an intercommunicator: small data need no tree */
-    bool can_access_peers;  /* all ranks can access each other's private memory */
+    bool can_access_peers;  /* peers may access our private memory: see team_note_refusals() */
     uint32_t policy;        /* enum copy_policy, as configured in this process */
     uint32_t op;            /* the last operation that was begun */
     uint32_t published;     /* the value of our `done` */
     uint32_t lag;           /* how far `published` may be behind `op` */
     uint32_t all_done;      /* all ranks are known to be done with operations up to this one */
+    uint32_t answered;      /* copy_requests_answered when that was last considered */
     struct barrier barrier;
     struct team_common *common; /* NULL in an intercommunicator */
     struct mailbox *mine;
@@ -186,6 +187,25 @@ static inline void team_note_all_done(struct team *t, uint32_t op)
 
 /* Waits until all ranks have published that they are done with `op`. */
 void team_wait_all(struct team *team, uint32_t op);
+
+/* Call when peers have accessed our buffers by reference, at the end of the call. If the OS has
+ * refused, and this process has copied for them (alloc/copy_request.h), their next data go through
+ * cells. Which way data go is a choice of their sender, published in the slot. */
+void team_note_refusals(struct team *team);
+
+/* Call after data were sent by reference: waits until the readers, or the only reader `rank`, are
+ * done. */
+static inline void team_await_readers(struct team *t, uint32_t op)
+{
+    team_wait_all(t, op);
+    team_note_refusals(t);
+}
+
+static inline void team_await_reader(struct team *t, uint32_t rank, uint32_t op)
+{
+    sync_wait_until(&t->mailbox[rank]->done, op);
+    team_note_refusals(t);
+}
 
 /* Waits until this rank may write the slot of the last operation begun and, unless all data are
  * inline, the cells of that operation. */
@@ -307,7 +327,7 @@ static inline void team_end_by_reference(struct team *t, uint32_t op, bool reads
     if (reads)
         team_done(t, op);
     if (sends)
-        team_wait_all(t, op);
+        team_await_readers(t, op);
     team_end(t);
 }
 
@@ -354,8 +374,9 @@ static inline char *remote_addr_local(remote_addr_t address)
     return address & 1 ? NULL : node.base + (address >> 1);
 }
 
-/* Copies from and to private memory of `owner`, at `first` bytes from `address`. False: the OS
- * refuses, although it did not when the team was created. */
+/* Copies from and to private memory of `owner`, at `first` bytes from `address`; through the owner
+ * if the OS refuses. The owner waits in this call until this rank is done. False: the owner has
+ * died. */
 bool remote_read(const struct team *team, uint32_t owner, remote_addr_t address, size_t first,
                  void *to, size_t bytes);
 bool remote_write(const struct team *team, uint32_t owner, remote_addr_t address, size_t first,

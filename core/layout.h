@@ -1,6 +1,7 @@
 /* The byte layout of the file that the ranks of a node share.
  *
  *     header | member 0 | member 1 | …            rounded up to pages
+ *     room 0 | room 1 | …                         for copies that the OS refuses
  *     slice 0: control part | heap part | gap | symmetric part | gap | statics | gap
  *     slice 1: …                                  one per member, slice_size bytes each
  *
@@ -11,6 +12,7 @@
  *     calibration             two members (alloc/calibrate.h)
  *     copy_policy             one of them, when the calibration is complete
  *   member                    that member: its identity before the verdict, the rest at any time
+ *   room                      that member, and members from whose memory it wants a copy
  *   control part              the owner of the slice allocates; each structure names its writers
  *   heap, symmetric, statics  the program
  *
@@ -36,12 +38,22 @@
 enum {
     LAYOUT_VERSION = 17, /* of all shared structures; ranks with different versions do not share */
 };
-#define LAYOUT_MAGIC UINT64_C(0x6c6363616970616d)
-#define LAYOUT_PAGE  ((size_t)65536) /* the largest base page of the supported processors */
-#define LAYOUT_GAP   ((size_t)1 << 20)
+#define LAYOUT_MAGIC     UINT64_C(0x6c6363616970616d)
+#define LAYOUT_PAGE      ((size_t)65536) /* the largest base page of the supported processors */
+#define LAYOUT_GAP       ((size_t)1 << 20)
+#define LAYOUT_COPY_ROOM LAYOUT_PAGE /* per member */
 
 enum layout_verdict { LAYOUT_OPEN, LAYOUT_CONFIRM, LAYOUT_COMPLETE, LAYOUT_PARTIAL };
 enum layout_membership { LAYOUT_UNCONFIRMED, LAYOUT_SAME_WORLD, LAYOUT_OTHER_WORLD };
+
+/* A copy that the OS has refused this member. alloc/copy_request.h defines which member writes
+ * when.
+ */
+struct copy_request {
+    _Alignas(LINE) struct sync_word state;
+    uint64_t address, bytes; /* of the memory, in the process of its owner */
+    bool writes;             /* to that memory, from the room of this member */
+};
 
 struct layout_member {
     /* Identity, written once. */
@@ -57,8 +69,12 @@ struct layout_member {
     struct inflight inflight[INFLIGHT_SLOTS];
     /* Written by the member; read by ranks that copy from its memory. See alloc/send_buffer.h. */
     _Alignas(LINE) _Atomic uint64_t send_buffer;
-    /* Incremented by members that have sent a message to this one. See pmpi_wrap/host_wait.h. */
+    /* Incremented by members that have sent a message to this one (pmpi_wrap/host_wait.h), or want
+     * a copy. */
     _Alignas(LINE) struct sync_word mail;
+    /* Incremented by members that want a copy from or to private memory of this one. */
+    _Alignas(LINE) struct sync_word copies_wanted;
+    struct copy_request copy_request;
     /* Written once, when the node has settled: enum start_fact (abi/life_cycle/node_setup.h). */
     _Alignas(LINE) struct sync_word start_facts;
     /* Written when this member finalizes the host: enum finalize_step
@@ -90,10 +106,21 @@ struct layout_header {
     _Alignas(LINE) struct layout_member member[];
 };
 
-static inline size_t layout_header_size(uint32_t members)
+static inline size_t layout_rooms_at(uint32_t members)
 {
     return round_up(sizeof(struct layout_header) + members * sizeof(struct layout_member),
                     LAYOUT_PAGE);
+}
+
+static inline char *layout_copy_room(struct layout_header *h, uint32_t member)
+{
+    return (char *)h + layout_rooms_at(h->members) + member * LAYOUT_COPY_ROOM;
+}
+
+/* All that comes before the slices. */
+static inline size_t layout_header_size(uint32_t members)
+{
+    return layout_rooms_at(members) + members * LAYOUT_COPY_ROOM;
 }
 
 /* Where the parts of a slice begin. The heap part and its gap end where the symmetric part begins.

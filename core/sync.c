@@ -41,6 +41,7 @@ enum {
 
 bool sync_oversubscribed;
 static void (*progress)(void);
+static void (*service)(void);
 static struct sync_word *_Atomic host_mail; /* NULL: none, or Linux cannot wait for two words */
 
 /* ---- the time spent waiting ---- */
@@ -103,10 +104,17 @@ void sync_set_host_mail(struct sync_word *mail)
     host_mail = mail;
 }
 
+void sync_set_service(void (*answer)(void))
+{
+    service = answer;
+}
+
 void sync_progress(void)
 {
     if (progress)
         progress();
+    if (service)
+        service();
 }
 
 void sync_progress_if_due(uint64_t *next)

@@ -201,6 +201,10 @@ void sync_configure(bool oversubscribed, void (*progress)(void));
  * until the next call. NULL: no such word. */
 void sync_set_host_mail(struct sync_word *mail);
 
+/* From now on, each progress step also calls `answer`, which must not wait: another process may be
+ * waiting for this one to copy (alloc/copy_request.h). */
+void sync_set_service(void (*answer)(void));
+
 /* One progress step of the host. */
 void sync_progress(void);
 

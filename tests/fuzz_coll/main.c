@@ -8,6 +8,8 @@
  *   --tame        only what every host is known to do right
  *   --progress F  write each rank's position to this file
  *
+ * COLL_FUZZ_REFUSES=N in the environment: the OS refuses N percent of the copies between processes.
+ *
  *  Prints a line `FAIL seed …` for each error, and at the end the number of programs. The exit
  *   status is 1 if a program has failed.
  */

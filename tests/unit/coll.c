@@ -44,6 +44,21 @@ TEST_OF(scan_combines_the_ranks_before, play_scan)
 TEST_OF(reduce_scatter_combines_shares, play_reduce_scatter)
 TEST_OF(any_collective_follows_any_other, NULL)
 
+/* The owner of the memory copies. */
+START_TEST(data_that_the_os_does_not_copy_arrive_all_the_same)
+{
+    atomic_store(&copies_refused, 0);
+    for (refuses_percent = 10; refuses_percent <= 100; refuses_percent += 90)
+        for (unsigned size = 2; size <= 4; size++)
+            for (unsigned which = 0; which < every_count(); which++) {
+                sync_configure(size > 2, NULL);
+                play_in_team(every[which], size, effort(40), MUCH, 0);
+            }
+    refuses_percent = 0;
+    ck_assert_uint_ge(atomic_load(&copies_refused), 50);
+}
+END_TEST
+
 START_TEST(thousands_in_a_row)
 {
     for (unsigned size = 2; size <= 4; size++) {
@@ -409,7 +424,8 @@ UNIT_MAIN(bcast_delivers_the_data_of_the_root, gather_delivers_all_blocks_to_the
           alltoall_delivers_a_block_between_any_two_ranks, reduce_combines_in_rank_order,
           allreduce_combines_in_rank_order, scan_combines_the_ranks_before,
           reduce_scatter_combines_shares, any_collective_follows_any_other,
-          operations_without_data_do_not_synchronise, thousands_in_a_row, numbers_may_wrap,
+          operations_without_data_do_not_synchronise,
+          data_that_the_os_does_not_copy_arrive_all_the_same, thousands_in_a_row, numbers_may_wrap,
           the_next_operation_waits_for_a_free_slot,
           results_larger_than_the_caches_are_written_with_non_temporal_stores,
           data_longer_than_the_buffer_are_truncated_and_reported,

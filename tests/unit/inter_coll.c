@@ -40,6 +40,20 @@ TEST_OF(allreduce_combines_the_other_group_in_rank_order, play_allreduce)
 TEST_OF(reduce_scatter_combines_shares, play_reduce_scatter)
 TEST_OF(any_collective_follows_any_other, NULL)
 
+START_TEST(data_that_the_os_does_not_copy_arrive_all_the_same)
+{
+    sync_configure(true, NULL);
+    atomic_store(&copies_refused, 0);
+    refuses_percent = 30;
+    for (unsigned which = 0; which < every_count(); which++) {
+        make_groups(2, 3, true);
+        play(every[which], effort(60), MUCH);
+    }
+    refuses_percent = 0;
+    ck_assert_uint_ge(atomic_load(&copies_refused), 20);
+}
+END_TEST
+
 START_TEST(numbers_may_wrap)
 {
     sync_configure(true, NULL);
@@ -234,8 +248,9 @@ UNIT_MAIN(barrier_waits_for_the_other_group, bcast_delivers_the_data_of_the_root
           alltoall_delivers_a_block_between_any_two_ranks,
           reduce_combines_the_other_group_in_rank_order,
           allreduce_combines_the_other_group_in_rank_order, reduce_scatter_combines_shares,
-          any_collective_follows_any_other, numbers_may_wrap, a_rank_that_passes_runs_far_ahead,
-          partners_meet_in_the_same_step, the_next_operation_waits_for_a_free_slot,
+          any_collective_follows_any_other, data_that_the_os_does_not_copy_arrive_all_the_same,
+          numbers_may_wrap, a_rank_that_passes_runs_far_ahead, partners_meet_in_the_same_step,
+          the_next_operation_waits_for_a_free_slot,
           a_rank_without_memory_reports_it_and_keeps_no_rank_waiting,
           a_root_of_many_small_blocks_runs_ahead,
           data_longer_than_the_buffer_are_truncated_and_reported)

@@ -8,6 +8,7 @@
 
 #include "tests/unit/endless.h"
 #include "tests/unit/operands.h"
+#include "tests/unit/refused.h"
 
 /* ---- the ranks whose data a rank receives ---- */
 
@@ -293,6 +294,8 @@ static inline void play_rounds(unsigned me)
         unsigned which = below(&p.all, every_count());
         dawdle(&own);
         team_of[me]->policy = any(&own) & (COPY_POLICY_NONTEMPORAL | COPY_POLICY_BY_OS);
+        if (refuses_percent)
+            team_of[me]->can_access_peers = true; /* although the OS has refused before */
         (played ? played : every[which])(&p);
     }
 }

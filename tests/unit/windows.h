@@ -4,6 +4,7 @@
 #define UNIT_WINDOWS_H
 
 #include "alloc/arena.h"
+#include "alloc/copy_request.h"
 #include "alloc/node.h"
 #include "alloc/rendezvous.h"
 #include "core/config.h"
@@ -26,6 +27,7 @@ static inline void open_heap(void)
     rendezvous_enter(&job);
     rendezvous_settle(0, 1, NULL);
     ck_assert(node.header != NULL);
+    copy_requests_open();
     ck_assert(arena_open(node_slice(0), node.slice_size, node.header->control_size, SIZE_MAX));
 }
 

@@ -2,6 +2,7 @@
 
 #include "alloc/arena.h"
 #include "alloc/calibrate.h"
+#include "alloc/copy_request.h"
 #include "alloc/node.h"
 #include "alloc/rendezvous.h"
 #include "alloc/statics.h"
@@ -117,6 +118,7 @@ static void settle(bool by_session)
     rendezvous_settle(world_rank, world_size, exchange);
     publish_start_facts(by_session);
     vm_copy_open();
+    copy_requests_open();
     statics_open();
     predefined_open();
     reduction_functions_open();

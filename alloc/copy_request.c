@@ -1,0 +1,107 @@
+#include "alloc/copy_request.h"
+
+#include "alloc/node.h"
+
+#include <string.h>
+
+/* Values of `state`. The owner is part of the last one: its threads take a request by compare and
+ * swap, which must fail if the request has meanwhile been answered and followed by one for another
+ * owner. */
+enum { FREE, CLAIMED, TAKEN, ANSWERED, ASKED /* + the member */ };
+
+_Atomic uint32_t copy_requests_answered;
+static _Atomic uint32_t looked; /* the value of `copies_wanted` at the last search */
+
+/* ---- the owner ---- */
+
+static void answer(uint32_t member)
+{
+    struct copy_request *r = &node_member(member)->copy_request;
+    uint32_t asked = ASKED + node.me;
+    if (!atomic_compare_exchange_strong_explicit(&r->state.value, &asked, TAKEN,
+                                                 memory_order_acquire, memory_order_relaxed))
+        return;
+    char *room = layout_copy_room(node.header, member), *memory = (char *)(uintptr_t)r->address;
+    if (r->writes)
+        memcpy(memory, room, r->bytes);
+    else
+        memcpy(room, memory, r->bytes);
+    /* First: when the requester is done, this process sees that it has answered. */
+    atomic_fetch_add_explicit(&copy_requests_answered, 1, memory_order_relaxed);
+    sync_publish(&r->state, ANSWERED);
+}
+
+static void answer_all(void)
+{
+    if (!node.header)
+        return;
+    uint32_t wanted = sync_load(&node_member(node.me)->copies_wanted);
+    if (LIKELY(wanted == atomic_load_explicit(&looked, memory_order_relaxed)))
+        return;
+    for (uint32_t i = 0; i < node.size; i++)
+        answer(i);
+    atomic_store_explicit(&looked, wanted, memory_order_relaxed);
+}
+
+void copy_requests_open(void)
+{
+    sync_set_service(answer_all);
+}
+
+/* ---- the requester ---- */
+
+static struct copy_request *claim(void)
+{
+    struct copy_request *r = &node_member(node.me)->copy_request;
+    struct sync_wait wait = SYNC_WAIT;
+    uint32_t seen = FREE;
+    while (!atomic_compare_exchange_strong_explicit(&r->state.value, &seen, CLAIMED,
+                                                    memory_order_acquire, memory_order_relaxed)) {
+        sync_wait(&wait, &r->state, seen);
+        seen = FREE;
+    }
+    return r;
+}
+
+/* Also ends the owner's sleep if it waits for the host's messages. All other sleeps are short. */
+static void ask(struct copy_request *r, uint32_t owner)
+{
+    struct layout_member *member = node_member(owner);
+    sync_publish(&r->state, ASKED + owner);
+    atomic_fetch_add_explicit(&member->copies_wanted.value, 1, memory_order_seq_cst);
+    atomic_fetch_add_explicit(&member->mail.value, 1, memory_order_seq_cst);
+    sync_wake(&member->mail);
+    struct sync_wait wait = SYNC_WAIT;
+    uint32_t seen;
+    while ((seen = sync_load(&r->state)) != ANSWERED)
+        sync_wait(&wait, &r->state, seen);
+}
+
+/* Exactly one of `to` and `from` is not NULL. */
+static void copy(uint32_t owner, uint64_t remote, char *to, const char *from, size_t bytes)
+{
+    struct copy_request *r = claim();
+    char *room = layout_copy_room(node.header, node.me);
+    for (size_t at = 0, part; at < bytes; at += part) {
+        part = min_size(LAYOUT_COPY_ROOM, bytes - at);
+        r->address = remote + at;
+        r->bytes = part;
+        r->writes = from;
+        if (from)
+            memcpy(room, from + at, part);
+        ask(r, owner);
+        if (to)
+            memcpy(to + at, room, part);
+    }
+    sync_publish(&r->state, FREE);
+}
+
+void copy_by_owner(uint32_t owner, void *to, uint64_t remote, size_t bytes)
+{
+    copy(owner, remote, to, NULL, bytes);
+}
+
+void copy_to_owner(uint32_t owner, uint64_t remote, const void *from, size_t bytes)
+{
+    copy(owner, remote, NULL, from, bytes);
+}
