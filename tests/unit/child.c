@@ -111,7 +111,7 @@ static struct child *create(struct team *parent)
 
 /* ---- any order of events ---- */
 
-enum { ALIVE = 24 };
+enum { ALIVE = 20 };
 struct life {
     struct child *child[ALIVE];
     struct team *team[ALIVE];
@@ -141,9 +141,9 @@ static void end(struct life *life, unsigned i)
 static void begin(struct life *life, unsigned i, struct team *parent, unsigned shape)
 {
     life->child[i] = create(parent);
-    EXPECT(life->child[i]);
+    EXPECT(life->child[i] || parent->size > 4); /* many ranks run out of memory, and decline */
     life->shape[i] = shape;
-    if (shape == PART && parent->rank == 0) {
+    if (shape == PART && parent->rank == 0 && life->child[i]) {
         child_cancel(life->child[i]);
         life->child[i] = NULL;
     }
