@@ -325,6 +325,9 @@ void play(uint64_t seed, const struct options *options)
     program_invent(&pl->program, seed, world_size, options->tame);
     for (int i = 0; i < 2; i++)
         pl->arenas[i].memory = obtain(ARENA, i);
+    /* The library may treat communicators differently whose parent has been used. */
+    for (int n = 0; seed % 2 && n < WARM_UP; n++)
+        DO(Barrier, MPI_COMM_WORLD);
     for (int i = 0; i < TEAMS; i++)
         make_comm(pl, i, &pl->program.team[i]);
     int steps = 0;
