@@ -51,6 +51,7 @@ enum answer { ANSWER_NOTHING, ANSWER_FILE, ANSWER_FILE_AND_STATICS };
 
 static struct {
     struct job job;
+    bool is_short;       /* of descriptors or memory: everything is left to the host */
     enum reason why_not; /* why this rank has no place, although it expects others */
     int leader;          /* a member's connection to the leader */
     int file;            /* the node's */
@@ -83,6 +84,28 @@ static size_t address_space_left(void)
         return SIZE_MAX;
     size_t used = used_address_space();
     return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
+/* Whether so few descriptors or so little private memory are left that the host and the program may
+ * need all of it. Both hosts open up to 20 descriptors for two ranks, and allocate up to 24 MiB.
+ * The lowest free number tells how many descriptors are in use. */
+static bool is_short(void)
+{
+    enum { DESCRIPTORS = 40 };
+    const size_t memory = (size_t)64 << 20;
+    struct rlimit files, data;
+    int first = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (first >= 0)
+        close(first);
+    bool few = first < 0 ||
+               (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < (rlim_t)first + DESCRIPTORS);
+    return few || (!getrlimit(RLIMIT_DATA, &data) && data.rlim_cur < memory);
+}
+
+bool rendezvous_prepare(void)
+{
+    rendezvous.is_short = is_short();
+    return !rendezvous.is_short;
 }
 
 void rendezvous_want(size_t symmetric, int statics_file)
@@ -147,6 +170,8 @@ static void move_to_reserved(int *fd)
 void rendezvous_enter(const struct job *job)
 {
     rendezvous.job = *job;
+    if (rendezvous.is_short)
+        return;
     reserve_descriptor();
     if (job->local_size < 2)
         return;
@@ -574,7 +599,9 @@ void rendezvous_settle(int world_rank, int world_size, rendezvous_exchange_fn *e
 {
     if (world_size == 1)
         leave_others();
-    if (!rendezvous.job.local_size)
+    if (rendezvous.is_short)
+        node.why_not = REASON_EXHAUSTED;
+    else if (!rendezvous.job.local_size)
         node.why_not = REASON_UNKNOWN_NODE;
     else if (rendezvous.job.local_size == 1 || places_mine() == 0)
         lead(world_rank, world_size, exchange);

@@ -55,6 +55,11 @@
 
 #include "alloc/job.h"
 
+/* Before all others. False: this process has so few descriptors or so little memory left that the
+ * host and the program may need all of them. Then everything is left to the host: nothing may be
+ * wanted, and the process must not take a place, so the other ranks defer everything, too. */
+bool rendezvous_prepare(void);
+
 /* Before rendezvous_enter(): bytes of each slice for the symmetric heap (0: as much as for the
  * heap), and the file with this process's static variables (-1: none). The file stays the caller's.
  */

@@ -41,7 +41,8 @@ void node_setup_enter(bool session)
     size_t early_heap = session && config.alloc ? arena_early_size(heap_limit()) : 0;
     host_job(&job);
     wait_policy_enter(job.local_size);
-    rendezvous_want(symmetric_wanted(), statics_move(config.statics, early_heap));
+    if (rendezvous_prepare())
+        rendezvous_want(symmetric_wanted(), statics_move(config.statics, early_heap));
     if (statics_heap())
         arena_early_open(statics_heap(), early_heap);
     rendezvous_enter(&job);

@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "pmpi_wrap/abi/communicators/from_parent.h"
 #include "pmpi_wrap/abi/communicators/properties.h"
+#include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/memory/alignment.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
 #include "pmpi_wrap/abi/private_comm.h"
@@ -156,8 +157,11 @@ static enum reason settle_alone(const struct window_request *r, enum reason reas
 static enum reason settle_together(const struct window_request *r, const struct comm_properties *s,
                                    enum reason reason, struct new_window *new)
 {
-    static struct win_offer unread[WIN_RANKS_MAX]; /* in place of `all` */
+    enum { FEW = 512 }; /* an array for all that a window may have would count for `ulimit -d` */
+    static struct win_offer unread[FEW]; /* in place of `all` */
     struct win_offer own, *all = malloc((size_t)s->size * sizeof *all);
+    if (!all && s->size > FEW)
+        abort_without_memory("a window");
     if (!all && reason == REASON_COUNT)
         reason = REASON_NO_MEMORY;
     win_offer(new->win, base_of(r, new), r->size > 0 ? (size_t)r->size : 0, r->unit, reason, &own);
