@@ -2,26 +2,79 @@
 
 #include <stdlib.h>
 
+/* Up to UNROLL_RUNS runs are copied rather than repeated as a pattern, since a walk through them is
+ * faster. From LIST_BLOCKS blocks on, irregular blocks are a list. Blocks of bytes are `fine` if
+ * they have less than FINE_BYTES on average. */
+enum { UNROLL_RUNS = 12, LIST_BLOCKS = 16, FINE_BYTES = 256 };
+
 struct typemap *typemap_derived(void)
 {
     struct typemap *map = calloc(1, sizeof *map);
-    if (map)
-        map->prim = PRIM_COUNT; /* none yet */
+    if (!map)
+        return NULL;
+    map->prim = PRIM_COUNT; /* none yet */
+    map->users = 1;
     return map;
 }
 
+/* ---- shared parts ---- */
+
+static const struct typemap *share_map(const struct typemap *map)
+{
+    if (map)
+        atomic_fetch_add_explicit(&((struct typemap *)map)->users, 1, memory_order_relaxed);
+    return map;
+}
+
+static struct block_list *share_list(struct block_list *list)
+{
+    if (list)
+        atomic_fetch_add_explicit(&list->users, 1, memory_order_relaxed);
+    return list;
+}
+
+/* acq_rel: the last user frees what other threads have read until they released it */
+static bool was_last(_Atomic size_t *users)
+{
+    return atomic_fetch_sub_explicit(users, 1, memory_order_acq_rel) == 1;
+}
+
+static void release_list(struct block_list *list)
+{
+    if (list && was_last(&list->users))
+        free(list);
+}
+
+/* Recursive, but at most TYPEMAP_NESTING_MAX deep. */
 void typemap_free(struct typemap *map)
 {
-    if (!map)
+    if (!map || !was_last(&map->users))
         return;
+    for (size_t r = 0; r < map->run_count; r++) {
+        typemap_free((struct typemap *)map->runs[r].pattern);
+        release_list(map->runs[r].list);
+    }
     typemap_free(map->without_holes);
     free(map->runs);
     free(map);
 }
 
+/* ---- runs ---- */
+
+/* Blocks of bytes at equal distances. */
+static bool is_plain(const struct run *run)
+{
+    return !run->pattern && !run->list;
+}
+
+static bool is_one_block(const struct run *run)
+{
+    return is_plain(run) && run->blocks == 1;
+}
+
 static bool continues(const struct run *last, const struct run *next)
 {
-    if (last->bytes != next->bytes)
+    if (last->bytes != next->bytes || last->pattern != next->pattern || last->list || next->list)
         return false;
     ptrdiff_t step = next->at - last->at - (ptrdiff_t)(last->blocks - 1) * last->stride;
     return (last->blocks == 1 || step == last->stride) &&
@@ -31,7 +84,7 @@ static bool continues(const struct run *last, const struct run *next)
 /* Merge `next` into `last` if both together are one run. */
 static bool merge_runs(struct run *last, const struct run *next)
 {
-    if (last->blocks == 1 && next->blocks == 1 && last->at + (ptrdiff_t)last->bytes == next->at) {
+    if (is_one_block(last) && is_one_block(next) && last->at + (ptrdiff_t)last->bytes == next->at) {
         last->bytes += next->bytes;
         return true;
     }
@@ -49,13 +102,16 @@ static void merge_last_runs(struct typemap *map)
     if (map->run_count < 2)
         return;
     struct run *last = &map->runs[map->run_count - 1];
-    if (merge_runs(last - 1, last))
-        map->run_count--;
+    if (!merge_runs(last - 1, last))
+        return;
+    map->run_count--;
+    typemap_free((struct typemap *)last->pattern);
 }
 
+/* Append a run, which shares its pattern and its list with the caller's. */
 static bool add_run(struct typemap *map, struct run next)
 {
-    if (next.blocks > 1 && next.stride == (ptrdiff_t)next.bytes)
+    if (is_plain(&next) && next.blocks > 1 && next.stride == (ptrdiff_t)next.bytes)
         next = (struct run){.at = next.at, .bytes = next.bytes * next.blocks, .blocks = 1};
     if (map->run_count && merge_runs(&map->runs[map->run_count - 1], &next))
         return true;
@@ -68,8 +124,57 @@ static bool add_run(struct typemap *map, struct run next)
         map->runs = runs;
         map->run_capacity = capacity;
     }
+    share_map(next.pattern);
+    share_list(next.list);
     map->runs[map->run_count++] = next;
     return true;
+}
+
+/* Append `count` runs, moved by `at`. */
+static bool add_runs(struct typemap *map, const struct run *runs, size_t count, ptrdiff_t at)
+{
+    for (size_t r = 0; r < count; r++) {
+        struct run run = runs[r];
+        run.at += at;
+        if (!add_run(map, run))
+            return false;
+    }
+    return true;
+}
+
+static bool append_runs(struct typemap *map, const struct typemap *child, ptrdiff_t at,
+                        size_t count);
+
+/* Whether the last block of a copy and the first block of the next copy are adjacent. */
+static bool copies_are_joined(const struct typemap *child)
+{
+    const struct run *first = &child->runs[0], *last = &child->runs[child->run_count - 1];
+    return child->run_count > 1 && is_one_block(first) && is_one_block(last) &&
+           last->at + (ptrdiff_t)last->bytes == first->at + child->extent;
+}
+
+static void end_runs(struct typemap *map);
+
+/* Append copies with joined blocks: the first run, a pattern that begins after the first run of a
+ * copy and ends with that of the next copy, and the last copy without its first run. */
+static bool append_joined(struct typemap *map, const struct typemap *child, ptrdiff_t at,
+                          size_t count)
+{
+    struct run first = child->runs[0];
+    struct typemap *pattern = typemap_derived();
+    first.at += child->extent;
+    bool ok = pattern && add_runs(pattern, child->runs + 1, child->run_count - 1, 0) &&
+              add_run(pattern, first);
+    if (ok) {
+        pattern->size = child->size;
+        pattern->extent = child->extent;
+        end_runs(pattern);
+        ok = add_runs(map, child->runs, 1, at) && append_runs(map, pattern, at, count - 1) &&
+             add_runs(map, child->runs + 1, child->run_count - 1,
+                      at + (ptrdiff_t)(count - 1) * child->extent);
+    }
+    typemap_free(pattern);
+    return ok;
 }
 
 static bool append_runs(struct typemap *map, const struct typemap *child, ptrdiff_t at,
@@ -77,21 +182,64 @@ static bool append_runs(struct typemap *map, const struct typemap *child, ptrdif
 {
     if (child->contiguous)
         return add_run(map, (struct run){.at = at, .bytes = child->size * count, .blocks = 1});
-    bool one_block = child->run_count == 1 && child->runs[0].blocks == 1;
-    if (one_block)
+    if (child->run_count == 1 && is_one_block(&child->runs[0]))
         return add_run(map, (struct run){.at = at + child->runs[0].at,
                                          .bytes = child->runs[0].bytes,
                                          .blocks = count,
                                          .stride = child->extent});
-    for (size_t i = 0; i < count; i++, at += child->extent)
-        for (size_t r = 0; r < child->run_count; r++) {
-            struct run run = child->runs[r];
-            run.at += at;
-            if (!add_run(map, run))
+    if (count == 1 || count <= UNROLL_RUNS / child->run_count ||
+        child->nesting == TYPEMAP_NESTING_MAX) {
+        for (size_t i = 0; i < count; i++, at += child->extent)
+            if (!add_runs(map, child->runs, child->run_count, at))
                 return false;
-        }
-    return true;
+        return true;
+    }
+    if (copies_are_joined(child))
+        return append_joined(map, child, at, count);
+    return add_run(map, (struct run){.at = at,
+                                     .bytes = child->size,
+                                     .blocks = count,
+                                     .stride = child->extent,
+                                     .pattern = child});
 }
+
+/* The offsets of all bytes of a run. */
+static void run_span(const struct run *run, ptrdiff_t *low, ptrdiff_t *high)
+{
+    ptrdiff_t last = run->list ? 0 : (ptrdiff_t)(run->blocks - 1) * run->stride;
+    *low = run->at + (run->list ? run->list->low : last < 0 ? last : 0);
+    *high = run->at + (run->list ? run->list->high : last > 0 ? last : 0);
+    *low += run->pattern ? run->pattern->low : 0;
+    *high += run->pattern ? run->pattern->high : (ptrdiff_t)run->bytes;
+}
+
+/* After the last run: set what depends on all runs. */
+static void end_runs(struct typemap *map)
+{
+    size_t before = 0;
+    merge_last_runs(map);
+    map->flat = true;
+    for (size_t r = 0; r < map->run_count; r++) {
+        struct run *run = &map->runs[r];
+        ptrdiff_t low, high;
+        run->before = before;
+        before += run_size(run);
+        run_span(run, &low, &high);
+        map->low = r && map->low < low ? map->low : low;
+        map->high = r && map->high > high ? map->high : high;
+        map->flat &= is_one_block(run);
+        map->pieces += is_plain(run) ? 1 : run->blocks * (run->pattern ? run->pattern->pieces : 1);
+        uint8_t nesting = run->pattern ? run->pattern->nesting + 1 : 0;
+        map->nesting = map->nesting > nesting ? map->nesting : nesting;
+    }
+    bool vector = map->run_count == 1 && is_plain(&map->runs[0]);
+    map->fine = !vector && map->pieces && map->size / map->pieces < FINE_BYTES;
+    map->contiguous =
+        !map->run_count || (map->run_count == 1 && map->runs[0].at == 0 &&
+                            is_one_block(&map->runs[0]) && (ptrdiff_t)map->size == map->extent);
+}
+
+/* ---- elements with holes ---- */
 
 /* The parts of a pair with holes: a value, then an index, each with its natural alignment
  * (types.h). Returns 0 for a prim without holes. */
@@ -118,71 +266,37 @@ static size_t pair_parts(enum prim prim, struct run parts[2])
 #undef PAIR
 }
 
-/* After the last run: set what depends on all runs. */
-static void end_runs(struct typemap *map)
+/* Append the child without its holes to the map without holes. */
+static bool append_without_holes(struct typemap *map, const struct typemap *child, ptrdiff_t at,
+                                 size_t count)
 {
-    size_t before = 0;
-    merge_last_runs(map);
-    for (size_t r = 0; r < map->run_count; r++) {
-        struct run *run = &map->runs[r];
-        run->before = before;
-        before += run->bytes * run->blocks;
-        ptrdiff_t first = run->at, last = run->at + (ptrdiff_t)(run->blocks - 1) * run->stride;
-        ptrdiff_t low = first < last ? first : last;
-        ptrdiff_t high = (first < last ? last : first) + (ptrdiff_t)run->bytes;
-        map->low = r && map->low < low ? map->low : low;
-        map->high = r && map->high > high ? map->high : high;
-    }
-}
-
-/* The datatype without the holes inside its elements. */
-static struct typemap *cut_holes(const struct typemap *map)
-{
-    struct run parts[2];
-    size_t part_count = pair_parts(map->prim, parts);
-    struct typemap *cut = typemap_derived();
-    if (!cut)
-        return NULL;
-    for (size_t r = 0; r < map->run_count; r++)
-        for (size_t block = 0; block < map->runs[r].blocks; block++)
-            for (size_t e = 0; e < map->runs[r].bytes / map->element; e++) {
-                ptrdiff_t at = map->runs[r].at + (ptrdiff_t)block * map->runs[r].stride +
-                               (ptrdiff_t)(e * map->element);
-                for (size_t p = 0; p < part_count; p++) {
-                    struct run part = parts[p];
-                    part.at += at;
-                    cut->size += part.bytes;
-                    if (!add_run(cut, part)) {
-                        typemap_free(cut);
-                        return NULL;
-                    }
-                }
-            }
-    cut->prim = PRIM_MIXED;
-    cut->element = 1;
-    cut->extent = map->extent;
-    end_runs(cut);
-    return cut;
+    if (!map->without_holes)
+        map->without_holes = typemap_derived();
+    return map->without_holes &&
+           typemap_append(map->without_holes, child->without_holes, at, count);
 }
 
 /* Turn a map of one prim into one of several, which is only moved. */
-static bool become_mixed(struct typemap *map)
+static void become_mixed(struct typemap *map)
 {
-    struct run parts[2];
-    if (pair_parts(map->prim, parts)) {
-        struct typemap *cut = cut_holes(map);
-        if (!cut)
-            return false;
+    struct typemap *cut = map->without_holes;
+    if (cut) {
         struct typemap whole = *map;
-        *map = *cut;
-        *cut = whole;
+        map->size = cut->size;
+        map->runs = cut->runs;
+        map->run_count = cut->run_count;
+        map->run_capacity = cut->run_capacity;
+        cut->runs = whole.runs;
+        cut->run_count = whole.run_count;
+        map->without_holes = NULL;
         typemap_free(cut);
     }
     map->base = 0;
     map->prim = PRIM_MIXED;
     map->element = 1;
-    return true;
 }
+
+/* ---- derived datatypes ---- */
 
 bool typemap_append(struct typemap *map, const struct typemap *child, ptrdiff_t at, size_t count)
 {
@@ -194,29 +308,24 @@ bool typemap_append(struct typemap *map, const struct typemap *child, ptrdiff_t 
         map->element = child->element;
     }
     bool same = map->prim == child->prim && (map->prim != PRIM_OTHER || map->base == child->base);
-    if (!same && map->prim != PRIM_MIXED && !become_mixed(map))
-        return false;
+    if (!same && map->prim != PRIM_MIXED)
+        become_mixed(map);
     if (map->prim == PRIM_MIXED)
         child = typemap_to_move(child);
+    else if (child->without_holes && !append_without_holes(map, child, at, count))
+        return false;
     map->size += child->size * count;
     return append_runs(map, child, at, count);
 }
 
 bool typemap_end(struct typemap *map, ptrdiff_t extent)
 {
-    struct run parts[2];
     if (map->prim == PRIM_COUNT) /* empty */
         map->prim = PRIM_MIXED;
     map->extent = extent;
     end_runs(map);
-    map->contiguous =
-        !map->run_count || (map->run_count == 1 && map->runs[0].at == 0 &&
-                            map->runs[0].blocks == 1 && (ptrdiff_t)map->size == extent);
-    bool holes = map->run_count && pair_parts(map->prim, parts);
-    map->simple = map->contiguous && !holes && map->size && map->size <= UINT32_MAX;
-    if (holes)
-        map->without_holes = cut_holes(map);
-    return !holes || map->without_holes;
+    map->simple = map->contiguous && !map->without_holes && map->size && map->size <= UINT32_MAX;
+    return !map->without_holes || typemap_end(map->without_holes, extent);
 }
 
 struct typemap *typemap_predefined(uintptr_t base, enum prim prim, size_t size, size_t extent)
@@ -225,16 +334,213 @@ struct typemap *typemap_predefined(uintptr_t base, enum prim prim, size_t size, 
     if (!map)
         return NULL;
     struct run parts[2];
+    size_t part_count = pair_parts(prim, parts);
     map->base = base;
     map->prim = (uint8_t)prim;
     map->element = (uint32_t)extent;
-    map->size = pair_parts(prim, parts) ? extent : size; /* reductions include the holes */
-    if ((!map->size || add_run(map, (struct run){.bytes = map->size, .blocks = 1})) &&
-        typemap_end(map, (ptrdiff_t)extent))
+    map->size = part_count ? extent : size; /* reductions include the holes */
+    bool ok = !map->size || add_run(map, (struct run){.bytes = map->size, .blocks = 1});
+    if (ok && part_count) {
+        map->without_holes = typemap_derived();
+        ok = map->without_holes && add_runs(map->without_holes, parts, part_count, 0);
+        if (ok) {
+            map->without_holes->size = parts[0].bytes + parts[1].bytes;
+            map->without_holes->prim = PRIM_MIXED;
+            map->without_holes->element = 1;
+        }
+    }
+    if (ok && typemap_end(map, (ptrdiff_t)extent))
         return map;
     typemap_free(map);
     return NULL;
 }
+
+/* ---- blocks ---- */
+
+static ptrdiff_t block_at(const struct placement *p, size_t i)
+{
+    return p->at + (ptrdiff_t)i * p->stride +
+           (p->displacements ? p->displacements[i] * p->unit : 0);
+}
+
+static bool have_equal_lengths(const struct placement *p)
+{
+    for (size_t i = 1; p->length_step && i < p->count; i++)
+        if (p->lengths[i] != p->lengths[0])
+            return false;
+    return true;
+}
+
+/* Whether all blocks are `step` bytes apart. */
+static bool are_equidistant(const struct placement *p, ptrdiff_t step)
+{
+    if (!p->displacements)
+        return true;
+    for (size_t i = 2; i < p->count; i++)
+        if (block_at(p, i) - block_at(p, i - 1) != step)
+            return false;
+    return true;
+}
+
+static struct block_list *new_list(size_t blocks, bool varying)
+{
+    size_t words = blocks + (varying ? blocks + 1 : 0);
+    struct block_list *list = malloc(sizeof *list + words * sizeof(size_t));
+    if (!list)
+        return NULL;
+    *list = (struct block_list){.users = 1, .low = PTRDIFF_MAX, .high = PTRDIFF_MIN};
+    if (varying)
+        list->before = (size_t *)&list->offset[blocks];
+    return list;
+}
+
+static void widen(struct block_list *list, ptrdiff_t low, ptrdiff_t high)
+{
+    list->low = low < list->low ? low : list->low;
+    list->high = high > list->high ? high : list->high;
+}
+
+/* Whether block i begins where the previous block of a contiguous child ends. */
+static bool is_adjacent(const struct placement *p, size_t i, ptrdiff_t extent)
+{
+    return block_at(p, i) - block_at(p, i - 1) == p->lengths[(i - 1) * p->length_step] * extent;
+}
+
+/* How many blocks remain after adjacent ones are merged. */
+static size_t merged_count(const struct placement *p, ptrdiff_t extent)
+{
+    size_t count = 1;
+    for (size_t i = 1; i < p->count; i++)
+        count += !is_adjacent(p, i, extent);
+    return count;
+}
+
+/* The blocks of a contiguous child with adjacent ones merged. */
+static struct run merged_blocks(const struct placement *p, const struct typemap *child)
+{
+    size_t most = merged_count(p, child->extent), n = 0, bytes = 0;
+    struct block_list *list = new_list(most, true);
+    for (size_t i = 0; list && i < p->count; i++) {
+        size_t length = (size_t)p->lengths[i * p->length_step] * child->size;
+        ptrdiff_t at = block_at(p, i);
+        if (!length)
+            continue;
+        if (!n || list->offset[n - 1] + (ptrdiff_t)(bytes - list->before[n - 1]) != at) {
+            list->offset[n] = at;
+            list->before[n++] = bytes;
+        }
+        bytes += length;
+        widen(list, at, at + (ptrdiff_t)length);
+    }
+    if (list)
+        list->before[n] = bytes;
+    return (struct run){.blocks = n, .list = list};
+}
+
+/* Blocks of `length` copies of a child. */
+static struct run equal_blocks(const struct placement *p, const struct typemap *row)
+{
+    struct block_list *list = new_list(p->count, false);
+    for (size_t i = 0; list && i < p->count; i++) {
+        list->offset[i] = block_at(p, i);
+        widen(list, list->offset[i], list->offset[i]);
+    }
+    return (struct run){.bytes = row->size, .blocks = p->count, .list = list};
+}
+
+/* Append a run with a list to a map whose prim is set; the blocks of the run are copies of `row`
+ * unless the list has their lengths. */
+static bool append_list(struct typemap *map, struct run run, const struct typemap *row)
+{
+    const struct run *only = &row->runs[0];
+    bool bytes = row->run_count == 1 && is_one_block(only);
+    if (!run.bytes || bytes)
+        run.at = run.bytes ? only->at : 0;
+    else
+        run.pattern = row;
+    run.bytes = run.bytes ? row->size : 0;
+    map->size += run_size(&run);
+    return add_run(map, run);
+}
+
+/* A typemap of the run and, if elements have holes, of the run without them. */
+static struct typemap *listed(struct run run, const struct typemap *row)
+{
+    struct typemap *map = typemap_derived();
+    bool ok = map && run.list;
+    if (ok) {
+        map->base = row->base;
+        map->prim = row->prim;
+        map->element = row->element;
+        ok = append_list(map, run, row);
+    }
+    if (ok && row->without_holes) {
+        map->without_holes = typemap_derived();
+        ok = map->without_holes && append_list(map->without_holes, run, row->without_holes);
+        if (ok) {
+            map->without_holes->prim = PRIM_MIXED;
+            map->without_holes->element = 1;
+        }
+    }
+    release_list(run.list);
+    if (ok && typemap_end(map, 0))
+        return map;
+    typemap_free(map);
+    return NULL;
+}
+
+static bool append_each(struct typemap *map, const struct typemap *child, const struct placement *p)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < p->count; i++)
+        ok = typemap_append(map, child, block_at(p, i), (size_t)p->lengths[i * p->length_step]);
+    return ok;
+}
+
+/* Append blocks of equal length, each of which is a copy of `row`. */
+static bool append_rows(struct typemap *map, const struct typemap *child, struct typemap *row,
+                        const struct placement *p)
+{
+    size_t length = (size_t)p->lengths[0];
+    ptrdiff_t step = p->count > 1 ? block_at(p, 1) - block_at(p, 0) : child->extent;
+    bool regular = are_equidistant(p, step);
+    if (!typemap_append(row, child, 0, length) ||
+        !typemap_end(row, regular ? step : (ptrdiff_t)length * child->extent))
+        return false;
+    if (regular)
+        return typemap_append(map, row, block_at(p, 0), p->count);
+    size_t merged = child->simple ? merged_count(p, child->extent) : p->count;
+    if (merged < LIST_BLOCKS)
+        return append_each(map, child, p);
+    bool merge = merged <= p->count / 2;
+    struct typemap *blocks = listed(merge ? merged_blocks(p, child) : equal_blocks(p, row), row);
+    bool ok = blocks && typemap_append(map, blocks, 0, 1);
+    typemap_free(blocks);
+    return ok;
+}
+
+bool typemap_append_blocks(struct typemap *map, const struct typemap *child,
+                           const struct placement *p)
+{
+    if (!p->count || !child->size)
+        return true;
+    bool equal = have_equal_lengths(p);
+    if (p->displacements && (p->count < LIST_BLOCKS || (!equal && !child->simple)))
+        return append_each(map, child, p);
+    if (!equal && merged_count(p, child->extent) < LIST_BLOCKS)
+        return append_each(map, child, p);
+    struct typemap *row = equal ? typemap_derived() : NULL, *blocks = NULL;
+    bool ok;
+    if (equal)
+        ok = !p->lengths[0] || (row && append_rows(map, child, row, p));
+    else
+        ok = (blocks = listed(merged_blocks(p, child), child)) && typemap_append(map, blocks, 0, 1);
+    typemap_free(row);
+    typemap_free(blocks);
+    return ok;
+}
+
+/* ---- buffers ---- */
 
 struct typemap typemap_of_bytes(struct run *run, size_t bytes)
 {
@@ -243,6 +549,7 @@ struct typemap typemap_of_bytes(struct run *run, size_t bytes)
                             .extent = (ptrdiff_t)bytes,
                             .high = (ptrdiff_t)bytes,
                             .contiguous = true,
+                            .flat = true,
                             .prim = PRIM_BYTE,
                             .element = 1,
                             .run_count = 1,
@@ -260,192 +567,4 @@ bool typemap_span(const struct typemap *map, size_t count, ptrdiff_t *low, ptrdi
         return false;
     return !__builtin_add_overflow(map->low, last < 0 ? last : 0, low) &&
            !__builtin_add_overflow(map->high, last > 0 ? last : 0, high);
-}
-
-/* The position of a walk in a buffer of several copies of a datatype. */
-struct cursor {
-    const struct typemap *map;
-    char *base;        /* address of the current copy of the datatype */
-    size_t run, block; /* current run and block in that copy */
-    size_t skip;       /* bytes of the block that are done */
-};
-
-/* The blocks at a cursor that one call can handle: `blocks` whole blocks, or the rest of one. */
-struct piece {
-    char *at;
-    ptrdiff_t stride;
-    size_t bytes, blocks;
-};
-
-static struct piece piece_at(const struct cursor *c, size_t total)
-{
-    const struct run *run = &c->map->runs[c->run];
-    char *at = c->base + run->at + (ptrdiff_t)c->block * run->stride + c->skip;
-    if (c->map->contiguous)
-        return (struct piece){.at = at, .bytes = total, .blocks = 1};
-    if (c->skip)
-        return (struct piece){.at = at, .bytes = run->bytes - c->skip, .blocks = 1};
-    if (c->map->run_count == 1 && run->blocks == 1)
-        return (struct piece){.at = at,
-                              .stride = c->map->extent,
-                              .bytes = run->bytes,
-                              .blocks = total / run->bytes ? total / run->bytes : 1};
-    return (struct piece){
-        .at = at, .stride = run->stride, .bytes = run->bytes, .blocks = run->blocks - c->block};
-}
-
-/* Move past `bytes` bytes: `blocks` whole blocks as returned by piece_at(); 0: part of one block.
- */
-static void advance(struct cursor *c, size_t bytes, size_t blocks)
-{
-    const struct run *run = &c->map->runs[c->run];
-    if (c->map->contiguous) {
-        c->base += bytes;
-        return;
-    }
-    if (!blocks) {
-        c->skip += bytes;
-        if (c->skip < run->bytes)
-            return;
-        blocks = 1;
-    }
-    c->skip = 0;
-    if (c->map->run_count == 1 && run->blocks == 1) {
-        c->base += (ptrdiff_t)blocks * c->map->extent;
-        return;
-    }
-    c->block += blocks;
-    if (c->block < run->blocks)
-        return;
-    c->block = 0;
-    if (++c->run < c->map->run_count)
-        return;
-    c->run = 0;
-    c->base += c->map->extent;
-}
-
-/* Split longer blocks into several of `bytes` bytes, the block size of the other side. */
-static struct piece in_blocks_of(struct piece a, size_t bytes)
-{
-    if (a.bytes == bytes)
-        return a;
-    /* The analyzer assumes a run behind the last one.
-     * NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
-    size_t blocks = a.bytes / bytes;
-    return (struct piece){.at = a.at, .stride = (ptrdiff_t)bytes, .bytes = bytes, .blocks = blocks};
-}
-
-/* Move both cursors through the next `total` bytes in step. */
-static void walk(struct cursor *ca, struct cursor *cb, size_t total, piece_fn *piece, void *context)
-{
-    while (total) {
-        struct piece a_own = piece_at(ca, total), b_own = piece_at(cb, total);
-        size_t bytes = min_size(min_size(a_own.bytes, b_own.bytes), total);
-        struct piece a = in_blocks_of(a_own, bytes), b = in_blocks_of(b_own, bytes);
-        size_t blocks = min_size(min_size(a.blocks, b.blocks), total / bytes);
-        piece(context, a.at, a.stride, b.at, b.stride, bytes, blocks);
-        total -= bytes * blocks;
-        advance(ca, bytes * blocks, a_own.bytes == bytes ? blocks : 0);
-        advance(cb, bytes * blocks, b_own.bytes == bytes ? blocks : 0);
-    }
-}
-
-void typemap_walk(char *a, const struct typemap *a_map, char *b, const struct typemap *b_map,
-                  size_t total, piece_fn *piece, void *context)
-{
-    struct cursor ca = {.map = a_map, .base = a}, cb = {.map = b_map, .base = b};
-    walk(&ca, &cb, total, piece, context);
-}
-
-static void copy_piece(void *context, char *to, ptrdiff_t to_stride, char *from,
-                       ptrdiff_t from_stride, size_t bytes, size_t blocks)
-{
-    (void)context;
-    copy_blocks(to, to_stride, from, from_stride, bytes, blocks);
-}
-
-void typemap_copy(char *to, const struct typemap *to_map, const char *from,
-                  const struct typemap *from_map, size_t total)
-{
-    if (!total) /* the addresses may be NULL, which memmove() does not allow */
-        return;
-    if (to_map->contiguous && from_map->contiguous)
-        copy_bytes(to, from, total);
-    else
-        typemap_walk(to, to_map, (char *)from, from_map, total, copy_piece, NULL);
-}
-
-/* The run of one element of the datatype that contains this byte of its data. By bisection: long
- * data are copied in many pieces, and each piece needs a search. */
-static size_t run_at(const struct typemap *map, size_t byte)
-{
-    size_t run = 0;
-    for (size_t count = map->run_count; count > 1;) {
-        size_t half = count / 2;
-        if (map->runs[run + half].before <= byte)
-            run += half;
-        count -= half;
-    }
-    return run;
-}
-
-/* A cursor at data byte `first`. */
-static struct cursor cursor_at(char *base, const struct typemap *map, size_t first)
-{
-    struct cursor c = {.map = map, .base = base};
-    if (!first)
-        return c;
-    size_t rest = first % map->size;
-    c.base += (ptrdiff_t)(first / map->size) * map->extent;
-    c.run = run_at(map, rest);
-    rest -= map->runs[c.run].before;
-    c.block = rest / map->runs[c.run].bytes;
-    c.skip = rest % map->runs[c.run].bytes;
-    return c;
-}
-
-/* Copy between a buffer and plain memory. `read`: out of the buffer, usually into a shared cell
- * that a peer reads next. */
-static void transfer(struct buffer b, size_t first, char *plain, size_t bytes, bool read)
-{
-    const struct typemap *map = typemap_to_move(b.map);
-    if (!bytes)
-        return;
-    if (LIKELY(map->contiguous)) {
-        char *at = b.at + map->low + first;
-        if (read)
-            copy_to_peers(plain, at, bytes);
-        else
-            copy_bytes(at, plain, bytes);
-        return;
-    }
-    struct run run;
-    struct typemap line = typemap_of_bytes(&run, bytes);
-    struct cursor data = cursor_at(b.at, map, first), cell = {.map = &line, .base = plain};
-    if (read)
-        walk(&cell, &data, bytes, copy_piece, NULL);
-    else
-        walk(&data, &cell, bytes, copy_piece, NULL);
-}
-
-void buffer_read(char *to, struct buffer from, size_t first, size_t bytes)
-{
-    transfer(from, first, to, bytes, true);
-}
-
-void buffer_fill(char *to, struct buffer from, size_t first, size_t bytes, bool nontemporal)
-{
-    const struct typemap *map = typemap_to_move(from.map);
-    const char *data = from.at + map->low + first;
-    if (!map->contiguous)
-        buffer_read(to, from, first, bytes);
-    else if (nontemporal)
-        copy_nontemporal(to, data, bytes);
-    else
-        copy_to_peers(to, data, bytes);
-}
-
-void buffer_write(struct buffer to, size_t first, const char *from, size_t bytes)
-{
-    transfer(to, first, (char *)from, bytes, false);
 }

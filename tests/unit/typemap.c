@@ -1,5 +1,5 @@
 /* Compares typemaps with the definition of a type map: a list of elements, each with an offset. */
-#include "core/typemap.c" /* cursor_at() */
+#include "core/typemap_copy.c" /* cursor_at() */
 #include "tests/unit/unit.h"
 
 /* ---- the definition ---- */
@@ -135,6 +135,32 @@ static ptrdiff_t some_displacement(struct chance *c)
     return (ptrdiff_t)below(c, 200) - 100;
 }
 
+/* Irregular blocks, of equal lengths or not, some of them adjacent. */
+static void add_blocks(struct both *type, const struct both *child, struct chance *c)
+{
+    enum { MOST = 40 };
+    int64_t lengths[MOST], displacements[MOST], at = (int64_t)below(c, 50) - 25;
+    size_t count = below(c, MOST + 1), elements = 0, unit = below(c, 2) ? 1 : 8;
+    size_t length = below(c, 3), gap = below(c, 2) ? 2 : 12;
+    bool equal = below(c, 2), regular = below(c, 4) == 0;
+    for (size_t i = 0; i < count; i++) {
+        lengths[i] = (int64_t)(equal ? length : below(c, 3));
+        displacements[i] = at;
+        at += lengths[i] * child->list.extent / (ptrdiff_t)unit;
+        at += (int64_t)(regular ? 3 : below(c, (uint32_t)gap));
+        elements += (size_t)lengths[i] * child->list.count;
+    }
+    if (type->list.count + elements > MOST_ELEMENTS)
+        return;
+    struct placement p = {(ptrdiff_t)below(c, 9), count,  lengths,
+                          displacements,          !equal, (ptrdiff_t)below(c, 2) * 5,
+                          (ptrdiff_t)unit};
+    for (size_t i = 0; i < count; i++)
+        append(&type->list, &child->list,
+               p.at + (ptrdiff_t)i * p.stride + displacements[i] * p.unit, (size_t)lengths[i]);
+    ck_assert(typemap_append_blocks(type->map, child->map, &p));
+}
+
 /* Like MPI_Type_contiguous, _vector, _indexed, _create_struct and _create_resized. */
 static struct both derived(struct chance *c, unsigned depth)
 {
@@ -145,7 +171,13 @@ static struct both derived(struct chance *c, unsigned depth)
         below(c, 3) ? (ptrdiff_t)below(c, 7) * child.list.extent : some_displacement(c);
     if (below(c, 8) == 0)
         stride = -stride;
-    switch (below(c, 4)) {
+    switch (below(c, 6)) {
+    case 4:
+        add_blocks(&type, &child, c);
+        break;
+    case 5:
+        add(&type, &child, at, 5 + below(c, 30));
+        break;
     case 0:
         add(&type, &child, at, blocks);
         break;
@@ -207,8 +239,13 @@ static void check_runs(const struct typemap *map)
 {
     size_t before = 0;
     for (size_t r = 0; r < map->run_count; r++) {
-        size_t bytes = map->runs[r].bytes * map->runs[r].blocks;
+        size_t bytes = run_size(&map->runs[r]);
         SAME(bytes > 0, true);
+        if (map->runs[r].pattern) {
+            SAME(map->runs[r].bytes, map->runs[r].pattern->size);
+            SAME(map->nesting > map->runs[r].pattern->nesting, true);
+            check_runs(map->runs[r].pattern);
+        }
         SAME(map->runs[r].before, before);
         before += bytes;
     }
@@ -347,21 +384,23 @@ static size_t some_position(const struct typemap *map, size_t bytes, struct chan
         return any(c) % bytes;
     size_t at = any(c) % (bytes / map->size) * map->size;
     for (size_t runs = any(c) % map->run_count; runs--;)
-        at += map->runs[runs].bytes * map->runs[runs].blocks;
+        at += run_size(&map->runs[runs]);
     return (at + bytes + below(c, 3) - 1) % bytes;
 }
 
 /* A cursor at a data byte is inside the run and block of that byte. */
 static void check_cursor(const struct typemap *map, size_t first, ptrdiff_t offset)
 {
-    struct cursor cursor = cursor_at(a_base, map, first);
-    SAME(cursor.run < map->run_count, true);
-    const struct run *run = &map->runs[cursor.run];
-    SAME(cursor.block < run->blocks, true);
-    SAME(cursor.skip < run->bytes, true);
-    SAME(cursor.base - a_base + run->at + (ptrdiff_t)cursor.block * run->stride +
-             (ptrdiff_t)cursor.skip,
-         offset);
+    struct cursor cursor;
+    cursor_at(&cursor, a_base, map, first);
+    const struct level *top = cursor.top;
+    SAME(top - cursor.level <= map->nesting, true);
+    SAME(top->run < top->map->run_count, true);
+    const struct run *run = run_of(top);
+    SAME(run->pattern == NULL, true);
+    SAME(top->block < run->blocks, true);
+    SAME(cursor.skip < block_bytes(run, top->block), true);
+    SAME(block_of_level(top) + cursor.skip - a_base, offset);
 }
 
 /* Copy `parts` parts of the data out of a buffer and into another one. No byte may occur twice. */
@@ -565,6 +604,65 @@ START_TEST(pairs_without_holes_are_one_run)
 }
 END_TEST
 
+/* The runs of a typemap and of its patterns. */
+static size_t all_runs(const struct typemap *map)
+{
+    size_t runs = map->run_count;
+    for (size_t r = 0; r < map->run_count; r++)
+        runs += map->runs[r].pattern ? all_runs(map->runs[r].pattern) : 0;
+    return runs;
+}
+
+/* Vectors of subarrays of structures with holes, nested four times. */
+START_TEST(copies_are_not_stored)
+{
+    struct typemap *number = typemap_predefined(4, PRIM_F64, 8, 8), *map = typemap_derived();
+    struct typemap *byte = typemap_predefined(1, PRIM_BYTE, 1, 1);
+    ck_assert(typemap_append(map, number, 0, 1) && typemap_append(map, byte, 12, 1));
+    ck_assert(typemap_append(map, byte, 16, 1) && typemap_end(map, 24));
+    for (unsigned level = 1; level <= 4; level++) {
+        struct typemap *outer = typemap_derived();
+        int64_t length = 15;
+        struct placement p = {
+            .count = 100, .lengths = &length, .stride = map->extent * (length + 1)};
+        ck_assert(typemap_append_blocks(outer, map, &p));
+        ck_assert(typemap_end(outer, p.stride * 100 + 8));
+        ck_assert_uint_eq(outer->size, map->size * 1500);
+        ck_assert_uint_le(all_runs(outer), 3 + 2 * level);
+        typemap_free(map);
+        map = outer;
+    }
+    typemap_free(map);
+    typemap_free(byte);
+    typemap_free(number);
+}
+END_TEST
+
+/* 20,000 blocks: one run, and 8 or 16 bytes per block. */
+START_TEST(irregular_blocks_are_a_list)
+{
+    enum { BLOCKS = 20000 };
+    struct typemap *number = typemap_predefined(4, PRIM_F64, 8, 8);
+    int64_t *lengths = malloc(BLOCKS * sizeof *lengths), *at = malloc(BLOCKS * sizeof *at);
+    for (int64_t i = 0; i < BLOCKS; i++) {
+        lengths[i] = 1 + i % 2;
+        at[i] = 4 * i + (i * i % 7 == 0);
+    }
+    for (size_t varying = 0; varying < 2; varying++) {
+        struct typemap *map = typemap_derived();
+        struct placement p = {0, BLOCKS, lengths, at, varying, 0, 8};
+        ck_assert(typemap_append_blocks(map, number, &p) && typemap_end(map, 0));
+        ck_assert_uint_eq(map->run_count, 1);
+        ck_assert_uint_eq(map->runs[0].blocks, BLOCKS);
+        ck_assert(map->runs[0].list && !map->runs[0].list->before == !varying);
+        typemap_free(map);
+    }
+    free(lengths);
+    free(at);
+    typemap_free(number);
+}
+END_TEST
+
 START_TEST(a_span_that_leaves_the_address_space_is_refused)
 {
     ptrdiff_t low, high;
@@ -590,4 +688,5 @@ END_TEST
 UNIT_MAIN(agrees_with_a_list_of_elements, parts_of_many_runs, a_vector_is_one_run,
           a_subarray_has_one_run_per_plane, contiguous_blocks_are_simple,
           an_array_of_structures_has_few_runs, pairs_without_holes_are_one_run,
+          copies_are_not_stored, irregular_blocks_are_a_list,
           a_span_that_leaves_the_address_space_is_refused)

@@ -89,8 +89,7 @@ static void merge(struct contents *c, const struct raw *raw)
         *n++ = raw->large[i];
     for (MPI_Count i = before; i < raw->integer_count; i++)
         *n++ = raw->integers[i];
-    for (MPI_Count i = 0; i < raw->address_count; i++)
-        *a++ = raw->addresses[i];
+    a += raw->address_count; /* get_contents() has stored them there */
     for (MPI_Count i = among; i < raw->large_count; i++)
         *a++ = raw->large[i];
 }
@@ -130,17 +129,18 @@ static void correct_constants(struct contents *c)
 static bool allocate(struct contents *c, struct raw *raw)
 {
     _Static_assert(sizeof(MPI_Aint) == 8 && sizeof(MPI_Count) == 8, "arrays of both are adjacent");
-    size_t all = (size_t)(raw->integer_count + raw->address_count + raw->large_count) + 1;
-    size_t bytes =
-        (2 * all + (size_t)(raw->address_count + raw->large_count)) * sizeof *c->integers +
-        (size_t)raw->type_count * sizeof *c->types +
-        (size_t)raw->integer_count * sizeof *raw->integers;
-    c->integers = calloc(1, bytes);
+    size_t large = (size_t)raw->large_count, integers = (size_t)raw->integer_count + large + 1;
+    size_t addresses = (size_t)raw->address_count + large;
+    size_t bytes = (integers + addresses + large) * sizeof *c->integers +
+                   (size_t)raw->type_count * sizeof *c->types +
+                   (size_t)raw->integer_count * sizeof *raw->integers;
+    c->integers = malloc(bytes);
     if (!c->integers)
         return false;
-    c->addresses = c->integers + all;
-    raw->addresses = (MPI_Aint *)(c->addresses + all);
-    raw->large = (MPI_Count *)(raw->addresses + raw->address_count);
+    c->integers[0] = 0; /* some constructors have no integers */
+    c->addresses = c->integers + integers;
+    raw->addresses = (MPI_Aint *)c->addresses;
+    raw->large = (MPI_Count *)(c->addresses + addresses);
     c->types = (MPI_Datatype *)(raw->large + raw->large_count);
     raw->integers = (int *)(c->types + raw->type_count);
     return true;

@@ -23,10 +23,12 @@ static bool add_dimension(struct array *a, int64_t size, int64_t first, int64_t 
 {
     const struct typemap *in = a->inner ? a->inner : a->element;
     struct typemap *outer = typemap_derived();
-    bool ok = outer;
-    for (int64_t at = first; ok && at < size; at += step)
-        ok = typemap_append(outer, in, at * a->stride,
-                            (size_t)(at + count < size ? count : size - at));
+    int64_t whole = count > 0 && first + count <= size ? (size - first - count) / step + 1 : 0;
+    int64_t rest = first + whole * step;
+    struct placement p = {first * a->stride, (size_t)whole, &count, NULL, 0, step * a->stride, 0};
+    bool ok = outer && typemap_append_blocks(outer, in, &p);
+    if (ok && count > 0 && rest < size)
+        ok = typemap_append(outer, in, rest * a->stride, (size_t)(size - rest));
     a->stride *= size;
     ok = ok && typemap_end(outer, a->stride);
     typemap_free(a->inner);
@@ -91,44 +93,30 @@ static bool decode_darray(struct typemap *map, const struct contents *c, const s
 
 /* ---- blocks ---- */
 
-/* `count` blocks; block i has lengths[i * length_step] copies, which begin at byte i * stride +
- * displacements[i] * unit. */
-struct blocks {
-    int64_t count;
-    const int64_t *lengths, *displacements; /* displacements NULL: all are 0 */
-    int64_t length_step, stride, unit;
-};
-
-static bool append_blocks(struct typemap *map, const struct typemap *in, struct blocks b)
-{
-    bool ok = true;
-    for (int64_t i = 0; ok && i < b.count; i++) {
-        int64_t at = i * b.stride + (b.displacements ? b.displacements[i] * b.unit : 0);
-        ok = typemap_append(map, in, at, (size_t)b.lengths[i * b.length_step]);
-    }
-    return ok;
-}
-
 /* Append `in`, the only child of every constructor but MPI_Type_create_struct. */
 static bool append_child(struct typemap *map, const struct contents *c, const struct typemap *in)
 {
     const int64_t *n = c->integers, *a = c->addresses, count = n[0];
+    size_t blocks = (size_t)count;
     switch (c->combiner) {
     case MPI_COMBINER_CONTIGUOUS:
         return typemap_append(map, in, 0, (size_t)count);
     case MPI_COMBINER_VECTOR:
-        return append_blocks(map, in, (struct blocks){count, &n[1], NULL, 0, n[2] * in->extent, 0});
+        return typemap_append_blocks(
+            map, in, &(struct placement){0, blocks, &n[1], NULL, 0, n[2] * in->extent, 0});
     case MPI_COMBINER_HVECTOR:
-        return append_blocks(map, in, (struct blocks){count, &n[1], NULL, 0, a[0], 0});
+        return typemap_append_blocks(map, in,
+                                     &(struct placement){0, blocks, &n[1], NULL, 0, a[0], 0});
     case MPI_COMBINER_INDEXED:
-        return append_blocks(map, in,
-                             (struct blocks){count, &n[1], &n[1 + count], 1, 0, in->extent});
+        return typemap_append_blocks(
+            map, in, &(struct placement){0, blocks, &n[1], &n[1 + count], 1, 0, in->extent});
     case MPI_COMBINER_HINDEXED:
-        return append_blocks(map, in, (struct blocks){count, &n[1], a, 1, 0, 1});
+        return typemap_append_blocks(map, in, &(struct placement){0, blocks, &n[1], a, 1, 0, 1});
     case MPI_COMBINER_INDEXED_BLOCK:
-        return append_blocks(map, in, (struct blocks){count, &n[1], &n[2], 0, 0, in->extent});
+        return typemap_append_blocks(
+            map, in, &(struct placement){0, blocks, &n[1], &n[2], 0, 0, in->extent});
     case MPI_COMBINER_HINDEXED_BLOCK:
-        return append_blocks(map, in, (struct blocks){count, &n[1], a, 0, 0, 1});
+        return typemap_append_blocks(map, in, &(struct placement){0, blocks, &n[1], a, 0, 0, 1});
     case MPI_COMBINER_SUBARRAY:
         return decode_subarray(map, c, in);
     case MPI_COMBINER_DARRAY:
@@ -143,24 +131,33 @@ static bool append_child(struct typemap *map, const struct contents *c, const st
 
 /* ---- all constructors ---- */
 
+/* Append `count` children of the same type, from `first` on: several only in a structure. */
+static bool append_children(struct typemap *map, const struct contents *c, const struct typemap *in,
+                            int first, int count)
+{
+    if (c->combiner != MPI_COMBINER_STRUCT)
+        return append_child(map, c, in);
+    struct placement members = {
+        0, (size_t)count, &c->integers[1 + first], &c->addresses[first], 1, 0, 1};
+    return typemap_append_blocks(map, in, &members);
+}
+
 /* Frees the types that contents_get() returned, also after a failure. Permanent ones must not be
  * freed (MPI-4.0, 19.1.5): in Open MPI that is an error. */
 static bool decode_contents(struct typemap *map, const struct contents *c)
 {
     bool ok = true;
-    for (int t = 0; t < c->type_count; t++) {
+    for (int t = 0, end; t < c->type_count; t = end) {
         MPI_Datatype type = c->types[t];
+        for (end = t + 1; end < c->type_count && c->types[end] == type;)
+            end++;
         bool permanent = is_permanent(type);
         struct typemap *made = permanent ? NULL : decode(type);
         const struct typemap *in = permanent ? typemap_find_or_decode(type) : made;
-        ok = ok && in;
-        if (ok && c->combiner == MPI_COMBINER_STRUCT)
-            ok = typemap_append(map, in, c->addresses[t], (size_t)c->integers[1 + t]);
-        else if (ok)
-            ok = append_child(map, c, in);
+        ok = ok && in && append_children(map, c, in, t, end - t);
         typemap_free(made);
-        if (!permanent)
-            host.Type_free(&type);
+        for (int i = t; !permanent && i < end; i++)
+            host.Type_free(&c->types[i]);
     }
     return ok;
 }
