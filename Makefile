@@ -164,6 +164,11 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/config.mk
 WORDWISE := $(if $(X86_64),-mgeneral-regs-only)
 $(BUILD)/obj/coll_inplace/%.o $(COMPILED_ABIS:%=$(BUILD)/obj/%/%.o): COMPILE += $(WORDWISE)
 
+# Programs call MPI on stacks of 16 KiB. Tables with an entry per rank are in the team (coll_inplace/team.h).
+SMALL_FRAMES := -Wframe-larger-than=1024
+$(addprefix $(BUILD)/obj/,coll_inplace/%.o rma_shm/%.o bsend/%.o) $(COMPILED_ABIS:%=$(BUILD)/obj/%/collectives/%.o): \
+    COMPILE += $(SMALL_FRAMES)
+
 # The reduction kernels are compiled once per instruction set. Integers wrap, as in the hosts.
 # Nothing is fused, because ranks that divide a vector differently must compute the same bits.
 ISA_baseline := -ffp-contract=off

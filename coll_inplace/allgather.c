@@ -12,6 +12,7 @@ struct long_part {
     uint32_t rank;
     size_t bytes;
 };
+_Static_assert(sizeof(struct long_part) == 2 * sizeof(uint64_t), "an entry of TABLE_PAIRS");
 
 static enum coll_error run_rounds(struct team *t, struct buffer mine, const struct blocks *all,
                                   const struct long_part *parts, uint32_t count)
@@ -71,7 +72,7 @@ enum coll_error coll_allgather(struct team *t, struct buffer mine, const struct 
         team_end(t);
         return error;
     }
-    struct long_part parts[TEAM_RANKS_MAX + 1]; /* of this rank and of all partners */
+    struct long_part *parts = team_table(t, TABLE_PAIRS); /* of this rank and of all partners */
     uint32_t count = 0, first = inter ? t->first_partner : t->self + 1;
     uint32_t op = team_begin(t);
     bool reads = false;

@@ -30,17 +30,18 @@ enum coll_error receive_bytes(struct buffer to, size_t first, const char *from, 
     return bytes > room ? COLL_TRUNCATE : COLL_OK;
 }
 
-/* From private memory. A buffer that is not contiguous is filled in parts. */
+/* From private memory. A buffer that is not contiguous is filled in parts, by way of a cell of our
+ * stream, which is not in use. */
 static enum coll_error fetch(const struct team *t, uint32_t owner, remote_addr_t address,
                              struct buffer to, size_t bytes)
 {
     const struct typemap *map = typemap_to_move(to.map);
-    char part[TEAM_CELL];
+    char *part = stream_cell(t->mine, 0);
     if (map->contiguous)
         return remote_read(t, owner, address, 0, to.at + map->low, bytes) ? COLL_OK
                                                                           : COLL_UNREACHABLE;
-    for (size_t at = 0; at < bytes; at += sizeof part) {
-        size_t some = min_size(sizeof part, bytes - at);
+    for (size_t at = 0; at < bytes; at += TEAM_CELL) {
+        size_t some = min_size(TEAM_CELL, bytes - at);
         if (!remote_read(t, owner, address, at, part, some))
             return COLL_UNREACHABLE;
         buffer_write(to, at, part, some);

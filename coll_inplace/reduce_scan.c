@@ -295,7 +295,7 @@ enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct
 enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, struct buffer from,
                                     struct buffer to, const struct blocks *shares)
 {
-    size_t begin[TEAM_RANKS_MAX + 1];
+    size_t *begin = team_table(t, TABLE_SEGMENTS);
     begin[0] = 0;
     for (uint32_t r = 0; r < t->group; r++)
         begin[r + 1] = begin[r] + reducer_bytes(red, block_of(shares, r));

@@ -10,6 +10,7 @@ enum receivers { ALL_RANKS, ROOT_ONLY, OWNERS, EACH_ITS_OWN };
 struct addresses {
     remote_addr_t from, to;
 };
+_Static_assert(sizeof(struct addresses) == 2 * sizeof(uint64_t), "an entry of TABLE_PAIRS");
 
 /* A part of a chunk stays in the first-level cache; if operands are fetched through the OS, it is
  * as long as the room for them, so that it is worth a system call. */
@@ -30,7 +31,7 @@ struct work {
     bool in_place;
     bool nontemporal; /* results are written with non-temporal stores */
     enum coll_error error;
-    struct addresses addresses[TEAM_RANKS_MAX];
+    struct addresses *addresses;
 };
 
 static size_t segment_of(const struct work *w, uint32_t rank)
@@ -94,6 +95,7 @@ static void exchange_addresses(struct work *w)
         .from = operand_address(w, bytes),
         .to = receives(w, t->rank) ? team_address(t, w->to, bytes) : 0,
     };
+    w->addresses = team_table(t, TABLE_PAIRS);
     uint32_t op = team_begin(t);
     team_wait_room(t, SLOT_INLINE);
     memcpy(slot_of(t->mine, op)->data, &mine, sizeof mine);
@@ -353,7 +355,7 @@ static enum coll_error run(struct work *w)
 enum coll_error segmented_reduce(struct team *t, const struct reducer *red, struct buffer from,
                                  struct buffer to, uint32_t root)
 {
-    size_t begin[TEAM_RANKS_MAX + 1];
+    size_t *begin = team_table(t, TABLE_SEGMENTS);
     begin[t->size] = reducer_bytes(red, from);
     struct work w = {.t = t,
                      .red = red,
@@ -384,7 +386,7 @@ enum coll_error segmented_reduce_scatter(struct team *t, const struct reducer *r
 enum coll_error segmented_scan(struct team *t, const struct reducer *red, struct buffer from,
                                struct buffer to, bool exclusive)
 {
-    size_t begin[TEAM_RANKS_MAX + 1];
+    size_t *begin = team_table(t, TABLE_SEGMENTS);
     begin[t->size] = reducer_bytes(red, from);
     struct work w = {.t = t,
                      .red = red,

@@ -26,6 +26,7 @@ struct reducer {
     uintptr_t host_type, host_op;
     bool divides;  /* in MPI_Allreduce, `apply` may get some of the elements of long operands */
     char *scratch; /* room for operands of `apply` in the layout of their datatype */
+    char *few;     /* room for TEAM_CELL bytes, for `apply` to replace an operand by the result */
     bool scratch_shared; /* `scratch` is in the node's file */
     bool starved;        /* no memory for `scratch`: this rank cannot combine */
 };

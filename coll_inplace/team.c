@@ -19,14 +19,21 @@
 
 /* Allocates the order of the ranks too: a rank that ran out of memory for it in team_settle() would
  * use another tree than the others. */
-static struct team *allocate(uint32_t size, bool ordered)
+static struct team *allocate(uint32_t size, uint32_t group, bool ordered)
 {
     size_t mailboxes = size * sizeof(struct mailbox *);
-    return calloc(1, sizeof(struct team) + mailboxes + (ordered ? order_size(size) : 0));
+    size_t entries = (size > group ? size : group) + 1;
+    struct team *team =
+        calloc(1, sizeof *team + mailboxes + entries * TABLE_WORDS * sizeof(uint64_t) +
+                      (ordered ? order_size(size) : 0));
+    if (team)
+        team->entries = (uint32_t)entries;
+    return team;
 }
 
 static void shape(struct team *team, uint32_t size, uint32_t rank, bool ordered)
 {
+    team->tables = (uint64_t *)&team->mailbox[size];
     team->size = team->group = size;
     team->rank = team->self = rank;
     team->peers = team->readers = size - 1;
@@ -35,12 +42,13 @@ static void shape(struct team *team, uint32_t size, uint32_t rank, bool ordered)
     team->first_partner = first_partner(rank, size, size);
     team->lag = SLOT_LAG;
     team->answered = atomic_load_explicit(&copy_requests_answered, memory_order_relaxed);
-    team->order = ordered ? (struct order *)&team->mailbox[size] : NULL;
+    team->order =
+        ordered ? (struct order *)&team->tables[(size_t)TABLE_WORDS * team->entries] : NULL;
 }
 
-static struct team *create(uint32_t size, uint32_t rank, bool ordered)
+static struct team *create(uint32_t size, uint32_t group, uint32_t rank, bool ordered)
 {
-    struct team *team = allocate(size, ordered);
+    struct team *team = allocate(size, group, ordered);
     if (team)
         shape(team, size, rank, ordered);
     return team;
@@ -48,7 +56,7 @@ static struct team *create(uint32_t size, uint32_t rank, bool ordered)
 
 struct team *team_reserve(uint32_t size)
 {
-    return allocate(size, size > TREE_FLAT);
+    return allocate(size, size, size > TREE_FLAT);
 }
 
 void team_shape(struct team *team, uint32_t size, uint32_t rank)
@@ -90,7 +98,7 @@ void team_common_free(struct team_common *common, uint32_t size)
 
 static struct team *create_between(uint32_t group, uint32_t rank, uint32_t size)
 {
-    struct team *team = create(size, rank, false);
+    struct team *team = create(size, group, rank, false);
     if (team) {
         team->alone = false;
         team->group = team->readers = group;
@@ -103,7 +111,7 @@ static struct team *create_between(uint32_t group, uint32_t rank, uint32_t size)
 
 struct team *team_of_one(void)
 {
-    return create(1, 0, false);
+    return create(1, 1, 0, false);
 }
 
 static bool can_access_peers(int neighbour)
@@ -118,7 +126,7 @@ struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct te
     *offer = (struct team_offer){.reason = REASON_COUNT,
                                  .can_access_peers = can_access_peers(neighbour),
                                  .domain = size > TREE_FLAT ? locality_here() : 0};
-    struct team *team = create(size, rank, size > TREE_FLAT);
+    struct team *team = create(size, size, rank, size > TREE_FLAT);
     struct mailbox *mailbox = team ? mailbox_create() : NULL;
     struct team_common *common = NULL;
     if (mailbox && rank == 0)
@@ -180,7 +188,7 @@ void team_complete(struct team *team, struct team_common *common, struct located
 
 static void complete_in_order(struct team *team, const struct team_offer *offers)
 {
-    struct located located[TEAM_RANKS_MAX];
+    struct located *located = team_table(team, TABLE_PAIRS);
     for (uint32_t r = 0; r < team->size; r++)
         located[r] = (struct located){offers[r].domain, r};
     team_complete(team, node_at(offers[0].common), located);

@@ -93,6 +93,8 @@ struct team {
     struct barrier barrier;
     struct team_common *common; /* NULL in an intercommunicator */
     struct mailbox *mine;
+    uint64_t *tables;          /* see team_table() */
+    uint32_t entries;          /* of each table: one more than there are ranks in a group */
     struct held *held;         /* see team_hold() */
     struct team *next;         /* in the list of teams that this rank has left but not yet freed */
     struct order *order;       /* of the ranks, for the tree; NULL: `flat` */
@@ -101,6 +103,22 @@ struct team {
     struct children *children; /* NULL: this rank has offered nothing, or had no memory */
     struct mailbox *mailbox[]; /* by rank */
 };
+
+/* Tables with an entry per rank, for the duration of a call. They are not on the stack, because
+ * programs run threads whose stacks have 16 KiB, and the hosts use half of that
+ * (tests/coll/coll_stack.c). */
+enum team_table {
+    TABLE_SEGMENTS,   /* of reductions: where they begin */
+    TABLE_SENT_TYPES, /* typemaps of MPI_Alltoallw */
+    TABLE_RECEIVED_TYPES,
+    TABLE_PAIRS, /* two words per rank: addresses, or parts that are sent in pieces */
+    TABLE_WORDS = TABLE_PAIRS + 2 /* per rank, in all tables */
+};
+
+static inline void *team_table(const struct team *t, enum team_table which)
+{
+    return t->tables + (size_t)which * t->entries;
+}
 
 static inline bool team_is_inter(const struct team *t)
 {

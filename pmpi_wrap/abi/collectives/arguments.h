@@ -26,11 +26,6 @@ static inline bool translate(struct data d, struct buffer *b)
            has_address(b, bytes);
 }
 
-/* The typemaps of MPI_Alltoallw. */
-struct maps {
-    const struct typemap *map[TEAM_RANKS_MAX];
-};
-
 HOT_INLINE bool blocks_are_valid(const struct blocks *b, uint32_t size)
 {
     size_t bytes;
@@ -57,7 +52,7 @@ static inline const struct typemap *map_of_block(const struct blocks *b, uint32_
 
 /* False: invalid. `maps`: room for the typemaps of MPI_Alltoallw; NULL in the other calls. */
 HOT_INLINE bool translate_blocks(const struct rank_blocks *all, uint32_t size, struct blocks *b,
-                                 struct maps *maps)
+                                 const struct typemap **maps)
 {
     size_t bytes;
     *b = (struct blocks){.at = (char *)all->address,
@@ -67,8 +62,8 @@ HOT_INLINE bool translate_blocks(const struct rank_blocks *all, uint32_t size, s
                          .wide = all->large_counts};
     if (all->types) {
         for (uint32_t r = 0; r < size; r++)
-            maps->map[r] = map_of_block(b, r, all->types[r]);
-        b->maps = maps->map;
+            maps[r] = map_of_block(b, r, all->types[r]);
+        b->maps = maps;
     } else {
         b->map = typemap_of_or_abort(all->type);
     }

@@ -111,11 +111,11 @@ int intercomm_alltoall(enum call call, const struct rank_blocks *from, const str
 {
     struct team *t = team_of_intercomm(comm);
     struct blocks out, in;
-    struct maps out_maps, in_maps;
     if (!t)
         return DEFERRED;
-    if (from->address == MPI_IN_PLACE || !translate_blocks(to, t->size, &in, &in_maps) ||
-        !translate_blocks(from, t->size, &out, &out_maps))
+    if (from->address == MPI_IN_PLACE ||
+        !translate_blocks(to, t->size, &in, team_table(t, TABLE_RECEIVED_TYPES)) ||
+        !translate_blocks(from, t->size, &out, team_table(t, TABLE_SENT_TYPES)))
         return defer_numbered(t, call, REASON_ARGUMENTS);
     return finish_call(call, comm, coll_alltoall(t, &out, &in, false), bytes_of_all(t, &out));
 }
@@ -133,7 +133,7 @@ static bool translate_operand(enum call call, const struct reduction *r, const v
 {
     if (operand == MPI_IN_PLACE || !translate((struct data){operand, r->count, r->type}, b))
         defer_numbered(t, call, REASON_ARGUMENTS);
-    else if (!reducer_open(red, r->op, r->type, *b, larger_group(t)))
+    else if (!reducer_open(red, t, r->op, r->type, *b, larger_group(t)))
         defer_numbered(t, call, REASON_HOST_OPERATION);
     else
         return true;

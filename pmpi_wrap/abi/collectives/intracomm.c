@@ -117,12 +117,11 @@ int do_alltoall(enum call call, const struct rank_blocks *from, const struct ran
 {
     struct team *t = team_for(comm, call, !to->counts);
     struct blocks out, in;
-    struct maps out_maps, in_maps;
     if (!t)
         return intercomm_alltoall(call, from, to, comm);
     bool in_place = from->address == MPI_IN_PLACE;
-    if (!translate_blocks(to, t->size, &in, &in_maps) ||
-        !translate_blocks(in_place ? to : from, t->size, &out, &out_maps))
+    if (!translate_blocks(to, t->size, &in, team_table(t, TABLE_RECEIVED_TYPES)) ||
+        !translate_blocks(in_place ? to : from, t->size, &out, team_table(t, TABLE_SENT_TYPES)))
         return defer_call(call, REASON_ARGUMENTS);
     if (refuses_same_blocks(from, to) && bytes_of_all(t, &out))
         return defer_call(call, REASON_ARGUMENTS);
@@ -173,7 +172,7 @@ static bool translate_reduction(enum call call, const struct reduction *r, struc
         defer_call(call, REASON_ARGUMENTS);
         return false;
     }
-    if (!host_is_faster(call, r->op, *from) && reducer_open(red, r->op, r->type, *from, t->size))
+    if (!host_is_faster(call, r->op, *from) && reducer_open(red, t, r->op, r->type, *from, t->size))
         return true;
     defer_call(call, REASON_HOST_OPERATION);
     return false;

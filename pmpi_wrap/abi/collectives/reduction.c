@@ -36,7 +36,6 @@ static bool operand_span(const struct typemap *map, size_t n, ptrdiff_t *low, pt
  * result replaces it, as it does for operands of more than TEAM_CELL bytes. */
 static void apply(const struct reducer *r, void *out, const void *a, const void *b, size_t n)
 {
-    _Alignas(LINE) char few[TEAM_CELL];
     MPI_Datatype type = HANDLE_OF(MPI_Datatype, r->host_type);
     MPI_Op op = HANDLE_OF(MPI_Op, r->host_op);
     if (!needs_layout(r->map) && out == b) {
@@ -46,10 +45,10 @@ static void apply(const struct reducer *r, void *out, const void *a, const void 
         return;
     }
     if (!needs_layout(r->map)) {
-        assert(n * r->element <= sizeof few);
-        memcpy(few, b, n * r->element);
-        host.Reduce_local(a, few, (int)n, type, op);
-        memcpy(out, few, n * r->element);
+        assert(n * r->element <= TEAM_CELL);
+        memcpy(r->few, b, n * r->element);
+        host.Reduce_local(a, r->few, (int)n, type, op);
+        memcpy(out, r->few, n * r->element);
         return;
     }
     ptrdiff_t low, high;
@@ -79,8 +78,16 @@ static bool divides_operands(MPI_Op op)
            commutes;
 }
 
-static bool open_user_defined(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b,
-                              uint32_t ranks)
+/* The second half of a cell of our stream, which is not in use. The first half is where operands of
+ * up to TEAM_CELL bytes are combined. */
+static char *room_for_few(const struct team *t)
+{
+    _Static_assert(STREAM_CELL >= 2 * TEAM_CELL, "room for both");
+    return t->alone ? NULL : stream_cell(t->mine, 0) + TEAM_CELL;
+}
+
+static bool open_user_defined(struct reducer *red, const struct team *t, MPI_Op op,
+                              MPI_Datatype type, struct buffer b, uint32_t ranks)
 {
     const struct typemap *map = typemap_to_move(b.map);
     size_t bytes = map->size * b.count, room = 0;
@@ -92,6 +99,7 @@ static bool open_user_defined(struct reducer *red, MPI_Op op, MPI_Datatype type,
     *red = (struct reducer){.element = map->size ? map->size : 1,
                             .apply = apply,
                             .map = b.map,
+                            .few = room_for_few(t),
                             .host_type = BITS(type),
                             .host_op = BITS(op)};
     if (needs_layout(b.map))
@@ -104,12 +112,12 @@ static bool open_user_defined(struct reducer *red, MPI_Op op, MPI_Datatype type,
 
 /* ---- all operations ---- */
 
-bool reducer_open(struct reducer *red, MPI_Op op, MPI_Datatype type, struct buffer b,
-                  uint32_t ranks)
+bool reducer_open(struct reducer *red, const struct team *t, MPI_Op op, MPI_Datatype type,
+                  struct buffer b, uint32_t ranks)
 {
     enum op known = op_of(op);
     if (UNLIKELY(known == OP_COUNT))
-        return open_user_defined(red, op, type, b, ranks);
+        return open_user_defined(red, t, op, type, b, ranks);
     combine_fn *kernel = kernel_for(known, type, b.map);
     if (UNLIKELY(!kernel))
         return false;
