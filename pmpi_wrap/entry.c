@@ -96,12 +96,24 @@ static COLD mpi_fn *first_target(mpi_fn *const *target)
 /* ---- calls that are left to the host ---- */
 
 #define CALL(name, n)
-#define HOST(name, n)                                                    \
-    static long counted_##name(TYPES_##n)                                \
+/* Most begin something that the host continues with messages of its own. A nonblocking call sends
+ * at once what it can, and nobody knows when the host polls next. */
+#define HOST(name, n)                                                           \
+    static long counted_##name(TYPES_##n)                                       \
+    {                                                                           \
+        stats_defer(CALL_##name, REASON_HOST_COLLECTIVE);                       \
+        host_wait_stay_awake();                                                 \
+        if (host_wait_sleeps())                                                 \
+            host_wait_sending(-1);                                              \
+        long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
+        if (host_wait_sleeps())                                                 \
+            host_wait_sent_to(-1);                                              \
+        return result;                                                          \
+    }
+#define OUTSIDE(name, n)                                                 \
+    static long outside_##name(TYPES_##n)                                \
     {                                                                    \
-        stats_defer(CALL_##name, REASON_HOST_COLLECTIVE);                \
-        if (host_wait_sleeps())                                          \
-            host_wait_sending(-1);                                       \
+        host_wait_stay_awake();                                          \
         return ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
     }
 #define SEND(name, n, rank, comm)                                               \
@@ -149,6 +161,7 @@ static mpi_fn *forwarder_of(enum call call)
         return (mpi_fn *)kind##_##name;
 #define CALL(name, n)
 #define HOST(name, n)             FORWARDER(name, counted)
+#define OUTSIDE(name, n)          FORWARDER(name, outside)
 #define WAITING(name, n)          FORWARDER(name, waiting)
 #define POLLING(name, n, found)   FORWARDER(name, polling)
 #define SEND(name, n, rank, comm) FORWARDER(name, sending)
@@ -216,7 +229,8 @@ static COLD uint64_t data_of(long result, int64_t count, long datatype, long ran
 #define ACCESSES_FILE(name, n, count, datatype)                       \
     RECORDED(name, n, ONWARD(name), recording_defer(&r, REASON_FILE); \
              RECORD_DATA(name, count, datatype, 0))
-#define OTHER(name, n) RECORDED(name, n, ONWARD(name), )
+#define OUTSIDE(name, n) RECORDED(name, n, outside_##name, )
+#define OTHER(name, n)   RECORDED(name, n, ONWARD(name), )
 #include "pmpi_wrap/calls.def"
 
 static mpi_fn *recorder_of(enum call call)

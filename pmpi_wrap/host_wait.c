@@ -15,7 +15,7 @@ enum {
     /* The time stamp counter advances by 2000 to 4000 in a microsecond. */
     TICKS_BETWEEN_POLLS = 1 << 14, /* of one wait */
     SPIN_TICKS = 1 << 12,          /* of a wait, before a thread yields */
-    YIELD_TICKS = 1 << 21,         /* of a wait, before a thread sleeps */
+    YIELD_TICKS = 1 << 21,         /* the usual value of yield_ticks */
     YIELD_TICKS_QUOTA = 1 << 18,   /* under a quota: a few times what a sleep costs */
     /* The time between two yields of a program that polls. It grows by an eighth if the polls since
      * the last yield have found no message, and is halved if one has. A program that only waits
@@ -48,7 +48,8 @@ enum wait_setting host_wait;
 bool host_wait_intervenes;
 uint32_t host_wait_polls_left = UINT32_MAX;
 static bool yields_in_waits;
-static uint64_t yield_ticks;
+static _Atomic bool host_acts_alone;
+static uint64_t yield_ticks;         /* of a wait, before a thread sleeps */
 static set_yield_fn *set_host_yield; /* NULL: it does not */
 
 enum { NOBODY = -2, ANYBODY = -1 };
@@ -102,6 +103,11 @@ void host_wait_configure(enum wait_setting how, bool quota, bool yields, set_yie
     poller.untimed = 0;
 }
 
+void host_wait_stay_awake(void)
+{
+    atomic_store_explicit(&host_acts_alone, true, memory_order_relaxed);
+}
+
 void host_wait_suspend(void)
 {
     if (!poller.suspended++)
@@ -129,6 +135,16 @@ static void begin_wait(uint64_t now)
     poller.mail = NULL;
 }
 
+/* Whether this thread may sleep in the call that it is in. With MPIACCEL_WAIT=sleep it may in every
+ * call. */
+static bool may_sleep(void)
+{
+    if (host_wait != WAIT_sleep)
+        return false;
+    return config.wait == WAIT_sleep ||
+           (poller.call != CALL_OTHER && !thread_concurrent && !host_acts_alone);
+}
+
 static void forget_wait(void)
 {
     poller.since = 0;
@@ -136,13 +152,24 @@ static void forget_wait(void)
         host_wait_polls_left = POLLS_AT_FIRST;
 }
 
+/* A peer that sleeps has waited for yield_ticks. If the host of this thread has not been called for
+ * so long, it may owe that peer an answer, and sends it in this call or poll. Nothing is owed
+ * because the thread itself has slept: messages for it wake it. */
+static void note_absence(uint64_t now)
+{
+    if (host_wait == WAIT_sleep && !poller.mail && now - poller.began >= yield_ticks)
+        poller.recipient = ANYBODY;
+}
+
 /* During CALL_POLLS the host's own yield is off, and yield_between_polls() yields in its place. A
  * callback of such a call may make a call that waits: then the host's yield is on again. */
 void host_wait_enter(enum call_kind kind)
 {
-    if (kind == CALL_WAITS)
+    if (kind == CALL_WAITS) {
+        note_absence(sync_ticks());
         forget_wait();
-    else if (kind == CALL_POLLS && poller.mail && sync_ticks() - poller.last > TICKS_BETWEEN_POLLS)
+    } else if (kind == CALL_POLLS && poller.mail &&
+               sync_ticks() - poller.last > TICKS_BETWEEN_POLLS)
         begin_wait(0); /* the program has had work to do */
     if (set_host_yield && (kind == CALL_POLLS || poller.call == CALL_POLLS))
         set_host_yield(kind != CALL_POLLS);
@@ -172,7 +199,11 @@ void host_wait_leave(bool found)
 {
     if (poller.call == CALL_POLLS)
         polling_call_ends(found);
+    else if (poller.mail)
+        begin_wait(0);
     poller.call = CALL_OTHER;
+    if (poller.recipient != NOBODY)
+        host_wait_sent();
 }
 
 /* ---- the sender ---- */
@@ -229,6 +260,7 @@ static bool nap(void)
     uint32_t seen = poller.seen;
     sync_nap(poller.mail, seen, thread_concurrent ? 0 : poller.naps++);
     poller.seen = sync_load(poller.mail);
+    poller.began = sync_ticks();
     return poller.seen != seen;
 }
 
@@ -313,11 +345,12 @@ static void yield_between_polls(uint64_t now)
 
 static void give_way(uint64_t now)
 {
-    bool may_sleep = host_wait == WAIT_sleep && (!thread_concurrent || config.wait == WAIT_sleep);
-    bool polling = poller.call == CALL_POLLS;
+    bool sleeps = may_sleep(), polling = poller.call == CALL_POLLS;
+    if (poller.mail && !sleeps)
+        begin_wait(now);
     if (!polling && now - poller.since < SPIN_TICKS)
         return;
-    if (!polling && !poller.gives_way && poller.waits_without_yield) {
+    if (sleeps && !polling && !poller.gives_way && poller.waits_without_yield) {
         poller.waits_without_yield--;
         poller.since = now - yield_ticks;
     }
@@ -325,7 +358,7 @@ static void give_way(uint64_t now)
     if (poller.mail) {
         if (nap())
             begin_wait(sync_ticks());
-    } else if (may_sleep && now - poller.since >= (polling ? YIELD_TICKS : yield_ticks)) {
+    } else if (sleeps && now - poller.since >= (polling ? YIELD_TICKS : yield_ticks)) {
         fall_asleep();
     } else if (polling) {
         yield_between_polls(now);
@@ -400,7 +433,9 @@ void host_wait_before_poll(bool nests)
         give_way(now);
     else
         begin_wait(now);
-    poller.began = sync_ticks();
+    now = sync_ticks();
+    note_absence(now);
+    poller.began = now;
 }
 
 void host_wait_polled(bool found, bool nests)

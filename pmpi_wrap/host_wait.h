@@ -8,7 +8,7 @@
  *   spin    A thread polls without pause.
  *   yield   A thread whose polls have found nothing for a microsecond yields between polls. Open
  *           MPI has a yield of its own, which the library switches on.
- *   sleep   A thread yields for a millisecond, and then sleeps on its word `mail` in the shared
+ *   sleep   A thread yields for a millisecond, and then may sleep on its word `mail` in the shared
  *           file. A rank that has sent a message to a member that sleeps increments the member's
  *           `mail` and wakes it. Under a CPU quota, and after a yield that has taken long, a thread
  *           sleeps sooner. If the quota is the only shortage, and only one thread calls MPI,
@@ -26,11 +26,28 @@
  * thread that sleeps in one of the library's own waits (sync_set_host_mail()). That thread then
  * drives the host's progress, which operations on this rank's windows may need.
  *
- * Some messages wake nobody: those from other nodes, those that the host sends on its own, such as
- * answers and steps of its collectives, and those that it could not send at once. So every sleep is
- * bounded (sync_nap()): it takes 50 us at first, and later an eighth of the time slept in this
- * wait, up to four milliseconds. A peer that has died therefore delays no other rank. A receiver
- * that was killed leaves `sleepers` too high, which costs system calls and nothing else.
+ * Some messages wake nobody: those from other nodes, and those that the host sends on its own, such
+ * as the steps of MPI_Comm_dup, of collective access to files and of nonblocking collectives. A
+ * thread that slept before each step would take many times as long as one that yields. So it sleeps
+ * only if a call of the program sends what it waits for:
+ *
+ *   - In calls that wait for messages or send them (CALL_WAITS) and in those with which programs
+ *     poll (CALL_POLLS). In all other calls of the host it only yields.
+ *   - Nowhere, once this process has called a collective that is always left to the host, such as a
+ *     nonblocking one, which its host
+ *     continues in any call, or if ranks outside the node may send: on other nodes, spawned or
+ *     connected (host_wait_stay_awake()). Such a request may be among those of an MPI_Waitall.
+ *   - In these calls a thread may also wait for the answer to a long message, which the peer's host
+ *     sends when it is called. If the peer has polled within the time after which threads sleep,
+ *     it has answered before this thread sleeps. If not, it has been away, and its first poll or
+ *     call afterwards wakes all members that sleep (note_absence()).
+ *
+ * With MPIACCEL_WAIT=sleep the user wants idle processors, and threads sleep in every call.
+ *
+ * Every sleep is bounded all the same (sync_nap()): it takes 50 us at first, and later an eighth of
+ * the time slept in this wait, up to four milliseconds. A message that the host could not send at
+ * once is found then, and a peer that has died delays no other rank. A receiver that was killed
+ * leaves `sleepers` too high, which costs system calls and nothing else.
  *
  * All polls during a call that waits or sends belong to one wait. If a program calls MPI_Test again
  * and again, and computes for less than a few microseconds in between, it looks like a host that
@@ -39,8 +56,7 @@
  * it yields, and while no yield is due, only few of its polls are timed.
  *
  * With MPI_THREAD_MULTIPLE or sessions, the host may poll while it holds a lock that other threads
- * need. So threads only yield, unless the user sets MPIACCEL_WAIT=sleep; then each sleep takes 50
- * us.
+ * need. So threads only yield, too; with MPIACCEL_WAIT=sleep, each sleep takes 50 us.
  */
 #ifndef MPIACCEL_HOST_WAIT_H
 #define MPIACCEL_HOST_WAIT_H
@@ -71,6 +87,9 @@ typedef bool set_yield_fn(bool yields);
 void host_wait_configure(enum wait_setting how, bool quota, bool yields,
                          set_yield_fn *set_host_yield);
 
+/* From now on, threads of this process only yield in the host, except with MPIACCEL_WAIT=sleep. */
+void host_wait_stay_awake(void);
+
 /* ---- the receiver ---- */
 
 /* Whether a poll only goes on to the host. */
@@ -98,11 +117,11 @@ void host_wait_polled(bool found, bool nests);
 void host_wait_suspend(void);
 void host_wait_resume(void);
 
-/* CALL_WAITS: a call that may wait, or that sends. All its polls belong to one wait, however far
- * apart they are: MPICH 5, for example, spends a long time on other work between the polls after a
- * sleep. CALL_POLLS: a call that does not wait and with which programs poll, such as MPI_Test. The
- * polls of such calls after a sleep belong to one wait if the program does little between the
- * calls. CALL_OTHER: all other calls, and time outside MPI. */
+/* CALL_WAITS: a call that waits for messages of the program, or that sends one. All its polls
+ * belong to one wait, however far apart they are: MPICH 5, for example, spends a long time on other
+ * work between the polls after a sleep. CALL_POLLS: a call that does not wait and with which
+ * programs poll, such as MPI_Test. The polls of such calls after a sleep belong to one wait if the
+ * program does little between the calls. CALL_OTHER: all other calls, and time outside MPI. */
 enum call_kind { CALL_OTHER, CALL_WAITS, CALL_POLLS };
 
 /* Call immediately before the host's function and after it. `found`: it has reported that a request

@@ -80,6 +80,7 @@ void constants_read(void);
     X(Comm_create_keyval)    \
     X(Comm_free_keyval)      \
     X(Comm_get_attr)         \
+    X(Comm_get_parent)       \
     X(Comm_group)            \
     X(Comm_rank)             \
     X(Comm_remote_group)     \

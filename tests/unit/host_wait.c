@@ -273,6 +273,64 @@ START_TEST(a_thread_with_nobody_to_yield_to_polls_until_it_sleeps)
 }
 END_TEST
 
+static unsigned sleeps_in(enum call_kind kind)
+{
+    uint64_t before = sync_now_ns();
+    futex_waits = 0;
+    host_wait_enter(kind);
+    while (sync_now_ns() - before < UINT64_C(20000000))
+        poll(false);
+    host_wait_leave(false);
+    return futex_waits;
+}
+
+/* Unless the user wants more. */
+START_TEST(a_thread_sleeps_only_where_a_message_wakes_it)
+{
+    begin(WAIT_sleep, 1);
+    become(0);
+    ck_assert_uint_gt(sleeps_in(CALL_OTHER), 0);
+    config.wait = WAIT_auto;
+    ck_assert_uint_gt(sleeps_in(CALL_WAITS), 0);
+    ck_assert_uint_eq(sleeps_in(CALL_OTHER), 0);
+    ck_assert_uint_gt(sleeps_in(CALL_POLLS), 0);
+    ck_assert_uint_eq(sleeps_in(CALL_OTHER), 0);
+    host_wait_stay_awake();
+    ck_assert_uint_eq(sleeps_in(CALL_WAITS), 0);
+    ck_assert_uint_eq(sleeps_in(CALL_POLLS), 0);
+    config.wait = WAIT_sleep;
+    ck_assert_uint_gt(sleeps_in(CALL_WAITS), 0);
+    host_acts_alone = false;
+    poller.polling_ticks = POLLING_TICKS;
+    end();
+}
+END_TEST
+
+static void answer_late(unsigned me)
+{
+    become(me);
+    if (me) {
+        receive(1, false, NULL);
+        return;
+    }
+    await_sleeper(&node_member(1)->mail);
+    while (sync_ticks() - poller.began < yield_ticks)
+        sleep_us(100);
+    host_wait_enter(CALL_WAITS);
+    atomic_store(&queue[1], 1); /* the host answers at once, without a poll */
+    host_wait_leave(true);
+}
+
+START_TEST(a_thread_that_was_away_announces_what_its_host_may_answer)
+{
+    endless = true;
+    begin(WAIT_sleep, 2);
+    as_ranks(2, answer_late);
+    end();
+    endless = false;
+}
+END_TEST
+
 static unsigned sleeps_with_slow_polls(void)
 {
     uint64_t before = sync_now_ns();
@@ -832,6 +890,8 @@ UNIT_MAIN(
     a_thread_that_was_woken_does_not_sleep_again_at_once,
     a_wait_may_begin_before_anything_is_shared, messages_without_announcement_are_found,
     the_sleeps_of_a_wait_become_longer, a_thread_with_nobody_to_yield_to_polls_until_it_sleeps,
+    a_thread_sleeps_only_where_a_message_wakes_it,
+    a_thread_that_was_away_announces_what_its_host_may_answer,
     slow_polls_belong_to_a_wait_if_a_call_waits, a_program_that_polls_yields_as_often_as_that_helps,
     a_program_with_work_to_do_does_not_sleep_because_yields_take_long,
     a_program_that_polls_pauses_for_a_small_part_of_a_yield_that_took_long,

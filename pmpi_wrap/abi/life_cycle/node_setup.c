@@ -114,6 +114,15 @@ static void open_arena(void)
                "lower MPIACCEL_HEAP_SIZE or lift `ulimit -v` or `-d`");
 }
 
+/* Messages of ranks outside the node wake nobody. */
+static bool has_ranks_outside(bool by_session)
+{
+    MPI_Comm parent = MPI_COMM_NULL;
+    if (!by_session)
+        host.Comm_get_parent(&parent);
+    return (uint32_t)world_size > node.size || parent != MPI_COMM_NULL;
+}
+
 static void settle(bool by_session)
 {
     rendezvous_settle(world_rank, world_size, exchange);
@@ -129,6 +138,8 @@ static void settle(bool by_session)
     if (!node_shortage().cause) /* otherwise the two ranks that measure may not run together */
         calibrate();
     wait_policy_apply(private_comm_progress);
+    if (has_ranks_outside(by_session))
+        host_wait_stay_awake();
     wait_policy_log();
 }
 
