@@ -128,6 +128,14 @@ void sync_progress_if_due(uint64_t *next)
     *next = after + (pause < TICKS_PER_PROGRESS_MAX ? pause : TICKS_PER_PROGRESS_MAX);
 }
 
+void sync_yield_if_same(struct sync_seen *last, const void *at, uint64_t value)
+{
+    bool same = last->at == at && last->value == value;
+    *last = (struct sync_seen){at, value};
+    if (same && sync_oversubscribed)
+        sync_yield_processor();
+}
+
 void sync_yield(void)
 {
     sync_progress();

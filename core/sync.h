@@ -213,6 +213,18 @@ void sync_progress(void);
  * progress however often the calls come. `next` belongs to the calling thread; initially 0. */
 void sync_progress_if_due(uint64_t *next);
 
+/* What a call with which programs poll has found: the value at an address. */
+struct sync_seen {
+    const void *at;
+    uint64_t value;
+};
+
+/* Call after every so many calls that read memory and never wait. If this one has found the same as
+ * the last one, the program polls, and with more ranks than processors it yields: the rank that it
+ * waits for may need the processor. A program that works rarely finds the same value at the same
+ * address again. `last` belongs to the calling thread; initially zero. */
+void sync_yield_if_same(struct sync_seen *last, const void *at, uint64_t value);
+
 /* Call when a call with which the program polls, such as MPI_Win_test, has returned false. Makes
  * one progress step of the host; with more ranks than processors, also yields the processor. */
 void sync_yield(void);

@@ -7,6 +7,8 @@
 #include "core/stats.h"
 #include "core/sync.h"
 
+#include <string.h>
+
 /* Odd while its thread has a native atomic operation in flight on some window. One writer. See
  * rma_shm/atomic.h. */
 struct inflight {
@@ -16,9 +18,10 @@ enum { INFLIGHT_SLOTS = 16 }; /* per process; threads beyond that always use bul
 
 struct thread {
     struct stats_counts stats;
-    struct inflight *inflight; /* NULL: no slot was free, or the process has none yet */
-    uint64_t next_progress;    /* see sync_progress_if_due() */
-    uint32_t shmem_calls;      /* number of OpenSHMEM calls */
+    struct inflight *inflight;           /* NULL: no slot was free, or the process has none yet */
+    uint64_t next_progress;              /* see sync_progress_if_due() */
+    struct sync_seen read, synchronised; /* see sync_yield_if_same() */
+    uint32_t shmem_calls;                /* number of OpenSHMEM calls */
     uintptr_t
         recorded_frame; /* of the call that is being recorded (pmpi_wrap/recording.h); 0: none */
     uint32_t inside;    /* nesting depth of our own calls into the host */
@@ -53,6 +56,19 @@ void thread_fold_all(void);
  * fast calls of one kind, the thread reads the clock and, if it is time, drives the host's
  * progress. */
 enum { CALLS_PER_CLOCK_READ = 64 };
+
+/* Count a fast call that has read `bytes` at `at`. With such calls programs poll. */
+HOT_INLINE void thread_count_read(struct thread *thread, unsigned call, size_t bytes,
+                                  const void *at)
+{
+    thread->stats.bytes[call] += bytes;
+    if (UNLIKELY(++thread->stats.fast[call] % CALLS_PER_CLOCK_READ == 0)) {
+        uint64_t value = 0;
+        memcpy(&value, at, bytes < sizeof value ? bytes : sizeof value);
+        sync_yield_if_same(&thread->read, at, value);
+        sync_progress_if_due(&thread->next_progress);
+    }
+}
 
 /* Count a fast call. */
 HOT_INLINE void thread_count(struct thread *thread, unsigned call, size_t bytes)

@@ -180,6 +180,29 @@ START_TEST(progress_is_due_if_the_clock_has_gone_back)
 }
 END_TEST
 
+/* Returns whether it has yielded. */
+static bool yields_after(struct sync_seen *last, const void *at, uint64_t value)
+{
+    uint64_t before = sync_waited_ticks();
+    sync_yield_if_same(last, at, value);
+    return sync_waited_ticks() != before;
+}
+
+START_TEST(a_program_that_finds_the_same_again_yields)
+{
+    int place[2];
+    struct sync_seen last = {0};
+    begin(true, NULL);
+    ck_assert(!yields_after(&last, &place[0], 1));
+    ck_assert(yields_after(&last, &place[0], 1));
+    ck_assert(yields_after(&last, &place[0], 1));
+    ck_assert(!yields_after(&last, &place[0], 2));
+    ck_assert(!yields_after(&last, &place[1], 2));
+    begin(false, NULL);
+    ck_assert(!yields_after(&last, &place[1], 2));
+}
+END_TEST
+
 static void wait_long(unsigned me)
 {
     if (me) {
@@ -370,6 +393,6 @@ UNIT_MAIN(counts_may_wrap, a_wake_up_is_never_lost,
           waits_yield_sooner_next_to_a_job_that_waits, yields_are_not_counted_as_polling_too,
           a_killed_waiter_blocks_nobody, a_waiter_gives_the_host_progress,
           a_pause_gives_the_host_progress, a_long_wait_gives_the_host_more_progress,
-          progress_is_due_if_the_clock_has_gone_back, a_message_of_the_host_wakes_a_waiter,
-          a_message_just_after_the_poll_ends_the_sleep,
+          a_program_that_finds_the_same_again_yields, progress_is_due_if_the_clock_has_gone_back,
+          a_message_of_the_host_wakes_a_waiter, a_message_just_after_the_poll_ends_the_sleep,
           a_waiter_sleeps_if_linux_refuses_to_wait_for_two, publisher_or_sleeper_sees_the_other)

@@ -98,7 +98,7 @@ HOT_INLINE bool fast_get(enum call call, struct win *win, struct side origin,
     if (UNLIKELY(!at))
         return false;
     copy_bytes((void *)origin.address, at, bytes);
-    thread_count(thread_self(), call, bytes);
+    thread_count_read(thread_self(), call, bytes, at);
     return true;
 }
 
@@ -136,7 +136,10 @@ HOT_INLINE bool fast_accumulate(enum call call, struct win *win, struct side ori
     struct thread *thread = thread_self();
     win_combine(win, thread, function, (uint32_t)location.rank, at, origin.address,
                 (char *)result.address, bytes);
-    thread_count(thread, call, bytes);
+    if (result.address)
+        thread_count_read(thread, call, bytes, at);
+    else
+        thread_count(thread, call, bytes);
     return true;
 }
 
@@ -176,7 +179,7 @@ HOT_INLINE bool fast_compare_and_swap(struct win *win, const void *origin, const
     struct thread *thread = thread_self();
     win_compare_and_swap(win, thread, (uint32_t)location.rank, at, origin, compare, result,
                          map->size);
-    thread_count(thread, CALL_Compare_and_swap, map->size);
+    thread_count_read(thread, CALL_Compare_and_swap, map->size, at);
     return true;
 }
 

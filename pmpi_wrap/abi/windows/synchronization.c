@@ -30,6 +30,27 @@ HOT_INLINE int finish_sync(enum call call, MPI_Win handle, enum win_error error)
     return MPI_SUCCESS;
 }
 
+static COLD void note_sync(struct thread *thread, const struct win *win)
+{
+    uint64_t operations = 0;
+    for (enum call call = CALL_Put; call <= CALL_Rget_accumulate; call++)
+        operations += thread->stats.fast[call];
+    for (enum call call = CALL_Put_c; call <= CALL_Rget_accumulate_c; call++)
+        operations += thread->stats.fast[call];
+    sync_yield_if_same(&thread->synchronised, win, operations);
+    sync_progress_if_due(&thread->next_progress);
+}
+
+/* Count a call with which programs poll if they perform no operations between such calls: they load
+ * from the window's memory. */
+HOT_INLINE int finish_polling_sync(enum call call, const struct win *win)
+{
+    struct thread *thread = thread_self();
+    if (UNLIKELY(++thread->stats.fast[call] % CALLS_PER_CLOCK_READ == 0))
+        note_sync(thread, win);
+    return MPI_SUCCESS;
+}
+
 /* ---- active target ---- */
 
 enum {
@@ -168,7 +189,9 @@ int accel_Win_unlock(int rank, MPI_Win handle)
         return finish_sync(CALL_Win_unlock, handle, WIN_OK);
     if (UNLIKELY((uint32_t)rank >= win->size))
         return report_win_error(handle, WIN_ERR_RANK);
-    return finish_sync(CALL_Win_unlock, handle, win_unlock(win, (uint32_t)rank));
+    enum win_error error = win_unlock(win, (uint32_t)rank);
+    return LIKELY(!error) ? finish_polling_sync(CALL_Win_unlock, win)
+                          : report_win_error(handle, error);
 }
 
 int accel_Win_lock_all(int assertion, MPI_Win handle)
@@ -245,8 +268,8 @@ int accel_Win_flush_local_all(MPI_Win handle)
     return flush_all(win, CALL_Win_flush_local_all, handle);
 }
 
-/* A rank that polls its own memory calls this. finish_sync() counts the call, and every so many
- * counted calls drive the host's progress (H10: polling by calls that never wait). */
+/* A rank that polls its own memory calls this. Every so many counted calls drive the host's
+ * progress (H10: polling by calls that never wait). */
 int accel_Win_sync(MPI_Win handle)
 {
     struct win *win = fast_window(handle);
@@ -258,5 +281,5 @@ int accel_Win_sync(MPI_Win handle)
     /* Orders all earlier loads and stores of this rank before its later ones: it sees what other
      * ranks have stored before, and they see its own stores. */
     sync_full_fence();
-    return finish_sync(CALL_Win_sync, handle, WIN_OK);
+    return finish_polling_sync(CALL_Win_sync, win);
 }

@@ -1,0 +1,122 @@
+/* With more ranks than processors, a program that polls a window with calls that never wait yields
+ * soon: the rank that it waits for may need the processor. A program that works with the same calls
+ * does not. Counts the calls between two context switches, most of which are yields. */
+#include "oversubscribe.h"
+
+static MPI_Win win;
+static int64_t *memory, other = 1;
+
+static void fetch(void)
+{
+    int64_t value;
+    MPI_Fetch_and_op(NULL, &value, MPI_INT64_T, test_rank, 0, MPI_NO_OP, win);
+    MPI_Win_flush_local(test_rank, win);
+}
+
+static void get(void)
+{
+    int64_t value;
+    MPI_Get(&value, 1, MPI_INT64_T, 0, 0, 1, MPI_INT64_T, win);
+    MPI_Win_flush(0, win);
+}
+
+static void compare_and_swap(void)
+{
+    int64_t value, never = -1;
+    MPI_Compare_and_swap(&other, &never, &value, MPI_INT64_T, 0, 0, win);
+    MPI_Win_flush(0, win);
+}
+
+static void synchronise(void)
+{
+    MPI_Win_sync(win);
+}
+
+static void lock(void)
+{
+    MPI_Win_lock(MPI_LOCK_SHARED, test_rank, 0, win);
+    MPI_Win_unlock(test_rank, win);
+}
+
+/* ---- work ---- */
+
+static void count(void)
+{
+    int64_t value;
+    MPI_Fetch_and_op(&other, &value, MPI_INT64_T, test_rank, 1, MPI_SUM, win);
+    MPI_Win_flush_local(test_rank, win);
+}
+
+static void put(void)
+{
+    MPI_Put(&other, 1, MPI_INT64_T, test_rank, 1, 1, MPI_INT64_T, win);
+    MPI_Win_sync(win);
+}
+
+/* ---- the test ---- */
+
+static long switches(void)
+{
+    struct rusage use;
+    getrusage(RUSAGE_THREAD, &use);
+    return use.ru_nivcsw; /* of yields, too */
+}
+
+/* Returns the number of calls between two context switches. All ranks do the same on one processor,
+ * so a yield goes to another one. */
+static double calls_between_switches(void (*call)(void))
+{
+    double calls = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    long before = switches();
+    for (double until = MPI_Wtime() + 0.02; MPI_Wtime() < until; calls++)
+        call();
+    return calls / (double)(switches() - before + 1);
+}
+
+/* The best of some tries, as a rank may begin late and then run alone. */
+static void one(const char *name, void (*call)(void), bool polls)
+{
+    enum { TRIES = 5 };
+    double calls = calls_between_switches(call);
+    for (int i = 1; i < TRIES; i++) {
+        double again = calls_between_switches(call);
+        if (polls ? again < calls : again > calls)
+            calls = again;
+    }
+    if (test_rank == 0)
+        printf("%-17s %8.0f calls between context switches\n", name, calls);
+    if (polls)
+        CHECK(calls < 200, "%s: %.0f calls", name, calls);
+    else
+        CHECK(calls > 150, "%s: %.0f calls", name, calls);
+}
+
+static void share_a_processor(void)
+{
+    cpu_set_t one;
+    sched_getaffinity(0, sizeof one, &one);
+    for (int cpu = 0, found = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &one) && found++)
+            CPU_CLR(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+int main(int argc, char **argv)
+{
+    share_a_processor();
+    test_begin(&argc, &argv);
+    MPI_Win_allocate(64, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    memset(memory, 0, 64);
+    one("lock", lock, true);
+    MPI_Win_lock_all(0, win);
+    one("fetch", fetch, true);
+    one("get", get, true);
+    one("compare_and_swap", compare_and_swap, true);
+    one("synchronise", synchronise, true);
+    one("count", count, false);
+    one("put", put, false);
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    return test_end();
+}
