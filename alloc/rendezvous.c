@@ -312,7 +312,7 @@ static enum reason find_all(struct connection *members, uint64_t *world_rank, ui
     if (!all->is_described || !world_ranks_differ(world_rank, *count) ||
         (expected > 1 && places_taken(expected)))
         return REASON_OTHER_WORLD;
-    if (all->is_checked)
+    if (all->is_checked && *count > 1)
         return REASON_CHECKED;
     return all->settings == (uint64_t)SETTINGS_DIFFER ? REASON_SETTINGS : REASON_COUNT;
 }

@@ -55,7 +55,7 @@ START_TEST(data_that_the_os_does_not_copy_arrive_all_the_same)
                 play_in_team(every[which], size, effort(40), MUCH, 0);
             }
     refuses_percent = 0;
-    ck_assert_uint_ge(atomic_load(&copies_refused), 50);
+    ck_assert_uint_gt(atomic_load(&copies_refused), 0);
 }
 END_TEST
 
