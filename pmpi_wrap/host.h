@@ -10,8 +10,8 @@ struct dispatch_tables {
     mpi_fn **mpi, **pmpi; /* targets of MPI_X and PMPI_X */
     mpi_fn **onward;      /* the next definition of the call: a tool's, or the host's */
 
-    /* Counts or announces a call, and goes `onward`. NULL: the call has a handler, or is intercepted
-     * only for the statistics. */
+    /* Counts or announces a call, and goes `onward`. NULL: the call has a handler, or is
+     * intercepted only for the statistics. */
     mpi_fn *(*forwarder_of)(enum call call);
 
     /* Records a call, and calls its handler or forwarder, or goes `onward`. */
