@@ -6,6 +6,10 @@
  * fills the dispatch tables. If no MPI is loaded, that call fails, and the next one searches again
  * (H2: the host is loaded late, or locally). Until the host is found the tables are zero: addresses
  * in them would have to be relocated by the loader, in every process.
+ *
+ * When the host has been finalized, the tables are emptied again. A call that follows finds the
+ * same host, and goes to it: it reports the error. Or the program, for which MPI is part of a
+ * plug-in, has unloaded the host, and finds the next one.
  */
 #include "pmpi_wrap/entry.h"
 
@@ -245,29 +249,75 @@ static mpi_fn *recorder_of(enum call call)
     }
 }
 
+/* ---- calls that finalize a host of which nothing is accelerated ---- */
+
+static long closing_Finalize(void)
+{
+    long result = ((type_Finalize *)dispatch_onward[CALL_Finalize])();
+    dispatch_close();
+    return result;
+}
+
+static long closing_Session_finalize(long a)
+{
+    long result = ((type_Session_finalize *)dispatch_onward[CALL_Session_finalize])(a);
+    dispatch_close();
+    return result;
+}
+
+static mpi_fn *closer_of(enum call call)
+{
+    return call == CALL_Finalize           ? (mpi_fn *)closing_Finalize
+           : call == CALL_Session_finalize ? (mpi_fn *)closing_Session_finalize
+                                           : NULL;
+}
+
 /* ---- the first call ---- */
 
-/* False: no MPI is loaded. */
-static bool fill_tables(void)
+static struct dispatch_tables tables(void)
 {
-    return host_open(&(struct dispatch_tables){
+    return (struct dispatch_tables){
         .mpi = dispatch_mpi,
         .pmpi = dispatch_pmpi,
         .onward = dispatch_onward,
         .forwarder_of = forwarder_of,
         .recorder_of = recorder_of,
-    });
+        .closer_of = closer_of,
+    };
 }
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool filled;
 
 bool dispatch_open(void)
 {
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    static _Atomic bool done;
-    if (atomic_load(&done))
+    if (atomic_load(&filled))
         return true;
     pthread_mutex_lock(&mutex);
-    if (!atomic_load(&done))
-        atomic_store(&done, fill_tables());
+    if (!atomic_load(&filled)) {
+        struct dispatch_tables all = tables();
+        atomic_store(&filled, host_open(&all));
+    }
     pthread_mutex_unlock(&mutex);
-    return atomic_load(&done);
+    return atomic_load(&filled);
+}
+
+void dispatch_close(void)
+{
+    pthread_mutex_lock(&mutex);
+    atomic_store(&filled, false);
+    for (int call = 0; call < CALL_COUNT; call++) {
+        __atomic_store_n(&dispatch_mpi[call], NULL, __ATOMIC_RELAXED);
+        __atomic_store_n(&dispatch_pmpi[call], NULL, __ATOMIC_RELAXED);
+    }
+    host_close();
+    pthread_mutex_unlock(&mutex);
+}
+
+void dispatch_restart(void)
+{
+    pthread_mutex_lock(&mutex);
+    struct dispatch_tables all = tables();
+    host_restart(&all);
+    pthread_mutex_unlock(&mutex);
 }

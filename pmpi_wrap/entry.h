@@ -8,4 +8,11 @@
  * the next call searches again. */
 bool dispatch_open(void);
 
+/* The host has been finalized, and may be unloaded: empty the tables, so that the next call finds
+ * the host again, or another one. */
+void dispatch_close(void);
+
+/* The host that has been finalized is initialized again: fill the tables with the handlers. */
+void dispatch_restart(void);
+
 #endif

@@ -4,9 +4,12 @@
 #include "core/log.h"
 #include "pmpi_wrap/host_identity.h"
 #include "pmpi_wrap/job_identity.h"
+#include "pmpi_wrap/progress_entry.h"
 #include "pmpi_wrap/quirks.h"
 #include "pmpi_wrap/symbols.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +17,9 @@ static struct {
     void *library; /* dlopen() handle of the object that defines the MPI functions */
     const struct abi *abi;
     bool is_standard; /* it implements MPI-5's standard ABI */
+    bool was_closed;  /* by host_close() */
+    bool has_ended;   /* it is the host that was closed, and has not been initialized again */
+    bool is_known;    /* nothing prevents that calls are accelerated, except MPIACCEL=0 */
 } host;
 
 /* Only a program that tests whether the symbol exists, and finds this library's, can call it. 16 is
@@ -81,6 +87,36 @@ static void find_host(void)
     quirks_open(family, host_identity.name, host_identity.version);
 }
 
+/* ---- finding it again ---- */
+
+/* The number of objects that have been unloaded from this process, when the host was closed. */
+static unsigned long long closed_at;
+
+static int read_unload_count(struct dl_phdr_info *object, size_t size, void *unloads)
+{
+    (void)size;
+    *(unsigned long long *)unloads = object->dlpi_subs;
+    return 1;
+}
+
+static unsigned long long count_unloaded(void)
+{
+    unsigned long long unloads = 0;
+    dl_iterate_phdr(read_unload_count, &unloads);
+    return unloads;
+}
+
+/* If objects have been unloaded, it may be another copy, at the same address. Then MPI_Finalized
+ * tells, unless only sessions have been used. */
+static bool is_host_that_was_closed(void)
+{
+    typedef int finalized_fn(int *);
+    finalized_fn *finalized = (finalized_fn *)symbol_in(host.library, "PMPI_", "Finalized");
+    int flag = 0;
+    return host.was_closed &&
+           (count_unloaded() == closed_at || !finalized || finalized(&flag) || flag);
+}
+
 /* ---- filling the tables ---- */
 
 /* A tool behind this library whose MPI_X does not come back to it, because the tool finds the next
@@ -99,13 +135,22 @@ static const char *tool_past_library(const struct dispatch_tables *tables)
     return NULL;
 }
 
+/* The calls that have handlers even if the host has been finalized: those that initialize it again,
+ * and the one that must not pass memory of this library to the host. */
+static bool outlasts_host(enum call call)
+{
+    return call == CALL_Init || call == CALL_Init_thread || call == CALL_Session_init ||
+           call == CALL_Free_mem;
+}
+
 /* MPI_X goes to a tool that is loaded behind this library, and comes back as PMPI_X. So this
  * library is below every tool, in whatever order they were loaded, and each sees each call once
  * (H5: tools before and after us). */
-static void set_dispatch(const struct dispatch_tables *tables, enum call call, bool inert)
+static void set_dispatch(const struct dispatch_tables *tables, enum call call)
 {
     const char *name = call_names[call] + 4;
-    mpi_fn *handler = inert ? NULL : host.abi->handler_of(call);
+    bool inert = !host.is_known || !config.enabled || (host.has_ended && !outlasts_host(call));
+    mpi_fn *handler = inert ? tables->closer_of(call) : host.abi->handler_of(call);
     mpi_fn *onward = host.library ? symbol_onward(host.library, name) : NULL;
     if (onward && !handler && !inert)
         handler = tables->forwarder_of(call);
@@ -145,7 +190,7 @@ void host_job(struct job *job)
 static void report_no_host(void)
 {
     static bool reported;
-    if (reported)
+    if (reported || host.was_closed)
         return;
     reported = true;
     config_read(environ, NULL);
@@ -164,11 +209,41 @@ static void report_unknown_abi(void)
 static void read_settings(void)
 {
     struct job job;
+    if (host.was_closed)
+        return;
     host_job(&job);
     log_set_rank(job.rank);
     config_read(environ, job.rank <= 0 ? warn : NULL);
     if (config.stats)
         job_identity_read();
+}
+
+static void report_state(const char *past)
+{
+    if (host.was_closed)
+        return;
+    if (past)
+        log_message(1,
+                    "nothing is accelerated: %s calls the MPI past libmpiaccel; name it before "
+                    "libmpiaccel in LD_PRELOAD",
+                    past);
+    else if (!host.is_known)
+        report_unknown_abi();
+    else if (!config.enabled)
+        log_message(1, "nothing is accelerated: MPIACCEL=0 switches everything off");
+}
+
+static void set_all(const struct dispatch_tables *tables)
+{
+    for (int call = 0; call < CALL_COUNT; call++)
+        set_dispatch(tables, (enum call)call);
+}
+
+/* While the handle is released, the host stays loaded by those who use it. */
+static void release(void)
+{
+    if (host.library)
+        dlclose(host.library);
 }
 
 bool host_open(const struct dispatch_tables *tables)
@@ -179,22 +254,46 @@ bool host_open(const struct dispatch_tables *tables)
         return false;
     }
     read_settings();
+    host.has_ended = is_host_that_was_closed();
     const char *past = tool_past_library(tables);
     if (past)
         host.abi = NULL;
-    bool known = host.abi && host.abi->bind(host.library, tables->mpi);
-    if (past)
-        log_message(1,
-                    "nothing is accelerated: %s calls the MPI past libmpiaccel; name it before "
-                    "libmpiaccel in LD_PRELOAD",
-                    past);
-    else if (!known)
-        report_unknown_abi();
-    else if (!config.enabled)
-        log_message(1, "nothing is accelerated: MPIACCEL=0 switches everything off");
-    if (!known)
+    host.is_known = host.abi && host.abi->bind(host.library, tables->mpi);
+    report_state(past);
+    if (!host.is_known)
         host.abi = NULL; /* its functions are not bound */
-    for (int call = 0; call < CALL_COUNT; call++)
-        set_dispatch(tables, (enum call)call, !known || !config.enabled);
+    set_all(tables);
+    if (!host_abi())
+        release();
     return true;
+}
+
+/* ---- after the host has been finalized ---- */
+
+void host_close(void)
+{
+    if (host_abi())
+        release();
+    progress_forget();
+    host.was_closed = true;
+    host.has_ended = false;
+    closed_at = count_unloaded();
+}
+
+void host_restart(const struct dispatch_tables *tables)
+{
+    if (!host.has_ended)
+        return;
+    host.has_ended = false;
+    set_all(tables);
+}
+
+bool host_has_ended(void)
+{
+    return host.has_ended;
+}
+
+bool host_was_reloaded(void)
+{
+    return host.was_closed && !host.has_ended;
 }

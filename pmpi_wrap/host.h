@@ -16,11 +16,30 @@ struct dispatch_tables {
 
     /* Records a call, and calls its handler or forwarder, or goes `onward`. */
     mpi_fn *(*recorder_of)(enum call call);
+
+    /* Goes `onward`, and then calls dispatch_close(); for calls that finalize a host of which
+     * nothing is accelerated. NULL: for all other calls. */
+    mpi_fn *(*closer_of)(enum call call);
 };
 
 /* Find the host, read the settings, and fill the tables. False: no MPI is loaded, and the tables
  * are unchanged. Called until it returns true, by one thread at a time. */
 bool host_open(const struct dispatch_tables *tables);
+
+/* The host has been finalized: keep no reference to it, so that it can be unloaded. After the next
+ * host_open(), if it finds the same host, all calls go to that host, except those that initialize
+ * it again. */
+void host_close(void);
+
+/* The same host is being initialized again: all calls go to their handlers. */
+void host_restart(const struct dispatch_tables *tables);
+
+/* Whether the host has been finalized, and not initialized again. */
+bool host_has_ended(void);
+
+/* Whether the host is another one than before host_close(), even if it is a copy of the same file:
+ * handles and addresses of the one before are invalid. */
+bool host_was_reloaded(void);
 
 /* Target of a call for which there is no function. */
 long host_missing(void);

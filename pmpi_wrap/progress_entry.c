@@ -51,6 +51,12 @@ static NOINLINE COLD int poll_opal(opal_progress_fn *next)
     return count;
 }
 
+void progress_forget(void)
+{
+    __atomic_store_n(&next_worker_progress, first_worker_progress, __ATOMIC_RELAXED);
+    __atomic_store_n(&next_opal_progress, first_opal_progress, __ATOMIC_RELAXED);
+}
+
 set_yield_fn *progress_let_host_yield(bool yield)
 {
     static bool known, before;

@@ -126,8 +126,9 @@ mpi_fn *symbol_in(void *library, const char *prefix, const char *name)
 void *symbol_next(const char *symbol)
 {
     void *address = dlsym(RTLD_NEXT, symbol);
-    if (!address)
-        symbol_definer(symbol, &address);
+    void *library = address ? NULL : symbol_definer(symbol, &address);
+    if (library)
+        dlclose(library); /* the caller's host keeps it loaded */
     return address;
 }
 

@@ -14,7 +14,13 @@ static void *library;
  * it would be another MPI's. */
 void *host_symbol(const char *name)
 {
-    void *own = dlsym(library, name), *first = own ? dlsym(RTLD_DEFAULT, name) : NULL;
+    void *own = dlsym(library, name);
+    if (!own)
+        return NULL;
+    /* Not RTLD_DEFAULT, with which a symbol that is found makes its object a dependency of this
+     * one: it would never be unloaded. */
+    void *program = dlopen(NULL, RTLD_LAZY), *first = dlsym(program, name);
+    dlclose(program);
     return first ? first : own;
 }
 
@@ -26,8 +32,25 @@ void constants_read(void)
                                    .comm_null = MPI_COMM_NULL};
 }
 
+#if defined(OPEN_MPI)
+/* The first and the end of the section */
+extern void *_Atomic __start_mpiaccel_handles[] HIDDEN, *_Atomic __stop_mpiaccel_handles[] HIDDEN;
+
+static void forget_addresses(void)
+{
+    for (void *_Atomic *cached = __start_mpiaccel_handles; cached < __stop_mpiaccel_handles;
+         cached++)
+        atomic_store_explicit(cached, NULL, memory_order_relaxed);
+}
+#else
+static void forget_addresses(void)
+{
+}
+#endif
+
 bool host_bind(void *host_library, mpi_fn *const *exported)
 {
+    forget_addresses();
     library = host_library;
     exported_calls = exported;
     bool all = true;

@@ -40,17 +40,18 @@
 #if defined(OPEN_MPI)
 /* Open MPI's predefined handles are addresses of its variables. The library must not refer to them
  * by name: the host may be another one, or may be loaded later. The first use looks up the
- * address, which takes a thousand instructions. */
+ * address, which takes a thousand instructions. The addresses are in a section of their own, to
+ * forget them when another host is loaded. */
 #undef OMPI_PREDEFINED_GLOBAL
-#define OMPI_PREDEFINED_GLOBAL(type, global)                                 \
-    ({                                                                       \
-        static void *_Atomic cached;                                         \
-        void *address = atomic_load_explicit(&cached, memory_order_relaxed); \
-        if (UNLIKELY(!address)) {                                            \
-            address = host_symbol(#global);                                  \
-            atomic_store_explicit(&cached, address, memory_order_relaxed);   \
-        }                                                                    \
-        (type) address;                                                      \
+#define OMPI_PREDEFINED_GLOBAL(type, global)                                      \
+    ({                                                                            \
+        static void *_Atomic cached __attribute__((section("mpiaccel_handles"))); \
+        void *address = atomic_load_explicit(&cached, memory_order_relaxed);      \
+        if (UNLIKELY(!address)) {                                                 \
+            address = host_symbol(#global);                                       \
+            atomic_store_explicit(&cached, address, memory_order_relaxed);        \
+        }                                                                         \
+        (type) address;                                                           \
     })
 #endif
 

@@ -429,6 +429,17 @@ void teams_world_ends(void)
     finish_freed_exchanges();
 }
 
+/* The host reports further calls on them. */
+void teams_world_ended(void)
+{
+    const MPI_Comm predefined[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+    for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++) {
+        struct communicator *c = registry_remove(&communicator_registry, BITS(predefined[i]));
+        if (c)
+            discard(c);
+    }
+}
+
 void teams_close(void)
 {
     struct communicator *next;

@@ -96,8 +96,9 @@ int team_end_removal(uintptr_t handle, int result);
 void team_mark(MPI_Comm comm);
 bool team_is_marked(MPI_Comm comm);
 
-/* Call before MPI_Finalize if a session of the program is still open. */
+/* Call before MPI_Finalize if a session of the program is still open, and after it. */
 void teams_world_ends(void);
+void teams_world_ended(void);
 
 /* Complete all exchanges. No collective call may follow. */
 void teams_close(void);

@@ -254,6 +254,24 @@ void datatypes_forget(void)
     registry_forget(&datatype_registry, is_derived);
 }
 
+static bool is_any_datatype(const struct entry *e)
+{
+    typemap_free(e->object);
+    return true;
+}
+
+static bool is_any_operation(const struct entry *e)
+{
+    (void)e;
+    return true;
+}
+
+void predefined_forget(void)
+{
+    registry_forget(&datatype_registry, is_any_datatype);
+    registry_forget(&operation_registry, is_any_operation);
+}
+
 const struct typemap *predefined_for(const struct typemap *map)
 {
     struct entry *e = map->base ? registry_find(&datatype_registry, map->base) : NULL;

@@ -25,6 +25,9 @@ void predefined_open(void);
 /* Forget all other datatypes: the host has been finalized. */
 void datatypes_forget(void);
 
+/* Forget the predefined handles, too: they may be others in the host that has been loaded. */
+void predefined_forget(void);
+
 /* The class of a datatype's values; with their size in bytes it determines the prim. The size of
  * INTEGER or long depends on the compilers that the host was built with. */
 enum kind { SIGNED, UNSIGNED, REAL, LONG_REAL, COMPLEX, LONG_COMPLEX, LOGICAL, BYTES, OTHER };

@@ -19,6 +19,8 @@
 #include "pmpi_wrap/abi/life_cycle/statistics.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/window.h"
+#include "pmpi_wrap/entry.h"
+#include "pmpi_wrap/host.h"
 #include "pmpi_wrap/wait_policy.h"
 
 static struct {
@@ -37,6 +39,11 @@ bool host_is_in_use(void)
 /* The host may give the handles of objects that the program has not freed to new ones. */
 static void forget_handles(void)
 {
+    if (host_was_reloaded()) {
+        predefined_forget();
+        node_setup_host_reloaded();
+    }
+    dispatch_restart();
     teams_forget();
     windows_forget();
     datatypes_forget();
@@ -215,13 +222,16 @@ static bool before_finalize(bool session)
     return last;
 }
 
+/* Calls that follow go to the host, which reports them. */
 static void after_finalize(bool last)
 {
     if (!last)
         return;
     pthread_mutex_lock(&host_use.mutex);
-    if (!host_use.open) /* another thread may have opened a session */
+    if (!host_use.open) { /* another thread may have opened a session */
         private_comm_finalized();
+        dispatch_close();
+    }
     pthread_mutex_unlock(&host_use.mutex);
     statistics_print(world_rank, world_size);
 }
@@ -232,6 +242,8 @@ int accel_Finalize(void)
     int result = host.Finalize();
     /* If another thread has opened a session meanwhile, this rank has taken no steps. */
     node_setup_finalize_alone();
+    if (!last)
+        teams_world_ended();
     after_finalize(last);
     return result;
 }

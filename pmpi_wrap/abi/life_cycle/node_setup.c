@@ -25,7 +25,7 @@
 int world_rank, world_size;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic bool settled;
+static _Atomic bool settled, handles_known;
 static bool early_groups; /* of this rank; protected by the mutex */
 
 static size_t heap_limit(void)
@@ -123,6 +123,14 @@ static bool has_ranks_outside(bool by_session)
     return (uint32_t)world_size > node.size || parent != MPI_COMM_NULL;
 }
 
+static void open_handles(void)
+{
+    predefined_open();
+    reduction_functions_open();
+    collectives_open();
+    handles_known = true;
+}
+
 static void settle(bool by_session)
 {
     rendezvous_settle(world_rank, world_size, exchange);
@@ -130,9 +138,7 @@ static void settle(bool by_session)
     vm_copy_open();
     copy_requests_open();
     statics_open();
-    predefined_open();
-    reduction_functions_open();
-    collectives_open();
+    open_handles();
     open_arena();
     wait_policy_apply(NULL);
     if (!node_shortage().cause) /* otherwise the two ranks that measure may not run together */
@@ -150,13 +156,20 @@ void node_setup_settle(MPI_Comm all, bool by_session)
         meeting = all;
         settle(by_session);
         settled = true;
+    } else if (!handles_known) {
+        open_handles();
     }
     pthread_mutex_unlock(&mutex);
 }
 
 bool node_setup_is_over(void)
 {
-    return settled;
+    return settled && handles_known;
+}
+
+void node_setup_host_reloaded(void)
+{
+    handles_known = false;
 }
 
 /* ---- what the ranks have published ---- */
@@ -204,7 +217,7 @@ bool node_setup_has_reduce_local(void)
 
 bool node_setup_needs_groups(void)
 {
-    return !settled || node_setup_has_early_groups();
+    return !node_setup_is_over() || node_setup_has_early_groups();
 }
 
 /* ---- finalizing ---- */

@@ -42,6 +42,10 @@ void node_setup_settle(MPI_Comm all, bool by_session);
 
 bool node_setup_is_over(void);
 
+/* Another copy of the host has been loaded. The node remains, and the next call of
+ * node_setup_settle() registers the predefined handles of that host. */
+void node_setup_host_reloaded(void);
+
 /* Before the host makes a communicator from a group that has not all processes. */
 void node_setup_group_begins(void);
 

@@ -7,6 +7,7 @@
 #include "pmpi_wrap/abi/life_cycle/init_finalize.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/abi/memory/alignment.h"
+#include "pmpi_wrap/host.h"
 
 static COLD int leave_to_host(MPI_Aint size, MPI_Info info, void *baseptr)
 {
@@ -65,8 +66,17 @@ int accel_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
     return MPI_SUCCESS;
 }
 
+/* Do not pass memory of this library to a host that does not check whether it has been finalized.
+ */
+static COLD int free_when_finalized(void *base)
+{
+    return host.Free_mem(arena_free(base) == ARENA_FOREIGN ? base : NULL);
+}
+
 int accel_Free_mem(void *base)
 {
+    if (UNLIKELY(host_has_ended())) /* an error, which the host reports */
+        return free_when_finalized(base);
     enum arena_answer answer = arena_free(base);
     if (answer == ARENA_FOREIGN)
         answer = arena_early_free(base);
