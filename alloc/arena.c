@@ -35,6 +35,8 @@ const char *je(malloc_conf) = "narenas:1,lg_tcache_max:20,tcache_nslots_large:2,
 static struct region heap, control, symmetric, early;
 static uint8_t *live_at; /* per grain of the heap: class_of() the allocation there, or 0 */
 static _Atomic uint64_t live, peak, allocations;
+static _Atomic uint64_t control_live;    /* bytes of all allocations in the control part */
+static _Atomic uint64_t control_written; /* see arena_control_free_written() */
 enum { MALLOC_THRESHOLD_MIN = 128 << 10, MALLOC_THRESHOLD_MAX = 32 << 20 }; /* glibc's limits */
 static _Atomic uint64_t malloc_threshold = MALLOC_THRESHOLD_MIN; /* see raise_malloc_threshold() */
 static _Atomic uint64_t low_water;              /* give_back() when fewer bytes are live */
@@ -296,10 +298,13 @@ static void *control_alloc(size_t size, int zero)
         return NULL;
     int flags = MALLOCX_ARENA(control.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(LINE) | zero;
     void *at = in_region(&control, je(mallocx)(size, flags));
+    if (!at) {
+        region_purge(&control);
+        at = in_region(&control, je(mallocx)(size, flags));
+    }
     if (at)
-        return at;
-    region_purge(&control);
-    return in_region(&control, je(mallocx)(size, flags));
+        counter_add(&control_live, je(sallocx)(at, 0));
+    return at;
 }
 
 void *arena_control_alloc(size_t size)
@@ -314,7 +319,22 @@ void *arena_control_alloc_raw(size_t size)
 
 void arena_control_free(void *at)
 {
+    counter_add(&control_live, -(uint64_t)je(sallocx)(at, 0));
     je(dallocx)(at, MALLOCX_TCACHE_NONE);
+}
+
+/* A program that creates and frees in turn uses the same memory again, so it has few unused bytes.
+ */
+void arena_control_free_written(void *at, size_t written)
+{
+    arena_control_free(at);
+    uint64_t freed = counter_add(&control_written, written);
+    uint64_t unused = atomic_load_explicit(&control.granted, memory_order_relaxed) -
+                      atomic_load_explicit(&control_live, memory_order_relaxed);
+    if (freed > ARENA_CONTROL_KEEP && unused > ARENA_CONTROL_KEEP) {
+        atomic_store_explicit(&control_written, 0, memory_order_relaxed);
+        region_purge(&control);
+    }
 }
 
 /* ---- the symmetric heap ---- */

@@ -16,6 +16,7 @@
  * that the pages are returned to the OS by punching holes in the file (H28: memory that is freed
  * must really be returned). A thread can return the blocks in its own cache only, so every other
  * thread may keep up to ARENA_CACHE bytes in addition.
+ * The control part keeps less, ARENA_CONTROL_KEEP bytes.
  */
 #ifndef MPIACCEL_ARENA_H
 #define MPIACCEL_ARENA_H
@@ -23,8 +24,9 @@
 #include "core/base.h"
 
 enum { ARENA_GRAIN = 64 };
-#define ARENA_KEEP  ((size_t)32 << 20)
-#define ARENA_CACHE ((size_t)16 << 20)
+#define ARENA_KEEP         ((size_t)32 << 20)
+#define ARENA_CACHE        ((size_t)16 << 20)
+#define ARENA_CONTROL_KEEP ((size_t)2 << 20)
 
 /* Manage a slice whose first `control` bytes are the control part; the program may allocate up to
  * `limit` bytes. False: no memory for the metadata; then every allocation fails. */
@@ -49,6 +51,11 @@ enum arena_answer arena_free(void *at);
 void *arena_control_alloc(size_t size);
 void *arena_control_alloc_raw(size_t size);
 void arena_control_free(void *at);
+
+/* arena_control_free() for a block of which at most `written` bytes have been written, and the
+ * other pages never touched. When more than ARENA_CONTROL_KEEP written bytes have been freed in
+ * this way and are still unused, all unused pages of the control part are returned to the OS. */
+void arena_control_free_written(void *at, size_t written);
 
 /* The symmetric heap, on the PE (rank) that allocates for all, PE 0. Addresses in [start, start +
  * size) only represent offsets; nothing is read or written there. `drop` frees the pages of a part

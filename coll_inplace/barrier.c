@@ -8,6 +8,7 @@ void coll_barrier(struct team *t)
         return;
     barrier_wait(&t->barrier);
     team_note_all_done(t, t->op);
+    team_reap_in_passing();
 }
 
 void coll_barrier_between(struct team *t)

@@ -8,6 +8,7 @@
 enum {
     STREAM_AT = TEAM_CELLS * CELL_ROOM, /* the short stream lies behind the cells */
     CELLS_SIZE = STREAM_AT + STREAM_CELLS * STREAM_CELL + STREAM_EXTRA,
+    STREAM_LONG_SIZE = STREAM_CELLS_LONG * STREAM_CELL + STREAM_EXTRA,
 };
 
 /* A few freed mailboxes are kept, empty and with their cells, for the next communicators. Creating
@@ -46,11 +47,12 @@ static void use_first_stream(struct mailbox *mailbox)
 static void shorten_stream(struct mailbox *mailbox)
 {
     if (mailbox->stream_cells > STREAM_CELLS)
-        arena_control_free((char *)mailbox + mailbox->stream);
+        arena_control_free_written((char *)mailbox + mailbox->stream, STREAM_LONG_SIZE);
     use_first_stream(mailbox);
 }
 
-/* The cells are allocated separately: they need not be zero, so they take no memory until used. */
+/* The cells are allocated separately: they need not be zero, so they take no memory until used. The
+ * addresses are reserved here, so that no rank runs out of them in the middle of a call. */
 struct mailbox *mailbox_create(void)
 {
     struct mailbox *mailbox = take_spare();
@@ -70,10 +72,16 @@ struct mailbox *mailbox_create(void)
 }
 
 /* Slots beyond the last operation were never written. */
-static void empty(struct mailbox *mailbox, uint32_t op)
+static size_t written_bytes(uint32_t op)
 {
     size_t used = op < TEAM_SLOTS ? op + 1 : TEAM_SLOTS;
-    memset(mailbox, 0, offsetof(struct mailbox, slot) + used * sizeof(struct slot));
+    return offsetof(struct mailbox, slot) + used * sizeof(struct slot);
+}
+
+static void empty(struct mailbox *mailbox, uint32_t op)
+{
+    size_t first = offsetof(struct mailbox, done);
+    memset((char *)mailbox + first, 0, written_bytes(op) - first);
     mailbox->departed = 0;
     if (atomic_load_explicit(&mailbox->children_offered.value, memory_order_relaxed)) {
         mailbox->child_offers = 0;
@@ -86,16 +94,17 @@ void mailbox_free(struct mailbox *mailbox, uint32_t op)
     if (!mailbox)
         return;
     shorten_stream(mailbox);
+    size_t cells = mailbox->cells_used ? CELLS_SIZE : 0;
     empty(mailbox, op);
     if (keep(mailbox))
         return;
-    arena_control_free((char *)mailbox + mailbox->cells);
-    arena_control_free(mailbox);
+    arena_control_free_written((char *)mailbox + mailbox->cells, cells);
+    arena_control_free_written(mailbox, written_bytes(op));
 }
 
 void mailbox_lengthen_stream(struct mailbox *mailbox)
 {
-    char *block = arena_control_alloc_raw(STREAM_CELLS_LONG * (size_t)STREAM_CELL + STREAM_EXTRA);
+    char *block = arena_control_alloc_raw(STREAM_LONG_SIZE);
     if (!block)
         return;
     mailbox->stream = (uint64_t)(block - (char *)mailbox);

@@ -1,7 +1,7 @@
 /* A mailbox: the shared memory through which one rank of a team sends to the others. It lies in the
- * slice of its owner and holds a ring of 64 slots, 16 cells for larger data, the cells of a stream,
- * and counters. A slot is one LINE (128 bytes, two cache lines) with a flag and up to SLOT_ROOM
- * bytes of data.
+ * slice of its owner and holds a ring of 256 slots, 16 cells for larger data, the cells of a
+ * stream, and counters. A slot is one LINE (128 bytes, two cache lines) with a flag and up to
+ * SLOT_ROOM bytes of data.
  *
  * Only the owner writes to a mailbox. The exceptions are `consumed` (stream.h), `coop_copy`
  * (coop_copy.h) and `departed`. team.h describes the protocol.
@@ -12,15 +12,17 @@
 #include "core/sync.h"
 
 enum {
-    TEAM_SLOTS = 64,
+    TEAM_SLOTS = 256,
     TEAM_CELLS = 16,
-    SLOTS_AHEAD = TEAM_SLOTS / 2, /* A slot is prefetched for writing this many operations ahead. If
-                                     that were fewer, a reader that is close behind could take the
-                                     line away again. */
-    TEAM_CELL = 16384,            /* the most data in a cell, */
-    CELL_ROOM = 2 * TEAM_CELL,    /* which has room for twice as much: see cell_for() */
-    CELL_FEW = TEAM_CELL / 4,     /* up to this size, data use the start of the cell and ordinary
-                                     stores: see cell_for() and team_uses_nontemporal() */
+    SLOTS_AHEAD = 32,          /* A slot is prefetched for writing this many operations ahead. If
+                                  that were fewer, a reader that is close behind could take the line
+                                  away again. */
+    TEAM_CELL = 16384,         /* the most data in a cell, */
+    CELL_ROOM = 2 * TEAM_CELL, /* which has room for twice as much: see cell_for() */
+    CELL_FEW = TEAM_CELL / 4,  /* up to this size, data use the start of the cell and ordinary
+                                  stores: see cell_for() and team_uses_nontemporal() */
+    CELLS_REUSED = 256,        /* The room of the cells is used from this operation on. A team with
+                                  fewer operations does not touch it: page faults cost more. */
     PIECE_CELLS = 2,
     PIECE = PIECE_CELLS * TEAM_CELL,
     STREAM_CELL = 32768,
@@ -56,18 +58,20 @@ struct coop_copy {
         LINE) struct sync_word helped; /* chunks that the helper has copied in all operations */
 };
 
+/* The first page holds what a communicator with a few short collectives uses. */
 struct mailbox {
+    _Alignas(LINE) uint64_t cells, stream; /* offsets from the mailbox */
+    uint32_t stream_cells;                 /* a power of two */
+    int32_t pid;                           /* of the owner */
+    _Atomic uint32_t departed; /* intercommunicators: readers that have freed the communicator */
+    bool cells_used;           /* for the owner, when it frees the mailbox */
+    _Atomic uint64_t child_offers; /* position of the owner's offers; 0: none. See child.h */
+    _Alignas(LINE) struct sync_word children_offered; /* how many it has published */
     _Alignas(LINE) struct sync_word done;     /* the last operation whose data the owner has read */
     _Alignas(LINE) struct sync_word produced; /* pieces of all streams that the owner has written */
     _Alignas(LINE) struct sync_word consumed; /* pieces that their receivers have read */
     struct coop_copy coop_copy;
     struct slot slot[TEAM_SLOTS];
-    uint64_t cells, stream;    /* offsets from the mailbox */
-    uint32_t stream_cells;     /* a power of two */
-    int32_t pid;               /* of the owner */
-    _Atomic uint32_t departed; /* intercommunicators: readers that have freed the communicator */
-    _Atomic uint64_t child_offers; /* position of the owner's offers; 0: none. These two: child.h */
-    _Alignas(LINE) struct sync_word children_offered; /* how many it has published */
 };
 
 /* Returns an empty mailbox; NULL: no memory. */
@@ -98,14 +102,15 @@ static inline char *cell_of(struct mailbox *mailbox, uint32_t op)
 static inline char *cell_for(struct mailbox *mailbox, uint32_t op, size_t bytes)
 {
     uint32_t part = bytes > TEAM_CELL / 2 ? TEAM_CELL : TEAM_CELL / 2;
-    return cell_of(mailbox, op) + (bytes > CELL_FEW ? op / TEAM_CELLS * part % CELL_ROOM : 0);
+    bool late = bytes > CELL_FEW && op >= CELLS_REUSED;
+    return cell_of(mailbox, op) + (late ? op / TEAM_CELLS * part % CELL_ROOM : 0);
 }
 
 /* Where a piece is written. Alternates between two places each time the ring wraps, so that a line
  * is rewritten late, as in cell_for(). */
 static inline char *piece_of(struct mailbox *mailbox, uint32_t op)
 {
-    return cell_of(mailbox, op) + op / TEAM_CELLS % 2 * PIECE;
+    return cell_of(mailbox, op) + (op < CELLS_REUSED ? 0 : op / TEAM_CELLS % 2 * PIECE);
 }
 
 /* `piece` counts the pieces of all streams of the mailbox. */

@@ -98,6 +98,7 @@ static void exchange_addresses(struct work *w)
     w->addresses = team_table(t, TABLE_PAIRS);
     uint32_t op = team_begin(t);
     team_wait_room(t, SLOT_INLINE);
+    t->cells_used = true; /* at least as room_for() operands */
     memcpy(slot_of(t->mine, op)->data, &mine, sizeof mine);
     sync_store_fence();
     team_publish(t, op, SLOT_INLINE, sizeof mine);

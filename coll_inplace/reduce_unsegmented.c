@@ -37,6 +37,7 @@ static bool prepare(struct work *w, bool streaming)
     w->step = !plain || streaming || fetch_only ? w->part.bytes
                                                 : STEP / w->red->element * w->red->element;
     w->sum = stream_cell(w->t->mine, 0);
+    w->t->cells_used = true;
     w->room = w->sum + STEP;
     if (w->red->starved)
         return false;

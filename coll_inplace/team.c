@@ -224,7 +224,7 @@ struct held {
     struct held *next;
 };
 
-static struct team *left;
+struct team *_Atomic teams_left;
 static pthread_mutex_t left_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void team_leave(struct team *team)
@@ -240,10 +240,10 @@ void team_leave(struct team *team)
     if (!team_is_inter(team))
         atomic_fetch_add_explicit(&team->common->departed, 1, memory_order_acq_rel);
     pthread_mutex_lock(&left_mutex);
-    team->next = left;
-    left = team;
+    team->next = teams_left;
+    teams_left = team;
     pthread_mutex_unlock(&left_mutex);
-    team_reap();
+    team_reap_last();
 }
 
 COLD void team_release_held(struct team *t, bool all)
@@ -276,6 +276,7 @@ static bool reap(struct team *t)
             return false;
         team_release_held(t, true);
         child_parent_ends(t);
+        t->mine->cells_used |= t->cells_used;
         mailbox_free(t->mine, t->op);
         t->mine = NULL;
         if (team_is_inter(t))
@@ -294,7 +295,8 @@ static bool reap(struct team *t)
 void team_reap(void)
 {
     pthread_mutex_lock(&left_mutex);
-    for (struct team **link = &left; *link;) {
+    struct team *first = teams_left;
+    for (struct team **link = &first; *link;) {
         struct team *team = *link;
         if (reap(team)) {
             *link = team->next;
@@ -302,6 +304,20 @@ void team_reap(void)
         } else {
             link = &team->next;
         }
+    }
+    teams_left = first;
+    pthread_mutex_unlock(&left_mutex);
+}
+
+/* Ranks usually free communicators in the same order, so if the last team is in use, so are most
+ * others. */
+COLD void team_reap_last(void)
+{
+    struct team *team;
+    pthread_mutex_lock(&left_mutex);
+    while ((team = teams_left) && reap(team)) {
+        teams_left = team->next;
+        free(team);
     }
     pthread_mutex_unlock(&left_mutex);
 }

@@ -12,9 +12,9 @@
  * synchronise). `done` of each mailbox is the last operation whose data its owner has read. A slot
  * or cell is written again only after all ranks are done with the operation that used it before.
  * `done` is published every eighth operation, and every fourth while cells are read, so a rank may
- * be some 56 operations ahead of the slowest one, or twelve with cells. A rank that has published k
- * has completed all operations before k. So in collectives in which each rank waits for all others,
- * `done` is never read.
+ * be some 248 operations ahead of the slowest one, or twelve with cells. A rank that has published
+ * k has completed all operations before k. So in collectives in which each rank waits for all
+ * others, `done` is never read.
  *
  * A rank that sends data by reference (in the shared heap, or in private memory that peers copy
  * through the OS) leaves the operation only after the readers have published that they are done.
@@ -56,9 +56,9 @@
 #include "core/typemap.h"
 
 enum {
-    TEAM_RANKS_MAX = 512,      /* a table of block descriptors fits into a cell */
-    SLOT_LAG = TEAM_SLOTS / 8, /* `done` is published after this many operations at the latest, */
-    CELL_LAG = TEAM_CELLS / 4, /* and after this many if cells were read */
+    TEAM_RANKS_MAX = 512, /* a table of block descriptors fits into a cell */
+    SLOT_LAG = 8,         /* `done` is published after this many operations at the latest, */
+    CELL_LAG = 4,         /* and after this many if cells were read */
 };
 _Static_assert(SLOT_LAG + 2 * PIECE_CELLS <= TEAM_CELLS,
                "a rank that waits for the cells of a piece waits only for published operations");
@@ -84,6 +84,7 @@ struct team {
     bool alone;             /* a communicator of one rank */
     bool flat;              /* few ranks or an intercommunicator: small data need no tree */
     bool can_access_peers;  /* peers may access our private memory: see team_note_refusals() */
+    bool cells_used;        /* this rank has written to its cells, or has sent a stream */
     uint32_t policy;        /* enum copy_policy, as configured in this process */
     uint32_t op;            /* the last operation that was begun */
     uint32_t published;     /* the value of our `done` */
@@ -174,6 +175,19 @@ void team_leave(struct team *team);
 /* Frees the teams that all ranks have left. */
 void team_reap(void);
 
+/* The teams that this rank has left but not yet freed, the last one first. */
+extern struct team *_Atomic teams_left;
+
+/* Frees the last of them, and those before it, up to one that a rank has not left. Called in the
+ * collectives of other teams: a rank that left before the others did may leave no further team. */
+void team_reap_last(void);
+
+static inline void team_reap_in_passing(void)
+{
+    if (UNLIKELY(atomic_load_explicit(&teams_left, memory_order_relaxed) != NULL))
+        team_reap_last();
+}
+
 /* ---- operations ---- */
 
 /* Returns the number of the next operation. */
@@ -229,6 +243,7 @@ static inline void team_await_reader(struct team *t, uint32_t rank, uint32_t op)
  * inline, the cells of that operation. */
 static inline void team_wait_room(struct team *t, enum slot_kind kind)
 {
+    t->cells_used |= kind != SLOT_INLINE;
     uint32_t free = t->op - (kind == SLOT_INLINE ? TEAM_SLOTS : TEAM_CELLS);
     if (UNLIKELY(!sync_reached(t->all_done, free)))
         team_wait_all(t, free);
@@ -329,6 +344,7 @@ static inline void team_done(struct team *t, uint32_t op)
     t->published = op;
     t->lag = SLOT_LAG;
     sync_publish(&t->mine->done, op);
+    team_reap_in_passing();
 }
 
 /* Ends the last operation begun: publishes `done` if it is far enough behind. */

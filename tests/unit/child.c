@@ -111,7 +111,7 @@ static struct child *create(struct team *parent)
 
 /* ---- any order of events ---- */
 
-enum { ALIVE = 20 };
+enum { ALIVE = 18 };
 struct life {
     struct child *child[ALIVE];
     struct team *team[ALIVE];

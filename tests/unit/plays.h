@@ -358,7 +358,7 @@ static inline void read_late(unsigned me)
                 continue;
             memset(data, me == root ? i : 99, bytes);
             EXPECT(coll_bcast(t, buffer(data, BYTES, bytes), name) == COLL_OK);
-            EXPECT(data[0] == i && data[bytes - 1] == i, "broadcast %d, then %u: %d", i,
+            EXPECT(data[0] == (char)i && data[bytes - 1] == (char)i, "broadcast %d, then %u: %d", i,
                    followed_by, data[0]);
         }
         if (me == root)

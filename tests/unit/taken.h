@@ -22,8 +22,9 @@ static inline void give_back(void *at)
     memset(at, 0, LINE); /* a rank that still reads it finds nothing */
     arena_control_free(at);
 }
-#define arena_control_alloc(size)     counted(arena_control_alloc(size))
-#define arena_control_alloc_raw(size) counted(arena_control_alloc_raw(size))
-#define arena_control_free            give_back
+#define arena_control_alloc(size)               counted(arena_control_alloc(size))
+#define arena_control_alloc_raw(size)           counted(arena_control_alloc_raw(size))
+#define arena_control_free                      give_back
+#define arena_control_free_written(at, written) ((void)(written), give_back(at))
 
 #endif

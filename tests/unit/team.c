@@ -450,7 +450,7 @@ START_TEST(all_is_freed_when_the_last_has_left)
         else
             for (unsigned r = 0; r < size; r++)
                 team_leave(team_of[i % 2 ? r : size - 1 - r]);
-        team_reap();
+        reap_all();
         ck_assert_int_eq(taken, before);
     }
 }

@@ -89,6 +89,13 @@ static inline void make_groups(unsigned a, unsigned b, bool can_access_peers)
     }
 }
 
+/* All ranks are in one list. Rank 0 may be before those for which it waits. */
+static inline void reap_all(void)
+{
+    team_reap();
+    team_reap();
+}
+
 static inline void leave_team(unsigned me)
 {
     team_leave(team_of[me]);
@@ -97,7 +104,7 @@ static inline void leave_team(unsigned me)
 static inline void free_team(unsigned size)
 {
     as_ranks(size, leave_team);
-    team_reap();
+    reap_all();
 }
 
 #endif
