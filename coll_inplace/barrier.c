@@ -14,7 +14,7 @@ void coll_barrier(struct team *t)
 void coll_barrier_between(struct team *t)
 {
     uint32_t op = team_begin(t);
-    team_wait_room(t, SLOT_INLINE);
+    team_wait_slot(t);
     team_publish(t, op, SLOT_INLINE, 0);
     for (uint32_t r = 0; r < t->size; r++)
         team_wait(t, r, op);

@@ -113,7 +113,7 @@ _Static_assert(SLOT_ROOM <= INT8_MAX, "lengths are in a char, signed or not");
 /* All in the slot: the length of each block, in a byte, and then the blocks. */
 static void publish_short(struct team *t, uint32_t op, const struct blocks *all)
 {
-    team_wait_room(t, SLOT_INLINE);
+    team_wait_slot(t);
     char *data = slot_of(t->mine, op)->data, *to = data + t->size;
     for (uint32_t r = 0; r < t->size; r++) {
         size_t bytes = block_bytes(t, all, r);
@@ -132,7 +132,7 @@ static enum slot_kind publish_table(struct team *t, uint32_t op, const struct bl
         publish_short(t, op, all);
         return kind;
     }
-    team_wait_room(t, kind);
+    team_wait_cell(t, TEAM_CELL);
     char *table = table_of(t->mine, op, t->size), *behind = behind_table(t->mine, op, t->size);
     uint32_t stream = team_stream_start(t);
     size_t at = 0;
@@ -166,7 +166,7 @@ static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, 
     if (sizes.largest > EAGER_MAX || sizes.bytes + table_in_cell(t->size) <= TEAM_CELL ||
         bytes > HOLD_MAX)
         return false;
-    team_wait_room(t, SLOT_BUFFERED);
+    team_wait_cell(t, TEAM_CELL);
     char *block = team_hold(t, op, bytes), *table = table_of(t->mine, op, t->size);
     if (!block)
         return false;
@@ -193,10 +193,9 @@ static enum slot_kind publish_equal(struct team *t, uint32_t op, const struct bl
     if (sizes.bytes > TEAM_CELL ||
         (kind == SLOT_BUFFERED && team_by_reference(t, whole, sizes.bytes, by_reference)))
         return team_publish_data(t, op, whole, by_reference);
-    team_wait_room(t, kind);
+    team_wait_room(t, kind, sizes.bytes);
     size_t before = team_is_inter(t) ? sizes.bytes : t->self * sizes.largest;
-    char *to =
-        kind == SLOT_INLINE ? slot_of(t->mine, op)->data : cell_for(t->mine, op, sizes.bytes);
+    char *to = kind == SLOT_INLINE ? slot_of(t->mine, op)->data : team_cell(t, sizes.bytes);
     team_fill(t, to, whole, 0, before);
     team_fill(t, to + before, whole, before + sizes.largest, sizes.bytes - before);
     team_publish(t, op, kind, sizes.bytes);

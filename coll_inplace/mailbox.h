@@ -19,10 +19,11 @@ enum {
                                   away again. */
     TEAM_CELL = 16384,         /* the most data in a cell, */
     CELL_ROOM = 2 * TEAM_CELL, /* which has room for twice as much: see cell_for() */
-    CELL_FEW = TEAM_CELL / 4,  /* up to this size, data use the start of the cell and ordinary
+    CELL_FEW = TEAM_CELL / 4,  /* up to this size, data use a part of the cell and ordinary
                                   stores: see cell_for() and team_uses_nontemporal() */
-    CELLS_REUSED = 256,        /* The room of the cells is used from this operation on. A team with
-                                  fewer operations does not touch it: page faults cost more. */
+    CELL_PARTS = CELL_ROOM / CELL_FEW, /* places for data of up to CELL_FEW bytes */
+    CELLS_REUSED = 256, /* The room of the cells is used from this operation on. A team with
+                           fewer operations does not touch it: page faults cost more. */
     PIECE_CELLS = 2,
     PIECE = PIECE_CELLS * TEAM_CELL,
     STREAM_CELL = 32768,
@@ -42,7 +43,7 @@ enum slot_kind {
 
 struct slot {
     _Alignas(LINE) struct sync_word op;
-    uint64_t header; /* bytes << 2 | kind */
+    uint64_t header; /* bytes << 5 | part of the cell << 2 | kind */
     char data[LINE - sizeof(struct sync_word) - sizeof(uint64_t)];
 };
 enum { SLOT_ROOM = sizeof(((struct slot *)NULL)->data) };
@@ -95,15 +96,17 @@ static inline char *cell_of(struct mailbox *mailbox, uint32_t op)
     return (char *)mailbox + mailbox->cells + op % TEAM_CELLS * (size_t)CELL_ROOM;
 }
 
-/* Where in the cell `bytes` bytes are written. Data of more than CELL_FEW bytes move to another
- * part of the cell each time the ring of cells wraps, until all room of the cell has been used. A
- * line that is rewritten only after 256 KiB of other lines travels to the reader and back in half
- * the time (docs/measurements.md#reusing-memory-late). */
-static inline char *cell_for(struct mailbox *mailbox, uint32_t op, size_t bytes)
+/* Where in the cell `bytes` bytes are written: up to CELL_FEW bytes, in the part that the owner has
+ * chosen. Longer data move to another place in the cell each time the ring of cells wraps, until
+ * all room of the cell has been used. A line that is rewritten only after 256 KiB of other lines
+ * travels to the reader and back in half the time (docs/measurements.md#reusing-memory-late). */
+static inline char *cell_for(struct mailbox *mailbox, uint32_t op, size_t bytes, uint32_t part)
 {
-    uint32_t part = bytes > TEAM_CELL / 2 ? TEAM_CELL : TEAM_CELL / 2;
-    bool late = bytes > CELL_FEW && op >= CELLS_REUSED;
-    return cell_of(mailbox, op) + (late ? op / TEAM_CELLS * part % CELL_ROOM : 0);
+    char *cell = cell_of(mailbox, op);
+    if (bytes <= CELL_FEW)
+        return cell + part * CELL_FEW;
+    uint32_t step = bytes > TEAM_CELL / 2 ? TEAM_CELL : TEAM_CELL / 2;
+    return cell + (op < CELLS_REUSED ? 0 : op / TEAM_CELLS * step % CELL_ROOM);
 }
 
 /* Where a piece is written. Alternates between two places each time the ring wraps, so that a line

@@ -97,7 +97,7 @@ static void exchange_addresses(struct work *w)
     };
     w->addresses = team_table(t, TABLE_PAIRS);
     uint32_t op = team_begin(t);
-    team_wait_room(t, SLOT_INLINE);
+    team_wait_slot(t);
     t->cells_used = true; /* at least as room_for() operands */
     memcpy(slot_of(t->mine, op)->data, &mine, sizeof mine);
     sync_store_fence();
@@ -184,7 +184,7 @@ static void publish_operand(struct work *w, uint32_t op, size_t step)
     struct team *t = w->t;
     if (!in_cells(w, t->rank))
         return;
-    team_wait_room(t, SLOT_BUFFERED);
+    team_wait_cell(t, PIECE);
     char *cell = piece_of(t->mine, op);
     uint32_t chunks = w->receivers == EACH_ITS_OWN ? 1 : t->size;
     for (uint32_t r = 0; r < chunks; r++)
@@ -331,7 +331,7 @@ static enum coll_error run(struct work *w)
             if (step)
                 receive_results(w, results, step - 1);
             team_done(t, w->copies_in ? in - 1 : begun);
-            team_wait_room(t, SLOT_BUFFERED);
+            team_wait_cell(t, PIECE);
         }
         if (w->copies_in)
             wait_for_operands(w, in);

@@ -336,6 +336,35 @@ void team_wait_all(struct team *t, uint32_t op)
     team_note_all_done(t, least);
 }
 
+/* As team_wait_all(), but without waiting. */
+static void note_done(struct team *t)
+{
+    uint32_t least = t->op;
+    for (uint32_t r = 0; r < t->size; r++)
+        if (t->mailbox[r] != t->mine) {
+            uint32_t done = sync_load(&t->mailbox[r]->done);
+            least = sync_reached(done, least) ? least : done;
+        }
+    team_note_all_done(t, least);
+}
+
+COLD void team_wait_cell_slow(struct team *t, size_t bytes)
+{
+    uint32_t before = t->op - TEAM_CELLS, first = t->op - TEAM_CELLS * CELL_PARTS;
+    uint8_t *used = team_part(t, t->op);
+    note_done(t);
+    if (!sync_reached(t->all_done, before)) {
+        if (bytes <= CELL_FEW && *used != WHOLE_CELL) {
+            if (!sync_reached(t->all_done, first))
+                team_wait_all(t, first);
+            *used = (*used + 1) % CELL_PARTS;
+            return;
+        }
+        team_wait_all(t, before);
+    }
+    team_take_cell(t, bytes);
+}
+
 COLD static void stop_references(struct team *t, uint32_t answered)
 {
     t->answered = answered;
@@ -465,7 +494,7 @@ enum slot_kind team_publish_data(struct team *t, uint32_t op, struct buffer from
                           : bytes <= TEAM_CELL ? SLOT_BUFFERED
                                                : SLOT_PIPELINED;
     remote_addr_t address = kind == SLOT_INLINE ? 0 : address_to_send(t, from, bytes, by_reference);
-    team_wait_room(t, kind);
+    team_wait_room(t, kind, bytes);
     struct slot *slot = slot_of(t->mine, op);
     if (address) {
         kind = SLOT_REFERENCE;
@@ -476,7 +505,7 @@ enum slot_kind team_publish_data(struct team *t, uint32_t op, struct buffer from
     } else if (kind == SLOT_INLINE) {
         buffer_read(slot->data, from, 0, bytes);
     } else {
-        team_fill(t, cell_for(t->mine, op, bytes), from, 0, bytes);
+        team_fill(t, team_cell(t, bytes), from, 0, bytes);
     }
     team_publish(t, op, kind, bytes);
     return kind;
@@ -484,7 +513,7 @@ enum slot_kind team_publish_data(struct team *t, uint32_t op, struct buffer from
 
 void team_publish_piece(struct team *t, uint32_t op, struct buffer from, size_t first, size_t bytes)
 {
-    team_wait_room(t, SLOT_BUFFERED);
+    team_wait_cell(t, PIECE);
     team_fill(t, piece_of(t->mine, op), from, first, bytes);
     team_publish(t, op, SLOT_BUFFERED, bytes);
 }

@@ -16,6 +16,16 @@
  * k has completed all operations before k. So in collectives in which each rank waits for all
  * others, `done` is never read.
  *
+ * Up to 4 KiB take only one of eight parts of a cell, so a rank may be some 120 operations ahead
+ * with them. The slot names the part. The owner, if all ranks are done with the operation that used
+ * the cell before (k - 16 or an earlier one), uses part 0; otherwise the part after that of that
+ * operation. So since the whole cell was last free, its parts have been used in turn. The operation
+ * that used this part before is at least eight uses of the cell back, up to k - 128, and the owner
+ * waits until all ranks are done with that one. Longer data, and all other uses of a cell, need the
+ * whole cell: the owner waits for k - 16 before it writes them, and also before it writes short
+ * data behind them. As long as the readers keep up, only part 0 is used and the other pages of the
+ * cell are not touched.
+ *
  * A rank that sends data by reference (in the shared heap, or in private memory that peers copy
  * through the OS) leaves the operation only after the readers have published that they are done.
  * Long data that cannot be read by reference are pipelined. If all ranks know the length, the data
@@ -74,23 +84,24 @@ struct team_common {
 };
 
 struct team {
-    uint32_t size;          /* number of mailboxes */
-    uint32_t self;          /* ours among them, or INTER_ROOT */
-    uint32_t peers;         /* mailboxes other than ours */
-    uint32_t rank;          /* in our group: our entry in tables that peers write */
-    uint32_t group;         /* ranks in our group: entries in such a table */
-    uint32_t readers;       /* ranks other than its owner that read the mailbox of a peer */
-    uint32_t first_partner; /* see team_partner() */
-    bool alone;             /* a communicator of one rank */
-    bool flat;              /* few ranks or an intercommunicator: small data need no tree */
-    bool can_access_peers;  /* peers may access our private memory: see team_note_refusals() */
-    bool cells_used;        /* this rank has written to its cells, or has sent a stream */
-    uint32_t policy;        /* enum copy_policy, as configured in this process */
-    uint32_t op;            /* the last operation that was begun */
-    uint32_t published;     /* the value of our `done` */
-    uint32_t lag;           /* how far `published` may be behind `op` */
-    uint32_t all_done;      /* all ranks are known to be done with operations up to this one */
-    uint32_t answered;      /* copy_requests_answered when that was last considered */
+    uint32_t size;            /* number of mailboxes */
+    uint32_t self;            /* ours among them, or INTER_ROOT */
+    uint32_t peers;           /* mailboxes other than ours */
+    uint32_t rank;            /* in our group: our entry in tables that peers write */
+    uint32_t group;           /* ranks in our group: entries in such a table */
+    uint32_t readers;         /* ranks other than its owner that read the mailbox of a peer */
+    uint32_t first_partner;   /* see team_partner() */
+    bool alone;               /* a communicator of one rank */
+    bool flat;                /* few ranks or an intercommunicator: small data need no tree */
+    bool can_access_peers;    /* peers may access our private memory: see team_note_refusals() */
+    bool cells_used;          /* this rank has written to its cells, or has sent a stream */
+    uint32_t policy;          /* enum copy_policy, as configured in this process */
+    uint32_t op;              /* the last operation that was begun */
+    uint32_t published;       /* the value of our `done` */
+    uint32_t lag;             /* how far `published` may be behind `op` */
+    uint32_t all_done;        /* all ranks are known to be done with operations up to this one */
+    uint8_t part[TEAM_CELLS]; /* by cell: see team_part() */
+    uint32_t answered;        /* copy_requests_answered when that was last considered */
     struct barrier barrier;
     struct team_common *common; /* NULL in an intercommunicator */
     struct mailbox *mine;
@@ -239,14 +250,55 @@ static inline void team_await_reader(struct team *t, uint32_t rank, uint32_t op)
     team_note_refusals(t);
 }
 
-/* Waits until this rank may write the slot of the last operation begun and, unless all data are
- * inline, the cells of that operation. */
-static inline void team_wait_room(struct team *t, enum slot_kind kind)
+/* Waits until this rank may write the slot of the last operation begun. */
+static inline void team_wait_slot(struct team *t)
 {
-    t->cells_used |= kind != SLOT_INLINE;
-    uint32_t free = t->op - (kind == SLOT_INLINE ? TEAM_SLOTS : TEAM_CELLS);
+    uint32_t free = t->op - TEAM_SLOTS;
     if (UNLIKELY(!sync_reached(t->all_done, free)))
         team_wait_all(t, free);
+}
+
+/* The part of its cell in which the data of an operation are or, if they are longer, WHOLE_CELL.
+ * The second cell of a piece belongs to the last operation begun. */
+enum { WHOLE_CELL = CELL_PARTS };
+static inline uint8_t *team_part(struct team *t, uint32_t op)
+{
+    return &t->part[op % TEAM_CELLS];
+}
+
+static inline void team_take_cell(struct team *t, size_t bytes)
+{
+    *team_part(t, t->op) = bytes <= CELL_FEW ? 0 : WHOLE_CELL;
+    if (bytes > TEAM_CELL)
+        *team_part(t, t->op - 1) = WHOLE_CELL;
+}
+
+void team_wait_cell_slow(struct team *team, size_t bytes);
+
+/* Waits until this rank may write the slot of the last operation begun and `bytes` bytes in its
+ * cell; those of a piece (more than TEAM_CELL) also in the cell before. If all ranks are done with
+ * the operation that used the cell before, all of it is free. */
+static inline void team_wait_cell(struct team *t, size_t bytes)
+{
+    t->cells_used = true;
+    if (LIKELY(sync_reached(t->all_done, t->op - TEAM_CELLS)))
+        team_take_cell(t, bytes);
+    else
+        team_wait_cell_slow(t, bytes);
+}
+
+static inline void team_wait_room(struct team *t, enum slot_kind kind, size_t bytes)
+{
+    if (kind == SLOT_INLINE)
+        team_wait_slot(t);
+    else
+        team_wait_cell(t, bytes);
+}
+
+/* Where data of SLOT_BUFFERED of the last operation begun are written, after team_wait_cell(). */
+static inline char *team_cell(struct team *t, size_t bytes)
+{
+    return cell_for(t->mine, t->op, bytes, *team_part(t, t->op));
 }
 
 /* Whether a cell is written with non-temporal stores, which leave its lines in no cache. The reader
@@ -287,9 +339,10 @@ static inline void team_publish(struct team *t, uint32_t op, enum slot_kind kind
 {
     if (kind == SLOT_REFERENCE)
         sync_store_fence();
-    team_publish_header(t, op, (uint64_t)bytes << 2 | kind);
+    uint64_t part = kind == SLOT_BUFFERED ? *team_part(t, op) % CELL_PARTS : 0;
+    team_publish_header(t, op, (uint64_t)bytes << 5 | part << 2 | kind);
     if (kind == SLOT_BUFFERED && bytes <= TEAM_CELL && !team_uses_nontemporal(t, bytes))
-        prefetch_block_to_write(cell_for(t->mine, op + 1, bytes), bytes);
+        prefetch_block_to_write(cell_for(t->mine, op + 1, bytes, part), bytes);
 }
 
 static inline enum slot_kind slot_kind(const struct slot *slot)
@@ -299,7 +352,13 @@ static inline enum slot_kind slot_kind(const struct slot *slot)
 
 static inline size_t slot_bytes(const struct slot *slot)
 {
-    return slot->header >> 2;
+    return slot->header >> 5;
+}
+
+/* The part of the cell, for cell_for(). */
+static inline uint32_t slot_part(const struct slot *slot)
+{
+    return (uint32_t)slot->header >> 2 & (CELL_PARTS - 1);
 }
 
 /* Waits for the slot of a rank. It may be read until this rank publishes that it is done. */
@@ -321,8 +380,9 @@ static inline const struct slot *team_wait_ahead(struct team *t, uint32_t rank, 
         __builtin_prefetch(next);
         __builtin_prefetch(next + PREFETCH_LINE);
         if (slot_kind(slot) == SLOT_BUFFERED)
-            prefetch_block_to_read(cell_for(t->mailbox[rank], op + 1, slot_bytes(slot)),
-                                   slot_bytes(slot));
+            prefetch_block_to_read(
+                cell_for(t->mailbox[rank], op + 1, slot_bytes(slot), slot_part(slot)),
+                slot_bytes(slot));
     } else {
         sync_wait_until_slow(&slot->op, op);
     }
@@ -419,7 +479,7 @@ bool remote_write(const struct team *team, uint32_t owner, remote_addr_t address
 /* Sends up to SLOT_ROOM bytes inline. */
 HOT_INLINE void team_publish_inline(struct team *t, uint32_t op, const void *from, size_t bytes)
 {
-    team_wait_room(t, SLOT_INLINE);
+    team_wait_slot(t);
     copy_bytes(slot_of(t->mine, op)->data, from, bytes);
     team_publish(t, op, SLOT_INLINE, bytes);
 }
@@ -428,7 +488,7 @@ HOT_INLINE void team_publish_inline(struct team *t, uint32_t op, const void *fro
 static inline void team_publish_address(struct team *t, uint32_t op, remote_addr_t address,
                                         size_t bytes)
 {
-    team_wait_room(t, SLOT_INLINE);
+    team_wait_slot(t);
     memcpy(slot_of(t->mine, op)->data, &address, sizeof address);
     team_publish(t, op, SLOT_REFERENCE, bytes);
 }
@@ -473,7 +533,7 @@ static inline const char *slot_data(struct team *t, uint32_t rank, uint32_t op,
 {
     return LIKELY(slot_kind(slot) == SLOT_INLINE)
                ? slot->data
-               : cell_for(t->mailbox[rank], op, slot_bytes(slot));
+               : cell_for(t->mailbox[rank], op, slot_bytes(slot), slot_part(slot));
 }
 
 /* Sends bytes [first, first + bytes) of the data of a buffer as a piece. */

@@ -4,6 +4,8 @@
  * collectives that do not synchronise).
  *
  *   coll_ahead [each]   also scatters whose blocks are small, but not their sum
+ *   coll_ahead many     as many operations ahead as the library permits, or almost
+ *   coll_ahead new      the same, first on a communicator that has not been used before
  *   coll_ahead far      the ranks behind are only late: a rank that is far ahead waits in the end,
  *                       and no data is lost
  */
@@ -12,10 +14,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { AHEAD = 8, FAR = 150, LATE_MS = 10, SMALL_IN_ALL = 8000 };
+enum { AHEAD = 8, MANY = 200, MANY_LONGER = 100, FAR = 300, LATE_MS = 10 };
+enum { SMALL_IN_ALL = 8000, SMALL_IN_ALL_MANY = 4000 };
 
 static MPI_Comm comm;
-static bool far;
+static bool far, many;
+
+static int calls_ahead(int n)
+{
+    return far ? FAR : !many ? AHEAD : n <= 100 ? MANY : MANY_LONGER;
+}
 
 /* Ranks ahead send after they have returned; ranks behind enter after they have received. */
 static void when_ahead_is_through(bool ahead, int root, bool before)
@@ -39,7 +47,7 @@ static void bcast(int n, int root)
 {
     char *data = malloc((size_t)n);
     when_ahead_is_through(test_rank == root, root, true);
-    for (int i = 0; i < (far ? FAR : AHEAD); i++) {
+    for (int i = 0; i < calls_ahead(n); i++) {
         coll_turn++;
         if (test_rank == root)
             coll_fill(data, (size_t)n, root, 0);
@@ -54,7 +62,7 @@ static void scatter(int n, int root)
 {
     char *data = malloc((size_t)n), *all = malloc((size_t)(n * test_size));
     when_ahead_is_through(test_rank == root, root, true);
-    for (int i = 0; i < (far ? FAR : AHEAD); i++) {
+    for (int i = 0; i < calls_ahead(n); i++) {
         coll_turn++;
         for (int r = 0; r < test_size; r++)
             coll_fill(all + r * n, (size_t)n, root, r);
@@ -70,7 +78,7 @@ static void gather(int n, int root)
 {
     char *data = malloc((size_t)n), *all = malloc((size_t)(n * test_size));
     when_ahead_is_through(test_rank != root, root, true);
-    for (int i = 0; i < (far ? FAR : AHEAD); i++) {
+    for (int i = 0; i < calls_ahead(n); i++) {
         coll_turn++;
         coll_fill(data, (size_t)n, test_rank, root);
         MPI_Gather(data, n, MPI_BYTE, all, n, MPI_BYTE, root, comm);
@@ -86,7 +94,7 @@ static void reduce(int n, int root)
 {
     int elements = n / (int)sizeof(int), *mine = malloc((size_t)n), *sum = malloc((size_t)n);
     when_ahead_is_through(test_rank != root, root, true);
-    for (int i = 0; i < (far ? FAR : AHEAD); i++) {
+    for (int i = 0; i < calls_ahead(n); i++) {
         for (int e = 0; e < elements; e++)
             mine[e] = test_rank * 100 + e + i;
         MPI_Reduce(mine, sum, elements, MPI_INT, MPI_SUM, root, comm);
@@ -105,13 +113,18 @@ int main(int argc, char **argv)
     static const int sizes[] = {8, 128, 1024, 2048, 4000};
     coll_begin(&argc, &argv);
     comm = MPI_COMM_WORLD;
-    coll_warm(comm);
     far = argc > 1 && !strcmp(argv[1], "far");
+    many = argc > 1 && (!strcmp(argv[1], "many") || !strcmp(argv[1], "new"));
+    if (argc > 1 && !strcmp(argv[1], "new"))
+        bcast(8, 0);
+    coll_warm(comm);
     for (int s = 0; s < (int)(sizeof sizes / sizeof *sizes); s++)
         for (int root = 0; root < test_size; root++) {
             bcast(sizes[s], root);
             MPI_Barrier(comm);
-            if (sizes[s] * test_size <= SMALL_IN_ALL || argc > 1)
+            int others = sizes[s] * (test_size - 1);
+            if (many ? others <= SMALL_IN_ALL_MANY
+                     : sizes[s] * test_size <= SMALL_IN_ALL || argc > 1)
                 scatter(sizes[s], root);
             MPI_Barrier(comm);
             gather(sizes[s], root);

@@ -59,13 +59,21 @@ static void be_slow(struct team *t, unsigned first, unsigned last)
     }
 }
 
+/* After how many operations a slot or cell, or a part of one, is used again. */
+static unsigned used_again_after(void)
+{
+    return bytes <= SLOT_ROOM  ? TEAM_SLOTS
+           : bytes <= CELL_FEW ? CELL_PARTS * TEAM_CELLS
+                               : TEAM_CELLS;
+}
+
 /* Rank 0 sends, rank 1 pauses, rank 2 follows rank 0. */
 static void run_ahead(unsigned me)
 {
     unsigned all = seen_at_first + 2 * TEAM_SLOTS;
     if (me == 1) {
         unsigned lag = bytes > SLOT_ROOM ? CELL_LAG : SLOT_LAG;
-        unsigned limit = seen_at_first / lag * lag + (bytes > SLOT_ROOM ? TEAM_CELLS : TEAM_SLOTS);
+        unsigned limit = seen_at_first / lag * lag + used_again_after();
         be_slow(team_of[1], 1, seen_at_first);
         while (ahead < limit)
             sleep_us(100);
@@ -96,6 +104,8 @@ static void ahead_by(bool gather, size_t each)
 START_TEST(a_root_runs_ahead_until_it_would_overwrite)
 {
     ahead_by(false, 8);
+    ahead_by(false, CELL_FEW);
+    ahead_by(false, CELL_FEW + 1);
     ahead_by(false, TEAM_CELL);
 }
 END_TEST
@@ -103,7 +113,101 @@ END_TEST
 START_TEST(a_leaf_runs_ahead_until_it_would_overwrite)
 {
     ahead_by(true, 8);
+    ahead_by(true, CELL_FEW);
     ahead_by(true, TEAM_CELL);
+}
+END_TEST
+
+/* Data of all sizes in turn, with ranks that pause. */
+static void mix_sizes(unsigned me)
+{
+    static const size_t sizes[] = {8, 200, 4000, CELL_FEW, 5000, TEAM_CELL, 3 * PIECE / 2};
+    struct team *t = team_of[me];
+    struct chance same = {seen_at_first}, own = {me + 10 * seen_at_first};
+    char *data = malloc(3 * PIECE), *all = malloc(3 * 3 * PIECE);
+    uint32_t root = 0;
+    unsigned kinds = 1;
+    for (unsigned i = 0; i < 1500; i++) {
+        if (below(&same, 60) == 0) {
+            root = below(&same, 3);
+            kinds = below(&same, 4) ? 4 : 7; /* mostly without data that need whole cells */
+        }
+        size_t some = sizes[below(&same, kinds)];
+        if (below(&own, 200) == 0)
+            sleep_us(1000);
+        memset(data, t->rank == root ? (int)i : 0, some);
+        if (below(&same, 3)) {
+            coll_bcast(t, buffer(data, BYTES, some), root);
+            EXPECT(data[0] == (char)i && !memcmp(data, data + 1, some - 1), "operation %u", i);
+        } else {
+            struct blocks blocks = {.at = all, .map = BYTES, .count = some};
+            memset(data, (int)(i + t->rank), some);
+            coll_gather(t, buffer(data, BYTES, some), &blocks, root, false);
+            for (unsigned r = 0; r < 3 && t->rank == root; r++)
+                EXPECT(all[r * some] == (char)(i + r) &&
+                           !memcmp(all + r * some, all + r * some + 1, some - 1),
+                       "operation %u, rank %u", i, r);
+        }
+    }
+    free(data);
+    free(all);
+}
+
+/* As a long broadcast does, which waits for its first operation before it waits for a piece. */
+static void move_piece(struct team *t, char *data)
+{
+    uint32_t op = team_begin_piece(t);
+    if (t->rank == 0) {
+        team_publish_piece(t, op, buffer(data, BYTES, PIECE), 0, PIECE);
+    } else {
+        team_wait(t, 0, op);
+        memcpy(data, piece_of(t->mailbox[0], op), PIECE);
+    }
+    team_end(t);
+}
+
+/* Rank 0 sends some long data, then short data until it waits. Rank 1 reads all of them late. */
+static void send_short_behind_long(unsigned me)
+{
+    static const size_t longs[] = {PIECE, CELL_FEW + 1, TEAM_CELL};
+    struct team *t = team_of[me];
+    char *data = malloc(3 * PIECE);
+    for (unsigned round = 0; round < 60; round++) {
+        unsigned many = 1 + round % 6;
+        if (me == 1)
+            sleep_us(500);
+        for (unsigned i = 0; i < many + 40; i++) {
+            size_t some = i < many ? longs[round / 6 % 3] : CELL_FEW;
+            memset(data, me ? 0 : (int)(round + i), some);
+            if (some == PIECE)
+                move_piece(t, data);
+            else
+                coll_bcast(t, buffer(data, BYTES, some), 0);
+            EXPECT(data[0] == (char)(round + i) && !memcmp(data, data + 1, some - 1),
+                   "round %u, operation %u", round, i);
+        }
+        coll_barrier(t);
+    }
+    free(data);
+}
+
+START_TEST(short_data_do_not_overwrite_long_data)
+{
+    sync_configure(true, NULL);
+    make_team(3);
+    as_ranks(3, send_short_behind_long);
+    free_team(3);
+}
+END_TEST
+
+START_TEST(data_of_all_sizes_share_the_cells)
+{
+    sync_configure(true, NULL);
+    for (seen_at_first = 1; seen_at_first <= 12; seen_at_first++) {
+        make_team(3);
+        as_ranks(3, mix_sizes);
+        free_team(3);
+    }
 }
 END_TEST
 
@@ -565,7 +669,8 @@ START_TEST(held_memory_is_freed_by_later_calls)
 END_TEST
 
 UNIT_MAIN(held_memory_is_freed_by_later_calls, a_root_runs_ahead_until_it_would_overwrite,
-          a_leaf_runs_ahead_until_it_would_overwrite, a_root_of_many_small_blocks_runs_as_far_ahead,
+          a_leaf_runs_ahead_until_it_would_overwrite, data_of_all_sizes_share_the_cells,
+          short_data_do_not_overwrite_long_data, a_root_of_many_small_blocks_runs_as_far_ahead,
           a_root_waits_for_readers_by_reference, a_slot_of_long_ago_does_not_look_new,
           streams_of_any_length_run_in_both_directions,
           in_place_a_piece_is_received_where_one_was_sent,

@@ -15,8 +15,9 @@
 
 struct registry communicator_registry = REGISTRY_INITIALIZER;
 
-/* Collective calls before the exchange begins, and the most while it is in progress. */
-enum { CALLS_BEFORE = 2, CALLS_DURING = 16 };
+/* Collective calls before the exchange begins, and the most while it is in progress: hosts let a
+ * root run far ahead in small broadcasts. */
+enum { CALLS_BEFORE = 2, CALLS_DURING = 1024 };
 
 /* Exchanges in progress. */
 static struct communicator *exchanges;
