@@ -213,18 +213,30 @@ static void run_span(const struct run *run, ptrdiff_t *low, ptrdiff_t *high)
     *high += run->pattern ? run->pattern->high : (ptrdiff_t)run->bytes;
 }
 
+static bool run_ascends(const struct run *run)
+{
+    const struct typemap *pattern = run->pattern;
+    if (pattern && !pattern->ascending)
+        return false;
+    if (run->list)
+        return run->list->ascending;
+    return run->blocks == 1 ||
+           run->stride >= (pattern ? pattern->high - pattern->low : (ptrdiff_t)run->bytes);
+}
+
 /* After the last run: set what depends on all runs. */
 static void end_runs(struct typemap *map)
 {
     size_t before = 0;
     merge_last_runs(map);
-    map->flat = true;
+    map->flat = map->ascending = true;
     for (size_t r = 0; r < map->run_count; r++) {
         struct run *run = &map->runs[r];
         ptrdiff_t low, high;
         run->before = before;
         before += run_size(run);
         run_span(run, &low, &high);
+        map->ascending &= (!r || low >= map->high) && run_ascends(run);
         map->low = r && map->low < low ? map->low : low;
         map->high = r && map->high > high ? map->high : high;
         map->flat &= is_one_block(run);
@@ -388,7 +400,8 @@ static struct block_list *new_list(size_t blocks, bool varying)
     struct block_list *list = malloc(sizeof *list + words * sizeof(size_t));
     if (!list)
         return NULL;
-    *list = (struct block_list){.users = 1, .low = PTRDIFF_MAX, .high = PTRDIFF_MIN};
+    *list =
+        (struct block_list){.users = 1, .low = PTRDIFF_MAX, .high = PTRDIFF_MIN, .ascending = true};
     if (varying)
         list->before = (size_t *)&list->offset[blocks];
     return list;
@@ -426,6 +439,7 @@ static struct run merged_blocks(const struct placement *p, const struct typemap 
         if (!length)
             continue;
         if (!n || list->offset[n - 1] + (ptrdiff_t)(bytes - list->before[n - 1]) != at) {
+            list->ascending &= at >= list->high;
             list->offset[n] = at;
             list->before[n++] = bytes;
         }
@@ -441,8 +455,10 @@ static struct run merged_blocks(const struct placement *p, const struct typemap 
 static struct run equal_blocks(const struct placement *p, const struct typemap *row)
 {
     struct block_list *list = new_list(p->count, false);
+    ptrdiff_t span = row->high - row->low;
     for (size_t i = 0; list && i < p->count; i++) {
         list->offset[i] = block_at(p, i);
+        list->ascending &= !i || list->offset[i] - list->offset[i - 1] >= span;
         widen(list, list->offset[i], list->offset[i]);
     }
     return (struct run){.bytes = row->size, .blocks = p->count, .list = list};

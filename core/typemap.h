@@ -33,6 +33,7 @@ struct block_list {
     _Atomic size_t users;
     size_t *before;      /* bytes of data in all earlier blocks, and in all; NULL: equal blocks */
     ptrdiff_t low, high; /* the lowest offset, and the highest; with `before` the highest end */
+    bool ascending;      /* each block begins at or after the end of the previous block */
     ptrdiff_t offset[];
 };
 
@@ -55,6 +56,7 @@ struct typemap {
     bool simple;      /* contiguous, without holes, not empty, and INT_MAX copies do not overflow */
     bool flat;        /* each run is one block of bytes */
     bool fine;        /* neither contiguous nor a vector, and most blocks are short */
+    bool ascending;   /* each block begins at or after the end of the previous block */
     uint8_t prim;     /* enum prim; PRIM_MIXED: several or none */
     uint8_t nesting;  /* patterns inside each other */
     uint32_t element; /* bytes from one element of `prim` to the next */

@@ -212,7 +212,7 @@ static void bulk_block(const struct reduction_function *f, struct win_target *en
     }
 }
 
-/* An operation in bulk mode on a target that is not contiguous. */
+/* An operation in bulk mode on a target that is not contiguous, by a walk of its blocks. */
 struct bulk {
     const struct reduction_function *function;
     struct win_target *entered;
@@ -250,6 +250,73 @@ static void bulk_piece(void *context, char *at, ptrdiff_t at_stride, char *other
     }
 }
 
+/* ---- bulk operations on many short blocks ---- */
+
+/* One operation. All fields are set before any memory of the program changes. */
+struct operation {
+    const struct reduction_function *function;
+    const struct typemap *map; /* of the target */
+    char *at;                  /* address in the window of the target */
+    size_t bytes;              /* of data; elements count with their holes */
+    const char *origin;        /* contiguous: the program's buffer or `origin_copy` */
+    char *result;              /* contiguous: the program's buffer or `result_copy` */
+    char *origin_copy, *result_copy;
+};
+
+/* GATHER_BYTES: of elements in a buffer on the stack. Blocks shorter than GATHER_BLOCK are
+ * gathered. */
+enum { GATHER_BYTES = 768, GATHER_BLOCK = 256 };
+
+/* Combine the elements [first, first + bytes) of the target in one step: gather, combine, scatter.
+ * One call of the reduction function per block would take twice as long. */
+static void gather_part(const struct operation *o, struct buffer target, size_t first, size_t bytes)
+{
+    _Alignas(64) char part[GATHER_BYTES];
+    const struct reduction_function *f = o->function;
+    const char *data = o->origin ? o->origin + first : NULL;
+    char *result = o->result ? o->result + first : NULL;
+    if (result)
+        buffer_read(result, target, first, bytes);
+    if (f->op == OP_NO_OP)
+        return;
+    if (f->op != OP_REPLACE) {
+        if (result)
+            memcpy(part, result, bytes);
+        else
+            buffer_read(part, target, first, bytes);
+        combine(f, part, data, bytes);
+        data = part;
+    }
+    buffer_write(target, first, data, bytes);
+}
+
+static void operate_by_gathering(const struct operation *o, struct win_target *entered)
+{
+    struct buffer target = {.at = o->at, .map = o->map, .count = 1};
+    size_t most = GATHER_BYTES - GATHER_BYTES % o->map->element, held = 0;
+    for (size_t first = 0, part; first < o->bytes; first += part) {
+        if (held >= HOLD_BYTES) {
+            held = 0;
+            bulk_yield(entered);
+        }
+        part = min_size(most, o->bytes - first);
+        gather_part(o, target, first, part);
+        held += part;
+    }
+}
+
+/* Only blocks that ascend are known not to overlap: the hosts combine a location that occurs twice
+ * with both operands. A reduction function does not write to the holes of elements. */
+static bool can_gather(const struct operation *o)
+{
+    const struct typemap *map = o->map;
+    const struct run *run = &map->runs[0];
+    bool short_vector =
+        map->run_count == 1 && !run->pattern && !run->list && run->bytes < GATHER_BLOCK;
+    return (map->fine || short_vector) && map->ascending && map->prim != PRIM_MIXED &&
+           !map->without_holes && (o->bytes <= map->size || map->extent >= map->high - map->low);
+}
+
 /* ---- contiguous elements ---- */
 
 void win_combine(struct win *win, struct thread *thread, const struct reduction_function *f,
@@ -270,17 +337,6 @@ void win_combine(struct win *win, struct thread *thread, const struct reduction_
 }
 
 /* ---- accumulate ---- */
-
-/* One operation. All fields are set before any memory of the program changes. */
-struct operation {
-    const struct reduction_function *function;
-    const struct typemap *map; /* of the target */
-    char *at;                  /* address in the window of the target */
-    size_t bytes;              /* of data; elements count with their holes */
-    const char *origin;        /* contiguous: the program's buffer or `origin_copy` */
-    char *result;              /* contiguous: the program's buffer or `result_copy` */
-    char *origin_copy, *result_copy;
-};
 
 static bool is_plain(const struct typemap *map)
 {
@@ -348,20 +404,30 @@ static void deliver_result(struct operation *o, const struct typemap *element, s
     typemap_copy(result.at, typemap_to_move(result.map), o->result_copy, &plain, o->bytes);
 }
 
-static void operate_in_bulk(struct win *win, struct operation *o, const struct typemap *element,
-                            int target)
+static void operate_by_walk(struct operation *o, const struct typemap *element,
+                            struct win_target *entered)
 {
     struct run run;
     struct typemap plain = typemap_of_bytes(&run, o->bytes);
     struct bulk bulk = {.function = o->function,
-                        .entered = bulk_enter(win, &win->peer[target]),
+                        .entered = entered,
                         .other = o->origin ? (char *)o->origin : o->result,
                         .origin = o->origin,
                         .result = o->result,
                         .element =
                             element->prim == PRIM_MIXED ? 1 : map_for(o->function, element)->size};
     typemap_walk(o->at, o->map, bulk.other, &plain, o->bytes, bulk_piece, &bulk);
-    bulk_leave(win, bulk.entered);
+}
+
+static void operate_in_bulk(struct win *win, struct operation *o, const struct typemap *element,
+                            int target)
+{
+    struct win_target *entered = bulk_enter(win, &win->peer[target]);
+    if (can_gather(o))
+        operate_by_gathering(o, entered);
+    else
+        operate_by_walk(o, element, entered);
+    bulk_leave(win, entered);
 }
 
 enum win_error win_accumulate(struct win *win, const struct reduction_function *f,

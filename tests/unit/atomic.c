@@ -538,6 +538,89 @@ START_TEST(long_operations_on_pairs_give_way)
 }
 END_TEST
 
+static unsigned kernel_calls;
+
+static void counted_sum(void *out, const void *a, const void *b, size_t n, const char *ahead)
+{
+    kernel_calls++;
+    kernels_best()->combine[OP_SUM][PRIM_I64](out, a, b, n, ahead);
+}
+
+/* Blocks of one word, and a last one at `last`; the earlier ones 2 or 3 words apart. */
+static struct typemap *scattered(int64_t *at, size_t blocks, int64_t last)
+{
+    const int64_t one = 1;
+    struct typemap *map = typemap_derived();
+    for (size_t i = 0; i < blocks; i++)
+        at[i] = 2 * (int64_t)i + (i % 3 == 1);
+    at[blocks - 1] = last < 0 ? at[blocks - 1] : last;
+    ck_assert(typemap_append_blocks(
+        map, I64,
+        &(struct placement){.count = blocks, .lengths = &one, .displacements = at, .unit = 8}));
+    ck_assert(typemap_end(map, 16 * (ptrdiff_t)(blocks + 1)));
+    return map;
+}
+
+START_TEST(short_blocks_are_combined_together)
+{
+    enum { BLOCKS = 3 * HOLD_BYTES / 8 };
+    struct reduction_function sum = SUM;
+    int64_t *at = malloc(BLOCKS * 8), *origin = malloc(BLOCKS * 8), *result = malloc(BLOCKS * 8);
+    struct typemap *map = scattered(at, BLOCKS, -1);
+    sum.kernel = counted_sum;
+    begin(2, (BLOCKS + 1) * 16);
+    for (int64_t i = 0; i < BLOCKS; i++) {
+        words(0)[at[i]] = i;
+        origin[i] = 1000000 * i;
+    }
+    for (int fetches = 0; fetches < 2; fetches++)
+        ck_assert_int_eq(win_accumulate(view[1], &sum, I64, buffer(origin, I64, BLOCKS),
+                                        fetches ? buffer(result, I64, BLOCKS) : nowhere, 0, 0,
+                                        buffer(NULL, map, 1)),
+                         WIN_OK);
+    ck_assert_uint_le(kernel_calls, 2 * BLOCKS * 8 / 512);
+    int64_t between = 0;
+    for (int64_t i = 0; i < BLOCKS; i++) {
+        INSIST(words(0)[at[i]] == 2000001 * i && result[i] == 1000001 * i, "block %jd",
+               (intmax_t)i);
+        words(0)[at[i]] = 0;
+    }
+    for (int64_t i = 0; i < 2 * (BLOCKS + 1); i++)
+        between |= words(0)[i];
+    ck_assert_int_eq(between, 0);
+    end(2);
+    free(at);
+    free(origin);
+    free(result);
+    typemap_free(map);
+}
+END_TEST
+
+/* MPI does not allow it, but the hosts add both operands. */
+START_TEST(a_location_that_occurs_twice_gets_both_operands)
+{
+    enum { BLOCKS = 40 };
+    const struct reduction_function sum = SUM;
+    int64_t at[BLOCKS], ones[2 * BLOCKS];
+    struct typemap *map = scattered(at, BLOCKS, 4), *tight = scattered(at, BLOCKS, -1);
+    tight->extent = 0;
+    begin(2, (BLOCKS + 1) * 16);
+    for (int i = 0; i < 2 * BLOCKS; i++)
+        ones[i] = 1;
+    ck_assert_int_eq(win_accumulate(view[1], &sum, I64, buffer(ones, I64, BLOCKS), nowhere, 0, 0,
+                                    buffer(NULL, map, 1)),
+                     WIN_OK);
+    ck_assert(words(0)[4] == 2 && words(0)[3] == 1);
+    ck_assert_int_eq(win_accumulate(view[1], &sum, I64, buffer(ones, I64, 2 * BLOCKS), nowhere, 0,
+                                    0, buffer(NULL, tight, 2)),
+                     WIN_OK);
+    ck_assert(words(0)[4] == 4 && words(0)[3] == 3);
+    end(2);
+    typemap_free(map);
+    typemap_free(tight);
+}
+END_TEST
+
 /* Each rank adds a different array, longer than the mutex is held at a time, and single elements.
  */
 enum { LONG = 5 * HOLD_BYTES / 16 };
@@ -603,5 +686,6 @@ UNIT_MAIN(small_operations_take_no_lock, small_and_large_operations_on_one_locat
           threads_without_a_slot_use_bulk_mode, long_and_unaligned_elements_need_the_mutex,
           compare_and_swap_of_every_size, both_modes_return_the_old_and_store_the_new_value,
           the_host_reduces_under_the_mutex_without_a_kernel, long_operations_on_noncontiguous_data,
-          long_operations_on_pairs_give_way, concurrent_long_operations,
+          long_operations_on_pairs_give_way, short_blocks_are_combined_together,
+          a_location_that_occurs_twice_gets_both_operands, concurrent_long_operations,
           refused_operations_change_nothing)

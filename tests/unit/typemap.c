@@ -264,10 +264,13 @@ static void check_facts(const struct both *type, size_t count)
     check_runs(map);
     check_runs(moved);
     check_span(map, count, offsets, bytes);
-    bool in_order = true;
+    bool in_order = true, ascending = true;
     for (size_t i = 0; i < bytes; i++)
         in_order &= offsets[i] == (ptrdiff_t)i;
+    for (size_t i = 1; i < bytes / count; i++)
+        ascending &= offsets[i - 1] < offsets[i];
     SAME(!map->contiguous || in_order, true);
+    SAME(!map->ascending || ascending, true);
     SAME(!map->simple || (map->contiguous && !map->without_holes), true);
     free(offsets);
     bytes = expand(list, count, false, &offsets);
