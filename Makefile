@@ -75,7 +75,7 @@ SONAME := libmpiaccel.so.0
 LIB := $(BUILD)/lib/$(SONAME)
 LINKER_NAME := $(BUILD)/lib/libmpiaccel.so
 CORE := $(wildcard core/*.c)
-MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard alloc/*.c rma_shm/*.c coll_inplace/*.c shmem/*.c bsend/*.c pmpi_wrap/*.c)
+MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard node/*.c alloc/*.c peer_copy/*.c rma_shm/*.c coll_inplace/*.c shmem/*.c bsend/*.c pmpi_wrap/*.c)
 ABI_SOURCES := $(wildcard pmpi_wrap/abi/*.c pmpi_wrap/abi/*/*.c)
 # Those of the MPIs that configure found, and MPI-5's, whose header is here. Its tests need an MPI that
 # has it.
@@ -361,7 +361,7 @@ demo: all examples
 BENCH_RANKS ?= 2 4
 
 # Threads as ranks, without MPI.
-SCALE_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter core/% alloc/% coll_inplace/%,$(MODULES))) $(ISAS:%=$(BUILD)/obj/core/kernels_%.o)
+SCALE_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter core/% node/% alloc/% peer_copy/% coll_inplace/%,$(MODULES))) $(ISAS:%=$(BUILD)/obj/core/kernels_%.o)
 $(BUILD)/bin/mpiaccel-scale: bench/scale.c $(SCALE_OBJECTS) $(JEMALLOC_LIB)
 	@mkdir -p $(@D)
 	$(call show,CC,$<)$(COMPILE) -O2 -o $@ $< $(SCALE_OBJECTS) $(JEMALLOC_LIB) -lm -ldl

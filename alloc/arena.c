@@ -1,8 +1,8 @@
 #include "alloc/arena.h"
 
-#include "alloc/memfd.h"
 #include "alloc/region.h"
 #include "core/layout.h"
+#include "node/memfd.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -71,7 +71,7 @@ void arena_symmetric_free(void *at);
  *
  * A program that begins with a session may allocate memory before the ranks of the node have met.
  * It comes from the early heap, an arena in a file of this process that the other ranks map when
- * they meet (alloc/statics.h). Afterwards nothing is allocated there any more. */
+ * they meet (node/statics.h). Afterwards nothing is allocated there any more. */
 
 /* A good size, for a heap of at most `limit` bytes. */
 size_t arena_early_size(size_t limit);

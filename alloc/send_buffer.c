@@ -1,8 +1,8 @@
 #include "alloc/send_buffer.h"
 
 #include "alloc/arena.h"
-#include "alloc/node.h"
 #include "alloc/ranges.h"
+#include "node/node.h"
 
 #include <pthread.h>
 #include <stdlib.h>

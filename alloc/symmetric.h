@@ -33,7 +33,7 @@
 #ifndef MPIACCEL_SYMMETRIC_H
 #define MPIACCEL_SYMMETRIC_H
 
-#include "alloc/node.h"
+#include "node/node.h"
 
 /* Read by every access: one comparison decides whether an address is in the heap. Size 0: not open.
  */
@@ -81,7 +81,7 @@ void *symmetric_resize(void *block, size_t size, enum symmetric_error *error);
 
 /* The address in this process of the memory that corresponds on `pe` to [address, address + bytes).
  * `address` is in this PE's own part or among its static variables in shared memory
- * (alloc/statics.h). NULL: it is in neither, or the two PEs have different variables. */
+ * (node/statics.h). NULL: it is in neither, or the two PEs have different variables. */
 char *symmetric_find(const void *address, size_t bytes, int pe);
 
 /* symmetric_find() for addresses in this PE's own part only. NULL: `address` is not in it. */

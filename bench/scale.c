@@ -15,12 +15,12 @@
  * docs/measurements.md#domains. No MPI.
  */
 #include "alloc/arena.h"
-#include "alloc/node.h"
-#include "alloc/rendezvous.h"
 #include "coll_inplace/coll.h"
 #include "core/config.h"
 #include "core/kernels.h"
 #include "core/thread.h"
+#include "node/node.h"
+#include "node/rendezvous.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 #include "coll_inplace/mailbox.h"
 
 #include "alloc/arena.h"
-#include "alloc/node.h"
+#include "node/node.h"
 
 #include <string.h>
 

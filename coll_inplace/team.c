@@ -1,13 +1,13 @@
 #include "coll_inplace/team.h"
 
 #include "alloc/arena.h"
-#include "alloc/copy_request.h"
-#include "alloc/locality.h"
-#include "alloc/peer_memory.h"
 #include "coll_inplace/child.h"
 #include "coll_inplace/thresholds.h"
 #include "core/config.h"
+#include "core/locality.h"
 #include "core/log.h"
+#include "core/peer_memory.h"
+#include "peer_copy/copy_request.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -57,13 +57,13 @@
 #ifndef MPIACCEL_TEAM_H
 #define MPIACCEL_TEAM_H
 
-#include "alloc/node.h"
 #include "coll_inplace/mailbox.h"
 #include "coll_inplace/tree.h"
 #include "core/barrier.h"
 #include "core/copy_policy.h"
 #include "core/stats.h"
 #include "core/typemap.h"
+#include "node/node.h"
 
 enum {
     TEAM_RANKS_MAX = 512, /* a table of block descriptors fits into a cell */
@@ -232,8 +232,8 @@ static inline void team_note_all_done(struct team *t, uint32_t op)
 void team_wait_all(struct team *team, uint32_t op);
 
 /* Call when peers have accessed our buffers by reference, at the end of the call. If the OS has
- * refused, and this process has copied for them (alloc/copy_request.h), their next data go through
- * cells. Which way data go is a choice of their sender, published in the slot. */
+ * refused, and this process has copied for them (peer_copy/copy_request.h), their next data go
+ * through cells. Which way data go is a choice of their sender, published in the slot. */
 void team_note_refusals(struct team *team);
 
 /* Call after data were sent by reference: waits until the readers, or the only reader `rank`, are

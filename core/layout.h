@@ -9,7 +9,7 @@
  *   header                    the leader, before any other rank maps the file, except:
  *     statics_shared, verdict the leader, in this order, when all members have answered
  *     why_not, verdict        the leader, when all members have published `membership`
- *     calibration             two members (alloc/calibrate.h)
+ *     calibration             two members (peer_copy/calibrate.h)
  *     copy_policy             one of them, when the calibration is complete
  *   member                    that member: its identity before the verdict, the rest at any time
  *   room                      that member, and members from whose memory it wants a copy
@@ -19,7 +19,7 @@
  * The control part holds the shared state of windows and collectives. The heap part is memory of
  * the program. The symmetric part has the same offsets on every PE (alloc/symmetric.h). The last
  * part is reserved address space: every member maps there the file of the owner's static variables
- * (alloc/statics.h).
+ * (node/statics.h).
  *
  * The metadata of the allocators are in private memory of the owner, where a program that writes
  * beyond its window cannot corrupt them. The gaps catch writes beyond the last allocation of a
@@ -46,7 +46,7 @@ enum {
 enum layout_verdict { LAYOUT_OPEN, LAYOUT_CONFIRM, LAYOUT_COMPLETE, LAYOUT_PARTIAL };
 enum layout_membership { LAYOUT_UNCONFIRMED, LAYOUT_SAME_WORLD, LAYOUT_OTHER_WORLD };
 
-/* A copy that the OS has refused this member. alloc/copy_request.h defines which member writes
+/* A copy that the OS has refused this member. peer_copy/copy_request.h defines which member writes
  * when.
  */
 struct copy_request {
@@ -60,7 +60,7 @@ struct layout_member {
     _Alignas(LINE) int32_t world_rank;
     int32_t pid;
     uint64_t base;                 /* address at which the member maps the file */
-    uint64_t probe, probe_address; /* see alloc/peer_memory.h */
+    uint64_t probe, probe_address; /* see core/peer_memory.h */
     uint64_t statics;              /* fingerprint of the moved static variables; 0: none */
     struct processors processors;
     uint32_t wait;                              /* enum wait_setting */

@@ -82,7 +82,7 @@ void stats_long_message(unsigned call, uint64_t bytes, bool is_private);
 uint64_t stats_window(bool fast, enum reason reason);
 
 /* Count a copy between processes that the host requested from the OS and that was done by loads and
- * stores instead (alloc/vm_copy.h). */
+ * stores instead (peer_copy/vm_copy.h). */
 void stats_host_copy(size_t bytes);
 
 /* Add the counts of a thread to those of the process, and clear them. */

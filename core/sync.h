@@ -202,7 +202,7 @@ void sync_configure(bool oversubscribed, void (*progress)(void));
 void sync_set_host_mail(struct sync_word *mail);
 
 /* From now on, each progress step also calls `answer`, which must not wait: another process may be
- * waiting for this one to copy (alloc/copy_request.h). */
+ * waiting for this one to copy (peer_copy/copy_request.h). */
 void sync_set_service(void (*answer)(void));
 
 /* One progress step of the host. */

@@ -2,7 +2,7 @@
 #ifndef MPIACCEL_HOST_H
 #define MPIACCEL_HOST_H
 
-#include "alloc/job.h"
+#include "node/job.h"
 #include "pmpi_wrap/abi.h"
 
 /* The tables through which the exported calls jump, by enum call. */

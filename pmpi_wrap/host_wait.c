@@ -1,8 +1,8 @@
 #include "pmpi_wrap/host_wait.h"
 
-#include "alloc/node.h"
 #include "core/stats.h"
 #include "core/thread.h"
+#include "node/node.h"
 
 #include <sys/resource.h>
 #include <time.h>

@@ -1,10 +1,10 @@
 /* process_vm_readv and process_vm_writev, the functions of the C library by which hosts copy from
- * process to process (alloc/vm_copy.h).
+ * process to process (peer_copy/vm_copy.h).
  *
  * What vm_copy does not handle goes to the next definition, which may be a tool's. In a process
  * without MPI nothing else happens (H1: loaded into processes without MPI).
  */
-#include "alloc/vm_copy.h"
+#include "peer_copy/vm_copy.h"
 #include "pmpi_wrap/symbols.h"
 
 #include <sys/uio.h>

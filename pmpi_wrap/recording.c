@@ -1,7 +1,7 @@
 #include "pmpi_wrap/recording.h"
 
 #include "alloc/arena.h"
-#include "alloc/node.h"
+#include "node/node.h"
 #include "pmpi_wrap/quirks.h"
 
 #include <pthread.h>

@@ -1,10 +1,10 @@
 #include "pmpi_wrap/wait_policy.h"
 
-#include "alloc/node.h"
 #include "core/concurrency.h"
 #include "core/config.h"
 #include "core/log.h"
 #include "core/sync.h"
+#include "node/node.h"
 #include "pmpi_wrap/host_wait.h"
 #include "pmpi_wrap/progress_entry.h"
 

@@ -1,7 +1,7 @@
 #include "rma_shm/win.h"
 
 #include "alloc/arena.h"
-#include "alloc/node.h"
+#include "node/node.h"
 
 #include <stdlib.h>
 #include <string.h>

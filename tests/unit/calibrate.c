@@ -2,7 +2,7 @@
  * for long. The ranks are processes. */
 #include "tests/unit/processes.h"
 
-#include "alloc/calibrate.c"
+#include "peer_copy/calibrate.c"
 
 enum { RANKS = 3, UNKNOWN = 99 };
 

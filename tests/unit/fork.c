@@ -1,8 +1,8 @@
 /* What a child of fork finds where its parent has shared memory mapped, and that what it writes
  * stays its own (H6: a child shares nothing). */
-#include "alloc/fork.c"
+#include "node/fork.c"
 
-#include "alloc/memfd.h"
+#include "node/memfd.h"
 #include "tests/unit/unit.h"
 
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 /* Waiting inside the host: no announced message is missed. */
 #include "tests/unit/endless.h"
 
-#include "alloc/node.h"
+#include "node/node.h"
 
 #include <sys/resource.h>
 

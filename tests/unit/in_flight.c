@@ -3,8 +3,8 @@
 #include "tests/unit/requests.h"
 #include "tests/unit/windows.h"
 
-#include "alloc/vm_copy.h"
 #include "bsend/in_flight.c"
+#include "peer_copy/vm_copy.h"
 
 #include <unistd.h>
 

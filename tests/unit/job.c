@@ -1,7 +1,7 @@
 /* The job as launchers describe it: the key that only its ranks on this node have, and their
  * number.
  */
-#include "alloc/job.c"
+#include "node/job.c"
 
 #include "tests/unit/unit.h"
 

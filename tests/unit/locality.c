@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* The source of the module, so that it can be given the files of other machines. */
-#include "alloc/locality.c"
+#include "core/locality.c"
 
 enum { PUS_MOST = 96 };
 

@@ -434,7 +434,7 @@ static size_t statics_size(unsigned rank)
     return (rank + 1) * (size_t)LAYOUT_PAGE / 2;
 }
 
-/* A file as alloc/statics.c creates it; its first and last words identify the rank. */
+/* A file as node/statics.c creates it; its first and last words identify the rank. */
 static uint64_t *want_statics(unsigned rank)
 {
     if (without_statics(rank))

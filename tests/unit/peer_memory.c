@@ -1,7 +1,7 @@
 /* Whose memory the kernel lets us read is found out by what is read there. */
 #include "tests/unit/unit.h"
 
-#include "alloc/peer_memory.h"
+#include "core/peer_memory.h"
 #include "core/sync.h"
 
 #include <signal.h>

@@ -3,9 +3,9 @@
 #ifndef UNIT_PROCESSES_H
 #define UNIT_PROCESSES_H
 
-#include "alloc/fd_message.c"
-#include "alloc/places.c"
-#include "alloc/rendezvous.c"
+#include "node/fd_message.c"
+#include "node/places.c"
+#include "node/rendezvous.c"
 
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-/* Includes alloc/peer_memory.c with an OS that refuses copies, instead of linking it. */
+/* Includes core/peer_memory.c with an OS that refuses copies, instead of linking it. */
 #ifndef UNIT_REFUSED_H
 #define UNIT_REFUSED_H
 
@@ -28,7 +28,7 @@ static long refusing_syscall(long number, int pid, struct iovec *local, unsigned
 }
 
 #define syscall refusing_syscall
-#include "alloc/peer_memory.c"
+#include "core/peer_memory.c"
 #undef syscall
 
 #endif

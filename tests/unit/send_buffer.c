@@ -3,7 +3,7 @@
 #include "tests/unit/windows.h"
 
 #include "alloc/send_buffer.c"
-#include "alloc/vm_copy.h"
+#include "peer_copy/vm_copy.h"
 
 #include <sched.h>
 #include <unistd.h>

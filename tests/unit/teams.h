@@ -3,8 +3,8 @@
 #ifndef UNIT_TEAMS_H
 #define UNIT_TEAMS_H
 
-#include "alloc/locality.h"
 #include "coll_inplace/coll.h"
+#include "core/locality.h"
 #include "tests/unit/windows.h"
 
 static struct team *team_of[UNIT_RANKS_MAX];

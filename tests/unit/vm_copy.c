@@ -3,7 +3,7 @@
  * nothing is copied. */
 #include "tests/unit/processes.h"
 
-#include "alloc/vm_copy.h"
+#include "peer_copy/vm_copy.h"
 
 #include <sys/mman.h>
 

@@ -4,11 +4,11 @@
 #define UNIT_WINDOWS_H
 
 #include "alloc/arena.h"
-#include "alloc/copy_request.h"
-#include "alloc/node.h"
-#include "alloc/rendezvous.h"
 #include "core/config.h"
 #include "core/kernels.h"
+#include "node/node.h"
+#include "node/rendezvous.h"
+#include "peer_copy/copy_request.h"
 #include "rma_shm/access.h"
 #include "rma_shm/sync_active.h"
 #include "rma_shm/sync_passive.h"

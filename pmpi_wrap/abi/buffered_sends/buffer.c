@@ -1,10 +1,10 @@
 #include "pmpi_wrap/abi/buffered_sends/buffer.h"
 
-#include "alloc/node.h"
 #include "bsend/in_flight.h"
 #include "bsend/pending.h"
 #include "core/config.h"
 #include "core/copy_policy.h"
+#include "node/node.h"
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
 #include "pmpi_wrap/abi/private_comm.h"

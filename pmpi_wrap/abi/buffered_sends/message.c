@@ -1,8 +1,8 @@
 #include "pmpi_wrap/abi/buffered_sends/message.h"
 
-#include "alloc/node.h"
 #include "bsend/pending.h"
 #include "core/config.h"
+#include "node/node.h"
 #include "pmpi_wrap/abi/communicators/members.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/recording.h"

@@ -1,7 +1,7 @@
 #include "pmpi_wrap/abi/communicators/from_parent.h"
 
-#include "alloc/node.h"
 #include "coll_inplace/child.h"
+#include "node/node.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
 #include "pmpi_wrap/abi/private_comm.h"
 

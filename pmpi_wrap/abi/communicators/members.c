@@ -1,6 +1,6 @@
 #include "pmpi_wrap/abi/communicators/members.h"
 
-#include "alloc/node.h"
+#include "node/node.h"
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 
 int member_of_rank(long argument, int rank)

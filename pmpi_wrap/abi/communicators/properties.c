@@ -1,6 +1,6 @@
 #include "pmpi_wrap/abi/communicators/properties.h"
 
-#include "alloc/node.h"
+#include "node/node.h"
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/abi/private_comm.h"

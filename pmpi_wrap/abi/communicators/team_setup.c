@@ -1,9 +1,9 @@
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 
 #include "alloc/arena.h"
-#include "alloc/node.h"
 #include "coll_inplace/child.h"
 #include "core/config.h"
+#include "node/node.h"
 #include "pmpi_wrap/abi/communicators/from_parent.h"
 #include "pmpi_wrap/abi/communicators/properties.h"
 #include "pmpi_wrap/abi/deferral.h"

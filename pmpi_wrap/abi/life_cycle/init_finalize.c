@@ -5,10 +5,10 @@
  * initialize it again, which only some hosts support. The node remains as it was. */
 #include "pmpi_wrap/abi/life_cycle/init_finalize.h"
 
-#include "alloc/node.h"
 #include "alloc/symmetric.h"
 #include "core/config.h"
 #include "core/log.h"
+#include "node/node.h"
 #include "pmpi_wrap/abi/buffered_sends/buffer.h"
 #include "pmpi_wrap/abi/buffered_sends/persistent.h"
 #include "pmpi_wrap/abi/communicators/team_setup.h"

@@ -1,4 +1,4 @@
-/* When the ranks of a node meet (alloc/rendezvous.h).
+/* When the ranks of a node meet (node/rendezvous.h).
  *
  * They enter before the host is initialized. They settle at a point that no rank of the job reaches
  * before all ranks have entered, since ranks without this library cannot take part in a barrier of

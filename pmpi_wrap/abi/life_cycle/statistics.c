@@ -1,9 +1,9 @@
 #include "pmpi_wrap/abi/life_cycle/statistics.h"
 
 #include "alloc/arena.h"
-#include "alloc/node.h"
 #include "core/config.h"
 #include "core/log.h"
+#include "node/node.h"
 #include "pmpi_wrap/calls.h"
 #include "pmpi_wrap/host_identity.h"
 #include "pmpi_wrap/job_identity.h"

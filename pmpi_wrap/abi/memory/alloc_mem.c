@@ -1,7 +1,7 @@
 /* MPI_Alloc_mem and MPI_Free_mem (MPI-4.0, 9.2). */
-#include "alloc/node.h"
 #include "core/config.h"
 #include "core/log.h"
+#include "node/node.h"
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/abi/life_cycle/init_finalize.h"

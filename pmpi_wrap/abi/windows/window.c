@@ -1,7 +1,7 @@
 #include "pmpi_wrap/abi/windows/window.h"
 
-#include "alloc/node.h"
 #include "core/log.h"
+#include "node/node.h"
 #include "pmpi_wrap/host_wait.h"
 
 struct registry window_registry = REGISTRY_INITIALIZER;

@@ -11,7 +11,7 @@
  *
  * A peer's address is turned into a position in the file by the base of the peer's mapping. The
  * base is in the peer's record (core/layout.h), which is written before the verdict and read after
- * it, and the mapping exists until the process ends. Addresses in aliases (alloc/node.h) are left
+ * it, and the mapping exists until the process ends. Addresses in aliases (node/node.h) are left
  * to the OS. The host ensures that the data are complete before a copy and not overwritten during
  * it: it sends messages before and after each copy, as it must when the OS copies.
  *

@@ -13,13 +13,13 @@
  * member leaves its place when the leader has called all members, or when it gives up. So when the
  * rank before a member leaves, the leader has called this member, or never will. If that rank or
  * the leader dies, the member gives up, which lets the one behind it give up: no rank waits.
- * alloc/rendezvous.h describes what the ranks send each other over these connections.
+ * node/rendezvous.h describes what the ranks send each other over these connections.
  */
 #ifndef MPIACCEL_PLACES_H
 #define MPIACCEL_PLACES_H
 
-#include "alloc/job.h"
 #include "core/stats.h"
+#include "node/job.h"
 
 #define PLACE_NONE UINT32_MAX
 

@@ -1,11 +1,11 @@
-#include "alloc/node.h"
+#include "node/node.h"
 
-#include "alloc/fd_message.h"
-#include "alloc/fork.h"
-#include "alloc/memfd.h"
 #include "core/config.h"
 #include "core/copy_policy.h"
 #include "core/log.h"
+#include "node/fd_message.h"
+#include "node/fork.h"
+#include "node/memfd.h"
 
 #include <pthread.h>
 #include <stdlib.h>

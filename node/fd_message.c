@@ -1,4 +1,4 @@
-#include "alloc/fd_message.h"
+#include "node/fd_message.h"
 
 #include "core/sync.h"
 

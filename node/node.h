@@ -2,18 +2,18 @@
  *
  * Every member maps the whole file once, so the memory of a member is at a position in the file
  * that is the same for all members, and at an address that differs between processes.
- * alloc/rendezvous.h describes how the members find each other and get the file.
+ * node/rendezvous.h describes how the members find each other and get the file.
  *
  * Two kinds of memory have a second address, an alias:
  *
  *   symmetric heap    this process maps its part of the file again, if possible at an address that
  *                     is the same on all PEs, i.e. ranks (alloc/symmetric.h).
  *   static variables  each process keeps them in a file of its own, which exists before the node's
- *                     file does (alloc/statics.h). All members map that file over the statics part
+ *                     file does (node/statics.h). All members map that file over the statics part
  *                     of the owner's slice, so a position in that part is a position in the owner's
  *                     variables.
  *
- * A child of fork belongs to no node, and its slice is a private mapping (alloc/fork.h).
+ * A child of fork belongs to no node, and its slice is a private mapping (node/fork.h).
  */
 #ifndef MPIACCEL_NODE_H
 #define MPIACCEL_NODE_H
@@ -40,7 +40,7 @@ struct node {
 
 extern struct node node;
 
-/* ---- for alloc/rendezvous.c ---- */
+/* ---- for node/rendezvous.c ---- */
 
 /* The room that a member needs in the file, in bytes. */
 struct node_needs {

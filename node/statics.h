@@ -2,7 +2,7 @@
  * MPIACCEL_STATICS=1, all those of the executable (its .data and .bss).
  *
  * Before the host's MPI_Init the pages that contain them are copied into a file of this process
- * (alloc/memfd.h), and the file is mapped over them, so addresses and values stay the same.
+ * (node/memfd.h), and the file is mapped over them, so addresses and values stay the same.
  * Everything else on those pages moves with them. A page of zeroes is not copied, since a hole in
  * the file also reads as zeroes; so memory is still allocated on first touch.
  *
@@ -13,11 +13,11 @@
  *
  * The node's file does not exist yet at that time, since it is not certain yet which ranks have
  * this library. When the ranks have met, every member maps the files of all members over the
- * statics parts of their slices (alloc/rendezvous.h). From then on the variables have a position in
- * the node's file (alloc/node.h).
+ * statics parts of their slices (node/rendezvous.h). From then on the variables have a position in
+ * the node's file (node/node.h).
  *
  * A child of fork gets the variables as they were at the fork, whether or not they are shared with
- * other ranks (alloc/fork.h).
+ * other ranks (node/fork.h).
  *
  * Marked variables are found by an ELF note that <mpiaccel/mpiaccel.h> puts into each executable
  * and library, which records where the section of marked variables begins and ends. So the program

@@ -1,6 +1,6 @@
 /* How the ranks of a job on one node find each other and come to share a file.
  *
- * Meeting. Before the host's MPI_Init each rank takes a place (alloc/places.h); the rank at place 0
+ * Meeting. Before the host's MPI_Init each rank takes a place (node/places.h); the rank at place 0
  * is the leader. The host's MPI_Init synchronises all ranks, with this library or without. So when
  * it has returned, every rank that has the library has taken its place, and the leader calls as
  * many places as the launcher started ranks on this node. It waits for no rank that is not there
@@ -28,7 +28,7 @@
  * connection to the leader, or the leader closes those to all members.
  *
  * Membership. The launcher's description of the job may not be the host's: variables may come from
- * another launcher (alloc/job.h), and two jobs may have equal keys. So the node is complete only if
+ * another launcher (node/job.h), and two jobs may have equal keys. So the node is complete only if
  * it has exactly the expected number of ranks, their world ranks differ and are those that the
  * launcher has given them, and MPI_COMM_WORLD has the same size for all of them. Then every member
  * compares the token, which the leader has drawn, with the one of the member before it, in a
@@ -38,7 +38,7 @@
  * are sent later. Only if three jobs have equal keys, sizes and numbers of ranks, or if two have
  * and ranks of both run without the library, a message may not come. The wait for it is bounded.
  *
- * Statics are the files with the members' static variables (alloc/statics.h). The messages with
+ * Statics are the files with the members' static variables (node/statics.h). The messages with
  * them are sent only if some member has any; the offer holds their number. If one descriptor is
  * missing, for instance because of a limit on open files, or one member cannot map one of them,
  * statics are shared by no member, and the node is complete all the same. The members read this
@@ -53,7 +53,7 @@
 #ifndef MPIACCEL_RENDEZVOUS_H
 #define MPIACCEL_RENDEZVOUS_H
 
-#include "alloc/job.h"
+#include "node/job.h"
 
 /* Before all others. False: this process has so few descriptors or so little memory left that the
  * host and the program may need all of them. Then everything is left to the host: nothing may be

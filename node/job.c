@@ -1,4 +1,4 @@
-#include "alloc/job.h"
+#include "node/job.h"
 
 #include <inttypes.h>
 #include <stdio.h>

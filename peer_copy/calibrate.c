@@ -1,12 +1,12 @@
-#include "alloc/calibrate.h"
+#include "peer_copy/calibrate.h"
 
 #include "alloc/arena.h"
-#include "alloc/node.h"
-#include "alloc/peer_memory.h"
 #include "core/config.h"
 #include "core/copy.h"
 #include "core/copy_policy.h"
 #include "core/log.h"
+#include "core/peer_memory.h"
+#include "node/node.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "alloc/locality.h"
+#include "core/locality.h"
 
 #include "core/processors.h"
 

@@ -1,4 +1,4 @@
-#include "alloc/memfd.h"
+#include "node/memfd.h"
 
 #include "core/log.h"
 

@@ -1,4 +1,4 @@
-#include "alloc/peer_memory.h"
+#include "core/peer_memory.h"
 
 #include "core/sync.h"
 
@@ -18,8 +18,8 @@ uint64_t peer_memory_probe(uint64_t *address)
 }
 
 /* By a bare system call: this library itself intercepts the C library's functions
- * (alloc/vm_copy.h). A call may copy less than requested: at most 2 GiB, and only up to a page that
- * does not exist. */
+ * (peer_copy/vm_copy.h). A call may copy less than requested: at most 2 GiB, and only up to a page
+ * that does not exist. */
 static bool transfer(long call, int pid, char *local, uint64_t remote, size_t bytes)
 {
     while (bytes) {

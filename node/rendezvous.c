@@ -1,14 +1,14 @@
-#include "alloc/rendezvous.h"
+#include "node/rendezvous.h"
 
-#include "alloc/fd_message.h"
-#include "alloc/memfd.h"
-#include "alloc/node.h"
-#include "alloc/peer_memory.h"
-#include "alloc/places.h"
 #include "core/config.h"
 #include "core/copy_policy.h"
 #include "core/log.h"
 #include "core/os_number.h"
+#include "core/peer_memory.h"
+#include "node/fd_message.h"
+#include "node/memfd.h"
+#include "node/node.h"
+#include "node/places.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
-#include "alloc/fork.h"
+#include "node/fork.h"
 
-#include "alloc/memfd.h"
 #include "core/log.h"
+#include "node/memfd.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-#include "alloc/copy_request.h"
+#include "peer_copy/copy_request.h"
 
-#include "alloc/node.h"
+#include "node/node.h"
 
 #include <string.h>
 

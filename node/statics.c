@@ -1,9 +1,9 @@
-#include "alloc/statics.h"
+#include "node/statics.h"
 
-#include "alloc/fork.h"
-#include "alloc/memfd.h"
-#include "alloc/node.h"
 #include "core/log.h"
+#include "node/fork.h"
+#include "node/memfd.h"
+#include "node/node.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

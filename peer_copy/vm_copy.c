@@ -1,9 +1,9 @@
-#include "alloc/vm_copy.h"
+#include "peer_copy/vm_copy.h"
 
-#include "alloc/node.h"
 #include "alloc/send_buffer.h"
 #include "core/config.h"
 #include "core/copy.h"
+#include "node/node.h"
 
 #include <stdlib.h>
 

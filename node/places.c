@@ -1,7 +1,7 @@
-#include "alloc/places.h"
+#include "node/places.h"
 
-#include "alloc/fd_message.h"
 #include "core/layout.h"
+#include "node/fd_message.h"
 
 #include <errno.h>
 #include <stdio.h>
