@@ -16,6 +16,7 @@
 # make setup      install the packages that `make check` needs, on Debian as root
 # make examples   build the programs of examples/
 # make figures    run the benchmark three times and update the tables of the documents
+# make reference  update the tables of settings, calls and reasons in docs/reference-*.md
 # make tests      build the tests
 # make clean      remove what was built, except jemalloc and the configuration
 # make distclean  remove everything that was built
@@ -232,13 +233,18 @@ $(BUILD)/conf/folders: FORCE
 from_bin = $(shell realpath --canonicalize-missing --no-symlinks --relative-to='$(bindir)' '$(1)')
 FORCE:
 
-# The tables of the manual come from the lists in the sources. This program runs while building.
+# The tables of the manual and of the reference come from the lists in the sources. This program runs while building.
 $(BUILD)/man/tables: man/tables.c core/settings.def core/reasons.def pmpi_wrap/calls.def core/config.h \
     core/stats.h $(VERSION_HEADER)
 	@mkdir -p $(@D)
 	$(call show,LINK,$@)$(CC_FOR_BUILD) -std=gnu11 -I. -I$(BUILD)/generated $(WARNINGS) $< -o $@
 $(BUILD)/man/%: man/%.in $(BUILD)/man/tables
 	$(call show,MAN,$@)$(BUILD)/man/tables <$< >$@
+
+reference: $(BUILD)/man/tables
+	$(Q)for page in docs/reference-*.md; do \
+	    $< markdown <"$$page" >$(BUILD)/man/page.md && { cmp -s $(BUILD)/man/page.md "$$page" || cp $(BUILD)/man/page.md "$$page"; } || exit 1; \
+	done
 
 INSTALLED_NAME = $(shell echo mpiaccel | sed '$(program_transform_name)')
 HEADER_DIR = $(includedir)/mpiaccel
@@ -396,7 +402,7 @@ clean:
 distclean:
 	rm -rf $(BUILD) autom4te.cache $(addprefix $(BUILD)/../,config.log config.status)
 
-.PHONY: all setup install uninstall dist deb rpm wheel help lint format examples demo bench scale figures check check-hosts check-long tests clean \
+.PHONY: all setup install uninstall dist deb rpm wheel help lint format examples demo bench scale figures reference check check-hosts check-long tests clean \
     distclean FORCE
 
 -include $(shell find $(BUILD)/obj $(BUILD)/test $(BUILD)/tsan $(BUILD)/asan -name '*.d' 2>/dev/null)

@@ -5,13 +5,13 @@
 #include <string.h>
 
 const char *const stats_reasons[REASON_COUNT] = {
-#define REASON(name, text, advice) [REASON_##name] = text,
+#define REASON(name, text, cause, advice) [REASON_##name] = text,
 #include "core/reasons.def"
 #undef REASON
 };
 
 const char *const stats_advice[REASON_COUNT] = {
-#define REASON(name, text, advice) [REASON_##name] = advice,
+#define REASON(name, text, cause, advice) [REASON_##name] = advice,
 #include "core/reasons.def"
 #undef REASON
 };

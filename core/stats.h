@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 enum reason {
-#define REASON(name, text, advice) REASON_##name,
+#define REASON(name, text, cause, advice) REASON_##name,
 #include "core/reasons.def"
 #undef REASON
     REASON_COUNT

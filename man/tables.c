@@ -1,10 +1,17 @@
-/* Generates man pages from templates: copies standard input and replaces the lines @VERSION@,
- * @SETTINGS@, @CALLS@ and @REASONS@ with tables made from the lists of the library. */
+/* Generates tables from the lists of the library.
+ *
+ *   tables <page.in >page             a man page: replaces the lines @VERSION@, @SETTINGS@, @CALLS@
+ *                                     and @REASONS@ of its template
+ *   tables markdown <page.md >new.md  a document: replaces what stands between the lines
+ *                                     <!-- settings: make reference --> (or calls, or reasons) and
+ *                                     <!-- end -->
+ */
 #include "core/config.h"
 #include "core/stats.h"
 #include "version.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,16 +21,34 @@ static const struct setting settings[] = {
 #undef SETTING
 };
 
-static const char *const calls[] = {
-#define CALL(name, arguments) "MPI_" #name,
-#define HOST(name, arguments)
+/* What the library does with a call: the sections of the document */
+static const char *const treatments[] = {
+    "Performed by the library, or left to the host with a reason",
+    "Left to the host, and counted",
+    "Left to the host, which polls for messages in them: the library changes how the rank waits",
+    "Left to the host; afterwards the library wakes a receiver that sleeps",
+    "Left to the host; intercepted for the statistics, or to follow which ranks may send messages",
+};
+enum treatment { HANDLED, COUNTED, WAITED, SENT, OBSERVED };
+
+static const struct {
+    const char *name;
+    enum treatment treatment;
+} calls[] = {
+#define CALL(name, arguments)             {"MPI_" #name, HANDLED},
+#define HOST(name, arguments)             {"MPI_" #name, COUNTED},
+#define WAITING(name, arguments)          {"MPI_" #name, WAITED},
+#define POLLING(name, arguments, found)   {"MPI_" #name, WAITED},
+#define SEND(name, arguments, rank, comm) {"MPI_" #name, SENT},
+#define MESSAGE(name, arguments)          {"MPI_" #name, OBSERVED},
+#define OTHER(name, arguments)            {"MPI_" #name, OBSERVED},
 #include "pmpi_wrap/calls.def"
 };
 
 static const struct {
-    const char *text, *advice;
+    const char *text, *cause, *advice;
 } reasons[] = {
-#define REASON(name, text, advice) {text, advice},
+#define REASON(name, text, cause, advice) {text, cause, advice},
 #include "core/reasons.def"
 #undef REASON
 };
@@ -36,14 +61,21 @@ static void print_sentence(const char *text)
     printf("%c%s.\n", toupper((unsigned char)text[0]), text + 1);
 }
 
-static void print_settings(void)
+static void print_lower(const char *text)
+{
+    for (; *text; text++)
+        putchar(tolower((unsigned char)*text));
+}
+
+/* ---- man pages ---- */
+
+static void man_settings(void)
 {
     printf(".Bl -tag -width Ds\n");
     for (size_t i = 0; i < COUNT(settings); i++) {
         const struct setting *s = &settings[i];
         printf(".It Ev %s Pq ", s->name);
-        for (const char *c = s->kind; *c; c++)
-            putchar(tolower((unsigned char)*c));
+        print_lower(s->kind);
         printf("%s%s\n", strcmp(s->kind, "TEXT") ? ", default " : "",
                strcmp(s->kind, "TEXT") ? s->standard : "");
         print_sentence(s->help);
@@ -51,36 +83,106 @@ static void print_settings(void)
     printf(".El\n");
 }
 
-static void print_calls(void)
+static void man_calls(void)
 {
-    for (size_t i = 0; i < COUNT(calls); i++)
-        printf(".Fn %s%s\n", calls[i], i + 1 < COUNT(calls) ? " ," : " .");
+    const char *before = "";
+    for (size_t i = 0; i < COUNT(calls); i++) {
+        if (calls[i].treatment != HANDLED)
+            continue;
+        printf("%s.Fn %s", before, calls[i].name);
+        before = " ,\n";
+    }
+    printf(" .\n");
 }
 
-static void print_reasons(void)
+static void man_reasons(void)
 {
     printf(".Bl -tag -width Ds\n");
     for (size_t i = 0; i < COUNT(reasons); i++) {
         printf(".It %s\n", reasons[i].text);
-        print_sentence(reasons[i].advice);
+        printf("Cause: %s.\n.br\nRemedy: %s.\n", reasons[i].cause, reasons[i].advice);
     }
     printf(".El\n");
 }
 
-int main(void)
+static void print_man_page(void)
 {
     char line[1024];
     while (fgets(line, sizeof line, stdin)) {
         if (!strcmp(line, "@SETTINGS@\n"))
-            print_settings();
+            man_settings();
         else if (!strcmp(line, "@CALLS@\n"))
-            print_calls();
+            man_calls();
         else if (!strcmp(line, "@REASONS@\n"))
-            print_reasons();
+            man_reasons();
         else if (!strcmp(line, "@VERSION@\n"))
             printf(".Os libmpiaccel %s\n", MPIACCEL_VERSION);
         else
             fputs(line, stdout);
     }
+}
+
+/* ---- Markdown ---- */
+
+static void markdown_settings(void)
+{
+    printf("| name | kind | default | meaning |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < COUNT(settings); i++) {
+        const struct setting *s = &settings[i];
+        printf("| `%s` | ", s->name);
+        print_lower(s->kind);
+        printf(" | %s | %s |\n", strcmp(s->kind, "TEXT") ? s->standard : "", s->help);
+    }
+}
+
+static void markdown_calls(void)
+{
+    for (size_t t = 0; t < COUNT(treatments); t++) {
+        const char *before = "";
+        printf("### %s\n\n", treatments[t]);
+        for (size_t i = 0; i < COUNT(calls); i++) {
+            if (calls[i].treatment != t)
+                continue;
+            printf("%s`%s`", before, calls[i].name);
+            before = ",\n";
+        }
+        printf("\n\n");
+    }
+}
+
+static void markdown_reasons(void)
+{
+    printf("| reason | cause | remedy |\n|---|---|---|\n");
+    for (size_t i = 0; i < COUNT(reasons); i++)
+        printf("| `%s` | %s | %s |\n", reasons[i].text, reasons[i].cause, reasons[i].advice);
+}
+
+static void print_document(void)
+{
+    char line[4096];
+    bool inside = false; /* a table, whose old lines are skipped */
+    while (fgets(line, sizeof line, stdin)) {
+        if (!strcmp(line, "<!-- end -->\n"))
+            inside = false;
+        if (!inside)
+            fputs(line, stdout);
+        if (strncmp(line, "<!-- ", 5) || !strstr(line, ": make reference -->"))
+            continue;
+        inside = true;
+        if (!strncmp(line + 5, "settings:", 9))
+            markdown_settings();
+        else if (!strncmp(line + 5, "calls:", 6))
+            markdown_calls();
+        else if (!strncmp(line + 5, "reasons:", 8))
+            markdown_reasons();
+    }
+}
+
+int main(int count, char **arguments)
+{
+    if (count > 1 && !strcmp(arguments[1], "markdown"))
+        print_document();
+    else
+        print_man_page();
     return ferror(stdin) || ferror(stdout) || fflush(stdout);
 }
