@@ -1,13 +1,39 @@
 /* Buffered messages in flight: incomplete nonblocking sends of the host, and the copies from which
  * the host sends. MPI_Buffer_detach waits until all are delivered.
  *
- * A copy is in the send buffer (alloc/send_buffer.h), where this rank can see when the receiver has
- * read it, or in private memory. A message whose copy has been read is delivered: its room is free,
- * and no call waits for it any more. Its request stays in the list until the host also reports
- * completion. All copies together take at most as many bytes as the program has attached. Each
- * counts as the length of its message plus MPI_BSEND_OVERHEAD, wherever it is. So every message for
- * which the standard guarantees room (MPI-4.0, 3.6) finds room, and a buffer that is too small is
- * an error as with the host.
+ * Copies. A copy is in the send buffer (alloc/send_buffer.h), where this rank can see when the
+ * receiver has read it, or in private memory. A message whose copy has been read is delivered: its
+ * room is free, and no call waits for it any more. Its request stays in the list until the host
+ * also reports completion. All copies together take at most as many bytes as the program has
+ * attached. Each counts as the length of its message plus MPI_BSEND_OVERHEAD, wherever it is. So
+ * every message for which the standard guarantees room (MPI-4.0, 3.6) finds room, and a buffer that
+ * is too small is an error as with the host.
+ *
+ * Pending messages. A buffered send completes locally (MPI-4.0, 3.4). MPI_Bsend of Open MPI
+ * nevertheless waits when some hundred messages are under way to a receiver that does not call MPI,
+ * and so does MPI_Wait after its MPI_Ibsend (tests: bsend_asleep, bsend_many). With such a host the
+ * caller sends a buffered message by the MPI_Ibsend of the host, which copies data that cannot
+ * leave at once into the buffer of the program. Nearly always the request is complete then.
+ * Otherwise the message is pending: its request goes into the list, and the program continues.
+ *
+ * A message must not be refused for lack of room if the host would have sent it with only one
+ * message at a time in the buffer. How much room is left in the buffer cannot be determined,
+ * because the host reports long messages as complete before they have left it. So while messages
+ * are pending,
+ *
+ *   - another one is sent by MPI_Ibsend only if all messages begun since the buffer was last known
+ *     to be empty would fit into it, one after another. After a long message the buffer is not
+ *     known to be empty until one is attached again.
+ *   - otherwise it is sent by MPI_Isend from a copy. Not all messages are sent like this, since
+ *     Open MPI has at most 512 messages of more than about 250 bytes under way at a time, to all
+ *     receivers together; after that its MPI_Send would wait for the receiver.
+ *   - if there is no room for a copy either, MPI_Bsend waits until there is. MPI_Ibsend must not
+ *     wait, so the host handles the call.
+ *
+ * A pending message leaves during a later MPI call of its sender. A sender that computes for a long
+ * time, as it may under the host, would keep a receiver waiting that was only a little late.
+ * MPI_Bsend therefore waits for MPIACCEL_BSEND_WAIT if no message is pending yet, and a quarter of
+ * a millisecond for later ones as long as messages leave.
  *
  * Threads: a mutex protects the list. A thread that tests a request removes its message from the
  * list meanwhile, so no request is tested by two threads at once. The mutex is never held during a
@@ -22,19 +48,25 @@ struct in_flight {
     struct in_flight *next;
     uintptr_t request;
     size_t bytes; /* of the copy */
-    size_t room;  /* bytes of the attached buffer that the copy occupies */
     char *copy;   /* NULL: the host has copied the data */
     struct send_block block;
     bool delivered; /* the copy has been read and freed */
-    bool pending;   /* counted in in_flight_pending; see bsend/pending.h */
+    bool pending;   /* counted in in_flight_pending */
 };
 
-/* Tests a request of the host; frees it and returns true if it is complete. Must not wait. May
- * change the request. */
-typedef bool in_flight_sent_fn(uintptr_t *request);
+/* What is attached, and how messages are sent meanwhile. */
+struct in_flight_limits {
+    _Atomic size_t room; /* bytes of the buffer of the program */
+    size_t overhead;     /* bytes that a message takes besides its data */
+    uint32_t copies;     /* most messages in flight when a copy is made because it is faster */
+    bool shared;         /* copies are in the send buffer */
+    uint64_t wait_ns;    /* how long MPI_Bsend waits when no message is pending */
+    /* Tests a request of the host; frees it and returns true if it is complete. Must not wait. May
+     * change the request. */
+    bool (*is_sent)(uintptr_t *request);
+};
 
-/* Provide room for copies of `room` bytes in total. `shared`: in the send buffer. */
-void in_flight_open(size_t room, bool shared, in_flight_sent_fn *sent);
+void in_flight_open(const struct in_flight_limits *limits);
 
 /* From now on there is no room. */
 void in_flight_close(void);
@@ -42,22 +74,32 @@ void in_flight_close(void);
 /* Number of messages that are not delivered, and how many of them are pending. */
 extern _Atomic uint32_t in_flight_count, in_flight_pending;
 
-/* Allocate memory for a copy of `bytes` bytes, which takes `room` bytes of the buffer. The caller
- * fills it and calls the host to send it, then calls in_flight_add(), or in_flight_drop() if the
- * host has failed. NULL: no room. */
-struct in_flight *in_flight_claim(size_t bytes, size_t room);
+/* Allocate memory for a copy of `bytes` bytes. The caller fills it and calls the host to send it,
+ * then calls in_flight_add(), or in_flight_drop() if the host has failed. NULL: no room, or too
+ * many messages in flight. */
+struct in_flight *in_flight_claim(size_t bytes);
 void in_flight_add(struct in_flight *f, uintptr_t request);
 void in_flight_drop(struct in_flight *f);
 
-/* Free copies and requests of complete messages. Stops after `most` tests that found a message
- * incomplete. */
-void in_flight_look(uint32_t most);
+/* The same while messages are pending. With `may_wait`, claiming waits for room, and adding waits
+ * until the message has left, as long as MPI_Bsend may. */
+struct in_flight *in_flight_claim_pending(size_t bytes, bool may_wait);
+void in_flight_add_pending(struct in_flight *f, uintptr_t request, bool may_wait);
 
-/* Wait, while driving the host's progress, until no message is pending. */
+/* While messages are pending: does the buffer of the program certainly have room for `bytes` bytes
+ * of data? If so, they are counted as used. */
+bool in_flight_reserve(size_t bytes);
+
+/* The host has begun a message with `bytes` bytes of data out of the buffer of the program, and has
+ * not completed it at once. `reserved`: in_flight_reserve() has counted the bytes. `may_wait`: the
+ * call may wait. False: out of memory, and the caller still owns the request; never if the call may
+ * wait. */
+bool in_flight_keep(uintptr_t request, size_t bytes, bool reserved, bool may_wait);
+
+/* Wait, while driving the host's progress, until no message is pending; until all messages are
+ * delivered; until the host has completed all requests. */
 void in_flight_wait_for_pending(void);
-/* Wait, while driving the host's progress, until all messages are delivered. */
 void in_flight_drain(void);
-/* Wait, while driving the host's progress, until the host has completed all requests. */
 void in_flight_finish(void);
 
 #endif

@@ -32,7 +32,7 @@ enum quirk {
     /* A long buffered message that was received may stay in the sender's buffer until the receiver
      * calls the host again. */
     QUIRK_BSEND_COMPLETES_LATE,
-    /* MPI_Bsend may wait for the receiver (bsend/pending.h). */
+    /* MPI_Bsend may wait for the receiver (bsend/in_flight.h). */
     QUIRK_BSEND_WAITS,
     /* MPI_Reduce_local crashes in a process that has not called MPI_Init. */
     QUIRK_REDUCE_LOCAL_NEEDS_INIT,

@@ -13,6 +13,15 @@ enum { LONG = 20000, LOOKS = 16 };
 
 static struct in_flight *sends[REQUESTS];
 
+static void attach(size_t bytes, size_t overhead, bool shared)
+{
+    in_flight_open(&(struct in_flight_limits){.room = bytes,
+                                              .overhead = overhead,
+                                              .copies = UINT32_MAX,
+                                              .shared = shared,
+                                              .is_sent = host_sent});
+}
+
 static void begin(size_t bytes)
 {
     open_heap();
@@ -20,13 +29,13 @@ static void begin(size_t bytes)
     complete_all();
     in_flight_finish();
     forget_all();
-    in_flight_open(bytes, true, host_sent);
+    attach(bytes, 0, true);
 }
 
 /* Returns the number of the message; -1: no room. */
 static int send_one(int byte)
 {
-    struct in_flight *f = in_flight_claim(LONG, LONG);
+    struct in_flight *f = new_copy(LONG);
     if (!f)
         return -1;
     int number = (int)next++;
@@ -121,7 +130,7 @@ START_TEST(read_copies_free_their_room)
         receive(at[i], i);
     int more = 0;
     for (int tries = 0; tries < count; tries++) {
-        in_flight_look(LOOKS);
+        look(LOOKS);
         more += send_one(tries) >= 0;
     }
     ck_assert_int_ge(more, count - LOOKS);
@@ -156,10 +165,10 @@ END_TEST
 START_TEST(private_copies_are_freed_when_the_host_completes)
 {
     begin(MIB);
-    in_flight_open(MIB, false, host_sent);
+    attach(MIB, 0, false);
     int number = send_one(1);
     ck_assert(!node_shares(address_of_copy(number), LONG));
-    in_flight_look(1);
+    look(1);
     ck_assert_uint_eq(in_flight_count, 1);
     complete[number] = true;
     in_flight_drain();
@@ -186,13 +195,13 @@ END_TEST
 START_TEST(an_empty_message_is_delivered_when_the_host_completes)
 {
     begin(MIB);
-    struct in_flight *f = in_flight_claim(0, LONG);
+    struct in_flight *f = new_copy(0);
     ck_assert_ptr_nonnull(f);
     in_flight_add(f, (uintptr_t)next++);
-    in_flight_look(LOOKS);
+    look(LOOKS);
     ck_assert_uint_eq(in_flight_count, 1);
     complete_all();
-    in_flight_look(LOOKS);
+    look(LOOKS);
     ck_assert_uint_eq(in_flight_count, 0);
 }
 END_TEST
@@ -201,31 +210,46 @@ END_TEST
 START_TEST(overhead_takes_room)
 {
     begin(2 * LONG);
-    struct in_flight *f = in_flight_claim(LONG, LONG + 1);
+    attach(2 * LONG, 1, true);
+    struct in_flight *f = in_flight_claim(LONG);
     ck_assert_ptr_nonnull(f);
-    ck_assert_ptr_null(in_flight_claim(LONG, LONG));
+    ck_assert_ptr_null(in_flight_claim(LONG));
     in_flight_drop(f);
-    ck_assert_ptr_null(in_flight_claim(2 * LONG, 2 * LONG + 1));
-    in_flight_drop(in_flight_claim(2 * LONG, 2 * LONG));
+    ck_assert_ptr_null(in_flight_claim(2 * LONG));
+    in_flight_drop(in_flight_claim(2 * LONG - 1));
     ck_assert_uint_eq(taken, 0);
+}
+END_TEST
+
+START_TEST(only_so_many_copies_are_in_flight)
+{
+    begin(MIB);
+    limits.copies = 2;
+    for (int i = 0; i < 2; i++)
+        in_flight_add(in_flight_claim(LONG), next++);
+    ck_assert_ptr_null(in_flight_claim(LONG));
+    complete[0] = true;
+    in_flight_drop(in_flight_claim(LONG));
+    complete_all();
+    in_flight_finish();
 }
 END_TEST
 
 START_TEST(nothing_can_be_claimed_after_closing)
 {
     begin(MIB);
-    struct in_flight *f = in_flight_claim(LONG, LONG);
+    struct in_flight *f = new_copy(LONG);
     in_flight_drop(f); /* as if the host had failed */
     in_flight_drain();
     in_flight_close();
-    ck_assert_ptr_null(in_flight_claim(LONG, LONG));
+    ck_assert_ptr_null(new_copy(LONG));
 }
 END_TEST
 
 static void *send_and_receive(void *unused)
 {
     for (unsigned i = 0; i < effort(1000); i++) {
-        struct in_flight *f = in_flight_claim(LONG, LONG);
+        struct in_flight *f = new_copy(LONG);
         if (!f)
             continue;
         unsigned number = (unsigned)next++;
@@ -262,5 +286,5 @@ UNIT_MAIN(drain_does_not_wait_for_read_copies, drain_does_not_wait_for_completed
           room_is_found_behind_incomplete_requests,
           private_copies_are_freed_when_the_host_completes,
           waiting_for_pending_messages_ignores_others, nothing_can_be_claimed_after_closing,
-          overhead_takes_room, an_empty_message_is_delivered_when_the_host_completes,
-          threads_send_concurrently)
+          overhead_takes_room, only_so_many_copies_are_in_flight,
+          an_empty_message_is_delivered_when_the_host_completes, threads_send_concurrently)

@@ -1,6 +1,6 @@
 /* Pending sends: no send waits longer than a moment while there is room, calls that must not wait
  * do not, and no request is tested again after it has completed. */
-#include "bsend/pending.c"
+#include "bsend/in_flight.c"
 
 #include "tests/unit/requests.h"
 
@@ -12,8 +12,8 @@ enum { MANY = 2000, BATCHES = 10, FEW = 8, BYTES = 100, LONG = 5000, WAIT_NS = 2
 
 static void open_with(size_t bytes, uint64_t wait_ns)
 {
-    in_flight_open(bytes, false, host_sent);
-    pending_open(bytes, wait_ns, host_sent);
+    in_flight_open(
+        &(struct in_flight_limits){.room = bytes, .wait_ns = wait_ns, .is_sent = host_sent});
 }
 
 static void begin(size_t bytes)
@@ -30,15 +30,15 @@ enum way { BY_HOST, BUFFERED, COPIED }; /* BY_HOST: the host would report an err
 static enum way send_as(size_t bytes, bool may_wait)
 {
     next_look_ns = 0;
-    bool some_pending = in_flight_pending, reserved = some_pending && pending_reserve(bytes);
+    bool some_pending = in_flight_pending, reserved = some_pending && in_flight_reserve(bytes);
     struct in_flight *copy =
-        some_pending && !reserved ? pending_claim(bytes, bytes, may_wait) : NULL;
+        some_pending && !reserved ? in_flight_claim_pending(bytes, may_wait) : NULL;
     if (copy) {
         memset(copy->copy, 1, bytes);
-        pending_add_copy(copy, next++, may_wait);
+        in_flight_add_pending(copy, next++, may_wait);
         return COPIED;
     }
-    EXPECT(pending_add(next++, bytes, reserved, may_wait), "not kept");
+    EXPECT(in_flight_keep(next++, bytes, reserved, may_wait), "not kept");
     return reserved || !some_pending ? BUFFERED : BY_HOST;
 }
 
@@ -87,12 +87,12 @@ START_TEST(an_active_receiver_is_waited_for)
     for (int i = 0; i < FEW; i++)
         send_one(BYTES);
     complete[0] = true;
-    look(UINT32_MAX);
+    look_for_pending(UINT32_MAX);
     uint64_t start = sync_now_ns();
     send_one(BYTES);
     ck_assert_double_ge(ms_of(start), PATIENCE_NS / 1e6);
     complete[1] = complete[next] = true;
-    look(UINT32_MAX);
+    look_for_pending(UINT32_MAX);
     send_one(BYTES);
     ck_assert_uint_eq(in_flight_pending, FEW - 1);
 }
@@ -105,10 +105,10 @@ START_TEST(requests_are_not_tested_at_each_send)
         send_one(BYTES);
     complete[0] = true;
     next_look_ns = UINT64_MAX;
-    ck_assert(pending_reserve(BYTES));
+    ck_assert(in_flight_reserve(BYTES));
     ck_assert(!asked_and_freed[0]);
     next_look_ns = 0;
-    ck_assert(pending_reserve(BYTES));
+    ck_assert(in_flight_reserve(BYTES));
     ck_assert(asked_and_freed[0]);
     ck_assert_uint_gt(next_look_ns, sync_now_ns() - 1000000000);
 }
@@ -132,7 +132,7 @@ START_TEST(messages_that_leave_are_removed)
     complete[0] = complete[1] = complete[3] = true;
     for (int i = 0; i < FEW; i++) {
         next_look_ns = 0;
-        pending_reserve(BYTES);
+        in_flight_reserve(BYTES);
     }
     ck_assert_uint_eq(in_flight_pending, FEW - 3);
 }
@@ -258,7 +258,7 @@ START_TEST(dropped_copies_take_no_room)
 {
     begin_full(3 * LONG);
     for (int i = 0; i < FEW; i++) {
-        struct in_flight *copy = pending_claim(3 * LONG, 3 * LONG, false);
+        struct in_flight *copy = in_flight_claim_pending(3 * LONG, false);
         ck_assert_ptr_nonnull(copy);
         in_flight_drop(copy);
     }

@@ -6,21 +6,21 @@
 int SUFFIXED(accel_Bsend)(const void *data, COUNT count, MPI_Datatype type, int rank, int tag,
                           MPI_Comm comm)
 {
-    struct message m = {data, count, type, rank, tag, comm};
+    struct message m = message_of(data, count, type, rank, tag, comm);
     if (LIKELY((uint64_t)count <= INT_MAX))
         return message_send(SUFFIXED(CALL_Bsend), &m);
-    message_make_room(UNKNOWN_BYTES);
-    return message_deferred(SUFFIXED(CALL_Bsend), UNKNOWN_BYTES,
+    message_make_room(&m);
+    return message_deferred(SUFFIXED(CALL_Bsend), &m,
                             host.SUFFIXED(Bsend)(data, count, type, rank, tag, comm));
 }
 
 int SUFFIXED(accel_Ibsend)(const void *data, COUNT count, MPI_Datatype type, int rank, int tag,
                            MPI_Comm comm, MPI_Request *request)
 {
-    struct message m = {data, count, type, rank, tag, comm};
+    struct message m = message_of(data, count, type, rank, tag, comm);
     if (request && (uint64_t)count <= INT_MAX)
         return message_start(SUFFIXED(CALL_Ibsend), &m, request);
-    message_make_room(UNKNOWN_BYTES);
-    return message_deferred(SUFFIXED(CALL_Ibsend), UNKNOWN_BYTES,
+    message_make_room(&m);
+    return message_deferred(SUFFIXED(CALL_Ibsend), &m,
                             host.SUFFIXED(Ibsend)(data, count, type, rank, tag, comm, request));
 }

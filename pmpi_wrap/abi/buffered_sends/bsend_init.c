@@ -6,7 +6,7 @@
 int SUFFIXED(accel_Bsend_init)(const void *data, COUNT count, MPI_Datatype type, int rank, int tag,
                                MPI_Comm comm, MPI_Request *request)
 {
-    struct message m = {data, count, type, rank, tag, comm};
     int result = host.SUFFIXED(Bsend_init)(data, count, type, rank, tag, comm, request);
+    struct message m = message_of(data, count, type, rank, tag, comm);
     return persistent_created(SUFFIXED(CALL_Bsend_init), &m, request, result);
 }

@@ -1,7 +1,6 @@
 #include "pmpi_wrap/abi/buffered_sends/buffer.h"
 
 #include "bsend/in_flight.h"
-#include "bsend/pending.h"
 #include "core/config.h"
 #include "core/copy_policy.h"
 #include "node/node.h"
@@ -26,7 +25,7 @@ static uint64_t bytes_in(const void *buffer, MPI_Count size)
 
 /* ---- attaching ---- */
 
-static bool has_been_sent(uintptr_t *bits)
+static bool is_sent(uintptr_t *bits)
 {
     MPI_Request request = HANDLE_OF(MPI_Request, *bits);
     int complete;
@@ -40,8 +39,6 @@ static void read_limits(void)
     if (!attached_buffer.max_tag)
         attached_buffer.max_tag = largest_tag();
     attached_buffer.world_size = node_world_size();
-    uint32_t limit = quirk(QUIRK_ISEND_LIMIT);
-    attached_buffer.max_copies = limit ? limit : INT_MAX;
 }
 
 /* False: the host sends all messages. */
@@ -59,11 +56,16 @@ static bool open_buffer(uint64_t bytes, bool fast)
     read_limits();
     b->nontemporal = copy_policy_configured(node.header->copy_policy) & COPY_POLICY_NONTEMPORAL;
     bool completes_late = quirk(QUIRK_BSEND_COMPLETES_LATE);
-    in_flight_open(room, fast || completes_late, has_been_sent);
+    uint32_t limit = quirk(QUIRK_ISEND_LIMIT);
+    in_flight_open(&(struct in_flight_limits){.room = room,
+                                              .overhead = MPI_BSEND_OVERHEAD,
+                                              .copies = limit ? limit : UINT32_MAX,
+                                              .shared = fast || completes_late,
+                                              .wait_ns = config.bsend_wait * UINT64_C(1000000),
+                                              .is_sent = is_sent});
     if (completes_late || (fast && config.cma && !b->nontemporal))
         b->copied_from = quirk(QUIRK_EAGER_BYTES);
     if (quirk(QUIRK_BSEND_WAITS) && fast) {
-        pending_open(room, config.bsend_wait * UINT64_C(1000000), has_been_sent);
         if (b->complete_at_once == HANDLE_OF(MPI_Request, 0))
             complete_request(&b->complete_at_once);
         b->guarded = true;

@@ -16,7 +16,6 @@ extern struct attached_buffer {
      * it last made progress. Only with QUIRK_BSEND_REFUSES_EARLY. */
     _Atomic uint64_t room, given;
 
-    uint32_t max_copies;          /* in flight at a time */
     int max_tag, world_size;      /* what the host accepts */
     bool nontemporal;             /* copies are written with non-temporal stores */
     MPI_Request complete_at_once; /* the host's request of a message that is already complete */

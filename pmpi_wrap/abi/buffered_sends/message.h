@@ -17,7 +17,7 @@
  * heap is full, copies lie in private memory, and each is freed when its acknowledgement arrives.
  * Messages for which no copy has room go into the program's buffer, so they are seldom refused.
  *
- * With QUIRK_BSEND_WAITS messages go by MPI_Ibsend: see bsend/pending.h.
+ * With QUIRK_BSEND_WAITS messages go by MPI_Ibsend: see bsend/in_flight.h.
  *
  * The host reports wrong arguments, under the name of the call that the program made: this library
  * sends a message only if all its arguments are right.
@@ -27,75 +27,42 @@
 
 #include "pmpi_wrap/abi/buffered_sends/buffer.h"
 #include "pmpi_wrap/abi/datatypes/typemap_of.h"
-#include "pmpi_wrap/abi/deferral.h"
-#include "pmpi_wrap/abi/host_api.h"
-#include "pmpi_wrap/host_wait.h"
-#include "pmpi_wrap/quirks.h"
 
 #include <limits.h>
 
 struct message {
     const void *data;
-    MPI_Count count; /* from 0 to INT_MAX: the host sends other messages */
+    MPI_Count count;
     MPI_Datatype type;
     int rank, tag;
     MPI_Comm comm;
+    size_t bytes; /* of the data; UNKNOWN_BYTES if the datatype is not known */
 };
 
 #define UNKNOWN_BYTES (SIZE_MAX / 4) /* more than any message has; two of them do not overflow */
 
-HOT_INLINE size_t message_bytes(const struct message *m)
+HOT_INLINE struct message message_of(const void *data, MPI_Count count, MPI_Datatype type, int rank,
+                                     int tag, MPI_Comm comm)
 {
-    const struct typemap *map = typemap_of(m->type);
-    return map ? map->size * (size_t)m->count : UNKNOWN_BYTES;
+    struct buffer b = {.map = typemap_of(type), .count = (size_t)count};
+    size_t bytes;
+    bool known = b.map && buffer_bytes(b, &bytes) && bytes < UNKNOWN_BYTES;
+    return (struct message){data, count, type, rank, tag, comm, known ? bytes : UNKNOWN_BYTES};
 }
 
-void message_free_room(void);
+/* The functions below that send a message require a count from 0 to INT_MAX. The caller passes all
+ * others to the host, between these two. */
 
-/* Before the host puts so many bytes into the program's buffer. A host with
- * QUIRK_BSEND_REFUSES_EARLY must make progress first if they may not fit: its own barrier would
- * have done so, but the barrier of this library does not. */
-HOT_INLINE void message_make_room(size_t bytes)
-{
-    if (quirk(QUIRK_BSEND_REFUSES_EARLY) &&
-        UNLIKELY(attached_buffer.given + bytes + MPI_BSEND_OVERHEAD > attached_buffer.room))
-        message_free_room();
-}
+/* Before the host puts the message into the program's buffer. A host with
+ * QUIRK_BSEND_REFUSES_EARLY must make progress first if it may not fit: its own barrier would have
+ * done so, but the barrier of this library does not. */
+void message_make_room(const struct message *m);
 
 /* Count and announce a message that the host has sent. Returns `result`, the host's. */
-static inline int message_deferred(enum call call, size_t bytes, int result)
-{
-    if (quirk(QUIRK_BSEND_REFUSES_EARLY))
-        counter_add(&attached_buffer.given, bytes + MPI_BSEND_OVERHEAD);
-    note_deferred(call, attached_buffer.is_fast ? REASON_HOST_MESSAGE : REASON_NO_BUFFER);
-    if (host_wait_sleeps())
-        host_wait_sent();
-    return result;
-}
-
-/* Send it out of a copy. False: the host has to send it. */
-bool message_send_copy(enum call call, const struct message *m, int *result);
-
-/* Send it by the host's MPI_Ibsend. If the message is complete, or in_flight.h keeps the request,
- * `request` is attached_buffer.complete_at_once. */
-int message_send_guarded(enum call call, const struct message *m, size_t bytes, bool may_wait,
-                         MPI_Request *request);
+int message_deferred(enum call call, const struct message *m, int result);
 
 /* MPI_Bsend. */
-HOT_INLINE int message_send(enum call call, const struct message *m)
-{
-    int result;
-    size_t bytes = message_bytes(m);
-    message_make_room(bytes);
-    if (UNLIKELY(bytes > attached_buffer.copied_from) && message_send_copy(call, m, &result))
-        return result;
-    if (LIKELY(attached_buffer.guarded)) {
-        MPI_Request request;
-        return message_send_guarded(call, m, bytes, true, &request);
-    }
-    result = host.Bsend(m->data, (int)m->count, m->type, m->rank, m->tag, m->comm);
-    return message_deferred(call, bytes, result);
-}
+int message_send(enum call call, const struct message *m);
 
 /* MPI_Ibsend. */
 int message_start(enum call call, const struct message *m, MPI_Request *request);

@@ -119,10 +119,9 @@ static bool needs_stand_in(const struct message *m)
 {
     if (!config.bsend || (uint64_t)m->count > INT_MAX || !node_setup_is_over())
         return false;
-    const struct typemap *map = typemap_of(m->type);
     return quirk(QUIRK_BSEND_INIT_SENDS_OLD_DATA) || quirk(QUIRK_BSEND_WAITS) ||
-           (quirk(QUIRK_BSEND_COMPLETES_LATE) && map &&
-            map->size * (size_t)m->count > quirk(QUIRK_EAGER_BYTES));
+           (quirk(QUIRK_BSEND_COMPLETES_LATE) && m->bytes != UNKNOWN_BYTES &&
+            m->bytes > quirk(QUIRK_EAGER_BYTES));
 }
 
 int persistent_created(enum call call, const struct message *m, MPI_Request *request, int result)
