@@ -3,7 +3,7 @@
  *
  * jemalloc asks for extents and returns them through the hooks of the region. An extent that comes
  * back is a hole of the file, and its addresses are joined with their neighbours, so that a later
- * extent of any size can use them (docs/decisions/013-join-freed-ranges.md). jemalloc may call the
+ * extent of any size can use them (docs/decisions/003-private-jemalloc.md). jemalloc may call the
  * hooks from several threads; each region has its own mutex.
  *
  * In a child of fork() no pages are freed: they belong to the parent's file. Another thread may
