@@ -31,7 +31,7 @@ enum {
     STREAM_CELLS_LONG = 16, /* after the first long stream, if there is memory */
     STREAM_EXTRA = 2 * LINE /* bytes after the cells: see room_for() */
 };
-_Static_assert(PIECE_CELLS *CELL_ROOM == 2 * PIECE, "piece_of() alternates between two places");
+_Static_assert(2 * PIECE == PIECE_CELLS * CELL_ROOM, "piece_of() alternates between two places");
 
 /* Where the data of a slot are; two bits. */
 enum slot_kind {

@@ -47,9 +47,10 @@
  *     mailbox (`group`) are equal only in an intracommunicator.
  *   - Ranks that pass MPI_PROC_NULL are given neither root nor length. The count of operation
  *     numbers must not depend on them: every collective takes one, except long reductions whose
- * result goes to all ranks, which take two; and pipelined data always go through streams. No
- * collective of an intercommunicator uses a tree (`flat`), so they are efficient for groups of up
- * to about ten ranks.
+ *     result goes to all ranks, which take two. Pipelined data always go through streams.
+ *
+ * No collective of an intercommunicator uses a tree (`flat`), so they are efficient for groups of
+ * up to about ten ranks.
  *
  * A rank that dies ends the job. A rank that runs ahead waits for free slots. While a rank waits
  * for another one that does not arrive, sync_wait() drives the host's progress.

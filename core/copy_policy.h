@@ -2,7 +2,7 @@
  *
  * - COPY_CACHED: the owner copies into shared cells with ordinary stores, the reader copies out.
  * - COPY_NONTEMPORAL: the owner copies into shared cells with non-temporal stores, the reader
- * copies out.
+ *   copies out.
  * - COPY_BY_OS: the reader copies once, with process_vm_readv().
  *
  * None of the three is best everywhere. Cells are reused, so the lines of a cell are in the cache

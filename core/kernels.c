@@ -64,7 +64,7 @@ PRIMS(X)
     KERNEL(MIN, name, b < a ? b : a)  \
     KERNEL(SUM, name, (name)(a + b))  \
     KERNEL(PROD, name, (name)(a * b)) \
-    KERNEL(LAND, name, a &&b)         \
+    KERNEL(LAND, name, (a) && (b))    \
     KERNEL(LOR, name, a || b)         \
     KERNEL(LXOR, name, !a != !b)      \
     KERNEL(BAND, name, (name)(a & b)) \
@@ -87,9 +87,9 @@ PRIMS_REAL(X)
 PRIMS_COMPLEX(X)
 #undef X
 
-#define X(name, type)         \
-    KERNEL(LAND, name, a &&b) \
-    KERNEL(LOR, name, a || b) \
+#define X(name, type)              \
+    KERNEL(LAND, name, (a) && (b)) \
+    KERNEL(LOR, name, a || b)      \
     KERNEL(LXOR, name, !a != !b)
 PRIMS_LOGICAL(X)
 #undef X

@@ -34,8 +34,8 @@
  *   - In calls that wait for messages or send them (CALL_WAITS) and in those with which programs
  *     poll (CALL_POLLS). In all other calls of the host it only yields.
  *   - Nowhere, once this process has called a collective that is always left to the host. Most are
- *     nonblocking: the host continues them in any call, and an MPI_Waitall may wait for them. Nor
- * if ranks outside the node may send: on other nodes, spawned or connected
+ *     nonblocking: the host continues them in any call, and an MPI_Waitall may wait for them. The
+ *     same applies if ranks outside the node may send: on other nodes, spawned or connected
  *     (host_wait_stay_awake()).
  *   - In these calls a thread may also wait for the answer to a long message, which the peer's host
  *     sends when it is called. If the peer has polled within the time after which threads sleep,

@@ -1,10 +1,10 @@
 /* Differences between hosts that need different code: bugs, limits, and choices that the standard
  * leaves open.
  *
- * The table in quirks.c lists them by host and version: the library of a host's own ABI and its
- * libmpi_abi have the same. It is evaluated once, when the first MPI
- * call finds the host, for the version of the host in this process: a library that was built
- * against one release may run on another.
+ * The table in quirks.c lists them by host and version. A host has the same quirks under its own
+ * ABI and under the standard ABI. The table is evaluated once, when the first MPI call finds the
+ * host, for the version of the host in this process: a library that was built against one release
+ * may run on another.
  */
 #ifndef MPIACCEL_QUIRKS_H
 #define MPIACCEL_QUIRKS_H

@@ -6,6 +6,7 @@
  *
  * element mode (at first): an operation on one or a few aligned elements of up to 8 bytes consists
  *     of that many native atomic instructions. No lock is taken.
+ *
  * bulk mode (from the first operation on many elements, or on elements that are unaligned or longer
  *     than 8 bytes, until the window is freed): every operation holds `bulk_mutex` and uses plain,
  *     vectorized loads and stores.

@@ -18,7 +18,7 @@
  *   calls of one rank that begin or end      one at a time per window and target
  *     an access epoch
  *   post, wait and test of one rank          one at a time per window, concurrent with access
- * epochs
+ *                                            epochs
  *
  * So `exposed` is a field of its own, and not a member of the set of access epochs.
  */

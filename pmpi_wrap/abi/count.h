@@ -2,8 +2,8 @@
  *
  * Each file that implements such calls is compiled twice: by itself for int, and included by
  * large_count.c for MPI_Count. SUFFIXED(accel_Put) is accel_Put in the first case and accel_Put_c
- * in the second. Such a file has no variables; calls without counts stand in it under
- * #ifndef LARGE_COUNT.
+ * in the second. Such a file has no variables. Calls without counts are in it inside
+ * "#ifndef LARGE_COUNT".
  */
 #ifdef LARGE_COUNT
 #define COUNT          MPI_Count

@@ -2,8 +2,8 @@
  *
  * The files of this folder are compiled once per set of MPI headers, with -DABI_NAME=ompi, mpich or
  * standard and the macro ABI_IS_<name>, and linked into one object whose only global symbol is
- * abi_<name>. They call the host
- * only through `host`. All differences between the ABIs are in this header.
+ * abi_<name>. They call the host only through `host`. All differences between the ABIs are in this
+ * header.
  */
 #ifndef MPIACCEL_HOST_API_H
 #define MPIACCEL_HOST_API_H

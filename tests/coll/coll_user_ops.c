@@ -5,7 +5,7 @@
  * operation commutes.
  *
  *   coll_user_ops [large]   also long data with a lower bound, with which Open MPI 4.1 alone
- * crashes
+ *                           crashes
  */
 #include "coll.h"
 

@@ -112,7 +112,8 @@ static enum reason allocate(const struct window_request *r, const struct comm_pr
         new->memory = arena_alloc((size_t)r->size, requested_alignment(r));
     if (new->memory) /* the hosts' is new shared memory, and programs rely on its zeroes */
         arena_clear(new->memory, (size_t)r->size);
-    return new->win &&new->entry && (new->memory || !allocates) ? REASON_COUNT : REASON_NO_MEMORY;
+    return !new->win || !new->entry || (allocates && !new->memory) ? REASON_NO_MEMORY
+                                                                   : REASON_COUNT;
 }
 
 /* What the window structure does not own. */
