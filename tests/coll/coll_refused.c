@@ -1,14 +1,20 @@
 /* The OS refuses to copy between the ranks, although it did not when the communicator was set up:
- * because some rank has called prctl(PR_SET_DUMPABLE) (argument: process), or because pages of the
- * buffers are not accessible until their owner touches them (argument: pages). Every collective
- * returns success and the right data on every rank.
+ * because some rank has called prctl(PR_SET_DUMPABLE) (argument: process), because pages of the
+ * buffers are not accessible until their owner touches them (argument: pages), or because a filter
+ * of the calling thread forbids the system calls (argument: seccomp). Every collective returns
+ * success and the right data on every rank.
  *
  * Each call is made on a new communicator, because the library stops asking the OS once it has
  * refused. Ranks of a privileged user first give up the capability to access all processes. */
 #include "coll.h"
 
+#include <errno.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -17,6 +23,7 @@
 enum { ROOT = 1, PAGE = 65536, ALL = -1 };
 
 static bool protects;  /* pages, instead of forbidding access to the process */
+static bool filters;   /* system calls */
 static int restricted; /* the rank, or ALL */
 static long elements;  /* of a block */
 static bool strided, in_place;
@@ -118,7 +125,7 @@ static void begin(struct memory from, struct memory to)
     if (is_restricted() && protects) {
         restrict_pages(from, PROT_NONE);
         restrict_pages(to, PROT_READ);
-    } else if (is_restricted()) {
+    } else if (is_restricted() && !filters) {
         prctl(PR_SET_DUMPABLE, 0);
     }
     MPI_Barrier(comm);
@@ -132,6 +139,46 @@ static void end(const char *what, int result)
     MPI_Barrier(comm);
     MPI_Comm_free(&comm);
     coll_turn++;
+}
+
+static void install_filter(void)
+{
+    enum { AT = offsetof(struct seccomp_data, nr) };
+    struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT),
+                                 BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
+                                 BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
+                                 BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                                 BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs: %m");
+    CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), "seccomp: %m");
+}
+
+/* A collective call. */
+struct call {
+    int (*perform)(const struct call *call);
+    int which, result;
+    struct memory from, to;
+    MPI_Op op;
+};
+
+static void *in_thread(void *argument)
+{
+    struct call *c = argument;
+    install_filter();
+    c->result = c->perform(c);
+    return NULL;
+}
+
+/* A filter cannot be removed, so a thread that ends after the call installs it. */
+static int perform(struct call *c)
+{
+    pthread_t thread;
+    if (!filters || !is_restricted())
+        return c->perform(c);
+    CHECK(!pthread_create(&thread, NULL, in_thread, c), "no thread");
+    pthread_join(thread, NULL);
+    return c->result;
 }
 
 /* ---- data movement ---- */
@@ -185,8 +232,10 @@ static void check(int which, struct memory from, struct memory to)
             expect(what, to, r, r, r, sends_to_all(which) ? test_rank : 0);
 }
 
-static int call(int which, struct memory from, struct memory to)
+static int call(const struct call *c)
 {
+    struct memory from = c->from, to = c->to;
+    int which = c->which;
     MPI_Datatype t = block_type;
     bool root = test_rank == ROOT;
     void *in = in_place && (which >= ALLGATHER || root) ? MPI_IN_PLACE : (void *)from.at;
@@ -221,7 +270,7 @@ static void move(int which)
     struct memory from = obtain(test_size), to = obtain(test_size);
     prepare(which, from, to);
     begin(from, to);
-    int result = call(which, from, to);
+    int result = perform(&(struct call){.perform = call, .which = which, .from = from, .to = to});
     end(move_names[which], result);
     coll_turn--;
     check(which, from, to);
@@ -246,12 +295,15 @@ static void add(void *in, void *inout, int *n, MPI_Datatype *type)
         b[i] += a[i];
 }
 
-static int reduce(int which, void *in, struct memory from, struct memory to, MPI_Op op)
+static int reduce(const struct call *c)
 {
+    struct memory from = c->from, to = c->to;
+    void *in = in_place ? MPI_IN_PLACE : (void *)from.at;
+    MPI_Op op = c->op;
     int n = (int)elements, shares[64];
     for (int r = 0; r < test_size; r++)
         shares[r] = n;
-    switch (which) {
+    switch (c->which) {
     case REDUCE:
         return MPI_Reduce(test_rank == ROOT ? in : from.at, to.at, n, MPI_LONG, op, ROOT, comm);
     case ALLREDUCE:
@@ -285,7 +337,8 @@ static void combine(int which, MPI_Op op)
     for (int r = 0; r < (which >= REDUCE_SCATTER ? test_size : 1); r++)
         fill(own ? to : from, r, test_rank, r);
     begin(from, to);
-    int result = reduce(which, in_place ? MPI_IN_PLACE : (void *)from.at, from, to, op);
+    int result = perform(
+        &(struct call){.perform = reduce, .which = which, .from = from, .to = to, .op = op});
     end(reduction_names[which], result);
     coll_turn--;
     check_reduction(which, to);
@@ -334,8 +387,12 @@ static void all_calls(long bytes)
 
 int main(int argc, char **argv)
 {
-    coll_begin(&argc, &argv);
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &test_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &test_size);
     protects = argc > 1 && !strcmp(argv[1], "pages");
+    filters = argc > 1 && !strcmp(argv[1], "seccomp");
     struct sigaction action = {.sa_sigaction = give_access, .sa_flags = SA_SIGINFO | SA_NODEFER};
     if (protects)
         sigaction(SIGSEGV, &action, NULL);

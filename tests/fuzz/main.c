@@ -9,6 +9,7 @@
  *   --only LIST   only these operations: 3,7-9
  *   --print       print the actions of each rank
  *   --tame        only what every host is known to do right
+ *   --deep        derived datatypes are nested deeper
  *   --digest      print a digest of the data that each rank has read, to compare runs
  *   --progress F  write each rank's position to this file
  *
@@ -64,6 +65,7 @@ static struct options parse(int argc, char **argv, struct run *run, bool *races)
     options.only = run->only;
     options.print = run->print;
     options.tame = run->tame;
+    options.deep = run->deep;
     return options;
 }
 

@@ -306,7 +306,7 @@ bool play(uint64_t seed, MPI_Comm comm, const struct options *options)
     pl->phases_left = options->epochs < 0 ? 1000 : options->epochs;
     MPI_Comm_size(comm, &size);
     MPI_Comm_rank(comm, &pl->rank);
-    program_invent(&program, seed, size, options->tame);
+    program_invent(&program, seed, size, options->tame, options->deep);
     bool made = make_windows_in_turn(pl);
     if (!made && !failures) {
         free_memory(pl->memory, !from_malloc(&program, pl->rank));

@@ -65,11 +65,12 @@ static void invent_window(struct rng *r, struct program *p, struct window *w, bo
     }
 }
 
-void program_invent(struct program *p, uint64_t seed, int size, bool tame)
+void program_invent(struct program *p, uint64_t seed, int size, bool tame, bool deep)
 {
     struct rng r = rng_for(seed, 0);
     *p = (struct program){.seed = seed, .size = size, .windows = 1};
     p->profile = invent_profile(&r);
+    p->profile.depth += deep ? DEEPER : 0;
     long where = below(&r, 100);
     p->memory = where < 60   ? FROM_ALLOC_MEM
                 : where < 97 ? FROM_WIN_ALLOCATE

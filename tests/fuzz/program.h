@@ -145,8 +145,8 @@ struct round {
     struct phase *phase; /* the current one */
 };
 
-/* tame: only what hosts do right. */
-void program_invent(struct program *p, uint64_t seed, int size, bool tame);
+/* tame: only what hosts do right. deep: with datatypes that are nested deeper. */
+void program_invent(struct program *p, uint64_t seed, int size, bool tame, bool deep);
 void round_invent(const struct program *p, int number, int first_op, struct round *round);
 
 /* The next phase, with the actions of all ranks. */

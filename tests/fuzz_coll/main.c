@@ -6,6 +6,7 @@
  *   --only LIST   only these calls: 3,7-9
  *   --print       print the calls of each rank
  *   --tame        only what every host is known to do right
+ *   --deep        derived datatypes are nested deeper
  *   --progress F  write each rank's position to this file
  *
  * COLL_FUZZ_REFUSES=N in the environment: the OS refuses N percent of the copies between processes.
@@ -24,7 +25,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++)
         if (!read_common_option(&run, argv, &i))
             give_up("%s is not known", argv[i]);
-    const struct options options = {.only = run.only, .print = run.print, .tame = run.tame};
+    const struct options options = {
+        .only = run.only, .print = run.print, .tame = run.tame, .deep = run.deep};
     if (run.progress)
         open_progress(run.progress);
     basics_open();

@@ -322,7 +322,7 @@ void play(uint64_t seed, const struct options *options)
     static struct player player; /* large */
     struct player *pl = &player;
     *pl = (struct player){.options = options, .rng = rng_for(seed, (uint64_t)(100 + world_rank))};
-    program_invent(&pl->program, seed, world_size, options->tame);
+    program_invent(&pl->program, seed, world_size, options);
     for (int i = 0; i < 2; i++)
         pl->arenas[i].memory = obtain(ARENA, i);
     /* The library may treat communicators differently whose parent has been used. */

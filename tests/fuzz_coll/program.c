@@ -96,12 +96,13 @@ static void invent_round(struct program *p, struct rng *r, struct round *round, 
     }
 }
 
-void program_invent(struct program *p, uint64_t seed, int size, bool tame)
+void program_invent(struct program *p, uint64_t seed, int size, const struct options *options)
 {
     struct rng r = rng_for(seed, 0), groups = rng_for(seed, 1);
     int id = 0;
     *p = (struct program){.seed = seed, .size = size};
-    p->profile = invent_profile(&r, tame);
+    p->profile = invent_profile(&r, options->tame);
+    p->profile.depth += options->deep ? DEEPER : 0;
     bool groups_too = p->profile.warm && !p->profile.tame;
     for (int i = 0; i < TEAMS; i++)
         p->team[i] = invent_team(&r, size);

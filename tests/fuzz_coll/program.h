@@ -44,12 +44,11 @@ struct program {
     struct round round[ROUNDS_MAX];
 };
 
-void program_invent(struct program *p, uint64_t seed, int size, bool tame);
-
 struct options {
     const char *only; /* only these steps: "3,7-9"; NULL: all */
-    bool print, tame;
+    bool print, tame, deep;
 };
+void program_invent(struct program *p, uint64_t seed, int size, const struct options *options);
 void play(uint64_t seed, const struct options *options);
 
 #endif

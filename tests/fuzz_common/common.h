@@ -102,7 +102,7 @@ struct run {
     long seeds;
     const char *progress; /* name of a file for open_progress(); NULL: none */
     const char *only;     /* a list for listed(); NULL: all */
-    bool print, tame;
+    bool print, tame, deep;
 };
 
 /* Read the option argv[*i]; advances *i past its value, if it has one. False: it is another option.

@@ -24,6 +24,9 @@ enum constructor {
 
 enum { DIMS_MAX = 3 };
 
+/* With --deep, datatypes have so many more constructors inside each other. */
+enum { DEEPER = 5 };
+
 struct layout {
     enum constructor constructor;
     int basic;                  /* PREDEFINED */

@@ -128,6 +128,10 @@ bool read_common_option(struct run *run, char **argv, int *i)
         run->tame = true;
         return true;
     }
+    if (!strcmp(name, "--deep")) {
+        run->deep = true;
+        return true;
+    }
     if (!strcmp(name, "--seed"))
         run->seed = strtoull(value, NULL, 10);
     else if (!strcmp(name, "--seeds"))
