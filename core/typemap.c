@@ -117,7 +117,7 @@ static bool add_run(struct typemap *map, struct run next)
         return true;
     merge_last_runs(map);
     if (map->run_count == map->run_capacity) {
-        size_t capacity = map->run_capacity ? 2 * map->run_capacity : 1;
+        size_t capacity = map->run_capacity ? 2 * map->run_capacity : 4;
         struct run *runs = reallocarray(map->runs, capacity, sizeof *runs);
         if (!runs)
             return false;

@@ -399,6 +399,24 @@ static void copy_by_bounce(char *to, const struct typemap *to_map, char *from,
     }
 }
 
+/* Copy whole copies of a flat typemap to the same offsets, run by run. False: it is not flat, or
+ * the last copy is not whole. */
+static bool copy_records(char *to, const char *from, const struct typemap *map, size_t total)
+{
+    if (!map->flat || total % map->size)
+        return false;
+    for (size_t copies = total / map->size, part; copies; copies -= part) {
+        part = min_size(copies, RECORDS);
+        for (size_t r = 0; r < map->run_count; r++) {
+            const struct run *run = &map->runs[r];
+            copy_blocks(to + run->at, map->extent, from + run->at, map->extent, run->bytes, part);
+        }
+        to += (ptrdiff_t)part * map->extent;
+        from += (ptrdiff_t)part * map->extent;
+    }
+    return true;
+}
+
 static void copy_plain(char *data, const struct typemap *map, char *plain, size_t total, bool read)
 {
     struct cursor c;
@@ -417,6 +435,8 @@ void typemap_copy(char *to, const struct typemap *to_map, const char *from,
         copy_plain(to, to_map, (char *)from, total, false);
     else if (to_map->contiguous)
         copy_plain((char *)from, from_map, to, total, true);
+    else if (to_map == from_map && copy_records(to, from, to_map, total))
+        return;
     else if (to_map->fine || from_map->fine)
         copy_by_bounce(to, to_map, (char *)from, from_map, total);
     else

@@ -267,7 +267,7 @@ static void check_facts(const struct both *type, size_t count)
     bool in_order = true, ascending = true;
     for (size_t i = 0; i < bytes; i++)
         in_order &= offsets[i] == (ptrdiff_t)i;
-    for (size_t i = 1; i < bytes / count; i++)
+    for (size_t i = 1; i < bytes / (count ? count : 1); i++)
         ascending &= offsets[i - 1] < offsets[i];
     SAME(!map->contiguous || in_order, true);
     SAME(!map->ascending || ascending, true);
@@ -461,6 +461,8 @@ static void check_seed(void)
     check_walk(a_map, a_offsets, b_map, b_offsets, total, 1);
     if (!overlaps(a_offsets, total))
         check_copy(&a, a_offsets, &b, b_offsets, total, &c);
+    if (!overlaps(a_offsets, a_bytes))
+        check_copy(&a, a_offsets, &a, a_offsets, a_bytes, &c);
     free(a_offsets);
     free(b_offsets);
     drop(&a);

@@ -151,9 +151,11 @@ static bool decode_contents(struct typemap *map, const struct contents *c)
         MPI_Datatype type = c->types[t];
         for (end = t + 1; end < c->type_count && c->types[end] == type;)
             end++;
-        bool permanent = is_permanent(type);
+        const struct typemap *in = predefined_known(type);
+        bool permanent = in || is_permanent(type);
         struct typemap *made = permanent ? NULL : decode(type);
-        const struct typemap *in = permanent ? typemap_find_or_decode(type) : made;
+        if (!in)
+            in = permanent ? typemap_find_or_decode(type) : made;
         ok = ok && in && append_children(map, c, in, t, end - t);
         typemap_free(made);
         for (int i = t; !permanent && i < end; i++)

@@ -37,6 +37,14 @@ enum prim prim_of(enum kind kind, int size);
  * none. */
 const struct typemap *predefined_for(const struct typemap *map);
 
+/* The typemap of a predefined datatype that is registered. NULL: not registered, or derived. */
+HOT_INLINE const struct typemap *predefined_known(MPI_Datatype type)
+{
+    const struct entry *e = registry_find(&datatype_registry, BITS(type));
+    const struct typemap *map = e ? e->object : NULL;
+    return map && map->base == BITS(type) ? map : NULL;
+}
+
 /* Register a predefined datatype that only the host defines. NULL: no memory. */
 const struct typemap *predefined_other(MPI_Datatype type);
 
