@@ -3,6 +3,7 @@
 #include "alloc/arena.h"
 #include "node/node.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +95,7 @@ enum reason win_settle(struct win *win, const struct win_offer *offers)
     return REASON_COUNT;
 }
 
-bool win_settle_alone(struct win *win, void *base, size_t bytes, int64_t unit)
+bool win_settle_alone(struct win *win)
 {
     size_t size = round_up(shared_size(1), LINE);
     win->shared = aligned_alloc(LINE, size);
@@ -102,9 +103,20 @@ bool win_settle_alone(struct win *win, void *base, size_t bytes, int64_t unit)
         return false;
     memset(win->shared, 0, size);
     atomic_init(&win->shared->target[0].bulk_mode, 1);
-    win->self = (struct peer){.base = base, .size = bytes, .unit = unit};
     connect_peers(win);
     return true;
+}
+
+void win_open(struct win *win, uintptr_t handle, void *memory, void *base, size_t bytes,
+              int64_t unit)
+{
+    assert(win->shared && !win->handle);
+    win->handle = handle;
+    win->memory = memory;
+    win->self.base = base;
+    win->self.size = bytes;
+    win->self.unit = unit;
+    win->self_unit = (int)unit;
 }
 
 void win_discard_prepared(struct win *win, const struct win_offer *offer)
@@ -129,6 +141,7 @@ bool win_idle(const struct win *win)
 
 void win_depart(struct win *win)
 {
+    assert(sync_load(&win->shared->departed) < win->size);
     atomic_fetch_add_explicit(&win->shared->departed.value, 1, memory_order_seq_cst);
     sync_wake(&win->shared->departed);
 }

@@ -141,8 +141,14 @@ void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum rea
  * cannot be fast. The result is the same on all ranks. */
 enum reason win_settle(struct win *win, const struct win_offer *offers);
 
-/* Complete a window of one rank. Any memory will do. The control words are private. */
-bool win_settle_alone(struct win *win, void *base, size_t bytes, int64_t unit);
+/* Settle a window of one rank, whose memory may lie anywhere. The control words are private. False:
+ * out of memory. */
+bool win_settle_alone(struct win *win);
+
+/* Complete a settled window: `handle` is that of the host's window, `memory` was allocated by
+ * MPI_Win_allocate or is NULL, and the rest is this rank's part as the program passed it. */
+void win_open(struct win *win, uintptr_t handle, void *memory, void *base, size_t bytes,
+              int64_t unit);
 
 /* Discard a window that was prepared but not settled. */
 void win_discard_prepared(struct win *win, const struct win_offer *offer);

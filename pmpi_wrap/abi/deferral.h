@@ -5,6 +5,10 @@
 #include "core/stats.h"
 #include "pmpi_wrap/abi/host_api.h"
 
+/* The result of a function that has counted the deferral and touched nothing: its caller, the
+ * handler, calls the host. No error class of MPI is negative. */
+enum { DEFERRED = -1 };
+
 /* Count a call that is left to the host. The first time, log the reason. */
 void note_deferred(enum call call, enum reason reason);
 

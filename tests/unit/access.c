@@ -293,7 +293,8 @@ START_TEST(a_window_of_one_rank_accepts_any_memory)
 {
     char memory[100] = {0};
     view[0] = win_prepare(1, 0);
-    ck_assert(win_settle_alone(view[0], memory, sizeof memory, 2));
+    ck_assert(win_settle_alone(view[0]));
+    win_open(view[0], 0, NULL, memory, sizeof memory, 2);
     ck_assert_int_eq(win_lock(view[0], WIN_EXCLUSIVE, 0), WIN_OK);
     ck_assert_int_eq(put_bytes(0, 49, 2), WIN_OK);
     ck_assert_int_eq(put_bytes(0, 49, 3), WIN_ERR_RANGE);

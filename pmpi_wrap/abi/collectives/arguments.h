@@ -5,8 +5,6 @@
 #include "coll_inplace/coll.h"
 #include "pmpi_wrap/abi/collectives/collectives.h"
 #include "pmpi_wrap/abi/communicators/team_setup.h"
-#include "pmpi_wrap/abi/datatypes/typemap_of.h"
-#include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/quirks.h"
 
 /* Whether the address is not null, or need not be: there are no data, or the displacements of the

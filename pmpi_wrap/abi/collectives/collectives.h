@@ -11,20 +11,12 @@
 #ifndef MPIACCEL_COLLECTIVES_H
 #define MPIACCEL_COLLECTIVES_H
 
-#include "pmpi_wrap/abi/host_api.h"
-
-enum { DEFERRED = -1 };
+#include "pmpi_wrap/abi/datatypes/typemap_of.h"
+#include "pmpi_wrap/abi/deferral.h"
 
 /* To be called once, before the first collective: asks the host which calls refuse aliased buffers.
  */
 void collectives_open(void);
-
-/* This rank's data, in MPI's terms. */
-struct data {
-    const void *address;
-    MPI_Count count;
-    MPI_Datatype type;
-};
 
 /* One block for every rank, in MPI's terms. */
 struct rank_blocks {

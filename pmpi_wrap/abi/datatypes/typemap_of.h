@@ -4,6 +4,13 @@
 
 #include "pmpi_wrap/abi/datatypes/predefined.h"
 
+/* Data in MPI's terms. */
+struct data {
+    const void *address; /* NULL on the target's side of a one-sided operation */
+    MPI_Count count;
+    MPI_Datatype type;
+};
+
 const struct typemap *typemap_of_unregistered(MPI_Datatype type);
 const struct typemap *typemap_of_unregistered_or_abort(MPI_Datatype type);
 

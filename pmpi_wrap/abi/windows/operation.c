@@ -10,7 +10,7 @@
 /* ---- checking arguments ---- */
 
 /* MPI_SUCCESS and the typemap, or the class of the error. */
-static int check_side(struct side side, const struct typemap **map)
+static int check_side(struct data side, const struct typemap **map)
 {
     *map = typemap_of(side.type);
     if (side.count < 0)
@@ -19,10 +19,10 @@ static int check_side(struct side side, const struct typemap **map)
 }
 
 /* The same for a side in this rank's memory, which is not used if the target is MPI_PROC_NULL. */
-static int check_local_side(const struct operation *o, struct side side, const struct typemap **map)
+static int check_local_side(const struct operation *o, struct data side, const struct typemap **map)
 {
     int class = check_side(side, map);
-    if (!class && !side.address && o->rank != MPI_PROC_NULL && side.count && (*map)->simple &&
+    if (!class && !side.address && o->to.rank != MPI_PROC_NULL && side.count && (*map)->simple &&
         (*map)->size)
         return MPI_ERR_BUFFER;
     return class;
@@ -48,27 +48,27 @@ static int check_by_host(const struct operation *o, int rank)
     case CALL_Put_c:
     case CALL_Rput:
     case CALL_Rput_c:
-        return host.Put(o->origin.address, count, o->origin.type, rank, o->disp, target_count,
+        return host.Put(o->origin.address, count, o->origin.type, rank, o->to.disp, target_count,
                         o->target.type, o->handle);
     case CALL_Get:
     case CALL_Get_c:
     case CALL_Rget:
     case CALL_Rget_c:
-        return host.Get((void *)o->origin.address, count, o->origin.type, rank, o->disp,
+        return host.Get((void *)o->origin.address, count, o->origin.type, rank, o->to.disp,
                         target_count, o->target.type, o->handle);
     case CALL_Fetch_and_op:
         return host.Fetch_and_op(o->origin.address, (void *)o->result.address, o->origin.type, rank,
-                                 o->disp, o->op, o->handle);
+                                 o->to.disp, o->op, o->handle);
     case CALL_Compare_and_swap:
         return host.Compare_and_swap(o->origin.address, o->compare, (void *)o->result.address,
-                                     o->origin.type, rank, o->disp, o->handle);
+                                     o->origin.type, rank, o->to.disp, o->handle);
     default:
         return o->fetches
                    ? host.Get_accumulate(o->origin.address, count, o->origin.type,
                                          (void *)o->result.address, host_count(o->result.count),
-                                         o->result.type, rank, o->disp, target_count,
+                                         o->result.type, rank, o->to.disp, target_count,
                                          o->target.type, o->op, o->handle)
-                   : host.Accumulate(o->origin.address, count, o->origin.type, rank, o->disp,
+                   : host.Accumulate(o->origin.address, count, o->origin.type, rank, o->to.disp,
                                      target_count, o->target.type, o->op, o->handle);
     }
 }
@@ -78,8 +78,8 @@ static int check_by_host(const struct operation *o, int rank)
  * error, which has been reported. */
 static COLD int check_with_host(const struct win *win, const struct operation *o, int class)
 {
-    int error = check_by_host(o, (uint32_t)o->rank < win->size ? MPI_PROC_NULL : o->rank);
-    if (error != MPI_SUCCESS || o->rank == MPI_PROC_NULL || class == MPI_SUCCESS)
+    int error = check_by_host(o, (uint32_t)o->to.rank < win->size ? MPI_PROC_NULL : o->to.rank);
+    if (error != MPI_SUCCESS || o->to.rank == MPI_PROC_NULL || class == MPI_SUCCESS)
         return error;
     return report_on_win(o->handle, class);
 }
@@ -87,21 +87,22 @@ static COLD int check_with_host(const struct win *win, const struct operation *o
 /* Report the error, unless only the host can tell whether it is one. */
 static inline int check(const struct win *win, const struct operation *o, int class, bool doubtful)
 {
-    bool no_target = (uint32_t)o->rank >= win->size && o->rank != MPI_PROC_NULL;
-    return UNLIKELY(class || doubtful || no_target || o->disp < 0) ? check_with_host(win, o, class)
-                                                                   : MPI_SUCCESS;
+    bool no_target = (uint32_t)o->to.rank >= win->size && o->to.rank != MPI_PROC_NULL;
+    return UNLIKELY(class || doubtful || no_target || o->to.disp < 0)
+               ? check_with_host(win, o, class)
+               : MPI_SUCCESS;
 }
 
-int complete_operation(const struct operation *o, size_t bytes)
+static int complete_operation(const struct operation *o, size_t bytes)
 {
     thread_count(thread_self(), o->call, bytes);
-    return o->request ? complete_request(o->request) : MPI_SUCCESS;
+    return end_operation(o->call, o->request);
 }
 
 /* ---- windows that are left to the host ---- */
 
 /* False also for arguments that only the host can check. */
-static bool has_no_data(struct side side)
+static bool has_no_data(struct data side)
 {
     int size;
     return side.count == 0 || (side.count > 0 && side.type != constants.datatype_null &&
@@ -110,7 +111,7 @@ static bool has_no_data(struct side side)
 
 /* A handle that is 0 is left to the host: MPI_Type_size would report it to another error handler.
  */
-static bool is_plausible(struct side side)
+static bool is_plausible(struct data side)
 {
     return side.count >= 0 && side.type != constants.datatype_null && BITS(side.type);
 }
@@ -121,52 +122,44 @@ static bool moves_no_data(const struct operation *o)
     struct entry *e = registry_find(&window_registry, BITS(o->handle));
     if (!e || !is_plausible(o->origin) || !is_plausible(o->target))
         return false;
-    if (o->rank == MPI_PROC_NULL)
+    if (o->to.rank == MPI_PROC_NULL)
         return true;
-    return o->rank >= 0 && (uint32_t)o->rank < window_unpack(e->detail).ranks &&
+    return o->to.rank >= 0 && (uint32_t)o->to.rank < window_unpack(e->detail).ranks &&
            has_no_data(o->target) && has_no_data(o->origin);
 }
 
-COLD bool needs_host(const struct operation *o)
+static COLD int defer_operation(const struct operation *o)
 {
     if (moves_no_data(o))
-        return false;
+        return complete_operation(o, 0);
     note_deferred_on_win(o->call, o->handle);
-    return true;
+    return DEFERRED;
 }
 
 /* ---- put and get ---- */
 
-static int slow_transfer(struct win *win, const struct operation *o, bool put)
+NOINLINE int slow_transfer(struct win *win, const struct operation *o, bool put)
 {
     const struct typemap *origin_map, *target_map;
+    if (!win)
+        return defer_operation(o);
     int class = check_local_side(o, o->origin, &origin_map);
     if (!class)
         class = check_side(o->target, &target_map);
     class = check(win, o, class, false);
     if (class)
         return class;
-    if (o->rank == MPI_PROC_NULL)
+    if (o->to.rank == MPI_PROC_NULL)
         return complete_operation(o, 0);
     struct buffer origin = {(char *)o->origin.address, origin_map, (size_t)o->origin.count};
     struct buffer target = {NULL, target_map, (size_t)o->target.count};
-    enum win_error error = put ? win_put(win, origin, o->rank, o->disp, target)
-                               : win_get(win, origin, o->rank, o->disp, target);
+    enum win_error error = put ? win_put(win, origin, o->to.rank, o->to.disp, target)
+                               : win_get(win, origin, o->to.rank, o->to.disp, target);
     if (error)
         return report_win_error(o->handle, error);
     size_t bytes = 0;
     buffer_bytes(put ? origin : target, &bytes);
     return complete_operation(o, bytes);
-}
-
-NOINLINE int slow_put(struct win *win, const struct operation *o)
-{
-    return slow_transfer(win, o, true);
-}
-
-NOINLINE int slow_get(struct win *win, const struct operation *o)
-{
-    return slow_transfer(win, o, false);
 }
 
 /* ---- the accumulate family ---- */
@@ -236,7 +229,7 @@ static bool is_doubtful(const struct operation *o, enum op op, const struct type
 {
     return (op == OP_NO_OP && !o->fetches) ||
            (o->call == CALL_Fetch_and_op && !is_predefined(o->target.type, target)) ||
-           (o->rank == MPI_PROC_NULL && o->origin.type != o->target.type);
+           (o->to.rank == MPI_PROC_NULL && o->origin.type != o->target.type);
 }
 
 static int accumulate(struct win *win, const struct operation *o,
@@ -246,7 +239,7 @@ static int accumulate(struct win *win, const struct operation *o,
     struct buffer result = {(char *)o->result.address, maps[1], (size_t)o->result.count};
     struct buffer target = {NULL, maps[2], (size_t)o->target.count};
     enum win_error error = win_accumulate(win, function, predefined_for(target.map), origin, result,
-                                          o->rank, o->disp, target);
+                                          o->to.rank, o->to.disp, target);
     if (error == WIN_ERR_TYPE)
         return check_with_host(win, o, MPI_ERR_TYPE);
     if (error)
@@ -261,6 +254,8 @@ NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
     const struct typemap *maps[3] = {NULL}; /* of origin, result and target */
     struct reduction_function function;
     enum op op = op_of(o->op);
+    if (!win)
+        return defer_operation(o);
     int class = check_side(o->target, &maps[2]);
     if (!class && op != OP_NO_OP)
         class = check_local_side(o, o->origin, &maps[0]);
@@ -276,7 +271,7 @@ NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
     class = check(win, o, class, is_doubtful(o, op, maps[2]));
     if (class)
         return class;
-    if (o->rank == MPI_PROC_NULL)
+    if (o->to.rank == MPI_PROC_NULL)
         return complete_operation(o, 0);
     return accumulate(win, o, &function, maps);
 }
@@ -292,21 +287,23 @@ static bool can_compare(const struct typemap *map)
 NOINLINE int slow_compare_and_swap(struct win *win, const struct operation *o)
 {
     const struct typemap *map;
+    if (!win)
+        return defer_operation(o);
     int class = check_local_side(o, o->result, &map);
-    if (!class && o->rank != MPI_PROC_NULL && (!o->origin.address || !o->compare))
+    if (!class && o->to.rank != MPI_PROC_NULL && (!o->origin.address || !o->compare))
         class = MPI_ERR_BUFFER;
     if (!class && !can_compare(map))
         class = MPI_ERR_TYPE;
     class = check(win, o, class, !is_predefined(o->target.type, map) || map->prim == PRIM_OTHER);
     if (class)
         return class;
-    if (o->rank == MPI_PROC_NULL)
+    if (o->to.rank == MPI_PROC_NULL)
         return complete_operation(o, 0);
     char *at;
-    enum win_error error = win_locate(win, o->rank, o->disp, 0, (ptrdiff_t)map->size, &at);
+    enum win_error error = win_locate(win, o->to.rank, o->to.disp, 0, (ptrdiff_t)map->size, &at);
     if (error)
         return report_win_error(o->handle, error);
-    win_compare_and_swap(win, thread_self(), (uint32_t)o->rank, at, o->origin.address, o->compare,
-                         (void *)o->result.address, map->size);
+    win_compare_and_swap(win, thread_self(), (uint32_t)o->to.rank, at, o->origin.address,
+                         o->compare, (void *)o->result.address, map->size);
     return complete_operation(o, map->size);
 }

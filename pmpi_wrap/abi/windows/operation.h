@@ -10,18 +10,13 @@
 #define MPIACCEL_OPERATION_H
 
 #include "pmpi_wrap/abi/datatypes/typemap_of.h"
+#include "pmpi_wrap/abi/deferral.h"
+#include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/window.h"
 #include "rma_shm/atomic.h"
 #include "rma_shm/win.h"
 
 #include <limits.h>
-
-/* One side of an operation, in MPI's terms. */
-struct side {
-    const void *address; /* NULL for the target's side */
-    MPI_Count count;
-    MPI_Datatype type;
-};
 
 struct location {
     int rank;
@@ -32,37 +27,27 @@ struct location {
  * them in registers: the compiler would store all members of a structure whose address is taken. */
 struct operation {
     enum call call;
-    int rank;
-    MPI_Aint disp;
-    struct side origin, target, result;
-    const void *compare; /* of MPI_Compare_and_swap */
-    bool fetches;        /* it has a result */
-    MPI_Op op;
     MPI_Win handle;
-    MPI_Request *request; /* NULL: the call has none */
+    struct location to;
+    struct data origin, target;
+    MPI_Request *request; /* of a call that makes one */
+    MPI_Op op;
+    struct data result;
+    bool fetches;        /* it has a result */
+    const void *compare; /* of MPI_Compare_and_swap */
 };
 
-/* ---- windows that are left to the host ---- */
-
-/* True: the host has to do the operation, and it has been counted. False: it moves no data, and
- * needs no host. */
-bool needs_host(const struct operation *o);
-
-/* Count the operation, and make its request. Returns the call's result. */
-int complete_operation(const struct operation *o, size_t bytes);
-
-/* ---- the slow implementations ---- */
-
-int slow_put(struct win *win, const struct operation *o);
-int slow_get(struct win *win, const struct operation *o);
+/* The slow implementations return the result of the call, or DEFERRED. `win`: NULL if the window is
+ * left to the host. */
+int slow_transfer(struct win *win, const struct operation *o, bool put);
 int slow_accumulate(struct win *win, const struct operation *o);
 int slow_compare_and_swap(struct win *win, const struct operation *o);
 
 /* ---- put and get ---- */
 
 /* The target's address, if both sides are simple data of the same length. NULL: they are not. */
-HOT_INLINE char *simple_target(struct win *win, struct side origin, struct location location,
-                               struct side target, size_t *bytes)
+HOT_INLINE char *simple_target(struct win *win, struct data origin, struct location location,
+                               struct data target, size_t *bytes)
 {
     const struct typemap *from = typemap_of(origin.type);
     const struct typemap *to = target.type == origin.type ? from : typemap_of(target.type);
@@ -75,8 +60,8 @@ HOT_INLINE char *simple_target(struct win *win, struct side origin, struct locat
     return win_at(win, location.rank, location.disp, *bytes);
 }
 
-HOT_INLINE bool fast_put(enum call call, struct win *win, struct side origin,
-                         struct location location, struct side target)
+HOT_INLINE bool fast_put(enum call call, struct win *win, struct data origin,
+                         struct location location, struct data target)
 {
     size_t bytes;
     char *at = simple_target(win, origin, location, target, &bytes);
@@ -90,8 +75,8 @@ HOT_INLINE bool fast_put(enum call call, struct win *win, struct side origin,
     return true;
 }
 
-HOT_INLINE bool fast_get(enum call call, struct win *win, struct side origin,
-                         struct location location, struct side target)
+HOT_INLINE bool fast_get(enum call call, struct win *win, struct data origin,
+                         struct location location, struct data target)
 {
     size_t bytes;
     char *at = simple_target(win, origin, location, target, &bytes);
@@ -112,8 +97,8 @@ void reduction_functions_open(void);
 
 /* For contiguous elements of one datatype on all sides. `result.address` NULL: nothing is fetched,
  * and MPI_NO_OP is an error. */
-HOT_INLINE bool fast_accumulate(enum call call, struct win *win, struct side origin,
-                                struct side result, struct location location, struct side target,
+HOT_INLINE bool fast_accumulate(enum call call, struct win *win, struct data origin,
+                                struct data result, struct location location, struct data target,
                                 MPI_Op handle)
 {
     _Static_assert(OP_NO_OP == OP_COUNT - 1, "one comparison refuses it");
@@ -143,27 +128,10 @@ HOT_INLINE bool fast_accumulate(enum call call, struct win *win, struct side ori
     return true;
 }
 
-/* The same for calls with a result buffer, which must not be NULL. */
-HOT_INLINE bool fast_get_accumulate(enum call call, struct win *win, struct side origin,
-                                    struct side result, struct location location,
-                                    struct side target, MPI_Op handle)
-{
-    return LIKELY(result.address != NULL) &&
-           fast_accumulate(call, win, origin, result, location, target, handle);
-}
-
 /* For MPI_Fetch_and_op and MPI_Compare_and_swap, whose datatype must be predefined. */
 HOT_INLINE bool is_predefined(MPI_Datatype type, const struct typemap *map)
 {
     return map && map->base == BITS(type);
-}
-
-HOT_INLINE bool fast_fetch_and_op(struct win *win, struct side origin, struct side result,
-                                  struct location location, MPI_Op handle)
-{
-    struct side target = {NULL, 1, origin.type};
-    return LIKELY(is_predefined(origin.type, typemap_of(origin.type))) &&
-           fast_get_accumulate(CALL_Fetch_and_op, win, origin, result, location, target, handle);
 }
 
 HOT_INLINE bool fast_compare_and_swap(struct win *win, const void *origin, const void *compare,
@@ -181,6 +149,74 @@ HOT_INLINE bool fast_compare_and_swap(struct win *win, const void *origin, const
                          map->size);
     thread_count_read(thread, CALL_Compare_and_swap, map->size, at);
     return true;
+}
+
+/* ---- the calls ----
+ *
+ * They return the result of the call, or DEFERRED. */
+
+static inline bool makes_request(enum call call)
+{
+    switch (call) {
+    case CALL_Rput:
+    case CALL_Rput_c:
+    case CALL_Rget:
+    case CALL_Rget_c:
+    case CALL_Raccumulate:
+    case CALL_Raccumulate_c:
+    case CALL_Rget_accumulate:
+    case CALL_Rget_accumulate_c:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The end of an operation that is complete. */
+HOT_INLINE int end_operation(enum call call, MPI_Request *request)
+{
+    return makes_request(call) ? complete_request(request) : MPI_SUCCESS;
+}
+
+/* Put or get. `request`: NULL for calls that make none. */
+HOT_INLINE int do_transfer(enum call call, bool put, struct data origin, struct location to,
+                           struct data target, MPI_Win window, MPI_Request *request)
+{
+    struct win *win = fast_window(window);
+    if (LIKELY(win && (put ? fast_put(call, win, origin, to, target)
+                           : fast_get(call, win, origin, to, target))))
+        return end_operation(call, request);
+    struct operation o = {call, window, to, origin, target, .request = request};
+    return slow_transfer(win, &o, put);
+}
+
+/* `result`: NULL for calls that fetch nothing. */
+HOT_INLINE int do_accumulate(enum call call, struct data origin, const struct data *result,
+                             struct location to, struct data target, MPI_Op op, MPI_Win window,
+                             MPI_Request *request)
+{
+    struct data back = result ? *result : (struct data){0};
+    bool fetches = result, single = call == CALL_Fetch_and_op;
+    struct win *win = fast_window(window);
+    if (LIKELY(win && (!fetches || back.address) &&
+               (!single || is_predefined(target.type, typemap_of(target.type))) &&
+               fast_accumulate(call, win, origin, back, to, target, op)))
+        return end_operation(call, request);
+    struct operation o = {call, window, to, origin, target, request, op, back, fetches, NULL};
+    return slow_accumulate(win, &o);
+}
+
+HOT_INLINE int do_compare_and_swap(const void *origin, const void *compare, void *result,
+                                   MPI_Datatype type, struct location to, MPI_Win window)
+{
+    struct data from = {origin, 1, type}, target = {NULL, 1, type}, back = {result, 1, type};
+    struct win *win = fast_window(window);
+    if (LIKELY(win && fast_compare_and_swap(win, origin, compare, result, type, to)))
+        return MPI_SUCCESS;
+    struct operation o = {
+        CALL_Compare_and_swap, window, to, from, target, .result = back, .fetches = true,
+        .compare = compare};
+    return slow_compare_and_swap(win, &o);
 }
 
 #endif

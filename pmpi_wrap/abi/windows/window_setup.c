@@ -24,8 +24,6 @@ static void register_window(struct entry *entry, MPI_Win win, struct win *fast, 
     int ranks = 0;
     host.Comm_size(comm, &ranks);
     detail.ranks = ranks < UINT16_MAX ? (uint16_t)ranks : UINT16_MAX;
-    if (fast)
-        fast->handle = BITS(win);
     if (entry)
         registry_put(&window_registry, entry, BITS(win), fast, window_pack(detail));
     uint64_t count = stats_window(fast, (enum reason)detail.reason);
@@ -141,11 +139,9 @@ static bool exchange(const struct window_request *r, struct win_offer *own, stru
 }
 
 /* A window of one rank. */
-static enum reason settle_alone(const struct window_request *r, enum reason reason,
-                                struct new_window *new)
+static enum reason settle_alone(enum reason reason, struct new_window *new)
 {
-    if (reason == REASON_COUNT &&
-        !win_settle_alone(new->win, base_of(r, new), (size_t)r->size, r->unit))
+    if (reason == REASON_COUNT && !win_settle_alone(new->win))
         reason = REASON_NO_MEMORY;
     if (reason != REASON_COUNT)
         win_free(new->win);
@@ -186,7 +182,7 @@ static enum reason create_fast(const struct window_request *r, struct new_window
     if (reason != REASON_COUNT)
         return reason;
     reason = allocate(r, &s, new);
-    reason = s.size == 1 ? settle_alone(r, reason, new) : settle_together(r, &s, reason, new);
+    reason = s.size == 1 ? settle_alone(reason, new) : settle_together(r, &s, reason, new);
     if (reason != REASON_COUNT)
         discard_parts(new);
     return reason;
@@ -207,11 +203,7 @@ enum reason window_create(const struct window_request *r, void *baseptr, MPI_Win
         discard_parts(&new);
         return REASON_COUNT;
     }
-    new.win->memory = new.memory;
-    new.win->self.base = base;
-    new.win->self.size = (size_t)r->size;
-    new.win->self.unit = r->unit;
-    new.win->self_unit = (int)r->unit;
+    win_open(new.win, BITS(*win), new.memory, base, (size_t)r->size, r->unit);
     if (baseptr)
         *(void **)baseptr = new.memory;
     register_window(new.entry, *win, new.win, r->comm, r->call,
