@@ -368,28 +368,20 @@ static bool send_all_statics(int member, const struct connection *members, uint3
     return true;
 }
 
-/* Send the offer, and the statics, to all members. A member that cannot be reached would never
- * answer, so its connection is closed. */
-static void offer_to_all(struct connection *members, uint32_t size, bool shared,
-                         enum reason why_not)
+/* Send the offer, and `statics` files with statics, to all members. A member that cannot be reached
+ * would never answer, so its connection is closed. */
+static void offer_to_all(struct connection *members, uint32_t size, struct offer offer)
 {
-    struct offer offer = {.magic = LAYOUT_MAGIC, .size = size, .why_not = why_not};
     bool with_files = true;
-    if (shared) {
-        offer.file_size = (size_t)(node.end - node.base);
-        offer.statics = map_all_statics(members, size);
-    }
     for (uint32_t i = 1; i < size; i++) {
         int *member = &members[i].socket;
         offer.me = i;
-        if (!fd_message_send(*member, &offer, sizeof offer, &rendezvous.file, shared) ||
+        if (!fd_message_send(*member, &offer, sizeof offer, &rendezvous.file, offer.file_size) ||
             !send_all_statics(*member, members, size, offer.statics, &with_files)) {
             log_message(2, "the shared file cannot be sent to member %u: %m", i);
             fd_close(member);
         }
     }
-    if (shared)
-        node.header->statics_shared = offer.statics != 0;
 }
 
 /* Whether all members have mapped the file. Those that have not mapped all statics leave them
@@ -418,7 +410,6 @@ static void close_all(struct connection *members, uint32_t size)
         fd_close(&members[i].socket);
         fd_close(&members[i].statics);
     }
-    free(members);
 }
 
 /* Members that the leader had no descriptor for, one after the other. The one at the last place
@@ -452,37 +443,59 @@ static bool decide(bool good, uint32_t size, rendezvous_exchange_fn *exchange)
     return good;
 }
 
-static void lead(int world_rank, int world_size, rendezvous_exchange_fn *exchange)
+/* Offer all members a file of the node. Returns REASON_COUNT if all have it and belong together. */
+static enum reason share(const struct greeting *all, int world_rank, struct connection *members,
+                         uint32_t size, rendezvous_exchange_fn *exchange)
 {
-    uint32_t expected = rendezvous.job.local_size, count = 1;
-    struct connection *members = malloc(expected * sizeof *members);
-    uint64_t *world_ranks = malloc(expected * sizeof *world_ranks);
+    struct offer offer = {.magic = LAYOUT_MAGIC, .size = size, .why_not = REASON_NO_SHARING};
+    rendezvous.file = node_create(size, (int)all->world_size, &all->needs);
+    if (rendezvous.file < 0) {
+        offer_to_all(members, size, offer);
+        return REASON_NO_SHARING;
+    }
+    write_record(world_rank);
+    offer.file_size = (size_t)(node.end - node.base);
+    offer.statics = map_all_statics(members, size);
+    offer_to_all(members, size, offer);
+    node.header->statics_shared = offer.statics != 0;
+    return decide(all_answer(members, size), size, exchange) ? REASON_COUNT
+                                                             : (enum reason)node.header->why_not;
+}
+
+/* Find all members, and share a file with them or offer them none. */
+static enum reason gather(struct connection *members, uint64_t *world_ranks, int world_rank,
+                          int world_size, rendezvous_exchange_fn *exchange)
+{
+    uint32_t expected = rendezvous.job.local_size, count;
     struct greeting all = own_greeting(world_rank, world_size);
-    enum reason why_not = REASON_EXHAUSTED;
-    if (members && world_ranks) {
-        members[0] = (struct connection){-1, rendezvous.statics_file};
-        why_not = find_all(members, world_ranks, expected, &all, &count);
-    }
-    places_release();
-    if (why_not == REASON_EXHAUSTED)
-        turn_away(count, expected - 1, why_not);
-    bool shared = false;
-    if (why_not == REASON_COUNT) {
-        rendezvous.file = node_create(expected, world_size, &all.needs);
-        shared = rendezvous.file >= 0;
-        why_not = REASON_NO_SHARING;
-    }
-    if (shared)
-        write_record(world_rank);
-    offer_to_all(members, count, shared, why_not);
-    bool good = shared && all_answer(members, count);
-    if (shared && !decide(good, count, exchange)) {
-        why_not = node.header->why_not;
-        good = false;
+    members[0] = (struct connection){-1, rendezvous.statics_file};
+    enum reason why_not = find_all(members, world_ranks, expected, &all, &count);
+    if (why_not == REASON_COUNT)
+        why_not = share(&all, world_rank, members, count, exchange);
+    else {
+        if (why_not == REASON_EXHAUSTED)
+            turn_away(count, expected - 1, why_not);
+        offer_to_all(members, count, (struct offer){.magic = LAYOUT_MAGIC, .why_not = why_not});
     }
     close_all(members, count);
+    return why_not;
+}
+
+static void lead(int world_rank, int world_size, rendezvous_exchange_fn *exchange)
+{
+    uint32_t expected = rendezvous.job.local_size;
+    struct connection *members = malloc(expected * sizeof *members);
+    uint64_t *world_ranks = malloc(expected * sizeof *world_ranks);
+    enum reason why_not = REASON_EXHAUSTED;
+    if (members && world_ranks)
+        why_not = gather(members, world_ranks, world_rank, world_size, exchange);
+    else {
+        places_release();
+        turn_away(1, expected - 1, why_not);
+    }
+    free(members);
     free(world_ranks);
-    if (!good)
+    if (why_not != REASON_COUNT)
         node_unmap(why_not);
 }
 

@@ -76,9 +76,8 @@ static bool exchange(int to, int from, uint64_t sent, uint64_t *received)
     int arrived = 0, gone = 0, ranks[2] = {to, from};
     ranks_of_meeting(ranks);
     /* Hosts connect two ranks when they first communicate, and need both of them for that. So this
-     * rank makes progress for the host until all members have confirmed. */
+     * rank makes progress for the host, on this communicator, until all members have confirmed. */
     private_comm();
-    wait_policy_apply(private_comm_progress);
     out = sent;
     host.Irecv(&in, sizeof in, constants.byte, ranks[1], TAG, meeting, &request[0]);
     host.Isend(&out, sizeof out, constants.byte, ranks[0], TAG, meeting, &request[1]);
@@ -140,9 +139,10 @@ static void settle(bool by_session)
     statics_open();
     open_handles();
     open_arena();
-    wait_policy_apply(NULL);
-    if (!node_shortage().cause) /* otherwise the two ranks that measure may not run together */
+    if (!node_shortage().cause) {    /* otherwise the two ranks that measure may not run together */
+        sync_configure(false, NULL); /* progress of the host would take a part of the time */
         calibrate();
+    }
     wait_policy_apply(private_comm_progress);
     if (has_ranks_outside(by_session))
         host_wait_stay_awake();
