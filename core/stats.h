@@ -44,6 +44,9 @@ struct stats_record {
     uint64_t private_bytes;    /* the part of these whose buffer was in private memory */
 };
 
+/* A new number is declared between `elapsed` and `heap`. stats.c counts it in this process, copies
+ * it into the snapshot and adds it to those of other ranks; it only has to be counted and printed.
+ */
 struct stats_snapshot {
     _Atomic uint32_t complete; /* how often the other fields have been written */
     uint32_t ranks;
@@ -64,8 +67,8 @@ struct stats_snapshot {
 /* Count a deferred call. Returns how often this call was deferred for this reason. */
 uint64_t stats_defer(unsigned call, enum reason reason);
 
-/* Count so many calls of the same size that have moved so many bytes. */
-void stats_sizes(unsigned call, uint64_t count, uint64_t bytes);
+/* Count calls of the same size that have moved so many bytes together. */
+void stats_sizes(unsigned call, uint64_t calls, uint64_t bytes);
 
 /* Count a call of the program. `ticks`: its duration. `waited`: how long this process waited
  * meanwhile.
