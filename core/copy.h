@@ -35,8 +35,7 @@ void copy_long(void *to, const void *from, size_t bytes);
  * reference may be in private memory; such data are always in the shared heap. */
 
 /* Copies 1, 2, 4 or 8 bytes in one access, so a peer that polls them never reads half of an
- * element. (The C library's memmove() copies two bytes in two steps.) The areas are identical or do
- * not overlap. */
+ * element. (The C library's memmove() copies two bytes in two steps.) The areas may overlap. */
 HOT_INLINE void copy_bytes(void *to, const void *from, size_t bytes)
 {
     if (LIKELY(bytes == 8))

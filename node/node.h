@@ -99,7 +99,7 @@ static inline int node_owner_of(const void *address)
                : -1;
 }
 
-/* Whether the members have a processor each. */
+/* The worst shortage of processors among the members; its cause is SHORTAGE_NONE if each has one. */
 struct shortage node_shortage(void);
 
 /* ---- positions ---- */
