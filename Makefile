@@ -84,9 +84,10 @@ COMPILED_ABIS := $(ABIS) standard
 TEST_ABIS := $(ABIS) $(if $(MPICC_standard),standard)
 ISAS := baseline $(if $(X86_64),avx2)
 
-OBJECTS := $(MODULES:%.c=$(BUILD)/obj/%.o) $(ISAS:%=$(BUILD)/obj/core/kernels_%.o) \
-           $(COMPILED_ABIS:%=$(BUILD)/obj/abi_%.o)
-ABI_OBJECTS = $(ABI_SOURCES:pmpi_wrap/abi/%.c=$(BUILD)/obj/$(1)/%.o)
+# The tests also run with a library whose structures and protocols check themselves (assert).
+ASSERTING_LIB := $(BUILD)/assert/lib/$(SONAME)
+# objects,FOLDER
+objects = $(MODULES:%.c=$(1)/%.o) $(ISAS:%=$(BUILD)/obj/core/kernels_%.o) $(COMPILED_ABIS:%=$(1)/abi_%.o)
 JEMALLOC_LIB := $(BUILD)/jemalloc/libmpiaccel_je.a
 
 # A newer MPI may deprecate what an older one needs, so that warning is no error.
@@ -113,7 +114,7 @@ VERSION_HEADER := $(BUILD)/generated/version.h
 $(VERSION_HEADER): FORCE
 	@mkdir -p $(@D)
 	@echo '#define MPIACCEL_VERSION "$(VERSION)"' | cmp -s - $@ || echo '#define MPIACCEL_VERSION "$(VERSION)"' >$@
-$(BUILD)/obj/pmpi_wrap/version.o: $(VERSION_HEADER)
+$(BUILD)/obj/pmpi_wrap/version.o $(BUILD)/assert/obj/pmpi_wrap/version.o: $(VERSION_HEADER)
 
 COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,concurrency config log sync best_kernels $(ISAS:%=kernels_%))
 $(COMMAND): $(wildcard command/*.c command/*.h) $(COMMAND_OBJECTS) $(VERSION_HEADER) $(BUILD)/conf/folders
@@ -147,17 +148,23 @@ $(foreach abi,$(ABIS),$(eval $(call bench_rules,$(abi))))
 
 # Functions of the C library are bound when they are called: at start, it would take longer than all
 # else that the loader does for this library. Some systems' default is -z now.
-$(LIB): $(OBJECTS) $(JEMALLOC_LIB) pmpi_wrap/exports.map
+$(LIB): $(call objects,$(BUILD)/obj)
+$(ASSERTING_LIB): $(call objects,$(BUILD)/assert/obj)
+$(LIB) $(ASSERTING_LIB): $(JEMALLOC_LIB) pmpi_wrap/exports.map
 	@mkdir -p $(@D)
 	$(call show,LINK,$@)$(CC) -shared -o $@ $(CFLAGS) -Wl,-z,lazy $(LDFLAGS) $(MACHINE_FLAGS) -Wl,-soname,$(SONAME) \
 	    -Wl,--no-undefined -Wl,--version-script=pmpi_wrap/exports.map -Wl,-z,nodelete -Wl,--gc-sections \
-	    $(OBJECTS) $(JEMALLOC_LIB) -pthread -ldl $(LIBS)
+	    $(filter %.o,$^) $(JEMALLOC_LIB) -pthread -ldl $(LIBS)
 $(LINKER_NAME): $(LIB)
 	$(Q)ln -sf $(SONAME) $@
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/config.mk
 	@mkdir -p $(@D)
 	$(call show,CC,$<)$(COMPILE) -c $< -o $@
+ASSERTING := -O1 -UNDEBUG
+$(BUILD)/assert/obj/%.o: %.c $(BUILD)/config.mk
+	@mkdir -p $(@D)
+	$(call show,CC,$< with assertions)$(COMPILE) $(ASSERTING) -c $< -o $@
 
 # Structures of 24 bytes are passed by value in these files, written as three words. A copy through
 # vector registers would read two words at once, and wait until both have left the store buffer, behind
@@ -181,16 +188,18 @@ $(BUILD)/obj/core/kernels_%.o: core/kernels.c $(BUILD)/config.mk
 
 # The files of pmpi_wrap/abi are compiled once per ABI and linked into one object whose only global
 # symbol is its table. CPATH is empty here, because modules of a site put the folder of one
-# MPI's headers into it, and the compiler searches it before those of -isystem.
+# MPI's headers into it, and the compiler searches it before those of -isystem. abi_rules,ABI,FOLDER,FLAGS
 define abi_rules
-$(BUILD)/obj/$(1)/%.o: pmpi_wrap/abi/%.c $(BUILD)/config.mk
+$(2)/$(1)/%.o: pmpi_wrap/abi/%.c $(BUILD)/config.mk
 	@mkdir -p $$(@D)
-	$$(call show,CC,$$< for $(1))CPATH= $$(COMPILE) $$(patsubst -I%,-isystem %,$$(INCLUDES_$(1))) -DABI_NAME=$(1) -DABI_IS_$(1) -c $$< -o $$@
-$(BUILD)/obj/abi_$(1).o: $$(call ABI_OBJECTS,$(1))
+	$$(call show,CC,$$< for $(1)$(if $(3), with assertions))CPATH= $$(COMPILE) $(3) $$(patsubst -I%,-isystem %,$$(INCLUDES_$(1))) \
+	    -DABI_NAME=$(1) -DABI_IS_$(1) -c $$< -o $$@
+$(2)/abi_$(1).o: $$(ABI_SOURCES:pmpi_wrap/abi/%.c=$(2)/$(1)/%.o)
 	$$(call show,LINK,$$@)$$(CC) -r -nostdlib $(MACHINE_FLAGS) -o $$@ $$^
 	@$(OBJCOPY) --keep-global-symbol=abi_$(1) $$@
 endef
-$(foreach abi,$(COMPILED_ABIS),$(eval $(call abi_rules,$(abi))))
+$(foreach abi,$(COMPILED_ABIS),$(eval $(call abi_rules,$(abi),$(BUILD)/obj)) \
+    $(eval $(call abi_rules,$(abi),$(BUILD)/assert/obj,$(ASSERTING))))
 
 # jemalloc is configured for this library: other names than those of the program's allocator, no
 # constructor, since nothing may run in a process without MPI, and thread-local storage that does not
@@ -221,7 +230,7 @@ $(JEMALLOC_LIB): $(BUILD)/config.mk
 
 # The files that include jemalloc's headers wait for it.
 JEMALLOC_USERS := alloc/arena.o alloc/region.o
-$(JEMALLOC_USERS:%=$(BUILD)/obj/%): | $(JEMALLOC_LIB)
+$(JEMALLOC_USERS:%=$(BUILD)/obj/%) $(JEMALLOC_USERS:%=$(BUILD)/assert/obj/%): | $(JEMALLOC_LIB)
 
 # ---- installing ----------------------------------------------------------------------------------
 
@@ -386,6 +395,8 @@ figures: all
 
 include $(wildcard tests/*/rules.mk)
 
+tests: $(ASSERTING_LIB)
+
 check: all tests
 	tests/run $(TESTS)
 
@@ -397,7 +408,7 @@ check-long: all tests
 	tests/run $(addprefix --list ,$(wildcard tests/*/testlist.long))
 
 clean:
-	rm -rf $(addprefix $(BUILD)/,obj lib libexec bin man generated test tsan asan examples)
+	rm -rf $(addprefix $(BUILD)/,obj lib libexec bin man generated test assert tsan asan examples)
 
 distclean:
 	rm -rf $(BUILD) autom4te.cache $(addprefix $(BUILD)/../,config.log config.status)
@@ -405,4 +416,4 @@ distclean:
 .PHONY: all setup install uninstall dist deb rpm wheel help lint format examples demo bench scale figures reference check check-hosts check-long tests clean \
     distclean FORCE
 
--include $(shell find $(BUILD)/obj $(BUILD)/test $(BUILD)/tsan $(BUILD)/asan -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/test $(BUILD)/assert $(BUILD)/tsan $(BUILD)/asan -name '*.d' 2>/dev/null)

@@ -4,6 +4,7 @@
 #include "alloc/ranges.h"
 #include "node/node.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -152,6 +153,7 @@ struct send_block send_buffer_take(size_t bytes)
     char *at = bytes < SIZE_MAX / 2 ? take_pages(size) : NULL;
     if (!at)
         return (struct send_block){0};
+    assert(at >= own.pages && at + size <= own.pages + own.count * PAGE);
     uint32_t first = (uint32_t)((size_t)(at - own.pages) / PAGE);
     /* A line that is not written stays in the readers' caches. */
     for (size_t i = 0; i < size / PAGE; i++)
@@ -166,6 +168,7 @@ void send_buffer_give(const struct send_block *block)
 {
     pthread_mutex_lock(&mutex);
     end_rest(REST_BYTES);
+    assert(resting.count < REST_BLOCKS && block->at >= own.pages);
     resting.blocks[(resting.first + resting.count++) % REST_BLOCKS] = *block;
     resting.bytes += block->size;
     pthread_mutex_unlock(&mutex);

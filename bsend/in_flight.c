@@ -85,6 +85,7 @@ static void deliver(struct in_flight *f)
 {
     if (f->delivered)
         return;
+    assert(in_flight_count && in_flight_pending >= f->pending);
     f->delivered = true;
     if (f->copy)
         release_copy(f);
@@ -174,6 +175,7 @@ void in_flight_drain(void)
 void in_flight_finish(void)
 {
     wait_for(&listed);
+    assert(thread_concurrent || (!first && !in_flight_count && !in_flight_pending && !taken));
 }
 
 /* ---- messages out of a copy ---- */

@@ -1,9 +1,13 @@
 #include "core/barrier.h"
 
+#include <assert.h>
+
 enum { RADIX = ORDER_RADIX };
 
 static inline uint32_t enter(struct barrier *b)
 {
+    /* Only this rank writes its flag. */
+    assert(sync_load(&b->flags[b->rank].entered) == b->rounds);
     uint32_t round = ++b->rounds;
     sync_publish(&b->flags[b->rank].entered, round);
     return round;

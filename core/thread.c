@@ -1,5 +1,6 @@
 #include "core/thread.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -26,7 +27,9 @@ static struct thread_entry shared_entry;
 static void detach(void *value)
 {
     struct thread_entry *entry = value;
+    assert(!entry->thread.inflight || entry->thread.inflight->count % 2 == 0);
     pthread_mutex_lock(&mutex);
+    assert(!entry->slot || slot_taken[entry->slot - 1]);
     stats_fold(&entry->thread.stats);
     if (entry->slot)
         slot_taken[entry->slot - 1] = false;

@@ -8,6 +8,7 @@
 #include "core/peer_memory.h"
 #include "node/node.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static uint64_t patience_ns = 1000000; /* a test sets a longer time */
@@ -46,6 +47,7 @@ static void give(struct side *s, enum copy_way way)
             copy_to_peers(cell_of(s), s->memory + i * (size_t)PIECE, PIECE);
         else if (way == COPY_NONTEMPORAL)
             copy_nontemporal(cell_of(s), s->memory + i * (size_t)PIECE, PIECE);
+        assert(sync_load(&s->shared->given) == s->done); /* written here only */
         sync_publish(&s->shared->given, ++s->done);
     }
     if (way == COPY_BY_OS) /* the reader copies from the source itself */
@@ -61,6 +63,7 @@ static void take(struct side *s, enum copy_way way)
             peer_memory_read(s->writer->pid, s->memory, s->shared->source, SAMPLE);
         else
             memcpy(s->memory + i * (size_t)PIECE, cell_of(s), PIECE);
+        assert(sync_load(&s->shared->taken) == s->done); /* written here only */
         sync_publish(&s->shared->taken, ++s->done);
     }
 }

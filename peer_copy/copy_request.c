@@ -2,6 +2,7 @@
 
 #include "node/node.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Values of `state`. The owner is part of the last one: its threads take a request by compare and
@@ -22,12 +23,14 @@ static void answer(uint32_t member)
                                                  memory_order_acquire, memory_order_relaxed))
         return;
     char *room = layout_copy_room(node.header, member), *memory = (char *)(uintptr_t)r->address;
+    assert(r->bytes <= LAYOUT_COPY_ROOM);
     if (r->writes)
         memcpy(memory, room, r->bytes);
     else
         memcpy(room, memory, r->bytes);
     /* First: when the requester is done, this process sees that it has answered. */
     atomic_fetch_add_explicit(&copy_requests_answered, 1, memory_order_relaxed);
+    assert(sync_load(&r->state) == TAKEN); /* only this thread may change it */
     sync_publish(&r->state, ANSWERED);
 }
 
@@ -67,6 +70,7 @@ static struct copy_request *claim(void)
 static void ask(struct copy_request *r, uint32_t owner)
 {
     struct layout_member *member = node_member(owner);
+    assert(sync_load(&r->state) == CLAIMED || sync_load(&r->state) == ANSWERED);
     sync_publish(&r->state, ASKED + owner);
     atomic_fetch_add_explicit(&member->copies_wanted.value, 1, memory_order_seq_cst);
     atomic_fetch_add_explicit(&member->mail.value, 1, memory_order_seq_cst);

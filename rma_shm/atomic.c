@@ -1,5 +1,6 @@
 #include "rma_shm/atomic.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ static inline bool native_enter(struct thread *thread, struct win_target *target
     if (UNLIKELY(!own))
         return false;
     uint32_t count = atomic_load_explicit(&own->count, memory_order_relaxed);
+    assert(count % 2 == 0);
     /* Writes the count before reading the mode. In the other order this thread could miss bulk mode
      * while the changer misses this thread. */
     atomic_exchange_explicit(&own->count, count + 1, memory_order_seq_cst);
@@ -27,6 +29,7 @@ static inline void native_leave(struct win *win, struct thread *thread)
 {
     struct inflight *own = thread->inflight;
     uint32_t count = atomic_load_explicit(&own->count, memory_order_relaxed);
+    assert(count % 2 == 1);
     /* Release: a rank that sees the even count also observes our changes to the target. */
     atomic_store_explicit(&own->count, count + 1, memory_order_release);
     if (!SYNC_ATOMICS_FENCE)

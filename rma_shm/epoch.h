@@ -6,6 +6,8 @@
 
 #include "rma_shm/win.h"
 
+#include <assert.h>
+
 /* The first operation on a target in an epoch. Waits for the post of the target, if win_start()
  * opened the epoch. WIN_ERR_SYNC: the epoch does not admit the operation. */
 enum win_error win_open_peer(struct win *win, uint32_t target);
@@ -29,9 +31,19 @@ static inline enum win_fence_epoch win_fence_epoch(const struct win *win)
     return atomic_load_explicit(&win->fence, memory_order_relaxed);
 }
 
+/* Whether no peer has a stamp that the window will have later: such a peer would be open then. */
+static inline bool win_stamps_are_valid(const struct win *win)
+{
+    for (uint32_t r = 0; r < win->size; r++)
+        if (win->peer[r].stamp > win->stamp)
+            return false;
+    return win->stamp;
+}
+
 /* Close all peers. */
 static inline void win_close_peers(struct win *win)
 {
+    assert(win_stamps_are_valid(win));
     win->stamp++;
     if (LIKELY(win->stamp != 0))
         return;

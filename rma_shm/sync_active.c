@@ -1,5 +1,7 @@
 #include "rma_shm/sync_active.h"
 
+#include <assert.h>
+
 enum win_error win_fence(struct win *win, bool no_succeed)
 {
     if (win->epochs || win->exposed || win_passive_any(win))
@@ -27,7 +29,11 @@ enum win_error win_post(struct win *win, const int *origins, uint32_t count)
         _Atomic uint32_t *bits = win_post_bits(win, origin);
         /* Orders our earlier stores to the window before the bit: an origin that finds the bit set
          * observes them. */
-        atomic_fetch_or_explicit(&bits[win->rank / 32], 1u << win->rank % 32, memory_order_seq_cst);
+        uint32_t bit = 1u << win->rank % 32;
+        uint32_t before =
+            atomic_fetch_or_explicit(&bits[win->rank / 32], bit, memory_order_seq_cst);
+        assert(!(before & bit)); /* the origin has completed its epoch for the last post */
+        (void)before;
         struct sync_word *posts = &win->peer[origin].target->posts;
         atomic_fetch_add_explicit(&posts->value, 1, memory_order_seq_cst);
         sync_wake(posts);
@@ -51,7 +57,10 @@ enum win_error win_start(struct win *win, const int *targets, uint32_t count)
 static void clear_post(struct win *win, uint32_t target)
 {
     _Atomic uint32_t *word = &win_post_bits(win, win->rank)[target / 32];
-    atomic_fetch_and_explicit(word, ~(1u << target % 32), memory_order_relaxed);
+    uint32_t bit = 1u << target % 32;
+    uint32_t before = atomic_fetch_and_explicit(word, ~bit, memory_order_relaxed);
+    assert(before & bit);
+    (void)before;
 }
 
 enum win_error win_complete(struct win *win)
@@ -78,6 +87,7 @@ enum win_error win_complete(struct win *win)
 static bool all_completed(struct win *win, uint32_t *seen)
 {
     *seen = sync_load(&win->peer[win->rank].target->completions);
+    assert(sync_reached(win->completions_due, *seen)); /* no origin completes twice */
     return sync_reached(*seen, win->completions_due);
 }
 
