@@ -1,7 +1,5 @@
 #include "coll_inplace/block_desc.h"
 
-#include "coll_inplace/thresholds.h"
-
 /* ---- senders ---- */
 
 /* The rank that has written a slot, as its readers see it. */
@@ -80,34 +78,6 @@ bool blocks_any_remote(const struct team *t, const struct blocks *all)
     return sizes_of(t, all).bytes;
 }
 
-/* Whether all blocks, of `bytes` bytes, can be read by reference and that is faster. */
-static bool blocks_by_reference(struct team *t, const struct blocks *all, size_t bytes,
-                                enum by_reference by_reference)
-{
-    bool shared = true, fits = bytes + table_in_cell(t->size) <= TEAM_CELL;
-    if (by_reference == BY_REFERENCE_NEVER || bytes < BY_REFERENCE_MIN ||
-        (by_reference == BY_REFERENCE_LONG && fits))
-        return false;
-    for (uint32_t r = 0; r < t->size; r++) {
-        size_t some = block_bytes(t, all, r);
-        remote_addr_t address = some ? team_address(t, block_of(all, r), some) : 0;
-        if (some && !address)
-            return false;
-        shared = shared && (!address || remote_addr_local(address));
-    }
-    return shared || !fits;
-}
-
-static enum slot_kind kind_for(struct team *t, const struct blocks *all, size_t bytes,
-                               enum by_reference by_reference)
-{
-    if (bytes + t->size <= SLOT_ROOM)
-        return SLOT_INLINE;
-    if (blocks_by_reference(t, all, bytes, by_reference))
-        return SLOT_REFERENCE;
-    return bytes + table_in_cell(t->size) <= TEAM_CELL ? SLOT_BUFFERED : SLOT_PIPELINED;
-}
-
 _Static_assert(SLOT_ROOM <= INT8_MAX, "lengths are in a char, signed or not");
 
 /* All in the slot: the length of each block, in a byte, and then the blocks. */
@@ -127,7 +97,7 @@ static void publish_short(struct team *t, uint32_t op, const struct blocks *all)
 static enum slot_kind publish_table(struct team *t, uint32_t op, const struct blocks *all,
                                     size_t bytes, enum by_reference by_reference)
 {
-    enum slot_kind kind = kind_for(t, all, bytes, by_reference);
+    enum slot_kind kind = transport_of_blocks(t, all, bytes, table_in_cell(t->size), by_reference);
     if (kind == SLOT_INLINE) {
         publish_short(t, op, all);
         return kind;
@@ -140,7 +110,7 @@ static enum slot_kind publish_table(struct team *t, uint32_t op, const struct bl
         uint32_t r = team_partner(t, i);
         struct block_desc desc = {.bytes = block_bytes(t, all, r)};
         if (kind == SLOT_REFERENCE && desc.bytes) {
-            desc.where = team_address(t, block_of(all, r), desc.bytes);
+            desc.where = remote_addr_to_read(t, block_of(all, r), desc.bytes);
         } else if (kind == SLOT_PIPELINED) {
             desc.where = stream;
             stream += stream_pieces(desc.bytes);
@@ -163,7 +133,7 @@ static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, 
     bool equal = blocks_are_equal(all); /* then also our own, which is where readers expect it */
     size_t own = equal && !team_is_inter(t) ? bytes_of(block_of(all, t->self)) : 0;
     size_t bytes = sizes.bytes + own, at = 0;
-    if (sizes.largest > EAGER_MAX || sizes.bytes + table_in_cell(t->size) <= TEAM_CELL ||
+    if (sizes.largest > EAGER_MAX || fits_into_cell(sizes.bytes + table_in_cell(t->size)) ||
         bytes > HOLD_MAX)
         return false;
     team_wait_cell(t, TEAM_CELL);
@@ -189,9 +159,11 @@ static enum slot_kind publish_equal(struct team *t, uint32_t op, const struct bl
                                     struct sizes sizes, enum by_reference by_reference)
 {
     struct buffer whole = {all->at, all->map, all->count * t->size};
-    enum slot_kind kind = sizes.bytes <= SLOT_ROOM ? SLOT_INLINE : SLOT_BUFFERED;
-    if (sizes.bytes > TEAM_CELL ||
-        (kind == SLOT_BUFFERED && team_by_reference(t, whole, sizes.bytes, by_reference)))
+    enum slot_kind kind = SLOT_PIPELINED;
+    remote_addr_t address;
+    if (fits_into_cell(sizes.bytes))
+        kind = transport_of(t, whole, sizes.bytes, by_reference, &address);
+    if (kind == SLOT_PIPELINED || kind == SLOT_REFERENCE)
         return team_publish_data(t, op, whole, by_reference);
     team_wait_room(t, kind, sizes.bytes);
     size_t before = team_is_inter(t) ? sizes.bytes : t->self * sizes.largest;

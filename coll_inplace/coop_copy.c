@@ -45,7 +45,7 @@ void coop_copy_begin(const struct team *t, struct coop_copy *c, uint32_t op, str
                      size_t bytes)
 {
     c->bytes = min_size(bytes, bytes_of(to));
-    c->target = team_target_address(t, to, c->bytes);
+    c->target = remote_addr_to_write(t, to, c->bytes);
     if (!c->target)
         c->bytes = 0;
     c->before = sync_load(&c->helped);

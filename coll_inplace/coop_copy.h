@@ -17,19 +17,12 @@
 #define MPIACCEL_COOP_COPY_H
 
 #include "coll_inplace/coll.h"
-#include "coll_inplace/thresholds.h"
 
-/* Whether data at `from` are copied cooperatively. Both sides call it with the values in the
- * sender's slot. */
-static inline bool coop_copy_pays(remote_addr_t from, size_t bytes)
-{
-    return bytes >= (remote_addr_local(from) ? COOP_COPY_MIN_SHARED : COOP_COPY_MIN_PRIVATE);
-}
-
+/* Whether the data of a slot are copied cooperatively. */
 static inline bool coop_copy_slot_pays(const struct slot *slot)
 {
     return slot_kind(slot) == SLOT_REFERENCE &&
-           coop_copy_pays(slot_address(slot), slot_bytes(slot));
+           transport_is_cooperative(slot_address(slot), slot_bytes(slot));
 }
 
 /* The receiver begins, and then copies until all data of rank `peer` have arrived. If peers cannot

@@ -89,7 +89,7 @@ static void finish_receivers(struct team *t, uint32_t op, enum slot_kind kind,
 {
     for (uint32_t r = 0; kind == SLOT_REFERENCE && r < t->size; r++) {
         struct block_desc desc = block_desc_sent(t, op, r, equal);
-        if (r != t->self && coop_copy_pays(desc.where, desc.bytes))
+        if (r != t->self && transport_is_cooperative(desc.where, desc.bytes))
             coop_copy_help(t, &t->mailbox[r]->coop_copy, op, r, block_of(all, r));
     }
     if (kind == SLOT_REFERENCE)
@@ -121,7 +121,8 @@ static enum coll_error receive_from_root(struct team *t, uint32_t op, struct buf
     enum coll_error error;
     if (slot_kind(slot) == SLOT_PIPELINED) {
         error = stream_receive(t, block_stream(t, root, desc, mine));
-    } else if (slot_kind(slot) == SLOT_REFERENCE && coop_copy_pays(desc.where, desc.bytes)) {
+    } else if (slot_kind(slot) == SLOT_REFERENCE &&
+               transport_is_cooperative(desc.where, desc.bytes)) {
         coop_copy_begin(t, &t->mine->coop_copy, op, mine, desc.bytes);
         error = coop_copy_receive(t, &t->mine->coop_copy, op, root, desc.where, mine, desc.bytes);
     } else {

@@ -37,7 +37,7 @@ _Static_assert(2 * PIECE == PIECE_CELLS * CELL_ROOM, "piece_of() alternates betw
 enum slot_kind {
     SLOT_INLINE,    /* in the slot */
     SLOT_BUFFERED,  /* in the cell of this operation */
-    SLOT_REFERENCE, /* at a remote address, which is in the slot: see team_address() */
+    SLOT_REFERENCE, /* at a remote address, which is in the slot: see transport.h */
     SLOT_PIPELINED  /* they follow in pieces, or through a stream whose start is in the slot */
 };
 

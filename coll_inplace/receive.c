@@ -1,7 +1,5 @@
 #include "coll_inplace/receive.h"
 
-#include "coll_inplace/thresholds.h"
-
 /* Publishes a copy of the parent's slot in ours. There is room, because the root has waited for it.
  */
 static const struct slot *pass_on(struct team *t, uint32_t op, const struct slot *received)
@@ -73,8 +71,7 @@ enum coll_error copy_own(struct buffer to, struct buffer from, uint32_t blocks)
 {
     const struct typemap *to_map = typemap_to_move(to.map), *map = typemap_to_move(from.map);
     size_t bytes = bytes_of(from), room = bytes_of(to), some = min_size(bytes, room);
-    if (some >= NONTEMPORAL_COPY_MIN && to_map->contiguous && map->contiguous &&
-        !copy_caches_hold(blocks * some))
+    if (to_map->contiguous && map->contiguous && transport_streams_copy(some, blocks * some))
         copy_nontemporal(to.at, from.at, some);
     else
         typemap_copy(to.at, to_map, from.at, map, some);

@@ -260,7 +260,7 @@ enum coll_error coll_reduce(struct team *t, const struct reducer *red, struct bu
     size_t bytes = reducer_bytes(red, from);
     if (t->alone)
         return alone(from, to);
-    if (UNLIKELY(bytes > TEAM_CELL)) {
+    if (UNLIKELY(!fits_into_cell(bytes))) {
         if (team_is_inter(t))
             return unsegmented_reduce_for_root(t, red, from, to, root);
         if (reducer_is_plain(red))
@@ -279,7 +279,7 @@ enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct
     size_t bytes = reducer_bytes(red, from);
     if (t->alone)
         return alone(from, to);
-    if (UNLIKELY(bytes > TEAM_CELL)) {
+    if (UNLIKELY(!fits_into_cell(bytes))) {
         if (team_is_inter(t))
             return unsegmented_reduce_part(t, red, from, to, (struct part){t->size, 0, bytes});
         if (reducer_is_plain(red))
@@ -305,11 +305,11 @@ enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, s
         return alone(from, to);
     bool two = t->size == 2 && plain && !inter; /* each sends only what the other one needs */
     size_t most = !two ? bytes : own > other ? own : other;
-    if (most > TEAM_CELL && plain && !inter)
+    if (!fits_into_cell(most) && plain && !inter)
         return segmented_reduce_scatter(t, red, from, to, begin);
-    if (most > TEAM_CELL && !inter)
+    if (!fits_into_cell(most) && !inter)
         return unsegmented_reduce_scatter(t, red, from, to, begin[t->rank], own);
-    if (most > TEAM_CELL)
+    if (!fits_into_cell(most))
         return unsegmented_reduce_part(t, red, from, to,
                                        (struct part){t->size, begin[t->rank], own});
     if (!bytes)
@@ -342,9 +342,9 @@ enum coll_error coll_scan(struct team *t, const struct reducer *red, struct buff
     uint32_t count = t->rank + !exclusive;
     if (t->alone)
         return exclusive ? COLL_OK : alone(from, to);
-    if (bytes > TEAM_CELL && reducer_is_plain(red))
+    if (!fits_into_cell(bytes) && reducer_is_plain(red))
         return segmented_scan(t, red, from, to, exclusive);
-    if (bytes > TEAM_CELL)
+    if (!fits_into_cell(bytes))
         return unsegmented_reduce_part(t, red, from, to, (struct part){count, 0, bytes});
     if (!bytes)
         return COLL_OK;

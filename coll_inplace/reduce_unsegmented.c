@@ -229,7 +229,7 @@ static remote_addr_t share_operand(struct work *w, struct buffer from, bool *by_
     bool inter = team_is_inter(w->t);
     size_t bytes = reducer_bytes(w->red, from);
     struct buffer data = reducer_data(w->red, from, bytes, &run, &map);
-    remote_addr_t address = inter ? team_address(w->t, data, bytes) : 0;
+    remote_addr_t address = inter ? remote_addr_to_read(w->t, data, bytes) : 0;
     *by_reference = address;
     if (address)
         return address;

@@ -2,7 +2,6 @@
 
 #include "alloc/arena.h"
 #include "coll_inplace/child.h"
-#include "coll_inplace/thresholds.h"
 #include "core/config.h"
 #include "core/locality.h"
 #include "core/log.h"
@@ -408,36 +407,6 @@ char *team_hold(struct team *t, uint32_t op, size_t bytes)
     return block;
 }
 
-/* The address of contiguous data in the shared heap, or 0. `*start` is where the data begin, or
- * NULL if they are not contiguous. */
-static remote_addr_t shared_address(struct buffer b, size_t bytes, char **start)
-{
-    uint64_t position;
-    *start = b.map->contiguous && !b.map->without_holes ? b.at + b.map->low : NULL;
-    return *start && node_position(*start, bytes, &position) ? (remote_addr_t)position << 1 : 0;
-}
-
-static remote_addr_t private_address(const char *start)
-{
-    return (remote_addr_t)(uintptr_t)start << 1 | 1;
-}
-
-remote_addr_t team_address(struct team *t, struct buffer b, size_t bytes)
-{
-    char *start;
-    remote_addr_t address = shared_address(b, bytes, &start);
-    if (address || !start || !t->can_access_peers || !(t->policy & COPY_POLICY_BY_OS))
-        return address;
-    return private_address(start);
-}
-
-remote_addr_t team_target_address(const struct team *t, struct buffer b, size_t bytes)
-{
-    char *start;
-    remote_addr_t address = shared_address(b, bytes, &start);
-    return address || !start || !t->can_access_peers ? address : private_address(start);
-}
-
 bool remote_read(const struct team *t, uint32_t owner, remote_addr_t address, size_t first,
                  void *to, size_t bytes)
 {
@@ -462,26 +431,6 @@ bool remote_write(const struct team *t, uint32_t owner, remote_addr_t address, s
     return true;
 }
 
-/* The address at which peers read the data; 0: they are copied. Reading through the OS gains
- * nothing over a cell, unless all ranks would have to wait until the cell is written. */
-static remote_addr_t address_to_send(struct team *t, struct buffer from, size_t bytes,
-                                     enum by_reference by_reference)
-{
-    bool short_in_heap =
-        by_reference == BY_REFERENCE_LONG ? bytes <= EAGER_MAX : bytes < BY_REFERENCE_MIN;
-    bool short_in_private = bytes <= (by_reference == BY_REFERENCE ? EAGER_MAX : TEAM_CELL);
-    if (by_reference == BY_REFERENCE_NEVER || short_in_heap)
-        return 0;
-    remote_addr_t address = team_address(t, from, bytes);
-    return short_in_private && !remote_addr_local(address) ? 0 : address;
-}
-
-bool team_by_reference(struct team *t, struct buffer from, size_t bytes,
-                       enum by_reference by_reference)
-{
-    return address_to_send(t, from, bytes, by_reference);
-}
-
 enum slot_kind team_publish_data(struct team *t, uint32_t op, struct buffer from,
                                  enum by_reference by_reference)
 {
@@ -490,14 +439,11 @@ enum slot_kind team_publish_data(struct team *t, uint32_t op, struct buffer from
         team_publish_inline(t, op, from.at + from.map->low, bytes);
         return SLOT_INLINE;
     }
-    enum slot_kind kind = bytes <= SLOT_ROOM   ? SLOT_INLINE
-                          : bytes <= TEAM_CELL ? SLOT_BUFFERED
-                                               : SLOT_PIPELINED;
-    remote_addr_t address = kind == SLOT_INLINE ? 0 : address_to_send(t, from, bytes, by_reference);
+    remote_addr_t address;
+    enum slot_kind kind = transport_of(t, from, bytes, by_reference, &address);
     team_wait_room(t, kind, bytes);
     struct slot *slot = slot_of(t->mine, op);
-    if (address) {
-        kind = SLOT_REFERENCE;
+    if (kind == SLOT_REFERENCE) {
         memcpy(slot->data, &address, sizeof address);
     } else if (kind == SLOT_PIPELINED) {
         uint32_t start = team_stream_start(t);

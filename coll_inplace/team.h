@@ -59,9 +59,9 @@
 #define MPIACCEL_TEAM_H
 
 #include "coll_inplace/mailbox.h"
+#include "coll_inplace/transport.h"
 #include "coll_inplace/tree.h"
 #include "core/barrier.h"
-#include "core/copy_policy.h"
 #include "core/stats.h"
 #include "core/typemap.h"
 #include "node/node.h"
@@ -302,11 +302,9 @@ static inline char *team_cell(struct team *t, size_t bytes)
     return cell_for(t->mine, t->op, bytes, *team_part(t, t->op));
 }
 
-/* Whether a cell is written with non-temporal stores, which leave its lines in no cache. The reader
- * then waits for memory once, some 300 ns, which is not worthwhile for a few lines. */
 static inline bool team_uses_nontemporal(const struct team *t, size_t bytes)
 {
-    return bytes > CELL_FEW && (t->policy & COPY_POLICY_NONTEMPORAL);
+    return transport_streams_cell(t->policy, bytes);
 }
 
 /* Writes a cell, or a part of one. The data may end up in no cache, so this process should not read
@@ -342,7 +340,7 @@ static inline void team_publish(struct team *t, uint32_t op, enum slot_kind kind
         sync_store_fence();
     uint64_t part = kind == SLOT_BUFFERED ? *team_part(t, op) % CELL_PARTS : 0;
     team_publish_header(t, op, (uint64_t)bytes << 5 | part << 2 | kind);
-    if (kind == SLOT_BUFFERED && bytes <= TEAM_CELL && !team_uses_nontemporal(t, bytes))
+    if (kind == SLOT_BUFFERED && fits_into_cell(bytes) && !team_uses_nontemporal(t, bytes))
         prefetch_block_to_write(cell_for(t->mine, op + 1, bytes, part), bytes);
 }
 
@@ -447,28 +445,6 @@ static inline uint32_t team_partner(const struct team *t, uint32_t i)
 
 /* ---- data in slots ---- */
 
-/* The address of data that are read by reference: twice their position in the node's file; or, in
- * private memory, twice the address in the owner's process, plus 1. 0: no such address, because the
- * data are not contiguous or peers cannot access them. */
-typedef uint64_t remote_addr_t;
-remote_addr_t team_address(struct team *team, struct buffer b, size_t bytes);
-
-/* The address of a buffer that peers may write to. Unlike team_address(), it does not depend on the
- * copy policy. */
-remote_addr_t team_target_address(const struct team *team, struct buffer b, size_t bytes);
-
-/* The address of memory in the node's file. */
-static inline remote_addr_t remote_addr_of(const char *shared)
-{
-    return (remote_addr_t)(shared - node.base) << 1;
-}
-
-/* The address in this process; NULL: it is in its owner's private memory. */
-static inline char *remote_addr_local(remote_addr_t address)
-{
-    return address & 1 ? NULL : node.base + (address >> 1);
-}
-
 /* Copies from and to private memory of `owner`, at `first` bytes from `address`; through the owner
  * if the OS refuses. The owner waits in this call until this rank is done. False: the owner has
  * died. */
@@ -497,18 +473,6 @@ static inline void team_publish_address(struct team *t, uint32_t op, remote_addr
 /* Returns shared memory for more data than a cell holds. It is freed by the first call that finds
  * that all ranks are done with operation `op`. NULL: no memory. */
 char *team_hold(struct team *team, uint32_t op, size_t bytes);
-
-/* Whether data may be sent by reference, in which case the sender waits for its readers. */
-enum by_reference {
-    BY_REFERENCE_NEVER,    /* no: the data will be overwritten before they are read */
-    BY_REFERENCE_LONG,     /* only long data; short data must not make the sender wait, since hosts
-                            * do not synchronise for them (H15) */
-    BY_REFERENCE_OPERANDS, /* also short data in the heap; peers combine what they read */
-    BY_REFERENCE,          /* also short data in the heap; peers copy what they read */
-};
-
-bool team_by_reference(struct team *team, struct buffer from, size_t bytes,
-                       enum by_reference by_reference);
 
 /* The start of our next stream: see stream.h. Only this rank writes the counter. */
 static inline uint32_t team_stream_start(const struct team *t)

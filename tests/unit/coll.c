@@ -1,7 +1,7 @@
 /* The collectives of intracommunicators: random rounds of each, and cases that such rounds miss. */
 #include "tests/unit/plays.h"
 
-#include "coll_inplace/thresholds.h"
+#include "coll_inplace/transport.h"
 
 enum { MUCH = 1600000, LITTLE = MUCH / 10 };
 

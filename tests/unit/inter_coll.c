@@ -2,7 +2,7 @@
  * that such rounds miss. */
 #include "tests/unit/plays.h"
 
-#include "coll_inplace/thresholds.h"
+#include "coll_inplace/transport.h"
 
 enum { MUCH = 500000 };
 

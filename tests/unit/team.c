@@ -3,7 +3,7 @@
 #include "tests/unit/teams.h"
 
 #include "coll_inplace/stream.h"
-#include "coll_inplace/thresholds.h"
+#include "coll_inplace/transport.h"
 
 #include "tests/unit/taken.h"
 

@@ -144,7 +144,7 @@ static bool translate_operand(enum call call, const struct reduction *r, const v
  * faster. */
 static bool is_too_long(const struct team *t, struct buffer b)
 {
-    return larger_group(t) > UNSEGMENTED_RANKS_MAX && bytes_of(b) > TEAM_CELL;
+    return larger_group(t) > UNSEGMENTED_RANKS_MAX && !fits_into_cell(bytes_of(b));
 }
 
 int intercomm_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm)

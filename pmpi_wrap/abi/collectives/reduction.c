@@ -45,7 +45,7 @@ static void apply(const struct reducer *r, void *out, const void *a, const void 
         return;
     }
     if (!needs_layout(r->map)) {
-        assert(n * r->element <= TEAM_CELL);
+        assert(fits_into_cell(n * r->element));
         memcpy(r->few, b, n * r->element);
         host.Reduce_local(a, r->few, (int)n, type, op);
         memcpy(out, r->few, n * r->element);
@@ -93,7 +93,7 @@ static bool open_user_defined(struct reducer *red, const struct team *t, MPI_Op 
     size_t bytes = map->size * b.count, room = 0;
     ptrdiff_t low, high;
     if (op == MPI_OP_NULL || !node_setup_has_reduce_local() ||
-        (bytes > TEAM_CELL && ranks > UNSEGMENTED_RANKS_MAX) || b.count > INT_MAX ||
+        (!fits_into_cell(bytes) && ranks > UNSEGMENTED_RANKS_MAX) || b.count > INT_MAX ||
         !operand_span(b.map, b.count, &low, &high))
         return false;
     *red = (struct reducer){.element = map->size ? map->size : 1,
@@ -104,7 +104,7 @@ static bool open_user_defined(struct reducer *red, const struct team *t, MPI_Op 
                             .host_op = BITS(op)};
     if (needs_layout(b.map))
         room = 2 * (size_t)(high - low) + 1;
-    red->divides = bytes > TEAM_CELL && divides_operands(op);
+    red->divides = !fits_into_cell(bytes) && divides_operands(op);
     if (room && !(red->scratch = malloc(room)))
         allocate_shared(red, room);
     return true;

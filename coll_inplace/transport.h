@@ -1,0 +1,171 @@
+/* How the data of a collective travel. The sender decides, from the length of the data, from where
+ * they are and from what the call permits, and publishes the decision in the kind of its slot. The
+ * readers follow the slot, so ranks may decide differently. This module is the only one that
+ * compares lengths with the thresholds below.
+ *
+ *   length                  place of the data           travel
+ *   up to SLOT_ROOM (112)   any                         inline: SLOT_INLINE
+ *   up to TEAM_CELL (16 K)  any; see "by reference"     through a cell: SLOT_BUFFERED
+ *   longer                  shared heap                 by reference: SLOT_REFERENCE
+ *   longer                  private, OS permitted       by reference, the reader calls the OS
+ *   longer                  private, not permitted;     SLOT_PIPELINED: in pieces if all ranks know
+ *                           static; not contiguous      the length, else through a stream
+ *
+ * The place is decided by the address: static variables are in the shared heap if MPIACCEL_STATICS
+ * has moved them there, and otherwise private. The OS is permitted if all ranks of the team can
+ * copy from each other (can_access_peers) and the copy policy prefers it (core/copy_policy.h). The
+ * number of ranks matters in three cases: a team of one rank moves nothing; a scan of more than two
+ * ranks does not let the OS copy one operand several times (remote_addr_of_operand()); and larger
+ * teams than TREE_FLAT send short data down a tree, which does not change how the root sends them.
+ *
+ * By reference, so that the sender waits for its readers:
+ *
+ *   the call permits        shared heap                 private, OS permitted
+ *   BY_REFERENCE_NEVER      no                          no
+ *   BY_REFERENCE_LONG       above EAGER_MAX             above TEAM_CELL
+ *   BY_REFERENCE_OPERANDS   from BY_REFERENCE_MIN       above TEAM_CELL
+ *   BY_REFERENCE            from BY_REFERENCE_MIN       above EAGER_MAX
+ *   different blocks        from BY_REFERENCE_MIN;      if the blocks do not fit into a cell
+ *                           BY_REFERENCE_LONG: if they
+ *                           do not fit into a cell
+ *
+ * Data that are read by reference are copied by both sides from COOP_COPY_MIN_SHARED (shared heap)
+ * or COOP_COPY_MIN_PRIVATE bytes on, in rooted calls (coop_copy.h). Non-temporal stores are used
+ * for cells if the copy policy says so, and for long results that the caches do not hold.
+ *
+ * To add a way (another node, memory of malloc() that peers can map): give it a slot kind, a row in
+ * these tables and a case in transport_of().
+ *
+ * The thresholds were measured on 2 cores with 2 MiB of L2 cache each, with 2 ranks, next to Open
+ * MPI 4.1 and MPICH 4.0; ns per call (`make bench` prints all of them).
+ *
+ *   allreduce from the heap    1 KiB: copied into cells 590, by reference 350
+ *                              8 KiB:                  1700,              420
+ *                              8 MiB: non-temporal stores 840000, ordinary stores  590000
+ *                             32 MiB:                    3900000,                 5500000
+ *   bcast from malloc        128 KiB: in pieces 8900, read through the OS 5350 (the system call
+ *                                     takes 700)
+ *   gather from malloc         1 MiB: copied by the root 174000, by both sides 86000
+ *                            128 KiB:                      8600,               10300
+ *   gather from the heap       1 MiB:                    153000,               72000
+ *   allreduce from malloc    128 KiB: segmented 9300, each rank combines all 12500
+ * On another day, when lines and system calls took nearly twice as long:
+ *   allgather from malloc      8 KiB: copied into cells 2450, read through the OS 3450
+ */
+#ifndef MPIACCEL_TRANSPORT_H
+#define MPIACCEL_TRANSPORT_H
+
+#include "node/node.h"
+#include "coll_inplace/mailbox.h"
+#include "core/copy_policy.h"
+#include "core/typemap.h"
+
+struct team;
+
+enum {
+    BY_REFERENCE_MIN = 1024,
+    /* Hosts do not synchronise for data up to this length (H15), so these never make the root of a
+     * scatter wait. If all its blocks together do not fit into a cell, they are copied into a block
+     * of memory of at most HOLD_MAX bytes. */
+    EAGER_MAX = 8192,
+    HOLD_MAX = 1 << 20,
+    COOP_COPY_MIN_SHARED = 64 << 10,
+    COOP_COPY_MIN_PRIVATE = 1 << 20,
+    NONTEMPORAL_RESULT_MIN = 4 << 20, /* of a reduction, of all ranks together */
+    NONTEMPORAL_COPY_MIN = 1 << 20,   /* of a rank's own data */
+};
+
+/* Whether data may be sent by reference, in which case the sender waits for its readers. */
+enum by_reference {
+    BY_REFERENCE_NEVER,    /* no: the data will be overwritten before they are read */
+    BY_REFERENCE_LONG,     /* only long data; short data must not make the sender wait, since hosts
+                            * do not synchronise for them (H15) */
+    BY_REFERENCE_OPERANDS, /* also short data in the heap; peers combine what they read */
+    BY_REFERENCE,          /* also short data in the heap; peers copy what they read */
+};
+
+/* ---- places ---- */
+
+/* The address of data that are read by reference: twice their position in the node's file; or, in
+ * private memory, twice the address in the owner's process, plus 1. 0: no such address, because the
+ * data are not contiguous or peers cannot access them. */
+typedef uint64_t remote_addr_t;
+
+/* The address of a buffer that peers should read, as the copy policy has it. */
+remote_addr_t remote_addr_to_read(const struct team *team, struct buffer b, size_t bytes);
+
+/* The address of a buffer that peers can write to. Does not depend on the copy policy. */
+remote_addr_t remote_addr_to_write(const struct team *team, struct buffer b, size_t bytes);
+
+/* The address of memory in the node's file. */
+static inline remote_addr_t remote_addr_of(const char *shared)
+{
+    return (remote_addr_t)(shared - node.base) << 1;
+}
+
+/* The address in this process; NULL: it is in its owner's private memory. */
+static inline char *remote_addr_local(remote_addr_t address)
+{
+    return address & 1 ? NULL : node.base + (address >> 1);
+}
+
+/* ---- decisions ---- */
+
+/* Whether data fit into a cell. All ranks agree on it if they agree on the length. */
+static inline bool fits_into_cell(size_t bytes)
+{
+    return bytes <= TEAM_CELL;
+}
+
+/* How data travel that are not read by reference. */
+static inline enum slot_kind transport_of_copy(size_t bytes)
+{
+    return bytes <= SLOT_ROOM      ? SLOT_INLINE
+           : fits_into_cell(bytes) ? SLOT_BUFFERED
+                                   : SLOT_PIPELINED;
+}
+
+/* How `bytes` bytes of data travel to all ranks that read our slot. `*address` is set for
+ * SLOT_REFERENCE. */
+enum slot_kind transport_of(const struct team *team, struct buffer from, size_t bytes,
+                            enum by_reference by_reference, remote_addr_t *address);
+
+/* How blocks of different length travel, `bytes` bytes in total for the other ranks. If they are
+ * not inline, a table of `table` bytes precedes them in the cell. */
+struct blocks;
+enum slot_kind transport_of_blocks(const struct team *team, const struct blocks *all, size_t bytes,
+                                   size_t table, enum by_reference by_reference);
+
+/* The address at which the other ranks read our operand of a long reduction; 0: it is copied into
+ * cells. In a scan all of them read all of it: if they are several, the OS would copy it once for
+ * each. */
+remote_addr_t remote_addr_of_operand(const struct team *team, struct buffer from, size_t bytes,
+                                     bool scan);
+
+/* Whether data at `from` are copied cooperatively. Both sides call it with the values in the
+ * sender's slot. */
+static inline bool transport_is_cooperative(remote_addr_t from, size_t bytes)
+{
+    return bytes >= (remote_addr_local(from) ? COOP_COPY_MIN_SHARED : COOP_COPY_MIN_PRIVATE);
+}
+
+/* Whether results of all ranks together, or our own data, are written with non-temporal stores:
+ * only if the caches do not hold all `moved` bytes that the ranks move in this call. */
+static inline bool transport_streams_results(size_t bytes, size_t moved)
+{
+    return bytes >= NONTEMPORAL_RESULT_MIN && !copy_caches_hold(moved);
+}
+
+static inline bool transport_streams_copy(size_t bytes, size_t moved)
+{
+    return bytes >= NONTEMPORAL_COPY_MIN && !copy_caches_hold(moved);
+}
+
+/* Whether a cell is written with non-temporal stores, which leave its lines in no cache. The reader
+ * then waits for memory once, some 300 ns, which is not worthwhile for a few lines. */
+static inline bool transport_streams_cell(uint32_t policy, size_t bytes)
+{
+    return bytes > CELL_FEW && (policy & COPY_POLICY_NONTEMPORAL);
+}
+
+#endif
