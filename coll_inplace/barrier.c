@@ -2,16 +2,7 @@
  * an empty slot of every rank of the other group. */
 #include "coll_inplace/coll.h"
 
-void coll_barrier(struct team *t)
-{
-    if (t->alone)
-        return;
-    barrier_wait(&t->barrier);
-    team_note_all_done(t, t->op);
-    team_reap_in_passing();
-}
-
-void coll_barrier_between(struct team *t)
+static void barrier_between_groups(struct team *t)
 {
     uint32_t op = team_begin(t);
     team_wait_slot(t);
@@ -20,4 +11,16 @@ void coll_barrier_between(struct team *t)
         team_wait(t, r, op);
     team_note_all_done(t, op - 1);
     team_end(t);
+}
+
+void coll_barrier(struct team *t)
+{
+    if (UNLIKELY(!t->common)) {
+        if (!t->alone)
+            barrier_between_groups(t);
+        return;
+    }
+    barrier_wait(&t->barrier);
+    team_note_all_done(t, t->op);
+    team_reap_in_passing();
 }

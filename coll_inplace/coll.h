@@ -77,10 +77,7 @@ static inline bool blocks_any(const struct blocks *b, uint32_t ranks)
     return false;
 }
 
-/* Only for intracommunicators. */
 void coll_barrier(struct team *team);
-/* Only for intercommunicators. */
-void coll_barrier_between(struct team *team);
 
 /* A call in which this rank of an intercommunicator takes no part (MPI_PROC_NULL). It takes an
  * operation number all the same. */
@@ -114,7 +111,7 @@ enum coll_error coll_allreduce(struct team *team, const struct reducer *reducer,
 enum { COLL_FEW = SLOT_ROOM };
 static inline bool coll_is_few(const struct team *team, size_t bytes)
 {
-    return bytes - 1 < COLL_FEW && team->size > 1 && team->size <= TREE_FLAT;
+    return bytes - 1 < COLL_FEW && team->few;
 }
 void coll_allreduce_few(struct team *team, combine_fn *kernel, const char *from, char *to,
                         size_t elements, size_t bytes);

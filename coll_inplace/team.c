@@ -37,6 +37,7 @@ static void shape(struct team *team, uint32_t size, uint32_t rank, bool ordered)
     team->rank = team->self = rank;
     team->peers = team->readers = size - 1;
     team->alone = size == 1;
+    team->few = size > 1 && size <= TREE_FLAT;
     team->flat = !ordered;
     team->first_partner = first_partner(rank, size, size);
     team->lag = SLOT_LAG;
@@ -99,7 +100,7 @@ static struct team *create_between(uint32_t group, uint32_t rank, uint32_t size)
 {
     struct team *team = create(size, group, rank, false);
     if (team) {
-        team->alone = false;
+        team->alone = team->few = false;
         team->group = team->readers = group;
         team->self = INTER_ROOT;
         team->peers = size;

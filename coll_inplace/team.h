@@ -93,6 +93,7 @@ struct team {
     uint32_t readers;         /* ranks other than its owner that read the mailbox of a peer */
     uint32_t first_partner;   /* see team_partner() */
     bool alone;               /* a communicator of one rank */
+    bool few;                 /* coll_allreduce_few() serves it */
     bool flat;                /* few ranks or an intercommunicator: small data need no tree */
     bool can_access_peers;    /* peers may access our private memory: see team_note_refusals() */
     bool cells_used;          /* this rank has written to its cells, or has sent a stream */
@@ -136,6 +137,11 @@ static inline void *team_table(const struct team *t, enum team_table which)
 static inline bool team_is_inter(const struct team *t)
 {
     return t->self == INTER_ROOT;
+}
+
+static inline uint32_t team_larger_group(const struct team *t)
+{
+    return t->size > t->group ? t->size : t->group;
 }
 
 /* ---- creation and destruction ---- */

@@ -159,7 +159,7 @@ static void combine_starved(unsigned me)
             EXPECT(coll_reduce(t, &add, in, out, me ? 0 : INTER_ROOT) ==
                    (me == 0 && starving == 0 ? COLL_NO_MEMORY : COLL_OK));
     }
-    coll_barrier_between(t);
+    coll_barrier(t);
     free(from);
     free(to);
 }

@@ -46,7 +46,7 @@ static inline void play_barrier(struct play *p)
 {
     unsigned first = first_peer(p->me), turn = ++arrived[p->me];
     if (is_inter())
-        coll_barrier_between(p->t);
+        coll_barrier(p->t);
     else
         coll_barrier(p->t);
     for (unsigned r = 0; r < peer_count(p->me); r++)
@@ -322,7 +322,7 @@ static inline void meet(struct team *t)
     if (!is_inter()) {
         coll_barrier(t);
     } else {
-        coll_barrier_between(t);
+        coll_barrier(t);
         team_done(t, t->op);
     }
 }

@@ -1,8 +1,7 @@
 /* The collective calls (MPI-4.0, chapter 6): one handler per MPI call. Each translates its
- * arguments into the form of intracomm.c, and calls the host if that returns DEFERRED. */
+ * arguments into the form of collectives.h, and calls the host if that returns DEFERRED. */
 #include "pmpi_wrap/abi/collectives/arguments.h"
 #include "pmpi_wrap/abi/collectives/collectives.h"
-#include "pmpi_wrap/abi/collectives/intercomm.h"
 #include "pmpi_wrap/abi/count.h"
 #include "pmpi_wrap/abi/handlers.h"
 
@@ -10,10 +9,8 @@
 int accel_Barrier(MPI_Comm comm)
 {
     struct team *t = team_for(comm, CALL_Barrier, true);
-    if (UNLIKELY(!t)) {
-        int result = intercomm_barrier(comm);
-        return result != DEFERRED ? result : team_after_host(comm, host.Barrier(comm));
-    }
+    if (UNLIKELY(!t))
+        return team_after_host(comm, host.Barrier(comm));
     coll_barrier(t);
     return finish_call(CALL_Barrier, comm, COLL_OK, 0);
 }

@@ -5,6 +5,11 @@
  * what is equal on all ranks). A call with wrong arguments is left to the host, which reports the
  * error.
  *
+ * Every call on an intercommunicator with a team increments the operation number on all ranks, even
+ * if the call is then left to the host. In a rooted call the ranks that pass MPI_PROC_NULL do
+ * nothing else. They lack the arguments by which the other ranks decide, and under the host they
+ * have nothing to do either.
+ *
  * There is one function for each kind of call. It returns the result of the call, or DEFERRED: then
  * it has touched nothing, has counted the deferral, and the caller calls the host.
  */

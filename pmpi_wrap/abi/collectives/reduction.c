@@ -87,14 +87,14 @@ static char *room_for_few(const struct team *t)
 }
 
 static bool open_user_defined(struct reducer *red, const struct team *t, MPI_Op op,
-                              MPI_Datatype type, struct buffer b, uint32_t ranks)
+                              MPI_Datatype type, struct buffer b)
 {
     const struct typemap *map = typemap_to_move(b.map);
     size_t bytes = map->size * b.count, room = 0;
     ptrdiff_t low, high;
     if (op == MPI_OP_NULL || !node_setup_has_reduce_local() ||
-        (!fits_into_cell(bytes) && ranks > UNSEGMENTED_RANKS_MAX) || b.count > INT_MAX ||
-        !operand_span(b.map, b.count, &low, &high))
+        (!fits_into_cell(bytes) && team_larger_group(t) > UNSEGMENTED_RANKS_MAX) ||
+        b.count > INT_MAX || !operand_span(b.map, b.count, &low, &high))
         return false;
     *red = (struct reducer){.element = map->size ? map->size : 1,
                             .apply = apply,
@@ -113,11 +113,11 @@ static bool open_user_defined(struct reducer *red, const struct team *t, MPI_Op 
 /* ---- all operations ---- */
 
 bool reducer_open(struct reducer *red, const struct team *t, MPI_Op op, MPI_Datatype type,
-                  struct buffer b, uint32_t ranks)
+                  struct buffer b)
 {
     enum op known = op_of(op);
     if (UNLIKELY(known == OP_COUNT))
-        return open_user_defined(red, t, op, type, b, ranks);
+        return open_user_defined(red, t, op, type, b);
     combine_fn *kernel = kernel_for(known, type, b.map);
     if (UNLIKELY(!kernel))
         return false;

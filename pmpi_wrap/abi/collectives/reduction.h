@@ -18,14 +18,14 @@ HOT_INLINE combine_fn *kernel_for(enum op op, MPI_Datatype type, const struct ty
     return LIKELY(map->base == BITS(type)) ? reduction_kernels->combine[op][map->prim] : NULL;
 }
 
-/* False: the reduction is left to the host; the same answer on all `ranks` ranks of the team.
+/* False: the reduction is left to the host; the same answer on all ranks of the team.
  *
  * A predefined operation is fast if there is a reduction kernel for the datatype. A user-defined
  * operation is applied to all elements that a rank needs in one call, because its function may rely
  * on that; only where the host divides operands does the library, too. The algorithm depends on the
  * number of bytes, because nothing else is equal on all ranks where datatypes are derived. */
 bool reducer_open(struct reducer *reducer, const struct team *team, MPI_Op op, MPI_Datatype type,
-                  struct buffer operands, uint32_t ranks);
+                  struct buffer operands);
 void reducer_close(struct reducer *reducer);
 
 /* The element counts of a reduce_scatter's results as blocks, and their sum. False: invalid. */

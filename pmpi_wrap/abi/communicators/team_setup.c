@@ -286,21 +286,16 @@ COLD struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises
         return NULL;
     }
     c->synchronises = synchronises;
-    if (!c->team && !c->inter_team)
+    struct team *team = c->team ? c->team : c->inter_team;
+    if (!team)
         note_deferred(call, reason_of(c));
-    return c->team;
+    return team;
 }
 
 struct communicator *team_find(MPI_Comm comm)
 {
     struct entry *e = registry_find(&communicator_registry, BITS(comm));
     return e ? e->object : NULL;
-}
-
-struct team *team_of_intercomm(MPI_Comm comm)
-{
-    struct communicator *c = inside_host() ? NULL : team_find(comm);
-    return c ? c->inter_team : NULL;
 }
 
 struct team *team_if_ready(MPI_Comm comm)

@@ -61,11 +61,11 @@ void team_be_alone(struct communicator *c);
 
 struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises);
 
-/* The team of an intracommunicator, for one collective call. `synchronises`: in general no rank
+/* The team of a communicator, for one collective call. `synchronises`: in general no rank
  * returns from that call before all have entered it. It must be equal on all ranks, so it does not
  * depend on the counts of MPI_Allgather and MPI_Alltoall: they may differ, and groups of an
- * intercommunicator may move data in one direction only. NULL: the communicator is an
- * intercommunicator with a team, or the call has been counted and is left to the host. */
+ * intercommunicator may move data in one direction only. NULL: the
+ * call has been counted as deferred and is left to the host. */
 HOT_INLINE struct team *team_for(MPI_Comm comm, enum call call, bool synchronises)
 {
     struct entry *e = registry_find(&communicator_registry, BITS(comm));
@@ -74,9 +74,6 @@ HOT_INLINE struct team *team_for(MPI_Comm comm, enum call call, bool synchronise
         return c->team;
     return team_for_slow(comm, call, synchronises);
 }
-
-/* The team of an intercommunicator, after team_for() has returned NULL. */
-struct team *team_of_intercomm(MPI_Comm comm);
 
 /* The team of an intracommunicator that has one; begins and completes no exchange. */
 struct team *team_if_ready(MPI_Comm comm);

@@ -1,6 +1,8 @@
-/* The collectives of intracommunicators; see collectives.h. */
+/* The collectives of intracommunicators and intercommunicators; see collectives.h. In the calls
+ * that have a root, the program passes a rank of the team or, in an intercommunicator, MPI_ROOT or
+ * MPI_PROC_NULL. */
+#include "coll_inplace/reduce_unsegmented.h"
 #include "pmpi_wrap/abi/collectives/arguments.h"
-#include "pmpi_wrap/abi/collectives/intercomm.h"
 #include "pmpi_wrap/abi/collectives/reduction.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/quirks.h"
@@ -32,9 +34,30 @@ void collectives_open(void)
     private_comm_unlock();
 }
 
-static bool is_root(const struct team *t, int root)
+/* ---- roles ---- */
+
+/* Leave a call of a team to the host. In an intercommunicator it has an operation number all the
+ * same: see collectives.h. */
+static COLD int defer_of_team(struct team *t, enum call call, enum reason reason)
 {
-    return t->rank == (uint32_t)root;
+    if (team_is_inter(t))
+        coll_pass(t);
+    return defer_call(call, reason);
+}
+
+/* Returns INTER_ROOT if this rank is the root of an intercommunicator, otherwise 0. */
+static COLD uint32_t inter_root(const struct team *t, int root)
+{
+    return team_is_inter(t) && root == MPI_ROOT ? INTER_ROOT : 0;
+}
+
+/* End the call of a rank whose root is neither a rank nor MPI_ROOT. */
+static COLD int finish_without_root(struct team *t, enum call call, MPI_Comm comm, int root)
+{
+    if (!team_is_inter(t) || root != MPI_PROC_NULL)
+        return defer_of_team(t, call, REASON_ARGUMENTS);
+    coll_pass(t);
+    return finish_call(call, comm, COLL_OK, 0);
 }
 
 /* ---- moving data ---- */
@@ -43,48 +66,75 @@ int do_bcast(enum call call, struct data d, int root, MPI_Comm comm)
 {
     struct team *t = team_for(comm, call, false);
     struct buffer b;
+    uint32_t r = (uint32_t)root;
     if (UNLIKELY(!t))
-        return intercomm_bcast(call, d, root, comm);
-    if (UNLIKELY((uint32_t)root >= t->size) || UNLIKELY(!translate(d, &b)))
-        return defer_call(call, REASON_ARGUMENTS);
-    return finish_call(call, comm, coll_bcast(t, b, (uint32_t)root), bytes_of(b));
+        return DEFERRED;
+    if (UNLIKELY(r >= t->size) && (r = inter_root(t, root)) != INTER_ROOT)
+        return finish_without_root(t, call, comm, root);
+    if (UNLIKELY(!translate(d, &b)))
+        return defer_of_team(t, call, REASON_ARGUMENTS);
+    return finish_call(call, comm, coll_bcast(t, b, r), bytes_of(b));
+}
+
+/* The arguments of MPI_Gather or MPI_Scatter. */
+struct rooted {
+    struct team *team;
+    uint32_t root;
+    struct buffer own; /* empty if this rank, the root, has none or passes MPI_IN_PLACE */
+    bool has_own;
+    struct blocks all; /* only at the root */
+};
+
+/* Translate the data of this rank and, at the root, the blocks of all ranks. False: the call has
+ * ended with `*result`. */
+HOT_INLINE bool begin_rooted(struct rooted *x, enum call call, struct data own,
+                             const struct rank_blocks *all, int root, MPI_Comm comm, int *result)
+{
+    struct team *t = team_for(comm, call, false);
+    uint32_t r = (uint32_t)root;
+    *result = DEFERRED;
+    if (UNLIKELY(!t))
+        return false;
+    if (UNLIKELY(r >= t->size) && (r = inter_root(t, root)) != INTER_ROOT) {
+        *result = finish_without_root(t, call, comm, root);
+        return false;
+    }
+    bool is_root = r == t->self;
+    bool has_own = !is_root || (own.address != MPI_IN_PLACE && !team_is_inter(t));
+    *x = (struct rooted){.team = t, .root = r, .has_own = has_own};
+    if ((!has_own || translate(own, &x->own)) &&
+        (!is_root || translate_blocks(all, t->size, &x->all, NULL)))
+        return true;
+    defer_of_team(t, call, REASON_ARGUMENTS);
+    return false;
+}
+
+static int finish_rooted(const struct rooted *x, enum call call, MPI_Comm comm,
+                         enum coll_error error)
+{
+    return finish_call(call, comm, error, x->has_own ? bytes_of(x->own) : 0);
 }
 
 int do_gather(enum call call, struct data from, const struct rank_blocks *to, int root,
               MPI_Comm comm)
 {
-    struct team *t = team_for(comm, call, false);
-    struct buffer own = {0};
-    struct blocks all = {0};
-    if (!t)
-        return intercomm_gather(call, from, to, root, comm);
-    if ((uint32_t)root >= t->size)
-        return defer_call(call, REASON_ARGUMENTS);
-    bool in_place = from.address == MPI_IN_PLACE && is_root(t, root);
-    if ((!in_place && (from.address == MPI_IN_PLACE || !translate(from, &own))) ||
-        (is_root(t, root) && !translate_blocks(to, t->size, &all, NULL)))
-        return defer_call(call, REASON_ARGUMENTS);
-    enum coll_error error = coll_gather(t, own, &all, (uint32_t)root, in_place);
-    return finish_call(call, comm, error, in_place ? 0 : bytes_of(own));
+    struct rooted x;
+    int result;
+    if (!begin_rooted(&x, call, from, to, root, comm, &result))
+        return result;
+    return finish_rooted(&x, call, comm, coll_gather(x.team, x.own, &x.all, x.root, !x.has_own));
 }
 
 int do_scatter(enum call call, const struct rank_blocks *from, struct data to, int root,
                MPI_Comm comm)
 {
     bool equal = call == CALL_Scatter || call == CALL_Scatter_c;
-    struct team *t = team_for(comm, call, false);
-    struct buffer own = {0};
-    struct blocks all = {0};
-    if (!t)
-        return intercomm_scatter(call, from, to, root, comm);
-    if ((uint32_t)root >= t->size)
-        return defer_call(call, REASON_ARGUMENTS);
-    bool in_place = to.address == MPI_IN_PLACE && is_root(t, root);
-    if ((!in_place && (to.address == MPI_IN_PLACE || !translate(to, &own))) ||
-        (is_root(t, root) && !translate_blocks(from, t->size, &all, NULL)))
-        return defer_call(call, REASON_ARGUMENTS);
-    enum coll_error error = coll_scatter(t, &all, own, (uint32_t)root, in_place, equal);
-    return finish_call(call, comm, error, in_place ? 0 : bytes_of(own));
+    struct rooted x;
+    int result;
+    if (!begin_rooted(&x, call, to, from, root, comm, &result))
+        return result;
+    return finish_rooted(&x, call, comm,
+                         coll_scatter(x.team, &x.all, x.own, x.root, !x.has_own, equal));
 }
 
 int do_allgather(enum call call, struct data from, const struct rank_blocks *to, MPI_Comm comm)
@@ -93,12 +143,10 @@ int do_allgather(enum call call, struct data from, const struct rank_blocks *to,
     struct buffer own;
     struct blocks all;
     if (!t)
-        return intercomm_allgather(call, from, to, comm);
-    bool in_place = from.address == MPI_IN_PLACE;
-    if (!in_place && !translate(from, &own))
-        return defer_call(call, REASON_ARGUMENTS);
-    if (!translate_blocks(to, t->size, &all, NULL))
-        return defer_call(call, REASON_ARGUMENTS);
+        return DEFERRED;
+    bool in_place = from.address == MPI_IN_PLACE && !team_is_inter(t);
+    if ((!in_place && !translate(from, &own)) || !translate_blocks(to, t->size, &all, NULL))
+        return defer_of_team(t, call, REASON_ARGUMENTS);
     if (in_place)
         own = block_of(&all, t->rank);
     return finish_call(call, comm, coll_allgather(t, own, &all, in_place), bytes_of(own));
@@ -118,12 +166,12 @@ int do_alltoall(enum call call, const struct rank_blocks *from, const struct ran
     struct team *t = team_for(comm, call, !to->counts);
     struct blocks out, in;
     if (!t)
-        return intercomm_alltoall(call, from, to, comm);
-    bool in_place = from->address == MPI_IN_PLACE;
+        return DEFERRED;
+    bool in_place = from->address == MPI_IN_PLACE && !team_is_inter(t);
     if (!translate_blocks(to, t->size, &in, team_table(t, TABLE_RECEIVED_TYPES)) ||
         !translate_blocks(in_place ? to : from, t->size, &out, team_table(t, TABLE_SENT_TYPES)))
-        return defer_call(call, REASON_ARGUMENTS);
-    if (refuses_same_blocks(from, to) && bytes_of_all(t, &out))
+        return defer_of_team(t, call, REASON_ARGUMENTS);
+    if (refuses_same_blocks(from, to) && !team_is_inter(t) && bytes_of_all(t, &out))
         return defer_call(call, REASON_ARGUMENTS);
     return finish_call(call, comm, coll_alltoall(t, &out, &in, in_place), bytes_of_all(t, &out));
 }
@@ -137,20 +185,34 @@ static bool has_result(enum call call)
            call == CALL_Allreduce_c || call == CALL_Scan || call == CALL_Scan_c;
 }
 
-/* Does the host refuse this call if operand and result are the same buffer? Then it has to report
- * the error. */
-static bool refuses_same_buffer(enum call call)
+static bool is_reduce(enum call call)
 {
-    bool is_reduce = call == CALL_Reduce || call == CALL_Reduce_c;
-    return is_reduce ? refuses_aliases.reduce : refuses_aliases.others;
+    return call == CALL_Reduce || call == CALL_Reduce_c;
+}
+
+/* Does the host have to decide whether it is an error that operand and result are the same buffer?
+ * At the root of an intercommunicator the operand is not an argument. */
+static bool refuses_same_buffer(const struct team *t, enum call call)
+{
+    if (team_is_inter(t))
+        return !is_reduce(call);
+    return is_reduce(call) ? refuses_aliases.reduce : refuses_aliases.others;
 }
 
 /* All ranks agree, since they pass equal type signatures. */
-static bool host_is_faster(enum call call, MPI_Op op, struct buffer operand)
+static bool host_is_faster(const struct team *t, enum call call, MPI_Op op, struct buffer operand)
 {
     size_t most = quirk(QUIRK_REDUCE_USER_BYTES);
-    return (call == CALL_Reduce || call == CALL_Reduce_c) && op_of(op) == OP_COUNT && most &&
-           bytes_of(operand) > most;
+    return is_reduce(call) && op_of(op) == OP_COUNT && most && bytes_of(operand) > most &&
+           !team_is_inter(t);
+}
+
+/* In an intercommunicator each rank would reduce all operands of the other group; for long ones a
+ * tree, as in the hosts, is faster. */
+static bool is_too_long(const struct team *t, enum call call, struct buffer operand)
+{
+    return team_is_inter(t) && has_result(call) && !fits_into_cell(bytes_of(operand)) &&
+           team_larger_group(t) > UNSEGMENTED_RANKS_MAX;
 }
 
 /* False: the call is left to the host, and has been counted. `receives`: this rank gets a result;
@@ -159,22 +221,28 @@ static bool translate_reduction(enum call call, const struct reduction *r, struc
                                 bool receives, struct reducer *red, struct buffer *from,
                                 struct buffer *to)
 {
-    bool in_place = r->from == MPI_IN_PLACE;
-    struct data data = {in_place ? r->to : r->from, r->count, r->type};
-    bool valid = translate(data, from) && (receives ? r->to != MPI_IN_PLACE : !in_place);
+    bool inter = team_is_inter(t), in_place = r->from == MPI_IN_PLACE && receives && !inter;
+    bool only_receives = inter && receives && is_reduce(call);
+    struct data data = {in_place || only_receives ? r->to : r->from, r->count, r->type};
+    bool valid = translate(data, from) && !(receives && r->to == MPI_IN_PLACE);
     *to = *from;
     to->at = r->to;
     if (valid && receives && has_result(call))
         valid = has_address(to, bytes_of(*from));
-    bool aliased = valid && !in_place && receives && r->from == r->to && bytes_of(*from) &&
-                   refuses_same_buffer(call);
+    bool aliased =
+        valid && r->from == r->to && receives && bytes_of(*from) && refuses_same_buffer(t, call);
     if (!valid || aliased) {
-        defer_call(call, REASON_ARGUMENTS);
+        defer_of_team(t, call, REASON_ARGUMENTS);
         return false;
     }
-    if (!host_is_faster(call, r->op, *from) && reducer_open(red, t, r->op, r->type, *from, t->size))
+    if (host_is_faster(t, call, r->op, *from) || !reducer_open(red, t, r->op, r->type, *from)) {
+        defer_of_team(t, call, REASON_HOST_OPERATION);
+        return false;
+    }
+    if (LIKELY(!is_too_long(t, call, *from)))
         return true;
-    defer_call(call, REASON_HOST_OPERATION);
+    reducer_close(red);
+    defer_of_team(t, call, REASON_TOO_MANY_RANKS);
     return false;
 }
 
@@ -183,13 +251,14 @@ int do_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm
     struct team *t = team_for(comm, call, false);
     struct reducer red;
     struct buffer from, to;
+    uint32_t index = (uint32_t)root;
     if (!t)
-        return intercomm_reduce(call, r, root, comm);
-    if ((uint32_t)root >= t->size)
-        return defer_call(call, REASON_ARGUMENTS);
-    if (!translate_reduction(call, r, t, is_root(t, root), &red, &from, &to))
         return DEFERRED;
-    enum coll_error error = coll_reduce(t, &red, from, to, (uint32_t)root);
+    if (UNLIKELY(index >= t->size) && (index = inter_root(t, root)) != INTER_ROOT)
+        return finish_without_root(t, call, comm, root);
+    if (!translate_reduction(call, r, t, index == t->self, &red, &from, &to))
+        return DEFERRED;
+    enum coll_error error = coll_reduce(t, &red, from, to, index);
     reducer_close(&red); /* before an error handler, which may not return */
     return finish_call(call, comm, error, bytes_of(from));
 }
@@ -220,7 +289,7 @@ int do_allreduce(enum call call, const struct reduction *r, MPI_Comm comm)
     struct reducer red;
     struct buffer from, to;
     if (UNLIKELY(!t))
-        return intercomm_allreduce(call, r, comm);
+        return DEFERRED;
     size_t few = allreduce_few(r, t);
     if (few)
         return finish_call(call, comm, COLL_OK, few);
@@ -237,7 +306,9 @@ int do_scan(enum call call, const struct reduction *r, bool exclusive, MPI_Comm 
     struct reducer red;
     struct buffer from, to;
     if (!t)
-        return intercomm_undefined(call, comm);
+        return DEFERRED;
+    if (UNLIKELY(team_is_inter(t))) /* they have no such call */
+        return defer_of_team(t, call, REASON_ARGUMENTS);
     if (!translate_reduction(call, r, t, true, &red, &from, &to))
         return DEFERRED;
     enum coll_error error = coll_scan(t, &red, from, to, exclusive);
@@ -252,9 +323,9 @@ int do_reduce_scatter(enum call call, struct reduction r, struct rank_blocks res
     struct buffer from, to;
     struct blocks blocks;
     if (!t)
-        return intercomm_reduce_scatter(call, r, results, comm);
-    if (!translate_results(&r, &results, t->size, &blocks, &r.count))
-        return defer_call(call, REASON_ARGUMENTS);
+        return DEFERRED;
+    if (!translate_results(&r, &results, t->group, &blocks, &r.count))
+        return defer_of_team(t, call, REASON_ARGUMENTS);
     if (!translate_reduction(call, &r, t, true, &red, &from, &to))
         return DEFERRED;
     to.count = block_of(&blocks, t->rank).count;
