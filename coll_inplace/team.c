@@ -2,7 +2,6 @@
 
 #include "alloc/arena.h"
 #include "coll_inplace/child.h"
-#include "core/config.h"
 #include "core/locality.h"
 #include "core/log.h"
 #include "core/peer_memory.h"
@@ -117,7 +116,7 @@ struct team *team_of_one(void)
 static bool can_access_peers(int neighbour)
 {
     const struct layout_member *member = node_member((uint32_t)neighbour);
-    return config.kernel_copies &&
+    return copy_policy_permits_os() &&
            peer_memory_works(member->pid, member->probe_address, member->probe);
 }
 

@@ -16,6 +16,7 @@ struct config config = {
 #define VALUE_SIZE(value)                       value
 #define VALUE_TEXT(value)                       value
 #define VALUE_WAIT(value)                       WAIT_##value
+#define VALUE_COPIES(value)                     COPIES_##value
 #define SETTING(field, name, kind, value, help) .field = VALUE_##kind(value),
 #include "core/settings.def"
 #undef SETTING
@@ -108,15 +109,31 @@ static bool read_TEXT(const char *text, const char **field)
     return true;
 }
 
+/* Returns the index of a text among `count` names, or -1. */
+static int index_of(const char *text, const char *const *names, int count)
+{
+    int i = 0;
+    while (i < count && strcmp(text, names[i]) != 0)
+        i++;
+    return i < count ? i : -1;
+}
+
 static bool read_WAIT(const char *text, enum wait_setting *field)
 {
     static const char *const names[] = {"spin", "auto", "yield", "sleep"};
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(text, names[i])) {
-            *field = (enum wait_setting)i;
-            return true;
-        }
-    return false;
+    int i = index_of(text, names, sizeof names / sizeof *names);
+    if (i >= 0)
+        *field = (enum wait_setting)i;
+    return i >= 0;
+}
+
+static bool read_COPIES(const char *text, enum copies_setting *field)
+{
+    static const char *const names[] = {"auto", "os", "host", "shared", "streaming"};
+    int i = index_of(text, names, sizeof names / sizeof *names);
+    if (i >= 0)
+        *field = (enum copies_setting)i;
+    return i >= 0;
 }
 
 #define WRONG_SWITCH "is neither 0 nor 1; using the default"
@@ -125,6 +142,7 @@ static bool read_WAIT(const char *text, enum wait_setting *field)
 #define WRONG_SIZE   "is not a size such as 512m or 2g; using the default"
 #define WRONG_TEXT   "is neither 1 nor the name of a file, such as stats.json; using the default"
 #define WRONG_WAIT   "is not auto, spin, yield or sleep; using the default"
+#define WRONG_COPIES "is not auto, os, host, shared or streaming; using the default"
 
 const char *config_read_one(const char *name, size_t length, const char *value)
 {

@@ -9,6 +9,9 @@
 /* How a rank waits inside MPI. In the order of how much it leaves to others. */
 enum wait_setting { WAIT_spin, WAIT_auto, WAIT_yield, WAIT_sleep };
 
+/* How long private data are copied between processes: see core/copy_policy.h. */
+enum copies_setting { COPIES_auto, COPIES_os, COPIES_host, COPIES_shared, COPIES_streaming };
+
 struct config {
 #define SWITCH                                  bool
 #define CHOICE                                  unsigned long
@@ -16,6 +19,7 @@ struct config {
 #define SIZE                                    size_t
 #define TEXT                                    const char *
 #define WAIT                                    enum wait_setting
+#define COPIES                                  enum copies_setting
 #define SETTING(field, name, kind, value, help) kind field;
 #include "core/settings.def"
 #undef SETTING
@@ -25,6 +29,7 @@ struct config {
 #undef SIZE
 #undef TEXT
 #undef WAIT
+#undef COPIES
 };
 
 extern struct config config;

@@ -2,7 +2,7 @@
 
 #include "core/config.h"
 
-enum { NEVER, ALWAYS }; /* values of the settings; any other value: as measured */
+enum { NEVER, ALWAYS, AS_MEASURED };
 
 uint32_t copy_policy(const struct copy_costs *costs)
 {
@@ -17,13 +17,43 @@ uint32_t copy_policy(const struct copy_costs *costs)
     return (nontemporal ? COPY_POLICY_NONTEMPORAL : 0) | (os_wins ? COPY_POLICY_BY_OS : 0);
 }
 
-static uint32_t override(uint32_t policy, unsigned long setting, uint32_t bit)
+/* What MPIACCEL_COPIES decides. */
+static const struct {
+    unsigned long by_os, nontemporal;
+} choices[] = {
+    [COPIES_auto] = {AS_MEASURED, AS_MEASURED}, [COPIES_os] = {ALWAYS, AS_MEASURED},
+    [COPIES_host] = {ALWAYS, AS_MEASURED},      [COPIES_shared] = {NEVER, NEVER},
+    [COPIES_streaming] = {NEVER, ALWAYS},
+};
+
+static unsigned long by_os(void)
 {
-    return setting == NEVER ? policy & ~bit : setting == ALWAYS ? policy | bit : policy;
+    return config.kernel_copies <= ALWAYS ? config.kernel_copies : choices[config.copies].by_os;
+}
+
+static unsigned long nontemporal(void)
+{
+    return config.streaming_stores <= ALWAYS ? config.streaming_stores
+                                             : choices[config.copies].nontemporal;
+}
+
+bool copy_policy_permits_os(void)
+{
+    return by_os() != NEVER;
+}
+
+bool copy_policy_replaces_host_copies(void)
+{
+    return config.cma && config.copies != COPIES_host;
+}
+
+static uint32_t override(uint32_t policy, unsigned long choice, uint32_t bit)
+{
+    return choice == NEVER ? policy & ~bit : choice == ALWAYS ? policy | bit : policy;
 }
 
 uint32_t copy_policy_configured(uint32_t policy)
 {
-    policy = override(policy, config.streaming_stores, COPY_POLICY_NONTEMPORAL);
-    return override(policy, config.kernel_copies, COPY_POLICY_BY_OS);
+    policy = override(policy, nontemporal(), COPY_POLICY_NONTEMPORAL);
+    return override(policy, by_os(), COPY_POLICY_BY_OS);
 }

@@ -55,7 +55,22 @@ enum copy_policy {
 
 uint32_t copy_policy(const struct copy_costs *costs);
 
-/* The policy after MPIACCEL_STREAMING_STORES and MPIACCEL_KERNEL_COPIES, which override it. */
+/* What MPIACCEL_COPIES, or one of the old settings, makes of the policy:
+ *
+ *                  auto      os        host      shared    streaming   the old setting
+ *   BY_OS          measured  yes       yes       no        no          MPIACCEL_KERNEL_COPIES
+ *   NONTEMPORAL    measured  measured  measured  no        yes         MPIACCEL_STREAMING_STORES
+ *   host's copies  replaced  replaced  left      replaced  replaced    MPIACCEL_CMA
+ *
+ * An old setting that is set to 0 or 1 has priority in its row, except that MPIACCEL_CMA=1 is the
+ * default. */
 uint32_t copy_policy_configured(uint32_t policy);
+
+/* Whether the OS may copy long private data at all. */
+bool copy_policy_permits_os(void);
+
+/* Whether loads and stores replace the copies that the host requests from the OS, where the data
+ * are in the shared heap (alloc/vm_copy.h). */
+bool copy_policy_replaces_host_copies(void);
 
 #endif

@@ -1,7 +1,6 @@
 #include "peer_copy/calibrate.h"
 
 #include "alloc/arena.h"
-#include "core/config.h"
 #include "core/copy.h"
 #include "core/copy_policy.h"
 #include "core/log.h"
@@ -168,7 +167,7 @@ static void write_all(struct side *s)
 static void read_all(struct side *s)
 {
     s->shared->permitted =
-        config.kernel_copies &&
+        copy_policy_permits_os() &&
         peer_memory_works(s->writer->pid, s->writer->probe_address, s->writer->probe);
     if (!change(s->shared, ABSENT, PRESENT))
         return;

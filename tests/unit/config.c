@@ -82,6 +82,19 @@ static void check_CHOICE(const char *name, const unsigned long *field)
     refuse_each(name, bad);
 }
 
+static void check_COPIES(const char *name, const enum copies_setting *field)
+{
+    static const char *const good[] = {"auto", "os", "host", "shared", "streaming"};
+    static const char *const bad[] = {"", "0", "1", "OS", "os ", "shared,host", "sharedx", NULL};
+    char entry[100];
+    for (unsigned i = 0; i < sizeof good / sizeof *good; i++) {
+        snprintf(entry, sizeof entry, "%s=%s", name, good[i]);
+        accept(entry);
+        ck_assert_msg(*field == i, "%s", entry);
+    }
+    refuse_each(name, bad);
+}
+
 static void check_NUMBER(const char *name, const unsigned long *field)
 {
     static const char *const bad[] = {

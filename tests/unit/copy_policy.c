@@ -66,4 +66,39 @@ START_TEST(settings_override_the_measurement)
 }
 END_TEST
 
-UNIT_MAIN(each_machine_gets_its_fastest_way, only_ratios_matter, settings_override_the_measurement)
+/* MPIACCEL_COPIES decides where no old setting does. */
+START_TEST(one_setting_chooses_the_way)
+{
+    enum { MEASURED = 4 };
+    static const struct {
+        enum copies_setting setting;
+        uint32_t policy; /* or MEASURED */
+        bool stores_measured, os, replaces;
+    } rows[] = {{COPIES_auto, MEASURED, true, true, true},
+                {COPIES_os, BY_OS, true, true, true},
+                {COPIES_host, BY_OS, true, true, false},
+                {COPIES_shared, 0, false, false, true},
+                {COPIES_streaming, STREAMS, false, false, true}};
+    config.streaming_stores = config.kernel_copies = 2;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (uint32_t policy = 0; policy < 4; policy++) {
+            config.copies = rows[i].setting;
+            uint32_t expected = rows[i].policy == MEASURED ? policy
+                                : rows[i].stores_measured ? rows[i].policy | (policy & STREAMS)
+                                                          : rows[i].policy;
+            INSIST(copy_policy_configured(policy) == expected, "%zu %u", i, policy);
+            INSIST(copy_policy_permits_os() == rows[i].os, "%zu", i);
+            INSIST(copy_policy_replaces_host_copies() == rows[i].replaces, "%zu", i);
+        }
+    config.copies = COPIES_streaming;
+    config.kernel_copies = 1;
+    INSIST(copy_policy_configured(0) == (BY_OS | STREAMS), "an old setting has priority");
+    INSIST(copy_policy_permits_os(), "an old setting has priority");
+    config.copies = COPIES_os;
+    config.cma = false;
+    INSIST(!copy_policy_replaces_host_copies(), "an old setting has priority");
+}
+END_TEST
+
+UNIT_MAIN(each_machine_gets_its_fastest_way, only_ratios_matter, settings_override_the_measurement,
+          one_setting_chooses_the_way)

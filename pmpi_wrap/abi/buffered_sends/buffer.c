@@ -63,7 +63,7 @@ static bool open_buffer(uint64_t bytes, bool fast)
                                               .shared = fast || completes_late,
                                               .wait_ns = config.bsend_wait * UINT64_C(1000000),
                                               .is_sent = is_sent});
-    if (completes_late || (fast && config.cma && !b->nontemporal))
+    if (completes_late || (fast && copy_policy_replaces_host_copies() && !b->nontemporal))
         b->copied_from = quirk(QUIRK_EAGER_BYTES);
     if (quirk(QUIRK_BSEND_WAITS) && fast) {
         if (b->complete_at_once == HANDLE_OF(MPI_Request, 0))
