@@ -6,8 +6,8 @@
  * piece is received only after the piece at the same position was sent. */
 #include "coll_inplace/block_desc.h"
 
-static enum coll_error receive(struct team *t, uint32_t op, uint32_t rank, const struct slot *slot,
-                               const struct blocks *from)
+static enum coll_error receive_block(struct team *t, uint32_t op, uint32_t rank,
+                                     const struct slot *slot, const struct blocks *from)
 {
     bool equal = blocks_are_equal(from);
     struct block_desc desc = block_desc_for_us(t, rank, op, slot, equal);
@@ -20,9 +20,9 @@ static bool sends_to_us(const struct blocks *from, uint32_t rank)
     return bytes_of(block_of(from, rank));
 }
 
-static enum coll_error exchange(struct team *t, uint32_t op, uint32_t partner,
-                                const struct blocks *to, const struct blocks *from, bool we_stream,
-                                bool in_place)
+static enum coll_error exchange_with(struct team *t, uint32_t op, uint32_t partner,
+                                     const struct blocks *to, const struct blocks *from,
+                                     bool we_stream, bool in_place)
 {
     const struct slot *slot = sends_to_us(from, partner) ? team_wait(t, partner, op) : NULL;
     struct stream in = stream_none(t), out = stream_none(t);
@@ -34,7 +34,7 @@ static enum coll_error exchange(struct team *t, uint32_t op, uint32_t partner,
         out = stream_out(t, block_of(to, partner), team_stream_start(t));
     enum coll_error error = stream_run(&out, &in, in_place && we_stream);
     if (slot && slot_kind(slot) != SLOT_PIPELINED && in_place && we_stream)
-        error |= receive(t, op, partner, slot, from);
+        error |= receive_block(t, op, partner, slot, from);
     return error;
 }
 
@@ -68,14 +68,14 @@ enum coll_error coll_alltoall(struct team *t, const struct blocks *to, const str
         reads |= slot_kind(slot) == SLOT_REFERENCE;
         streams |= slot_kind(slot) == SLOT_PIPELINED;
         if (slot_kind(slot) != SLOT_PIPELINED && !(in_place && kind == SLOT_PIPELINED))
-            error |= receive(t, op, r, slot, from);
+            error |= receive_block(t, op, r, slot, from);
     }
     if (waited_for_all)
         team_note_all_done(t, op - 1);
     for (uint32_t i = 0; streams && i < t->size; i++) {
         uint32_t partner = team_partner(t, i);
         if (partner != t->self)
-            error |= exchange(t, op, partner, to, from, kind == SLOT_PIPELINED, in_place);
+            error |= exchange_with(t, op, partner, to, from, kind == SLOT_PIPELINED, in_place);
     }
     /* A rank that sends by reference waits for all other ranks, so also those publish `done` for
      * which it had no data. */

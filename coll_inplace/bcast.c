@@ -49,7 +49,7 @@ static void help_all(struct team *t, uint32_t op, struct buffer data)
             coop_copy_help(t, &t->mailbox[r]->coop_copy, op, r, data);
 }
 
-static void send(struct team *t, uint32_t op, struct buffer data)
+static void send_to_all(struct team *t, uint32_t op, struct buffer data)
 {
     enum slot_kind kind = team_publish_data(t, op, data, BY_REFERENCE_LONG);
     if (kind == SLOT_REFERENCE && coop_copy_slot_pays(slot_of(t->mine, op)))
@@ -71,7 +71,7 @@ enum coll_error coll_bcast(struct team *t, struct buffer data, uint32_t root)
         return COLL_OK;
     }
     if (t->self == root) {
-        send(t, op, data);
+        send_to_all(t, op, data);
         return COLL_OK;
     }
     const struct slot *slot = wait_for_root(t, op, root);

@@ -35,7 +35,7 @@ static size_t table_in_cell(uint32_t entries)
     return table_bytes(entries) <= SLOT_ROOM ? 0 : table_bytes(entries);
 }
 
-static char *table_of(struct mailbox *mailbox, uint32_t op, uint32_t entries)
+static char *block_table(struct mailbox *mailbox, uint32_t op, uint32_t entries)
 {
     return table_bytes(entries) <= SLOT_ROOM ? slot_of(mailbox, op)->data : cell_of(mailbox, op);
 }
@@ -47,7 +47,7 @@ static char *behind_table(struct mailbox *mailbox, uint32_t op, uint32_t entries
 
 /* ---- sending ---- */
 
-static size_t block_bytes(const struct team *t, const struct blocks *all, uint32_t r)
+static size_t remote_bytes(const struct team *t, const struct blocks *all, uint32_t r)
 {
     return r == t->self ? 0 : bytes_of(block_of(all, r));
 }
@@ -66,7 +66,7 @@ static struct sizes sizes_of(const struct team *t, const struct blocks *all)
         return s;
     }
     for (uint32_t r = 0; r < t->size; r++) {
-        size_t some = block_bytes(t, all, r);
+        size_t some = remote_bytes(t, all, r);
         s.bytes += some;
         s.largest = some > s.largest ? some : s.largest;
     }
@@ -86,7 +86,7 @@ static void publish_short(struct team *t, uint32_t op, const struct blocks *all)
     team_wait_slot(t);
     char *data = slot_of(t->mine, op)->data, *to = data + t->size;
     for (uint32_t r = 0; r < t->size; r++) {
-        size_t bytes = block_bytes(t, all, r);
+        size_t bytes = remote_bytes(t, all, r);
         data[r] = (char)bytes;
         buffer_read(to, block_of(all, r), 0, bytes);
         to += bytes;
@@ -103,12 +103,12 @@ static enum slot_kind publish_table(struct team *t, uint32_t op, const struct bl
         return kind;
     }
     team_wait_cell(t, TEAM_CELL);
-    char *table = table_of(t->mine, op, t->size), *behind = behind_table(t->mine, op, t->size);
+    char *table = block_table(t->mine, op, t->size), *behind = behind_table(t->mine, op, t->size);
     uint32_t stream = team_stream_start(t);
     size_t at = 0;
     for (uint32_t i = 0; i < t->size; i++) {
         uint32_t r = team_partner(t, i);
-        struct block_desc desc = {.bytes = block_bytes(t, all, r)};
+        struct block_desc desc = {.bytes = remote_bytes(t, all, r)};
         if (kind == SLOT_REFERENCE && desc.bytes) {
             desc.where = remote_addr_to_read(t, block_of(all, r), desc.bytes);
         } else if (kind == SLOT_PIPELINED) {
@@ -137,12 +137,13 @@ static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, 
         bytes > HOLD_MAX)
         return false;
     team_wait_cell(t, TEAM_CELL);
-    char *block = team_hold(t, op, bytes), *table = table_of(t->mine, op, t->size);
+    char *block = team_hold(t, op, bytes), *table = block_table(t->mine, op, t->size);
     if (!block)
         return false;
     remote_addr_t address = remote_addr_of(block);
     for (uint32_t r = 0; r < t->size; r++) {
-        struct block_desc desc = {equal ? sizes.largest : block_bytes(t, all, r), address + 2 * at};
+        struct block_desc desc = {equal ? sizes.largest : remote_bytes(t, all, r),
+                                  address + 2 * at};
         team_fill(t, block + at, block_of(all, r), 0, desc.bytes);
         at += desc.bytes;
         if (!equal)

@@ -19,7 +19,7 @@ static uint32_t chunks_in(size_t bytes)
 /* Claims a chunk of operation `op`; false: none is left. The acquire makes visible what the
  * receiver wrote about this operation. It writes these fields again only after we have published
  * that the claimed chunk is copied. */
-static bool claim(struct coop_copy *c, uint32_t op, uint32_t *left)
+static bool claim_chunk(struct coop_copy *c, uint32_t op, uint32_t *left)
 {
     uint64_t seen = atomic_load_explicit(&c->claims, memory_order_acquire);
     do {
@@ -74,7 +74,7 @@ enum coll_error coop_copy_receive(struct team *t, struct coop_copy *c, uint32_t 
     char *at = to.at + to.map->low;
     uint32_t left, by_peer = chunks_in(c->bytes);
     bool done = true;
-    for (; claim(c, op, &left); by_peer--)
+    for (; claim_chunk(c, op, &left); by_peer--)
         done &= receive_chunk(t, c, left, peer, from, at);
     sync_wait_until(&c->helped, c->before + by_peer);
     team_note_refusals(t);
@@ -98,7 +98,7 @@ void coop_copy_help(const struct team *t, struct coop_copy *c, uint32_t op, uint
     uint32_t left;
     bool done = true;
     sync_wait_until(&c->opened, op);
-    for (uint32_t helped = 1; done && claim(c, op, &left); helped++) {
+    for (uint32_t helped = 1; done && claim_chunk(c, op, &left); helped++) {
         done = send_chunk(t, c, left, peer, from.at + from.map->low);
         sync_publish(&c->helped, c->before + helped);
     }

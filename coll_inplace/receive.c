@@ -1,5 +1,7 @@
 #include "coll_inplace/receive.h"
 
+#include "coll_inplace/stream.h"
+
 /* Publishes a copy of the parent's slot in ours. There is room, because the root has waited for it.
  */
 static const struct slot *pass_on(struct team *t, uint32_t op, const struct slot *received)
@@ -29,15 +31,15 @@ enum coll_error receive_bytes(struct buffer to, size_t first, const char *from, 
 }
 
 /* From private memory. A buffer that is not contiguous is filled in parts, by way of a cell of our
- * stream, which is not in use. */
-static enum coll_error fetch(const struct team *t, uint32_t owner, remote_addr_t address,
-                             struct buffer to, size_t bytes)
+ * stream. */
+static enum coll_error fetch_private(struct team *t, uint32_t owner, remote_addr_t address,
+                                     struct buffer to, size_t bytes)
 {
     const struct typemap *map = typemap_to_move(to.map);
-    char *part = stream_cell(t->mine, 0);
     if (map->contiguous)
         return remote_read(t, owner, address, 0, to.at + map->low, bytes) ? COLL_OK
                                                                           : COLL_UNREACHABLE;
+    char *part = stream_borrow(t);
     for (size_t at = 0; at < bytes; at += TEAM_CELL) {
         size_t some = min_size(TEAM_CELL, bytes - at);
         if (!remote_read(t, owner, address, at, part, some))
@@ -47,14 +49,14 @@ static enum coll_error fetch(const struct team *t, uint32_t owner, remote_addr_t
     return COLL_OK;
 }
 
-enum coll_error receive_reference(const struct team *t, uint32_t owner, remote_addr_t address,
+enum coll_error receive_reference(struct team *t, uint32_t owner, remote_addr_t address,
                                   struct buffer to, size_t bytes)
 {
     const char *local = remote_addr_local(address);
     if (local)
         return receive_bytes(to, 0, local, bytes);
     size_t room = bytes_of(to);
-    enum coll_error error = fetch(t, owner, address, to, min_size(bytes, room));
+    enum coll_error error = fetch_private(t, owner, address, to, min_size(bytes, room));
     return bytes > room ? error | COLL_TRUNCATE : error;
 }
 

@@ -13,7 +13,7 @@ const struct slot *wait_for_root(struct team *team, uint32_t op, uint32_t root);
 enum coll_error receive_bytes(struct buffer to, size_t first, const char *from, size_t bytes);
 
 /* Copies the data at a remote address. */
-enum coll_error receive_reference(const struct team *team, uint32_t owner, remote_addr_t address,
+enum coll_error receive_reference(struct team *team, uint32_t owner, remote_addr_t address,
                                   struct buffer to, size_t bytes);
 
 /* Copies the data of a slot that is not SLOT_PIPELINED. */

@@ -11,6 +11,7 @@
 #include "coll_inplace/receive.h"
 #include "coll_inplace/reduce_segmented.h"
 #include "coll_inplace/reduce_unsegmented.h"
+#include "coll_inplace/stream.h"
 
 /* ---- small teams ---- */
 
@@ -44,7 +45,7 @@ static const char *own_operand(const struct reducer *red, struct buffer from)
 }
 
 /* Data that fit into a cell are sent by reference only if they are in the shared heap. */
-static const char *operand(struct team *t, uint32_t rank, struct operands *o)
+static const char *short_operand(struct team *t, uint32_t rank, struct operands *o)
 {
     if (rank == t->self && o->own)
         return o->own + o->at;
@@ -71,17 +72,18 @@ static void combine_operands(struct team *t, const struct reducer *red, struct o
         o->error |= COLL_NO_MEMORY;
         return;
     }
-    char *space = stream_cell(t->mine, 0);
     bool direct = reducer_is_plain(red) && !to.map->without_holes;
+    char *space = direct && o->count <= 2 ? NULL : stream_borrow(t);
     char *out = direct ? to.at : space;
-    const char *sum = operand(t, 0, o);
+    const char *sum = short_operand(t, 0, o);
     if (o->count == 1)
         copy_bytes(out, sum, o->bytes);
     for (uint32_t r = 1; r < o->count; r++) {
         /* Our own operand may be where the result goes, so the result is written last. */
         bool last = r + 1 == o->count;
         char *next = last ? out : space;
-        reducer_combine_ahead(red, next, sum, operand(t, r, o), o->bytes, last ? o->next : NULL);
+        reducer_combine_ahead(red, next, sum, short_operand(t, r, o), o->bytes,
+                              last ? o->next : NULL);
         sum = next;
     }
     if (!direct)
@@ -198,8 +200,8 @@ static uint32_t combine_up(struct team *t, const struct reducer *red, struct buf
     return op;
 }
 
-static enum coll_error write_result(struct team *t, const struct reducer *red, struct buffer to,
-                                    uint32_t op, const struct slot *slot)
+static enum coll_error write_slot_result(struct team *t, const struct reducer *red,
+                                         struct buffer to, uint32_t op, const struct slot *slot)
 {
     if (UNLIKELY(!slot_bytes(slot)))
         return COLL_NO_MEMORY;
@@ -213,7 +215,7 @@ static enum coll_error reduce_tree(struct team *t, const struct reducer *red, st
     enum coll_error error = COLL_OK;
     uint32_t op = combine_up(t, red, from, bytes);
     if (t->rank == root)
-        error = write_result(t, red, to, op, team_wait(t, 0, op));
+        error = write_slot_result(t, red, to, op, team_wait(t, 0, op));
     team_end(t);
     return error;
 }
@@ -225,13 +227,13 @@ static enum coll_error allreduce_tree(struct team *t, const struct reducer *red,
     uint32_t up = combine_up(t, red, from, bytes), down = team_begin(t);
     enum coll_error error;
     if (t->rank == 0) {
-        error = write_result(t, red, to, up, slot_of(t->mine, up));
+        error = write_slot_result(t, red, to, up, slot_of(t->mine, up));
         if (LIKELY(error == COLL_OK))
             publish_operand(t, red, down, to, bytes, BY_REFERENCE_NEVER);
         else
             team_publish_inline(t, down, "", 0);
     } else {
-        error = write_result(t, red, to, down, wait_for_root(t, down, 0));
+        error = write_slot_result(t, red, to, down, wait_for_root(t, down, 0));
     }
     team_note_all_done(t, up - 1);
     team_end(t);

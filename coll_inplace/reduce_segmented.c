@@ -1,5 +1,7 @@
 #include "coll_inplace/reduce_segmented.h"
 
+#include "coll_inplace/stream.h"
+
 /* Which ranks receive a result: all of them; the root; of each segment its owner; or, in a scan,
  * each rank one of its own. */
 enum receivers { ALL_RANKS, ROOT_ONLY, OWNERS, EACH_ITS_OWN };
@@ -14,7 +16,7 @@ _Static_assert(sizeof(struct addresses) == 2 * sizeof(uint64_t), "an entry of TA
  * as long as the room for them, so that it is worth a system call. */
 enum { PART = TEAM_CELL, ROOM = STREAM_CELLS * STREAM_CELL };
 
-struct work {
+struct segmented {
     struct team *t;
     const struct reducer *red;
     struct buffer from, to;
@@ -32,7 +34,7 @@ struct work {
     struct addresses *addresses;
 };
 
-static size_t segment_of(const struct work *w, uint32_t rank)
+static size_t segment_of(const struct segmented *w, uint32_t rank)
 {
     if (w->receivers == EACH_ITS_OWN)
         return w->begin[w->t->size];
@@ -40,19 +42,19 @@ static size_t segment_of(const struct work *w, uint32_t rank)
 }
 
 /* The chunk of a segment in a step: its first byte in the vector, and its length. */
-static size_t chunk_first(const struct work *w, uint32_t rank, size_t step)
+static size_t chunk_first(const struct segmented *w, uint32_t rank, size_t step)
 {
     return (w->receivers == EACH_ITS_OWN ? 0 : w->begin[rank]) + step * w->chunk;
 }
 
-static size_t chunk_bytes(const struct work *w, uint32_t rank, size_t step)
+static size_t chunk_bytes(const struct segmented *w, uint32_t rank, size_t step)
 {
     size_t segment = segment_of(w, rank), done = step * w->chunk;
     return done < segment ? min_size(w->chunk, segment - done) : 0;
 }
 
 /* Whether the rank receives the results of other ranks. */
-static bool receives(const struct work *w, uint32_t rank)
+static bool receives(const struct segmented *w, uint32_t rank)
 {
     return w->receivers == ALL_RANKS || (w->receivers == ROOT_ONLY && rank == w->root);
 }
@@ -60,28 +62,28 @@ static bool receives(const struct work *w, uint32_t rank)
 /* ---- the plan ---- */
 
 /* In a scan no other rank reads the operand of the last one. */
-static bool is_read(const struct work *w, uint32_t rank)
+static bool operand_is_read(const struct segmented *w, uint32_t rank)
 {
     return w->receivers != EACH_ITS_OWN || rank + 1 < w->t->size;
 }
 
 /* The address of our operand; 0: it is copied into cells. It is copied if our result would
  * overwrite operands that other ranks still read. */
-static remote_addr_t operand_address(const struct work *w, size_t bytes)
+static remote_addr_t operand_address(const struct segmented *w, size_t bytes)
 {
     bool overwritten = w->in_place && (w->receivers == OWNERS || w->receivers == EACH_ITS_OWN);
-    if (overwritten || !is_read(w, w->t->rank))
+    if (overwritten || !operand_is_read(w, w->t->rank))
         return 0;
     return remote_addr_of_operand(w->t, w->from, bytes, w->receivers == EACH_ITS_OWN);
 }
 
 /* Whether the operand of a rank goes through cells. */
-static bool in_cells(const struct work *w, uint32_t rank)
+static bool in_cells(const struct segmented *w, uint32_t rank)
 {
-    return !w->addresses[rank].from && is_read(w, rank);
+    return !w->addresses[rank].from && operand_is_read(w, rank);
 }
 
-static void exchange_addresses(struct work *w)
+static void exchange_addresses(struct segmented *w)
 {
     struct team *t = w->t;
     size_t bytes = w->begin[t->size];
@@ -92,7 +94,6 @@ static void exchange_addresses(struct work *w)
     w->addresses = team_table(t, TABLE_PAIRS);
     uint32_t op = team_begin(t);
     team_wait_slot(t);
-    t->cells_used = true; /* at least as room_for() operands */
     memcpy(slot_of(t->mine, op)->data, &mine, sizeof mine);
     sync_store_fence();
     team_publish(t, op, SLOT_INLINE, sizeof mine);
@@ -112,14 +113,14 @@ enum { COST_COMBINE = 3, COST_DELIVER = 2 };
 
 /* Divides the vector into segments of complete lines, if the size of elements permits. The root
  * gets a longer one than ranks that deliver their results through the OS. */
-static void divide(struct work *w)
+static void divide_into_segments(struct segmented *w)
 {
     size_t element = w->red->element, bytes = w->begin[w->t->size];
     size_t grain = element < LINE && LINE % element == 0 ? LINE : element;
-    size_t other = COST_COMBINE * (size_t)(w->t->size - 1), root = other, before = 0;
+    size_t other = COST_COMBINE * w->t->peers, root = other, before = 0;
     if (w->receivers == ROOT_ONLY && w->fetches && !w->copies_in)
         root += COST_DELIVER;
-    size_t all = other * (w->t->size - 1) + root;
+    size_t all = other * w->t->peers + root;
     for (uint32_t r = 0; r < w->t->size; r++) {
         w->begin[r] = bytes / grain * before / all * grain;
         before += r == w->root ? root : other;
@@ -128,33 +129,31 @@ static void divide(struct work *w)
 
 /* The number of parts that need room: a sum and an operand. Between two ranks only one operand is
  * fetched, and the sum may overwrite it. */
-static size_t rooms(const struct work *w)
+static size_t rooms(const struct segmented *w)
 {
     return w->t->size == 2 ? 1 : 2;
 }
 
 /* Bytes that pass through the caches. */
-static size_t moved(const struct work *w)
+static size_t moved(const struct segmented *w)
 {
     size_t results = w->receivers == ALL_RANKS ? w->t->size : 1;
     return (w->t->size + results) * w->begin[w->t->size];
 }
 
-static void plan(struct work *w)
+static void plan_segmented(struct segmented *w)
 {
     size_t longest = 0, room = SIZE_MAX;
     exchange_addresses(w);
-    if (w->t->size < 2) /* reduce_scan.c handles one rank; this avoids a compiler warning */
-        __builtin_unreachable();
     if (w->receivers == ALL_RANKS || w->receivers == ROOT_ONLY)
-        divide(w);
+        divide_into_segments(w);
     for (uint32_t r = 0; r < w->t->size; r++)
         longest = segment_of(w, r) > longest ? segment_of(w, r) : longest;
     if (w->receivers == EACH_ITS_OWN) {
         w->copies_out = false;
         room = w->copies_in ? PIECE : SIZE_MAX;
     } else if (w->copies_in) {
-        room = PIECE / (w->t->size - 1);
+        room = PIECE / w->t->peers;
     } else if (w->copies_out) {
         room = PIECE;
     }
@@ -171,13 +170,13 @@ static void plan(struct work *w)
 
 /* Where the chunk of rank r is in a piece of the operand of `owner`, which leaves out the owner's
  * own chunk. */
-static size_t in_piece(const struct work *w, uint32_t owner, uint32_t r)
+static size_t in_piece(const struct segmented *w, uint32_t owner, uint32_t r)
 {
     return w->receivers == EACH_ITS_OWN ? 0 : (r - (r > owner)) * w->chunk;
 }
 
 /* Sends the chunks of our operand for the other ranks, if it goes through cells. */
-static void publish_operand(struct work *w, uint32_t op, size_t step)
+static void publish_chunks(struct segmented *w, uint32_t op, size_t step)
 {
     struct team *t = w->t;
     if (!in_cells(w, t->rank))
@@ -193,18 +192,18 @@ static void publish_operand(struct work *w, uint32_t op, size_t step)
     team_publish(t, op, SLOT_BUFFERED, PIECE);
 }
 
-/* Room for parts in the cells of our stream, which is not in use. STREAM_EXTRA bytes in, because
+/* Room for parts in the cells of our stream. STREAM_EXTRA bytes in, because
  * the OS copies slowly from a page boundary to memory of malloc(), which starts 16 bytes after one
  * (decision 058). */
-static char *room_for(const struct work *w, size_t which)
+static char *room_for(const struct segmented *w, size_t which)
 {
-    return stream_cell(w->t->mine, 0) + STREAM_EXTRA + (rooms(w) == 1 ? 0 : which * ROOM / 2);
+    return stream_borrow(w->t) + STREAM_EXTRA + (rooms(w) == 1 ? 0 : which * ROOM / 2);
 }
 
 /* Returns a part of rank r's operand: `first` is the first byte of our chunk in the vector, `at`
  * the first byte of the part in the chunk. The part is fetched to `room` if necessary. */
-static const char *operand(struct work *w, uint32_t r, uint32_t in, size_t first, size_t at,
-                           size_t bytes, char *room)
+static const char *segment_operand(struct segmented *w, uint32_t r, uint32_t in, size_t first,
+                                   size_t at, size_t bytes, char *room)
 {
     struct team *t = w->t;
     remote_addr_t address = w->addresses[r].from;
@@ -221,23 +220,24 @@ static const char *operand(struct work *w, uint32_t r, uint32_t in, size_t first
 
 /* `out` is where the result goes, or room of ours. If our own operand may be there, it is written
  * last; if not, a fetched operand may be stored there. */
-static void combine_part(struct work *w, uint32_t in, size_t first, size_t at, char *out,
+static void combine_part(struct segmented *w, uint32_t in, size_t first, size_t at, char *out,
                          size_t bytes)
 {
     char *space = room_for(w, 0), *other = w->in_place || out == space ? room_for(w, 1) : out;
     bool two = w->count == 2 && w->t->rank < 2; /* at most one operand is fetched */
     char *room = w->count == 1 ? out : two ? other : space;
-    const char *sum = operand(w, 0, in, first, at, bytes, room);
+    const char *sum = segment_operand(w, 0, in, first, at, bytes, room);
     if (w->count == 1 && sum != out)
         copy_bytes(out, sum, bytes);
     for (uint32_t r = 1; r < w->count; r++) {
         char *next = r + 1 < w->count ? space : out;
-        reducer_combine(w->red, next, sum, operand(w, r, in, first, at, bytes, other), bytes);
+        reducer_combine(w->red, next, sum, segment_operand(w, r, in, first, at, bytes, other),
+                        bytes);
         sum = next;
     }
 }
 
-static void write_result(const struct work *w, char *to, const char *part, size_t bytes)
+static void store_result(const struct segmented *w, char *to, const char *part, size_t bytes)
 {
     if (w->nontemporal)
         copy_nontemporal(to, part, bytes);
@@ -246,7 +246,7 @@ static void write_result(const struct work *w, char *to, const char *part, size_
 }
 
 /* Writes a part of the result to the buffers of other ranks that we can access. */
-static void deliver(struct work *w, const char *part, size_t first, size_t bytes)
+static void deliver_part(struct segmented *w, const char *part, size_t first, size_t bytes)
 {
     struct team *t = w->t;
     for (uint32_t r = 0; r < t->size; r++) {
@@ -254,14 +254,14 @@ static void deliver(struct work *w, const char *part, size_t first, size_t bytes
         if (r == t->rank || !receives(w, r) || !address)
             continue;
         if (remote_addr_local(address))
-            write_result(w, remote_addr_local(address) + first, part, bytes);
+            store_result(w, remote_addr_local(address) + first, part, bytes);
         else if (!remote_write(t, r, address, first, part, bytes))
             w->error |= COLL_UNREACHABLE;
     }
 }
 
 /* Combines our chunk of the step. `in` and `out`: the operations with operands and results. */
-static void combine_chunk(struct work *w, uint32_t in, uint32_t out, size_t step)
+static void combine_chunk(struct segmented *w, uint32_t in, uint32_t out, size_t step)
 {
     struct team *t = w->t;
     size_t first = chunk_first(w, t->rank, step), bytes = chunk_bytes(w, t->rank, step);
@@ -276,15 +276,15 @@ static void combine_chunk(struct work *w, uint32_t in, uint32_t out, size_t step
         if (ours && !direct)
             reducer_write(w->red, w->to, to + at, sum, part);
         else if (ours && w->nontemporal)
-            write_result(w, w->to.at + to + at, sum, part);
+            store_result(w, w->to.at + to + at, sum, part);
         if (cell && cell != sum)
             copy_bytes(cell, sum, part);
-        deliver(w, sum, first + at, part);
+        deliver_part(w, sum, first + at, part);
     }
 }
 
 /* Reads the results of other ranks from their cells, if they could not write to our buffer. */
-static void receive_results(const struct work *w, uint32_t out, size_t step)
+static void receive_results(const struct segmented *w, uint32_t out, size_t step)
 {
     struct team *t = w->t;
     if (!receives(w, t->rank) || w->addresses[t->rank].to)
@@ -297,13 +297,13 @@ static void receive_results(const struct work *w, uint32_t out, size_t step)
         team_wait(t, r, out);
         const char *piece = piece_of(t->mailbox[r], out);
         if (w->nontemporal && !w->to.map->without_holes)
-            write_result(w, w->to.at + first, piece, bytes);
+            store_result(w, w->to.at + first, piece, bytes);
         else
             reducer_write(w->red, w->to, first, piece, bytes);
     }
 }
 
-static void wait_for_operands(const struct work *w, uint32_t in)
+static void wait_for_operands(const struct segmented *w, uint32_t in)
 {
     for (uint32_t r = 0; r < w->t->size; r++)
         if (in_cells(w, r) && r != w->t->rank)
@@ -312,16 +312,16 @@ static void wait_for_operands(const struct work *w, uint32_t in)
 
 /* ---- all steps ---- */
 
-static enum coll_error run(struct work *w)
+static enum coll_error run_segmented(struct segmented *w)
 {
     struct team *t = w->t;
     uint32_t in = 0, out = 0;
-    plan(w);
+    plan_segmented(w);
     for (size_t step = 0; step < w->steps; step++) {
         uint32_t results = out;
         if (w->copies_in) {
             in = team_begin_piece(t);
-            publish_operand(w, in, step);
+            publish_chunks(w, in, step);
         }
         uint32_t begun = t->op;
         if (w->copies_out) {
@@ -356,30 +356,30 @@ enum coll_error segmented_reduce(struct team *t, const struct reducer *red, stru
 {
     size_t *begin = team_table(t, TABLE_SEGMENTS);
     begin[t->size] = reducer_bytes(red, from);
-    struct work w = {.t = t,
-                     .red = red,
-                     .from = from,
-                     .to = to,
-                     .receivers = root == REDUCE_FOR_ALL ? ALL_RANKS : ROOT_ONLY,
-                     .root = root,
-                     .count = t->size,
-                     .begin = begin,
-                     .in_place = from.at == to.at};
-    return run(&w);
+    struct segmented w = {.t = t,
+                          .red = red,
+                          .from = from,
+                          .to = to,
+                          .receivers = root == REDUCE_FOR_ALL ? ALL_RANKS : ROOT_ONLY,
+                          .root = root,
+                          .count = t->size,
+                          .begin = begin,
+                          .in_place = from.at == to.at};
+    return run_segmented(&w);
 }
 
 enum coll_error segmented_reduce_scatter(struct team *t, const struct reducer *red,
                                          struct buffer from, struct buffer to, size_t *begin)
 {
-    struct work w = {.t = t,
-                     .red = red,
-                     .from = from,
-                     .to = to,
-                     .receivers = OWNERS,
-                     .count = t->size,
-                     .begin = begin,
-                     .in_place = from.at == to.at};
-    return run(&w);
+    struct segmented w = {.t = t,
+                          .red = red,
+                          .from = from,
+                          .to = to,
+                          .receivers = OWNERS,
+                          .count = t->size,
+                          .begin = begin,
+                          .in_place = from.at == to.at};
+    return run_segmented(&w);
 }
 
 enum coll_error segmented_scan(struct team *t, const struct reducer *red, struct buffer from,
@@ -387,13 +387,13 @@ enum coll_error segmented_scan(struct team *t, const struct reducer *red, struct
 {
     size_t *begin = team_table(t, TABLE_SEGMENTS);
     begin[t->size] = reducer_bytes(red, from);
-    struct work w = {.t = t,
-                     .red = red,
-                     .from = from,
-                     .to = to,
-                     .receivers = EACH_ITS_OWN,
-                     .count = t->rank + !exclusive,
-                     .begin = begin,
-                     .in_place = from.at == to.at};
-    return run(&w);
+    struct segmented w = {.t = t,
+                          .red = red,
+                          .from = from,
+                          .to = to,
+                          .receivers = EACH_ITS_OWN,
+                          .count = t->rank + !exclusive,
+                          .begin = begin,
+                          .in_place = from.at == to.at};
+    return run_segmented(&w);
 }

@@ -12,7 +12,7 @@ enum { ONLY_READ_BY_OWNER = 1 };
 /* How much is combined at a time if operands need not be combined in one call. */
 enum { STEP = STREAM_CELLS / 2 * STREAM_CELL };
 
-struct work {
+struct unsegmented {
     struct team *t;
     const struct reducer *red;
     uint32_t op; /* the operands are in the slots of this operation */
@@ -27,17 +27,15 @@ struct work {
 };
 
 /* Chooses the step and provides the rooms; false: no memory. A step includes all elements if the
- * operation is user-defined or an operand comes through a stream. No stream of ours is in progress,
- * so its cells are free. */
-static bool prepare(struct work *w, bool streaming)
+ * operation is user-defined or an operand comes through a stream. */
+static bool prepare_unsegmented(struct unsegmented *w, bool streaming)
 {
     bool plain = reducer_is_plain(w->red);
     w->direct = plain && !w->to.map->without_holes;
     bool fetch_only = w->direct && w->part.count == 1;
     w->step = !plain || streaming || fetch_only ? w->part.bytes
                                                 : STEP / w->red->element * w->red->element;
-    w->sum = stream_cell(w->t->mine, 0);
-    w->t->cells_used = true;
+    w->sum = stream_borrow(w->t);
     w->room = w->sum + STEP;
     if (w->red->starved)
         return false;
@@ -52,7 +50,8 @@ static bool prepare(struct work *w, bool streaming)
 
 /* Returns bytes [at, at + bytes) of our part of rank r's operand, fetched to `room` if necessary.
  */
-static const char *operand(struct work *w, uint32_t r, size_t at, size_t bytes, char *room)
+static const char *unsegmented_operand(struct unsegmented *w, uint32_t r, size_t at, size_t bytes,
+                                       char *room)
 {
     struct team *t = w->t;
     const struct slot *slot = team_wait(t, r, w->op);
@@ -74,7 +73,8 @@ static const char *operand(struct work *w, uint32_t r, size_t at, size_t bytes, 
 
 /* Combines by `apply` in the room that does not contain `sum`, and returns that room. The right
  * operand is copied there first, because `apply` replaces it by the result. */
-static const char *combine_copy(struct work *w, const char *sum, const char *next, size_t bytes)
+static const char *combine_copy(struct unsegmented *w, const char *sum, const char *next,
+                                size_t bytes)
 {
     char *room = sum == w->room ? w->sum : w->room;
     if (next != room)
@@ -83,15 +83,16 @@ static const char *combine_copy(struct work *w, const char *sum, const char *nex
     return room;
 }
 
-static void combine(struct work *w)
+static void combine_operands_of(struct unsegmented *w)
 {
     bool plain = reducer_is_plain(w->red);
     for (size_t at = 0; at < w->part.bytes; at += w->step) {
         size_t bytes = min_size(w->step, w->part.bytes - at);
         char *out = w->direct ? w->to.at + at : w->sum;
-        const char *sum = operand(w, 0, at, bytes, out);
+        const char *sum = unsegmented_operand(w, 0, at, bytes, out);
         for (uint32_t r = 1; r < w->part.count; r++) {
-            const char *next = operand(w, r, at, bytes, sum == w->room ? w->sum : w->room);
+            const char *next =
+                unsegmented_operand(w, r, at, bytes, sum == w->room ? w->sum : w->room);
             if (plain)
                 reducer_combine(w->red, out, sum, next, bytes);
             sum = plain ? out : combine_copy(w, sum, next, bytes);
@@ -140,7 +141,7 @@ static bool share_copies(struct team *t, const struct reducer *red, struct buffe
     return all;
 }
 
-static char *block_at(struct team *t, uint32_t rank, uint32_t op)
+static char *operand_block(struct team *t, uint32_t rank, uint32_t op)
 {
     return remote_addr_local(slot_address(team_wait(t, rank, op)));
 }
@@ -154,7 +155,8 @@ static void combine_share(struct team *t, const struct reducer *red, uint32_t op
     for (uint32_t step = 1; step < t->size; step *= 2)
         for (uint32_t r = step; r < t->size; r += 2 * step) {
             uint32_t last = r + step < t->size ? r + step - 1 : t->size - 1;
-            char *left = block_at(t, r - 1, op) + first, *right = block_at(t, last, op) + first;
+            char *left = operand_block(t, r - 1, op) + first,
+                 *right = operand_block(t, last, op) + first;
             reducer_combine(red, right, left, right, bytes);
         }
 }
@@ -165,7 +167,7 @@ static const char *combine_subtree(struct team *t, const struct reducer *red, ui
                                    const char *sum, size_t bytes)
 {
     for (uint32_t step = 1; t->rank % (2 * step) == 0 && t->rank + step < t->size; step *= 2) {
-        char *next = block_at(t, t->rank + step, op + 1);
+        char *next = operand_block(t, t->rank + step, op + 1);
         reducer_combine(red, next, sum, next, bytes);
         sum = next;
     }
@@ -191,12 +193,13 @@ enum coll_error unsegmented_reduce(struct team *t, const struct reducer *red, st
         team_publish_inline(t, results, "", 0);
         for (uint32_t r = 0; r < t->size; r++)
             team_wait(t, r, results);
-        sum = block_at(t, t->size - 1, op);
+        sum = operand_block(t, t->size - 1, op);
     } else if (all) {
-        sum = combine_subtree(t, red, op, uncopied ? uncopied : block_at(t, t->rank, op), bytes);
+        sum =
+            combine_subtree(t, red, op, uncopied ? uncopied : operand_block(t, t->rank, op), bytes);
         team_publish_address(t, results, remote_addr_of(sum), bytes);
         if (receives)
-            sum = block_at(t, 0, results);
+            sum = operand_block(t, 0, results);
     }
     if (all && receives)
         reducer_write(red, to, 0, sum, bytes);
@@ -212,7 +215,7 @@ enum coll_error unsegmented_reduce_scatter(struct team *t, const struct reducer 
     bool divide, all = share_copies(t, red, from, op, op, NULL, 0, &divide);
     if (all && bytes) {
         combine_share(t, red, op, first, bytes);
-        reducer_write(red, to, 0, block_at(t, t->size - 1, op) + first, bytes);
+        reducer_write(red, to, 0, operand_block(t, t->size - 1, op) + first, bytes);
     }
     team_done(t, op);
     return all ? COLL_OK : COLL_LEFT;
@@ -222,7 +225,7 @@ enum coll_error unsegmented_reduce_scatter(struct team *t, const struct reducer 
 
 /* Returns the address of our operand; 0: no memory. `*by_reference`: it is the program's buffer.
  * The copy is kept until all ranks are done with the last operation of the call. */
-static remote_addr_t share_operand(struct work *w, struct buffer from, bool *by_reference)
+static remote_addr_t share_operand(struct unsegmented *w, struct buffer from, bool *by_reference)
 {
     struct run run;
     struct typemap map;
@@ -241,7 +244,7 @@ static remote_addr_t share_operand(struct work *w, struct buffer from, bool *by_
 }
 
 /* Whether all ranks of both groups have published `good`. */
-static bool agree(struct team *t, bool good)
+static bool both_groups_agree(struct team *t, bool good)
 {
     uint32_t op = team_begin(t);
     team_publish_inline(t, op, &good, sizeof good);
@@ -256,8 +259,8 @@ static bool agree(struct team *t, bool good)
 enum coll_error unsegmented_reduce_part(struct team *t, const struct reducer *red,
                                         struct buffer from, struct buffer to, struct part part)
 {
-    struct work w = {.t = t, .red = red, .op = team_begin(t), .part = part, .to = to};
-    bool by_reference = false, good = prepare(&w, false);
+    struct unsegmented w = {.t = t, .red = red, .op = team_begin(t), .part = part, .to = to};
+    bool by_reference = false, good = prepare_unsegmented(&w, false);
     remote_addr_t address = good ? share_operand(&w, from, &by_reference) : 0;
     team_publish_address(t, w.op, address, reducer_bytes(red, from));
     good = address;
@@ -265,9 +268,9 @@ enum coll_error unsegmented_reduce_part(struct team *t, const struct reducer *re
         good &= slot_address(team_wait(t, r, w.op)) != 0;
     team_note_all_done(t, w.op - 1);
     if (team_is_inter(t))
-        good = agree(t, good);
+        good = both_groups_agree(t, good);
     if (good && part.count)
-        combine(&w);
+        combine_operands_of(&w);
     team_done(t, t->op);
     if (by_reference)
         team_await_readers(t, t->op);
@@ -277,8 +280,8 @@ enum coll_error unsegmented_reduce_part(struct team *t, const struct reducer *re
 
 /* ---- for the root of an intercommunicator ---- */
 
-static void send_to_root(struct team *t, const struct reducer *red, uint32_t op, struct buffer from,
-                         uint32_t root)
+static void send_operand_to_root(struct team *t, const struct reducer *red, uint32_t op,
+                                 struct buffer from, uint32_t root)
 {
     struct run run;
     struct typemap map;
@@ -291,7 +294,7 @@ static void send_to_root(struct team *t, const struct reducer *red, uint32_t op,
 }
 
 /* Receives the streams of all ranks and discards them: their senders wait for that. */
-static void drain(struct work *w)
+static void drain(struct unsegmented *w)
 {
     struct run run;
     struct typemap map = typemap_of_bytes(&run, 1);
@@ -308,9 +311,9 @@ enum coll_error unsegmented_reduce_for_root(struct team *t, const struct reducer
                                             struct buffer from, struct buffer to, uint32_t root)
 {
     struct part part = {t->size, 0, reducer_bytes(red, from)};
-    struct work w = {.t = t, .red = red, .op = team_begin(t), .part = part, .to = to};
+    struct unsegmented w = {.t = t, .red = red, .op = team_begin(t), .part = part, .to = to};
     if (t->self != root) {
-        send_to_root(t, red, w.op, from, root);
+        send_operand_to_root(t, red, w.op, from, root);
         team_end(t);
         return COLL_OK;
     }
@@ -320,8 +323,8 @@ enum coll_error unsegmented_reduce_for_root(struct team *t, const struct reducer
         reads |= slot_kind(slot) == SLOT_REFERENCE;
         streaming |= slot_kind(slot) == SLOT_PIPELINED;
     }
-    if (prepare(&w, streaming)) {
-        combine(&w);
+    if (prepare_unsegmented(&w, streaming)) {
+        combine_operands_of(&w);
     } else {
         drain(&w);
         w.error = COLL_NO_MEMORY;

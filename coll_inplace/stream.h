@@ -12,6 +12,8 @@
 
 #include "coll_inplace/coll.h"
 
+#include <assert.h>
+
 struct stream {
     struct team *team;
     struct mailbox *mailbox; /* of the producer */
@@ -50,6 +52,16 @@ struct stream stream_of_partner(struct team *team, uint32_t rank, const struct s
 /* Runs both streams to their end. `in_place`: both have the same buffer, so a piece is received
  * only after the piece in its place was sent. */
 enum coll_error stream_run(struct stream *out, struct stream *in, bool in_place);
+
+/* Returns the room of the cells of our stream (STREAM_CELLS * STREAM_CELL + STREAM_EXTRA bytes),
+ * for use until this operation ends or we send a stream. No stream of ours may be in progress. */
+static inline char *stream_borrow(struct team *t)
+{
+    assert(atomic_load_explicit(&t->mine->consumed.value, memory_order_relaxed) ==
+           team_stream_start(t));
+    t->cells_used = true;
+    return stream_cell(t->mine, 0);
+}
 
 /* Sends or receives one stream. */
 void stream_send(struct team *team, struct buffer data);

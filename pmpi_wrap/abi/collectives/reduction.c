@@ -2,6 +2,7 @@
 
 #include "alloc/arena.h"
 #include "coll_inplace/reduce_unsegmented.h"
+#include "coll_inplace/stream.h"
 #include "pmpi_wrap/abi/collectives/arguments.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/quirks.h"
@@ -34,7 +35,8 @@ static bool operand_span(const struct typemap *map, size_t n, ptrdiff_t *low, pt
 
 /* MPI_Reduce_local computes inout = in op inout, so the right operand is copied first unless the
  * result replaces it, as it does for operands of more than TEAM_CELL bytes. */
-static void apply(const struct reducer *r, void *out, const void *a, const void *b, size_t n)
+static void apply_by_host(const struct reducer *r, void *out, const void *a, const void *b,
+                          size_t n)
 {
     MPI_Datatype type = HANDLE_OF(MPI_Datatype, r->host_type);
     MPI_Op op = HANDLE_OF(MPI_Op, r->host_op);
@@ -78,16 +80,16 @@ static bool divides_operands(MPI_Op op)
            commutes;
 }
 
-/* The second half of a cell of our stream, which is not in use. The first half is where operands of
+/* The second half of a cell of our stream. The first half is where operands of
  * up to TEAM_CELL bytes are combined. */
-static char *room_for_few(const struct team *t)
+static char *room_for_few(struct team *t)
 {
     _Static_assert(STREAM_CELL >= 2 * TEAM_CELL, "room for both");
-    return t->alone ? NULL : stream_cell(t->mine, 0) + TEAM_CELL;
+    return t->alone ? NULL : stream_borrow(t) + TEAM_CELL;
 }
 
-static bool open_user_defined(struct reducer *red, const struct team *t, MPI_Op op,
-                              MPI_Datatype type, struct buffer b)
+static bool open_user_defined(struct reducer *red, struct team *t, MPI_Op op, MPI_Datatype type,
+                              struct buffer b)
 {
     const struct typemap *map = typemap_to_move(b.map);
     size_t bytes = map->size * b.count, room = 0;
@@ -97,7 +99,7 @@ static bool open_user_defined(struct reducer *red, const struct team *t, MPI_Op 
         b.count > INT_MAX || !operand_span(b.map, b.count, &low, &high))
         return false;
     *red = (struct reducer){.element = map->size ? map->size : 1,
-                            .apply = apply,
+                            .apply = apply_by_host,
                             .map = b.map,
                             .few = room_for_few(t),
                             .host_type = BITS(type),
@@ -112,7 +114,7 @@ static bool open_user_defined(struct reducer *red, const struct team *t, MPI_Op 
 
 /* ---- all operations ---- */
 
-bool reducer_open(struct reducer *red, const struct team *t, MPI_Op op, MPI_Datatype type,
+bool reducer_open(struct reducer *red, struct team *t, MPI_Op op, MPI_Datatype type,
                   struct buffer b)
 {
     enum op known = op_of(op);

@@ -24,7 +24,7 @@ HOT_INLINE combine_fn *kernel_for(enum op op, MPI_Datatype type, const struct ty
  * operation is applied to all elements that a rank needs in one call, because its function may rely
  * on that; only where the host divides operands does the library, too. The algorithm depends on the
  * number of bytes, because nothing else is equal on all ranks where datatypes are derived. */
-bool reducer_open(struct reducer *reducer, const struct team *team, MPI_Op op, MPI_Datatype type,
+bool reducer_open(struct reducer *reducer, struct team *team, MPI_Op op, MPI_Datatype type,
                   struct buffer operands);
 void reducer_close(struct reducer *reducer);
 
