@@ -4,6 +4,7 @@
 #include "node/node.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,34 +147,107 @@ void win_depart(struct win *win)
     sync_wake(&win->shared->departed);
 }
 
-/* The control words lie in the slice of rank 0, so rank 0 frees them. A peer may still be reading
- * its last flag when rank 0 has already left the barrier; rank 0 therefore waits until every rank
- * has departed. */
-static void free_shared(struct win *win)
+/* ---- freeing ---- */
+
+/* Windows that this rank has given up, but that other ranks may still use. */
+static struct win *_Atomic lingering;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void list(struct win *win)
 {
-    if (win->size == 1) {
-        free(win->shared);
-        return;
-    }
-    if (win->rank)
-        return;
+    pthread_mutex_lock(&mutex);
+    win->next = lingering;
+    lingering = win;
+    pthread_mutex_unlock(&mutex);
+}
+
+static struct win *unlist_all(void)
+{
+    pthread_mutex_lock(&mutex);
+    struct win *all = lingering;
+    lingering = NULL;
+    pthread_mutex_unlock(&mutex);
+    return all;
+}
+
+/* A peer may still be reading its last flag when rank 0 has already left the barrier. */
+static void await_departures(struct win *win)
+{
     struct sync_wait wait = SYNC_WAIT;
     uint32_t seen;
     while ((seen = sync_load(&win->shared->departed)) != win->size)
         sync_wait(&wait, &win->shared->departed, seen);
-    arena_control_free(win->shared);
 }
 
-void win_free(struct win *win)
+/* All ranks have departed. The control words lie in the slice of rank 0, so rank 0 frees them.
+ * False: other ranks will still read them. */
+static bool free_shared(struct win *win)
 {
-    if (!win)
-        return;
-    if (win->shared)
-        free_shared(win);
+    if (win->size == 1) {
+        free(win->shared);
+        return true;
+    }
+    if (win->rank)
+        return true;
+    /* acquire: with the release in end_lingering(), the last reads come before the words are used
+     * for something else */
+    if (atomic_load_explicit(&win->shared->lingering, memory_order_acquire))
+        return false;
+    arena_control_free(win->shared);
+    return true;
+}
+
+static void free_private(struct win *win)
+{
     if (win->memory)
         arena_free(win->memory);
     if (win->peer != &win->self)
         free(win->peer);
     free(win->group);
     free(win);
+}
+
+void win_free(struct win *win)
+{
+    if (!win)
+        return;
+    if (win->shared && win->size > 1 && !win->rank)
+        await_departures(win);
+    if (!win->shared || free_shared(win))
+        free_private(win);
+    else
+        list(win);
+}
+
+void win_linger(struct win *win)
+{
+    if (win->rank) /* a rank that finds all departed also finds that this one lingers */
+        atomic_fetch_add_explicit(&win->shared->lingering, 1, memory_order_seq_cst);
+    win_depart(win);
+    list(win);
+}
+
+/* False: the window is still needed. */
+static bool end_lingering(struct win *win)
+{
+    if (sync_load(&win->shared->departed) != win->size)
+        return false;
+    if (win->rank)
+        atomic_fetch_sub_explicit(&win->shared->lingering, 1, memory_order_release);
+    if (!free_shared(win))
+        return false;
+    free_private(win);
+    return true;
+}
+
+void win_free_lingering(void)
+{
+    struct win *next;
+    if (LIKELY(!atomic_load_explicit(&lingering, memory_order_relaxed)))
+        return;
+    for (struct win *win = unlist_all(); win; win = next) {
+        next = win->next;
+        if (!end_lingering(win))
+            list(win);
+    }
 }

@@ -48,7 +48,8 @@ struct win_target {
 struct win_shared {
     _Alignas(LINE) struct sync_word lock_all; /* an rwlock whose readers hold all targets */
     _Atomic uint32_t exclusive_used;          /* 1 once any rank has requested an exclusive lock */
-    _Alignas(LINE) struct sync_word departed; /* number of ranks that no longer access this */
+    _Alignas(LINE) struct sync_word departed; /* number of ranks that no longer use the window */
+    _Atomic uint32_t lingering; /* ranks but 0 that will read `departed`; see win_linger() */
     /* Followed by three arrays with one entry per rank: the targets, the flags of the barrier, and
      * a set of bits. Bit t in the set of o is set while a post of t towards o is pending. */
     struct win_target target[];
@@ -99,6 +100,7 @@ struct win {
     struct peer self; /* this rank's part as the program passed it; serves as peer[] in a window of
                          one rank */
     int self_unit;    /* self.unit as an int, for the window attribute */
+    struct win *next; /* in the list of windows that linger */
 };
 
 /* Errors of operations and synchronization; pmpi_wrap maps them to MPI error classes. */
@@ -165,6 +167,13 @@ bool win_idle(const struct win *win);
  * ranks do not wait. */
 void win_depart(struct win *win);
 void win_free(struct win *win);
+
+/* Call instead of these two if this rank must not wait, and other ranks may still access its window
+ * memory. The memory is freed by win_free_lingering() when all ranks have departed. Before a rank
+ * departs it counts itself as lingering, and it ends that when it has read that all have departed.
+ * Rank 0 keeps the control words until then, also if it calls win_free(). */
+void win_linger(struct win *win);
+void win_free_lingering(void);
 
 /* Bit t of the set is set while a post of t towards `origin` is pending; see sync_active.h. */
 _Atomic uint32_t *win_post_bits(struct win *win, uint32_t origin);

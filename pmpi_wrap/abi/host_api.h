@@ -113,13 +113,19 @@ void constants_read(void);
     X(Test)                  \
     X(Type_commit)           \
     X(Type_contiguous)       \
+    X(Type_create_keyval)    \
+    X(Type_free_keyval)      \
     X(Type_get_contents)     \
     X(Type_get_envelope)     \
     X(Type_get_extent)       \
+    X(Type_set_attr)         \
     X(Type_size)             \
     X(Wait)                  \
     X(Win_call_errhandler)   \
-    X(Win_get_group)
+    X(Win_create_keyval)     \
+    X(Win_free_keyval)       \
+    X(Win_get_group)         \
+    X(Win_set_attr)
 
 /* Those that an older release of the ABI may lack. */
 #if defined(OPEN_MPI)

@@ -287,6 +287,10 @@ int PMPI_Free_mem(void *);
 int PMPI_Comm_call_errhandler(MPI_Comm, int);
 typedef int MPI_Comm_copy_attr_function(MPI_Comm, int, void *, void *, void *, int *);
 typedef int MPI_Comm_delete_attr_function(MPI_Comm, int, void *, void *);
+typedef int MPI_Type_copy_attr_function(MPI_Datatype, int, void *, void *, void *, int *);
+typedef int MPI_Type_delete_attr_function(MPI_Datatype, int, void *, void *);
+typedef int MPI_Win_copy_attr_function(MPI_Win, int, void *, void *, void *, int *);
+typedef int MPI_Win_delete_attr_function(MPI_Win, int, void *, void *);
 
 int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *, MPI_Comm_delete_attr_function *, int *,
                             void *);
@@ -340,6 +344,10 @@ int PMPI_Type_get_envelope_c(MPI_Datatype, MPI_Count *, MPI_Count *, MPI_Count *
                              int *);
 int PMPI_Type_get_extent(MPI_Datatype, MPI_Aint *, MPI_Aint *);
 int PMPI_Type_size(MPI_Datatype, int *);
+int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *, MPI_Type_delete_attr_function *, int *,
+                            void *);
+int PMPI_Type_free_keyval(int *);
+int PMPI_Type_set_attr(MPI_Datatype, int, void *);
 
 int PMPI_Cancel(MPI_Request *);
 int PMPI_Irecv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
@@ -362,7 +370,11 @@ int PMPI_Reduce_local(const void *, void *, int, MPI_Datatype, MPI_Op);
 
 int PMPI_Win_call_errhandler(MPI_Win, int);
 int PMPI_Win_create_dynamic(MPI_Info, MPI_Comm, MPI_Win *);
+int PMPI_Win_create_keyval(MPI_Win_copy_attr_function *, MPI_Win_delete_attr_function *, int *,
+                           void *);
 int PMPI_Win_free(MPI_Win *);
+int PMPI_Win_free_keyval(int *);
+int PMPI_Win_set_attr(MPI_Win, int, void *);
 int PMPI_Win_get_attr(MPI_Win, int, void *, int *);
 int PMPI_Win_get_group(MPI_Win, MPI_Group *);
 int PMPI_Win_complete(MPI_Win);

@@ -351,6 +351,51 @@ START_TEST(shared_state_outlives_its_last_user)
 }
 END_TEST
 
+/* A rank that must not wait leaves its memory to those that still use the window; rank 0 keeps the
+ * control words as long as others read them. */
+START_TEST(lingering_windows_outlive_their_last_user)
+{
+    begin(3, true);
+    for (unsigned r = 0; r < 3; r++)
+        view[r]->memory = part[r].base;
+    struct win_shared *shared = view[0]->shared;
+    win_linger(view[1]);
+    win_linger(view[0]); /* is listed before rank 1 */
+    win_free_lingering();
+    ck_assert_uint_eq(sync_load(&shared->departed), 2);
+    ck_assert_uint_eq(shared->lingering, 1);
+    ck_assert(view[1]->memory == part[1].base);
+    win_depart(view[2]);
+    win_free(view[2]);
+    win_free_lingering();
+    ck_assert_uint_eq(shared->lingering, 0);
+    ck_assert_int_eq(arena_free(part[1].base), ARENA_BAD);
+    ck_assert_ptr_eq(view[0]->shared, shared); /* rank 1 was still reading it */
+    win_free_lingering();
+    ck_assert_int_eq(arena_free(part[0].base), ARENA_BAD);
+    ck_assert_int_eq(arena_free(part[2].base), ARENA_BAD);
+}
+END_TEST
+
+/* Rank 0 frees the window through the library, another rank has given it up. */
+START_TEST(lingering_ranks_delay_the_rank_that_frees)
+{
+    begin(2, true);
+    for (unsigned r = 0; r < 2; r++)
+        view[r]->memory = part[r].base;
+    struct win_shared *shared = view[0]->shared;
+    win_linger(view[1]);
+    win_depart(view[0]);
+    win_free(view[0]);
+    ck_assert_uint_eq(shared->lingering, 1);
+    ck_assert_ptr_eq(view[0]->shared, shared);
+    win_free_lingering();
+    win_free_lingering();
+    for (unsigned r = 0; r < 2; r++)
+        ck_assert_int_eq(arena_free(part[r].base), ARENA_BAD);
+}
+END_TEST
+
 /* ---- calls out of order ---- */
 
 START_TEST(calls_out_of_order_are_refused)
@@ -411,5 +456,6 @@ UNIT_MAIN(stores_before_a_fence_are_visible_after_it, an_unused_fence_epoch_can_
           a_ring_passes_data_on, access_and_exposure_epochs_of_a_rank_may_be_in_two_threads,
           random_groups_synchronize_although_some_ranks_run_ahead, counts_of_completions_may_wrap,
           an_origin_waits_for_a_post_at_its_first_operation, late_ranks_wake_sleepers,
-          shared_state_outlives_its_last_user, calls_out_of_order_are_refused,
+          shared_state_outlives_its_last_user, lingering_windows_outlive_their_last_user,
+          lingering_ranks_delay_the_rank_that_frees, calls_out_of_order_are_refused,
           a_peer_of_an_old_epoch_is_not_open_when_stamps_wrap)

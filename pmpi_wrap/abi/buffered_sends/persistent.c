@@ -3,6 +3,7 @@
 #include "core/config.h"
 #include "pmpi_wrap/abi/datatypes/contents.h"
 #include "pmpi_wrap/abi/deferral.h"
+#include "pmpi_wrap/abi/free_notice.h"
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/abi/private_comm.h"
@@ -104,6 +105,9 @@ static bool replace_request(const struct message *m, MPI_Request *request)
         discard(p);
         return false;
     }
+    struct persistent *stale = persistent_find(&stand_in);
+    if (stale) /* its request has been freed past this library */
+        persistent_free(stale, &stand_in);
     if (!registry_add(&persistent_registry, BITS(stand_in), p, 0)) {
         host.Request_free(&stand_in);
         discard(p);
@@ -112,6 +116,7 @@ static bool replace_request(const struct message *m, MPI_Request *request)
     p->by_host = *request;
     *request = stand_in;
     add_to_list(p);
+    free_notice_comm(m->comm);
     return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include "coll_inplace/child.h"
 #include "node/node.h"
+#include "pmpi_wrap/abi/free_notice.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
 #include "pmpi_wrap/abi/private_comm.h"
 
@@ -97,10 +98,12 @@ struct communicator *team_from_parent(MPI_Comm comm)
 {
     struct child *child = take(BITS(comm));
     struct communicator *c = child ? team_register(comm) : NULL;
-    if (c)
+    if (c) {
         settle(comm, c, child);
-    else if (child)
+        free_notice_comm(comm);
+    } else if (child) {
         child_cancel(child);
+    }
     return c;
 }
 

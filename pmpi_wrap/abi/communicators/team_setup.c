@@ -7,6 +7,7 @@
 #include "pmpi_wrap/abi/communicators/from_parent.h"
 #include "pmpi_wrap/abi/communicators/properties.h"
 #include "pmpi_wrap/abi/deferral.h"
+#include "pmpi_wrap/abi/free_notice.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
 #include "pmpi_wrap/host_wait.h"
 #include "pmpi_wrap/quirks.h"
@@ -151,7 +152,9 @@ static enum reason evaluate_offers(struct communicator *c)
 static bool finish_exchange(struct communicator *c)
 {
     c->exchanging = false; /* before a call that may end in an error handler */
+    c->completing = true;
     host.Wait(&c->request, MPI_STATUS_IGNORE);
+    c->completing = false;
     bool answered = c->answering;
     enum reason reason = answered ? (enum reason)c->answer.reason : evaluate_offers(c);
     if (c->remote_size && !answered && !c->freed) {
@@ -310,6 +313,7 @@ void team_mark(MPI_Comm comm)
     if (!c)
         abort_without_memory("a communicator");
     c->of_all_processes = true;
+    free_notice_comm(comm);
 }
 
 bool team_is_marked(MPI_Comm comm)
@@ -331,8 +335,8 @@ static bool arguments_refused(int result)
            class == MPI_ERR_OP || class == MPI_ERR_ARG;
 }
 
-/* In a delete function. The request of an exchange that began there would outlive the communicator.
- */
+/* In a delete function. The request of an exchange that began there would outlive the communicator,
+ * and the host may forget an attribute that is set there. */
 static bool is_being_freed(MPI_Comm comm)
 {
     return registry_is_removing(&communicator_registry, BITS(comm));
@@ -343,6 +347,8 @@ int team_after_host(MPI_Comm comm, int result)
     struct communicator *c = arguments_refused(result) ? NULL : team_find(comm);
     if (!c || c->reason != REASON_NOT_READY || inside_host())
         return result;
+    if (!c->calls && !is_being_freed(comm)) /* the host has accepted the handle */
+        free_notice_comm(comm);
     if (c->exchanging && (c->synchronises || c->calls == c->max_calls))
         complete_exchange(comm, c);
     else if (++c->calls == CALLS_BEFORE && !is_being_freed(comm))
@@ -397,21 +403,35 @@ uintptr_t team_begin_removal(const MPI_Comm *comm, bool may_wait)
     return handle;
 }
 
+static void discard_freed(struct communicator *c)
+{
+    if (c && (c->exchanging || c->completing)) {
+        pthread_mutex_lock(&mutex);
+        c->freed = true; /* from now on the list of exchanges, or finish_exchange(), owns it */
+        pthread_mutex_unlock(&mutex);
+    } else if (c) {
+        discard(c);
+    }
+}
+
 int team_end_removal(uintptr_t handle, int result)
 {
     if (result != MPI_SUCCESS) {
         registry_cancel_removal(&communicator_registry, handle);
         return result;
     }
-    struct communicator *c = registry_end_removal(&communicator_registry, handle);
-    if (c && c->exchanging) {
-        pthread_mutex_lock(&mutex);
-        c->freed = true; /* from now on finish_freed_exchanges() owns it */
-        pthread_mutex_unlock(&mutex);
-    } else if (c) {
-        discard(c);
-    }
+    discard_freed(registry_end_removal(&communicator_registry, handle));
     return result;
+}
+
+void team_freed(MPI_Comm comm)
+{
+    if (is_being_freed(comm))
+        return;
+    struct communicator *c = registry_remove(&communicator_registry, BITS(comm));
+    if (c)
+        forget_unused(c);
+    discard_freed(c);
 }
 
 /* Communicators of sessions remain in use. One rank may make a call on them before MPI_Finalize

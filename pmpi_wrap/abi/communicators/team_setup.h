@@ -38,6 +38,7 @@ struct communicator {
     struct team_offer own_offer, answer, *offers;
     MPI_Request request; /* of the exchange */
     bool exchanging, answering, freed;
+    bool completing;           /* MPI_Wait for the request is in progress */
     bool in_control_part;      /* this structure is in memory of arena_control_alloc() */
     bool synchronises;         /* the current call; see team_for() */
     bool of_all_processes;     /* see team_mark() */
@@ -87,6 +88,9 @@ uintptr_t team_begin_removal(const MPI_Comm *comm, bool may_wait);
 
 /* Call after the host has freed it, with its result, which is returned. */
 int team_end_removal(uintptr_t handle, int result);
+
+/* The host is freeing a communicator, also if that was requested past this library. */
+void team_freed(MPI_Comm comm);
 
 /* A communicator of all processes that a session has made from a group: it may be fast even if
  * there are early groups (abi/life_cycle/node_setup.h). */

@@ -22,6 +22,9 @@ HOT_INLINE enum op op_of(MPI_Op op)
 /* Register the predefined handles, when the node has settled. */
 void predefined_open(void);
 
+/* The host is freeing a datatype, also if that was requested past this library. */
+void datatype_freed(MPI_Datatype type);
+
 /* Forget all other datatypes: the host has been finalized. */
 void datatypes_forget(void);
 

@@ -4,6 +4,13 @@
 #include "pmpi_wrap/abi/datatypes/predefined.h"
 #include "pmpi_wrap/abi/handlers.h"
 
+void datatype_freed(MPI_Datatype type)
+{
+    uintptr_t handle = BITS(type);
+    if (!registry_is_removing(&datatype_registry, handle))
+        typemap_free(registry_remove(&datatype_registry, handle));
+}
+
 int accel_Type_free(MPI_Datatype *type)
 {
     if (!type)

@@ -2,6 +2,7 @@
 
 #include "pmpi_wrap/abi/datatypes/derived.h"
 #include "pmpi_wrap/abi/deferral.h"
+#include "pmpi_wrap/abi/free_notice.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/abi/private_comm.h"
 
@@ -25,6 +26,10 @@ COLD const struct typemap *typemap_of_unregistered(MPI_Datatype type)
     pthread_mutex_lock(&mutex);
     const struct typemap *map = typemap_find_or_decode(type);
     pthread_mutex_unlock(&mutex);
+    /* Not under the mutex, which a delete function of the program may need while the host holds a
+     * lock on all attributes. */
+    if (map && map->base != BITS(type) && !registry_is_removing(&datatype_registry, BITS(type)))
+        free_notice_type(type);
     return map;
 }
 

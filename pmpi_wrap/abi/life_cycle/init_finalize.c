@@ -14,6 +14,7 @@
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 #include "pmpi_wrap/abi/datatypes/predefined.h"
 #include "pmpi_wrap/abi/deferral.h"
+#include "pmpi_wrap/abi/free_notice.h"
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/abi/life_cycle/statistics.h"
@@ -76,6 +77,7 @@ static void begin_use(bool session)
     host.Group_size(world_group(), &world_size);
     log_set_rank(world_rank);
     wait_policy_apply(private_comm_progress);
+    free_notice_begin();
     pthread_mutex_unlock(&host_use.mutex);
 }
 
@@ -89,6 +91,7 @@ static bool finalizes_in_steps;
 static void finish_messages(void)
 {
     buffer_finish();
+    free_notice_end();
     if (finalizes_in_steps)
         node_setup_finalize(FINALIZE_ENTERED);
     private_comm_free();

@@ -7,6 +7,7 @@
 #include "pmpi_wrap/abi/communicators/from_parent.h"
 #include "pmpi_wrap/abi/communicators/properties.h"
 #include "pmpi_wrap/abi/deferral.h"
+#include "pmpi_wrap/abi/free_notice.h"
 #include "pmpi_wrap/abi/memory/alignment.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
 #include "pmpi_wrap/abi/private_comm.h"
@@ -24,8 +25,12 @@ static void register_window(struct entry *entry, MPI_Win win, struct win *fast, 
     int ranks = 0;
     host.Comm_size(comm, &ranks);
     detail.ranks = ranks < UINT16_MAX ? (uint16_t)ranks : UINT16_MAX;
-    if (entry)
+    if (fast)
+        fast->handle = BITS(win);
+    if (entry) {
         registry_put(&window_registry, entry, BITS(win), fast, window_pack(detail));
+        free_notice_win(win);
+    }
     uint64_t count = stats_window(fast, (enum reason)detail.reason);
     if (fast)
         log_message(3, "%s: an accelerated window of %d ranks", call_names[call], ranks);
@@ -191,6 +196,7 @@ static enum reason create_fast(const struct window_request *r, struct new_window
 enum reason window_create(const struct window_request *r, void *baseptr, MPI_Win *win, int *result)
 {
     struct new_window new = {0};
+    win_free_lingering();
     enum reason reason = create_fast(r, &new, result);
     if (*result != MPI_SUCCESS)
         return REASON_COUNT;
@@ -237,4 +243,13 @@ int window_free(MPI_Win *win)
         win_depart(fast);
     win_free(fast);
     return result;
+}
+
+void window_freed(MPI_Win win)
+{
+    if (registry_is_removing(&window_registry, BITS(win)))
+        return;
+    struct win *fast = registry_remove(&window_registry, BITS(win));
+    if (fast)
+        win_linger(fast);
 }

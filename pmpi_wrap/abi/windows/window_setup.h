@@ -26,4 +26,8 @@ int window_deferred(int result, MPI_Win *win, MPI_Comm comm, enum call call, enu
 /* MPI_Win_free. */
 int window_free(MPI_Win *win);
 
+/* The host is freeing a window, also if that was requested past this library. Other ranks may still
+ * access the window memory: hosts call delete functions before MPI_Win_free has synchronised. */
+void window_freed(MPI_Win win);
+
 #endif
