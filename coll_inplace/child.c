@@ -25,16 +25,12 @@ static uint32_t unused; /* children and offers that have no team */
  * child that is freed at once. */
 static inline bool lock(void)
 {
-    bool concurrent = thread_concurrent;
-    if (UNLIKELY(concurrent))
-        pthread_mutex_lock(&mutex);
-    return concurrent;
+    return lock_if_concurrent(&mutex);
 }
 
 static inline void unlock(bool locked)
 {
-    if (UNLIKELY(locked))
-        pthread_mutex_unlock(&mutex);
+    unlock_if_locked(&mutex, locked);
 }
 
 /* ---- memory ---- */

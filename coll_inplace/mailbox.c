@@ -1,6 +1,7 @@
 #include "coll_inplace/mailbox.h"
 
 #include "alloc/arena.h"
+#include "core/concurrency.h"
 #include "node/node.h"
 
 #include <string.h>
@@ -11,30 +12,40 @@ enum {
     STREAM_LONG_SIZE = STREAM_CELLS_LONG * STREAM_CELL + STREAM_EXTRA,
 };
 
-/* A few freed mailboxes are kept, empty and with their cells, for the next communicators. Creating
- * one takes 0.6 us and touches new pages, and some communicators exist for only 3 us. */
-enum { SPARE_MAILBOXES = 4 };
-static struct mailbox *_Atomic spare[SPARE_MAILBOXES];
+/* Freed mailboxes are kept for the next communicators, empty and with their cells: a few with any
+ * number of pages, and as many with one page as take 2 MiB. A new one takes page faults in all ranks
+ * that read it, and some communicators exist for only 3 us. The last one comes first: its lines are
+ * in the cache. */
+enum { SPARE_MAILBOXES = 512, SPARE_WITH_CELLS = 4, SPARE_PAGE = 4096 };
+static struct mailbox *spare[SPARE_MAILBOXES];
+static uint32_t spares, spares_with_cells;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* protects these */
 
-/* The acquire pairs with the release in keep(): the thread that takes a mailbox sees the stores
- * with which another thread emptied it. */
+static bool is_short(const struct mailbox *mailbox)
+{
+    return !mailbox->cells_used && mailbox->written <= SPARE_PAGE;
+}
+
 static struct mailbox *take_spare(void)
 {
-    struct mailbox *mailbox = NULL;
-    for (int i = 0; i < SPARE_MAILBOXES && !mailbox; i++)
-        if (atomic_load_explicit(&spare[i], memory_order_relaxed))
-            mailbox = atomic_exchange_explicit(&spare[i], NULL, memory_order_acquire);
+    bool locked = lock_if_concurrent(&mutex);
+    struct mailbox *mailbox = spares ? spare[--spares] : NULL;
+    if (mailbox && !is_short(mailbox))
+        spares_with_cells--;
+    unlock_if_locked(&mutex, locked);
     return mailbox;
 }
 
 static bool keep(struct mailbox *mailbox)
 {
-    bool kept = false;
-    for (int i = 0; i < SPARE_MAILBOXES && !kept; i++) {
-        struct mailbox *none = NULL;
-        kept = atomic_compare_exchange_strong_explicit(&spare[i], &none, mailbox,
-                                                       memory_order_release, memory_order_relaxed);
+    bool with_cells = !is_short(mailbox);
+    bool locked = lock_if_concurrent(&mutex);
+    bool kept = spares < SPARE_MAILBOXES && (!with_cells || spares_with_cells < SPARE_WITH_CELLS);
+    if (kept) {
+        spare[spares++] = mailbox;
+        spares_with_cells += with_cells;
     }
+    unlock_if_locked(&mutex, locked);
     return kept;
 }
 
@@ -94,12 +105,14 @@ void mailbox_free(struct mailbox *mailbox, uint32_t op)
     if (!mailbox)
         return;
     shorten_stream(mailbox);
-    size_t cells = mailbox->cells_used ? CELLS_SIZE : 0;
     empty(mailbox, op);
+    if (mailbox->written < written_bytes(op))
+        mailbox->written = (uint32_t)written_bytes(op);
     if (keep(mailbox))
         return;
+    size_t written = mailbox->written, cells = mailbox->cells_used ? CELLS_SIZE : 0;
     arena_control_free_written((char *)mailbox + mailbox->cells, cells);
-    arena_control_free_written(mailbox, written_bytes(op));
+    arena_control_free_written(mailbox, written);
 }
 
 void mailbox_lengthen_stream(struct mailbox *mailbox)

@@ -65,7 +65,8 @@ struct mailbox {
     uint32_t stream_cells;                 /* a power of two */
     int32_t pid;                           /* of the owner */
     _Atomic uint32_t departed; /* intercommunicators: readers that have freed the communicator */
-    bool cells_used;           /* for the owner, when it frees the mailbox */
+    bool cells_used;  /* these two for the owner, when it frees the mailbox: by any team so far */
+    uint32_t written; /* bytes of this structure */
     _Atomic uint64_t child_offers; /* position of the owner's offers; 0: none. See child.h */
     _Alignas(LINE) struct sync_word children_offered; /* how many it has published */
     _Alignas(LINE) struct sync_word done;     /* the last operation whose data the owner has read */

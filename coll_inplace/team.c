@@ -2,13 +2,13 @@
 
 #include "alloc/arena.h"
 #include "coll_inplace/child.h"
+#include "core/concurrency.h"
 #include "core/locality.h"
 #include "core/log.h"
 #include "core/peer_memory.h"
 #include "peer_copy/copy_request.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -238,10 +238,10 @@ void team_leave(struct team *team)
         atomic_fetch_add_explicit(&team->mailbox[r]->departed, 1, memory_order_acq_rel);
     if (!team_is_inter(team))
         atomic_fetch_add_explicit(&team->common->departed, 1, memory_order_acq_rel);
-    pthread_mutex_lock(&left_mutex);
+    bool locked = lock_if_concurrent(&left_mutex);
     team->next = teams_left;
     teams_left = team;
-    pthread_mutex_unlock(&left_mutex);
+    unlock_if_locked(&left_mutex, locked);
     team_reap_last();
 }
 
@@ -293,7 +293,7 @@ static bool reap(struct team *t)
 
 void team_reap(void)
 {
-    pthread_mutex_lock(&left_mutex);
+    bool locked = lock_if_concurrent(&left_mutex);
     struct team *first = teams_left;
     for (struct team **link = &first; *link;) {
         struct team *team = *link;
@@ -305,7 +305,7 @@ void team_reap(void)
         }
     }
     teams_left = first;
-    pthread_mutex_unlock(&left_mutex);
+    unlock_if_locked(&left_mutex, locked);
 }
 
 /* Ranks usually free communicators in the same order, so if the last team is in use, so are most
@@ -313,12 +313,12 @@ void team_reap(void)
 COLD void team_reap_last(void)
 {
     struct team *team;
-    pthread_mutex_lock(&left_mutex);
+    bool locked = lock_if_concurrent(&left_mutex);
     while ((team = teams_left) && reap(team)) {
         teams_left = team->next;
         free(team);
     }
-    pthread_mutex_unlock(&left_mutex);
+    unlock_if_locked(&left_mutex, locked);
 }
 
 /* ---- operations ---- */

@@ -108,6 +108,28 @@ static void give_back(char *at)
         arena_free(at);
 }
 
+/* Whether cells are used decides whether the mailbox is kept, and whether their pages are returned.
+ * The sum of three operands passes through a cell, although all data are inline. */
+static void reduce_few(unsigned me)
+{
+    struct team *t = team_of[me];
+    struct reducer add = {.kernel = add_bytes, .element = 1, .map = BYTES};
+    char from = (char)me, to = 77;
+    EXPECT(coll_allreduce(t, &add, buffer(&from, BYTES, 1), buffer(&to, BYTES, 1)) == COLL_OK);
+    EXPECT(to == (char)(t->size * (t->size - 1) / 2));
+    EXPECT(t->cells_used == (t->size > 2), "rank %u of %u", me, t->size);
+}
+
+START_TEST(used_cells_are_noted)
+{
+    for (unsigned size = 2; size <= 4; size++) {
+        make_team(size);
+        as_ranks(size, reduce_few);
+        free_team(size);
+    }
+}
+END_TEST
+
 static void reduce_much(unsigned me)
 {
     struct team *t = team_of[me];
@@ -426,7 +448,7 @@ UNIT_MAIN(bcast_delivers_the_data_of_the_root, gather_delivers_all_blocks_to_the
           reduce_scatter_combines_shares, any_collective_follows_any_other,
           operations_without_data_do_not_synchronise,
           data_that_the_os_does_not_copy_arrive_all_the_same, thousands_in_a_row, numbers_may_wrap,
-          the_next_operation_waits_for_a_free_slot,
+          the_next_operation_waits_for_a_free_slot, used_cells_are_noted,
           results_larger_than_the_caches_are_written_with_non_temporal_stores,
           data_longer_than_the_buffer_are_truncated_and_reported,
           long_operands_are_combined_once_for_all_ranks,

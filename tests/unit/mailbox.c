@@ -124,18 +124,58 @@ START_TEST(a_mailbox_that_is_used_again_is_empty)
 }
 END_TEST
 
-/* Thousands of communicators leave no memory behind. */
-START_TEST(only_a_few_mailboxes_are_kept)
+enum { MANY = 40, BLOCKS = 2 /* of a mailbox */ };
+static struct mailbox *many[MANY];
+
+static void create_many(void)
 {
-    enum { MANY = 40, SPARE = 2 * SPARE_MAILBOXES, ALL = 2 * MANY };
-    struct mailbox *mailbox[MANY];
     open_heap();
     for (int i = 0; i < MANY; i++)
-        ck_assert_ptr_nonnull(mailbox[i] = mailbox_create());
-    ck_assert_int_ge(taken, ALL);
+        ck_assert_ptr_nonnull(many[i] = mailbox_create());
+}
+
+/* Thousands of communicators leave no memory behind. */
+START_TEST(few_mailboxes_of_many_pages_are_kept)
+{
+    create_many();
+    ck_assert_int_eq(taken, BLOCKS * MANY);
+    for (int i = 0; i < MANY; i++) {
+        many[i]->cells_used = i % 2;
+        mailbox_free(many[i], i % 2 ? 1 : TEAM_SLOTS);
+    }
+    ck_assert_int_eq(taken, BLOCKS * SPARE_WITH_CELLS);
+}
+END_TEST
+
+/* A program that has many short-lived communicators at once gets the same memory again. */
+START_TEST(mailboxes_of_one_page_are_kept)
+{
+    create_many();
     for (int i = 0; i < MANY; i++)
-        mailbox_free(mailbox[i], 1);
-    ck_assert_uint_eq((unsigned)taken, SPARE);
+        mailbox_free(many[i], 5);
+    ck_assert_int_eq(taken, BLOCKS * MANY);
+    for (int i = 0; i < MANY; i++) {
+        struct mailbox *mailbox = mailbox_create();
+        ck_assert_ptr_eq(mailbox, many[MANY - 1 - i]);
+        expect_new(mailbox);
+    }
+    ck_assert_int_eq(taken, BLOCKS * MANY);
+    for (int i = 0; i < MANY; i++)
+        mailbox_free(many[i], TEAM_SLOTS);
+}
+END_TEST
+
+/* Pages remain that an earlier team has written. */
+START_TEST(written_pages_are_remembered)
+{
+    create_many();
+    for (int i = 0; i < SPARE_WITH_CELLS; i++)
+        mailbox_free(many[i], TEAM_SLOTS);
+    for (int i = 0; i < SPARE_WITH_CELLS; i++)
+        many[i] = mailbox_create();
+    for (int i = 0; i < MANY; i++)
+        mailbox_free(many[i], i < SPARE_WITH_CELLS ? 1 : TEAM_SLOTS);
+    ck_assert_int_eq(taken, BLOCKS * SPARE_WITH_CELLS);
 }
 END_TEST
 
@@ -159,9 +199,10 @@ static void make_and_free(unsigned me)
 START_TEST(threads_never_get_the_same_mailbox)
 {
     open_heap();
-    as_ranks(SPARE_MAILBOXES + 2, make_and_free);
+    as_ranks(SPARE_WITH_CELLS + 2, make_and_free);
 }
 END_TEST
 
 UNIT_MAIN(teams_follow_each_other, a_mailbox_that_is_used_again_is_empty,
-          only_a_few_mailboxes_are_kept, threads_never_get_the_same_mailbox)
+          few_mailboxes_of_many_pages_are_kept, mailboxes_of_one_page_are_kept,
+          written_pages_are_remembered, threads_never_get_the_same_mailbox)

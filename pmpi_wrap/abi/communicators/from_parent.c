@@ -20,29 +20,23 @@ static inline struct child **chain_of(uintptr_t handle)
 /* Take a child off its chain. NULL: there is none with this handle. */
 static struct child *take(uintptr_t handle)
 {
-    bool concurrent = thread_concurrent;
-    if (UNLIKELY(concurrent))
-        pthread_mutex_lock(&mutex);
+    bool locked = lock_if_concurrent(&mutex);
     struct child **link = chain_of(handle), *child;
     while ((child = *link) && child->handle != handle)
         link = &child->next;
     if (child)
         *link = child->next;
-    if (UNLIKELY(concurrent))
-        pthread_mutex_unlock(&mutex);
+    unlock_if_locked(&mutex, locked);
     return child;
 }
 
 static void put(struct child *child)
 {
-    bool concurrent = thread_concurrent;
-    if (UNLIKELY(concurrent))
-        pthread_mutex_lock(&mutex);
+    bool locked = lock_if_concurrent(&mutex);
     struct child **first = chain_of(child->handle);
     child->next = *first;
     *first = child;
-    if (UNLIKELY(concurrent))
-        pthread_mutex_unlock(&mutex);
+    unlock_if_locked(&mutex, locked);
 }
 
 void team_forget_child(uintptr_t handle)
