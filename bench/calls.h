@@ -35,6 +35,6 @@ void use(double *buffers[2][2]);
         }                                                    \
     }
 
-/* Reports that library and host have different results, and aborts. */
+/* Report that library and host have different results, and abort. */
 void differ(const struct cell *c);
 #endif

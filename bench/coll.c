@@ -141,7 +141,7 @@ static uint64_t digest(const double *buffer, size_t bytes)
     return sum;
 }
 
-/* Compares the buffers after each way's first call, outside the blocks too. Exscan leaves rank 0's
+/* Compare the buffers after each way's first call, outside the blocks too. Exscan leaves rank 0's
  * undefined. */
 static void compare(const struct cell *c)
 {

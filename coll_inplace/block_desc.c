@@ -125,7 +125,7 @@ static enum slot_kind publish_table(struct team *t, uint32_t op, const struct bl
     return kind;
 }
 
-/* Sends blocks of up to EAGER_MAX bytes that do not fit into the cell as copies in a block of
+/* Send blocks of up to EAGER_MAX bytes that do not fit into the cell as copies in a block of
  * memory: the root of a scatter must not wait for its receivers (H15: the host does not synchronise
  * such blocks). False: not needed, or no memory. */
 static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, struct sizes sizes)

@@ -31,25 +31,25 @@ static inline bool blocks_are_equal(const struct blocks *b)
 /* Whether there are data for any other rank. */
 bool blocks_any_remote(const struct team *team, const struct blocks *all);
 
-/* Sends the blocks and returns how. SLOT_REFERENCE: the caller waits for its readers;
- * SLOT_PIPELINED: it sends the streams. */
+/* Send the blocks and return how. After SLOT_REFERENCE the caller must wait for its readers; after
+ * SLOT_PIPELINED it must send the streams. */
 enum slot_kind blocks_publish(struct team *team, uint32_t op, const struct blocks *all,
                               enum by_reference by_reference);
 
-/* Our block in the slot of `rank`; and the block of `rank` in our slot. `equal`: all ranks know
- * that the blocks have the same length. */
+/* The descriptor of our block in the slot of `rank`, and of the block of `rank` in our slot.
+ * `equal` states that all blocks have the same length, and that all ranks know this. */
 struct block_desc block_desc_for_us(struct team *team, uint32_t rank, uint32_t op,
                                     const struct slot *slot, bool equal);
 struct block_desc block_desc_sent(struct team *team, uint32_t op, uint32_t rank, bool equal);
 
-/* The stream of `rank` with our block, if the slot is SLOT_PIPELINED. */
+/* The stream in which `rank` sends our block, if its slot is SLOT_PIPELINED. */
 static inline struct stream block_stream(struct team *t, uint32_t rank, struct block_desc desc,
                                          struct buffer to)
 {
     return stream_in(t, rank, to, desc.bytes, (uint32_t)desc.where);
 }
 
-/* Copies our block into a buffer if the slot is not SLOT_PIPELINED. */
+/* Copy our block into a buffer if the slot is not SLOT_PIPELINED. */
 enum coll_error block_receive(struct team *team, uint32_t rank, uint32_t op,
                               const struct slot *slot, struct block_desc desc, bool equal,
                               struct buffer to);

@@ -79,7 +79,7 @@ struct child {
 #define CHILD_NO_RANK UINT16_MAX
 
 /* Call before the host creates a communicator from `parent`, unless child_is_offered(). Publishes
- * the offer of this rank. `declines`: it cannot take part. */
+ * the offer of this rank, or that it cannot take part if `declines` is true. */
 void child_offer(struct team *parent, bool declines);
 
 static inline bool child_is_offered(const struct team *parent)

@@ -27,7 +27,7 @@ static void send_to_root(struct team *t, uint32_t op, struct buffer mine, uint32
         stream_send(t, mine);
 }
 
-/* Begins the cooperative copies of ranks that are here already, so that they copy while the root
+/* Begin the cooperative copies of ranks that are here already, so that they copy while the root
  * receives other data. */
 static void begin_coop_copies(struct team *t, uint32_t op, const struct blocks *all)
 {

@@ -200,7 +200,7 @@ static char *room_for(const struct segmented *w, size_t which)
     return stream_borrow(w->t) + STREAM_EXTRA + (rooms(w) == 1 ? 0 : which * ROOM / 2);
 }
 
-/* Returns a part of rank r's operand: `first` is the first byte of our chunk in the vector, `at`
+/* Return a part of rank r's operand: `first` is the first byte of our chunk in the vector, `at`
  * the first byte of the part in the chunk. The part is fetched to `room` if necessary. */
 static const char *segment_operand(struct segmented *w, uint32_t r, uint32_t in, size_t first,
                                    size_t at, size_t bytes, char *room)

@@ -45,7 +45,7 @@ static size_t piece_bytes(const struct stream *s)
     return min_size(STREAM_CELL, s->bytes - piece_first(s));
 }
 
-/* Sends the next piece if a cell is free. */
+/* Send the next piece if a cell is free. */
 static bool produce(struct stream *s, uint32_t consumed)
 {
     if (s->next == s->pieces ||
@@ -58,7 +58,7 @@ static bool produce(struct stream *s, uint32_t consumed)
     return true;
 }
 
-/* Receives the next piece if it has been sent, up to piece number `limit`. */
+/* Receive the next piece if it has been sent, up to piece number `limit`. */
 static bool consume(struct stream *s, uint32_t limit, uint32_t produced, enum coll_error *error)
 {
     if (s->next >= limit || !sync_reached(produced, s->start + s->next + 1))

@@ -49,8 +49,8 @@ static inline uint32_t slot_stream_start(const struct slot *slot)
 struct stream stream_of_partner(struct team *team, uint32_t rank, const struct slot *slot,
                                 struct buffer data);
 
-/* Runs both streams to their end. `in_place`: both have the same buffer, so a piece is received
- * only after the piece in its place was sent. */
+/* Run both streams to their end. `in_place` states that both have the same buffer: then a piece is
+ * received only after the piece in its place was sent. */
 enum coll_error stream_run(struct stream *out, struct stream *in, bool in_place);
 
 /* Returns the room of the cells of our stream (STREAM_CELLS * STREAM_CELL + STREAM_EXTRA bytes),

@@ -34,7 +34,7 @@ struct tree_node {
 };
 struct tree_node tree_node(const struct order *order, uint32_t rank, uint32_t root);
 
-/* Stores the children of any rank; returns their number. */
+/* Store the children of any rank; return their number. */
 uint32_t tree_children(const struct order *order, uint32_t rank, uint32_t root,
                        uint16_t children[TREE_CHILDREN_MAX]);
 

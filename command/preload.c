@@ -180,7 +180,7 @@ static size_t arguments_of(const struct job *job, char **option)
            is_one_of(job, family->contexts, word);
 }
 
-/* Adds -x NAME=VALUE, or -genv NAME VALUE. */
+/* Add -x NAME=VALUE, or -genv NAME VALUE. */
 static void add_setting(struct job *job, struct words *to, char *option, const char *others)
 {
     char *value = with_library(job, others);
@@ -190,13 +190,13 @@ static void add_setting(struct job *job, struct words *to, char *option, const c
     add(to, job->family->form == OPTION_PAIR ? value : text(VARIABLE "=%s", value));
 }
 
-/* Adds --export=LIST. */
+/* Add --export=LIST. */
 static void add_list(struct job *job, struct words *to, const char *list)
 {
     add(to, text("--%s=%s", job->family->option, list_with_library(job, list)));
 }
 
-/* Adds the user's option that sets the variable, with the library first. Returns false if it sets
+/* Add the user's option that sets the variable, with the library first. Returns false if it sets
  * another variable. */
 static bool add_merged(struct job *job, char *option, const char *argument, const char *second)
 {
@@ -208,7 +208,7 @@ static bool add_merged(struct job *job, char *option, const char *argument, cons
     return job->family->form == OPTION_LIST || others;
 }
 
-/* Adds an option of ours to a context in which the user sets none. */
+/* Add an option of ours to a context in which the user sets none. */
 static void add_ours(struct job *job)
 {
     const char *list = getenv("SRUN_EXPORT_ENV");
@@ -255,7 +255,7 @@ static void check_rival(struct job *job, bool is_used)
 
 /* ---- contexts ---- */
 
-/* Adds one option, and returns the word after its arguments. An option that sets the variable is
+/* Add one option, and return the word after its arguments. An option that sets the variable is
  * changed; if it does so for all ranks of the context, `is_set` becomes true. */
 static char **add_option(struct job *job, char **option, bool *is_set)
 {
@@ -282,7 +282,7 @@ static char **add_option(struct job *job, char **option, bool *is_set)
     return next;
 }
 
-/* Adds the options of one context, and returns the word after them. The contexts of --app FILE or
+/* Add the options of one context, and return the word after them. The contexts of --app FILE or
  * -configfile FILE replace the program on the command line and all that follows it; options before
  * and after FILE remain. With Hydra, FILE may contain options only, and the program follows. */
 static char **add_options(struct job *job, char **word, bool *is_set)
@@ -345,7 +345,7 @@ static void add_bound(struct job *job)
     job->bounds[job->bound_count++] = job->command.count;
 }
 
-/* Adds the program of a context. Returns the next context: the words after the colon, or NULL. */
+/* Add the program of a context. Returns the next context: the words after the colon, or NULL. */
 static char **add_program(struct job *job, char **word)
 {
     add_bound(job);
@@ -358,7 +358,7 @@ static char **add_program(struct job *job, char **word)
     return word + 1;
 }
 
-/* Adds one context, and returns the next one, or NULL. */
+/* Add one context, and return the next one, or NULL. */
 static char **add_context(struct job *job, char **word, bool is_set)
 {
     job->options.count = 0;

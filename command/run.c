@@ -24,7 +24,7 @@ static void print_word(const char *word)
     putchar('\'');
 }
 
-/* Prints the command as a line for a shell; with `parts`, a NUL stands where the program
+/* Print the command as a line for a shell; with `parts`, a NUL stands where the program
  * of each context begins, and where it ends. */
 static int print(const struct preloaded *job, bool parts)
 {

@@ -63,7 +63,7 @@ void copy_nontemporal(void *to, const void *from, size_t bytes)
         _mm_stream_si128((__m128i *)(t + 32), c);
         _mm_stream_si128((__m128i *)(t + 48), d);
     }
-    /* Orders the non-temporal stores before a later plain store, such as the release of a lock,
+    /* Order the non-temporal stores before a later plain store, such as the release of a lock,
      * which does not order them by itself. */
     _mm_sfence();
     memcpy(t, f, bytes);

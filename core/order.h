@@ -31,8 +31,8 @@ struct located {
 /* Bytes needed for the order of `size` ranks, at most 65535. */
 size_t order_size(uint32_t size);
 
-/* `order`: zeroed memory of order_size() bytes. `ranks`: 0 .. size - 1 in any order; sorted by the
- * call. */
+/* Build the order of the ranks 0 to size - 1 in `order`, which must be order_size() bytes of zeroed
+ * memory. `ranks` contains all ranks in any order; the call sorts it. */
 void order_make(struct order *order, struct located *ranks, uint32_t size);
 
 static inline uint32_t order_ranks_of(const struct order *o, uint32_t domain)

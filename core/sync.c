@@ -253,7 +253,7 @@ static bool should_spin(uint32_t round)
     return !until || sync_ticks() >= until;
 }
 
-/* Returns false when it is time to sleep. */
+/* Return false when it is time to sleep. */
 static bool spin_or_yield(struct sync_wait *wait)
 {
     uint32_t round = wait->rounds++;

@@ -14,24 +14,25 @@ struct abi {
      * with an MPI's own ABI. */
     bool (*matches)(void *library, enum host_family family);
 
-    /* Look up the host's functions. `exported`: the calls as the program makes them, by enum call.
-     * False: a function that we need is missing. */
+    /* Look up the host's functions. `exported` contains the calls as the program makes them, by
+     * enum call. Returns false if a function that the library needs is missing. */
     bool (*bind)(void *library, mpi_fn *const *exported);
 
-    /* The handler of a call. NULL: the headers do not have the call. Here and elsewhere, functions
-     * take the place of tables of addresses, which the loader would have to relocate in every
-     * process. */
+    /* The handler of a call, or NULL if the headers do not have the call. Here and elsewhere,
+     * functions take the place of tables of addresses, which the loader would have to relocate in
+     * every process. */
     mpi_fn *(*handler_of)(enum call call);
 
-    /* The value of a window's predefined attribute. False: it is the same as the host's. */
+    /* Store the value of a predefined attribute of a window. Returns false if the host stores the
+     * same value. */
     bool (*fortran_window_attribute)(int window, int keyval, int64_t *value);
 
-    /* The member of the node that is this rank of a communicator; negative: it is not known, or
-     * none is. */
+    /* The member of the node that is this rank of a communicator. Negative if it is not known, or
+     * if the rank is on another node. */
     int (*member_of_rank)(long comm, int rank);
 
-    /* The member whose memory is that of this rank in a window. Negative: the window is left to the
-     * host, or there is no such rank. */
+    /* The member whose memory is that of this rank in a window. Negative if the window is left to
+     * the host, or if there is no such rank. */
     int (*member_of_target)(long window, int rank);
 
     /* See abi/datatypes/data_bytes.h. */
@@ -40,7 +41,7 @@ struct abi {
     const struct shmem_host *shmem;
 };
 
-/* NULL: not built for this ABI. */
+/* The address is NULL if the library was not built for this ABI. */
 extern const struct abi abi_ompi __attribute__((weak)), abi_mpich __attribute__((weak));
 
 /* MPI-5's. Its header is part of this library's source. */

@@ -136,7 +136,7 @@ static COLD mpi_fn *first_target(mpi_fn *const *target)
                    ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n)   \
                    : announced_##name(NAMES_##n);                               \
     }
-/* Reports the start and end of a call if threads may yield or sleep between polls. */
+/* Report the start and end of a call if threads may yield or sleep between polls. */
 #define OBSERVED(kind, name, n, how, found)                                     \
     static COLD long observed_##name(TYPES_##n)                                 \
     {                                                                           \

@@ -58,7 +58,7 @@ static inline size_t registry_hash(uintptr_t handle)
 
 struct entry *registry_search(struct registry *registry, uintptr_t handle);
 
-/* NULL: the handle is not registered. */
+/* The entry of a handle, or NULL if the handle is not registered. */
 HOT_INLINE struct entry *registry_find(struct registry *registry, uintptr_t handle)
 {
     struct entry *e =
@@ -70,24 +70,26 @@ HOT_INLINE struct entry *registry_find(struct registry *registry, uintptr_t hand
     return registry_search(registry, handle);
 }
 
-/* NULL: no memory. */
+/* Register a handle. Returns NULL if there is no memory. */
 struct entry *registry_add(struct registry *registry, uintptr_t handle, void *object,
                            uint32_t detail);
 
-/* Returns the handle's object, NULL if it was not registered. */
+/* Remove a handle. Returns its object, or NULL if it was not registered. */
 void *registry_remove(struct registry *registry, uintptr_t handle);
 
-/* Call before the host frees an object, and then one of the other two, unless an error handler of
- * the program does not return. Returns the handle's object, NULL if it is not registered. */
+/* Call before the host frees an object. Afterwards call registry_end_removal() if the host has
+ * freed it, otherwise registry_cancel_removal(), unless an error handler of the program does not
+ * return. Returns the object of the handle, or NULL if the handle is not registered. */
 void *registry_begin_removal(struct registry *registry, uintptr_t handle);
 
 /* Whether this thread is removing the handle. */
 bool registry_is_removing(const struct registry *registry, uintptr_t handle);
 
-/* The host has freed it. Returns the object, also one that was registered meanwhile. */
+/* The host has freed the object. Returns it, or another one that was registered for the handle
+ * meanwhile. */
 void *registry_end_removal(struct registry *registry, uintptr_t handle);
 
-/* The host has not freed it. */
+/* The host has not freed the object. */
 void registry_cancel_removal(struct registry *registry, uintptr_t handle);
 
 /* Remove all entries for which `forget` returns true; it may free their objects. */

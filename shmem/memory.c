@@ -65,7 +65,7 @@ static inline bool ready(void)
 
 enum { OUTPUT_DELAY_NS = 100 * 1000 * 1000 };
 
-/* Waits before ending the job, because Hydra drops output that a rank writes just before MPI_Abort.
+/* Wait before ending the job, because Hydra drops output that a rank writes just before MPI_Abort.
  * A forked child must not end the job of its parent; with MPIACCEL=0 `node.forked` is not set. */
 static COLD void stop_job(void)
 {
@@ -289,7 +289,7 @@ void accel_shmem_quiet(void)
     symmetric_quiet();
 }
 
-/* Puts are complete when they return. Orders them before later puts for ranks that read both. */
+/* Order puts, which are complete when they return, before later puts for ranks that read both. */
 void accel_shmem_fence(void)
 {
     sync_store_fence(); /* also stores of the program to addresses from shmem_ptr() */

@@ -40,8 +40,8 @@ HOT_INLINE void shmem_count(void)
         sync_progress_if_due(&thread->next_progress);
 }
 
-/* The address in this process of [address, address + bytes) on `pe`. `call`: name of the call, for
- * the error message. */
+/* The address in this process of [address, address + bytes) on `pe`. `call` is the name of the call
+ * for the error message. */
 HOT_INLINE char *shmem_at(const void *address, size_t bytes, int pe, const char *call)
 {
     shmem_count();

@@ -124,7 +124,7 @@ void private_comm_progress(void)
 
 int complete_request(MPI_Request *request)
 {
-    /* Orders the loads of MPI_Rget before those that follow MPI_Wait; no instruction on x86. */
+    /* Order the loads of MPI_Rget before those that follow MPI_Wait; no instruction on x86. */
     atomic_thread_fence(memory_order_acquire);
     return host.Isend(NULL, 0, constants.byte, MPI_PROC_NULL, 0, private_comm(), request);
 }

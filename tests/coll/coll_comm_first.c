@@ -75,7 +75,7 @@ static MPI_Comm graph(MPI_Comm parent)
     return comm;
 }
 
-/* Not reordered: Open MPI 4.1 then ends the job if processors are short. */
+/* Not reordered: Open MPI 4.1 then ends the job on an oversubscribed node. */
 static MPI_Comm distributed_graph(MPI_Comm parent, bool adjacent)
 {
     int me, size, one = 1;

@@ -1,4 +1,4 @@
-/* Whether ranks are short of processors: affinity, and the limits of cgroups in invented folders.
+/* Whether a node is oversubscribed: affinity, and the limits of cgroups in invented folders.
  */
 #include "tests/unit/unit.h"
 

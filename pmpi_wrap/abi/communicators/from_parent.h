@@ -10,18 +10,20 @@
 
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 
-/* Call before the host creates a communicator. `parent` may be any handle. Returns whether the
- * parent has a team; if so, call the second one afterwards, with the host's result, which is
- * returned. `same_ranks`: the ranks are those of the parent, in the same order. */
+/* Call the first function before the host creates a communicator. `parent` may be any handle. If it
+ * returns true, the parent has a team. Then call the second function after the host has returned
+ * `result`, which the function returns in turn. `same_ranks` states that the new communicator has
+ * the ranks of the parent in the same order. */
 bool team_before_creation(MPI_Comm parent);
 int team_after_creation(MPI_Comm parent, int result, const MPI_Comm *created, bool same_ranks);
 
-/* In a collective call on a communicator that team_find() does not find: if it is such a child,
- * register it, with a team if no rank has declined. NULL: it is none, or there is no memory. */
+/* Call in a collective call on a communicator that team_find() does not find. If the communicator
+ * was created in this way, register it, with a team if no rank has declined. Returns NULL if it was
+ * not, or if there is no memory. */
 struct communicator *team_from_parent(MPI_Comm comm);
 
-/* The team of an intracommunicator in a collective call that is not counted by team_for(). NULL: it
- * has none yet. */
+/* The team of an intracommunicator in a collective call that team_for() does not count. NULL if the
+ * communicator has no team yet. */
 struct team *team_in_collective(MPI_Comm comm);
 
 /* Call before the host frees a communicator, with the bits of its handle; and when all handles have

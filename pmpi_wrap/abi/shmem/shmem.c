@@ -27,7 +27,7 @@ static int thread_level(void)
     return found;
 }
 
-/* Starts and ends MPI through the exported calls, so that tools see them. */
+/* Start and end MPI through the exported calls, so that tools see them. */
 static bool start(int requested)
 {
     typedef int init_fn(int *, char ***, int, int *);
