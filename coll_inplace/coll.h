@@ -116,8 +116,8 @@ static inline bool coll_is_few(const struct team *team, size_t bytes)
 void coll_allreduce_few(struct team *team, combine_fn *kernel, const char *from, char *to,
                         size_t elements, size_t bytes);
 
-/* `shares`: how many elements of the result each rank of our group receives; `to`: the buffer for
- * this rank's elements. */
+/* `shares` contains how many elements of the result each rank of our group receives; `to` is the
+ * buffer for those of this rank. */
 enum coll_error coll_reduce_scatter(struct team *team, const struct reducer *reducer,
                                     struct buffer from, struct buffer to,
                                     const struct blocks *shares);

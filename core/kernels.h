@@ -6,9 +6,9 @@
 
 #include "core/types.h"
 
-/* `n` counts elements. The arrays may be unaligned; any two of them are identical or do not
- * overlap. Meanwhile prefetches the same number of bytes at `ahead` (NULL: none), to be written
- * next. */
+/* Combine `n` elements of `a` and `b` into `out`. The arrays may be unaligned; any two of them are
+ * identical or do not overlap. If `ahead` is not NULL, also prefetch as many bytes there, which the
+ * caller writes next. */
 typedef void combine_fn(void *out, const void *a, const void *b, size_t n, const char *ahead);
 
 struct kernels {

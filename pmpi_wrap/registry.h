@@ -13,10 +13,11 @@
  *
  * If the host cannot free the object, it calls an error handler, which may leave the call by
  * longjmp or a C++ exception: then neither registry_end_removal() nor registry_cancel_removal()
- * follows. Each thread therefore lists its removals in memory of its own, not on the stack. A
- * removal has been left if the same thread begins one for the same handle, or one that is not
- * called from a deeper frame of the stack. It is then cancelled. A program that switches stacks may
- * have one cancelled too early: then other threads find the entry until the removal ends.
+ * follows. Each thread therefore lists its removals in memory of its own, not on the stack. The
+ * handler has left a removal if the same thread begins another one for the same handle, or one that
+ * is not called from a deeper frame of the stack. The older removal is then cancelled. In a program
+ * that switches stacks this may happen too early: other threads then find the entry until the
+ * removal ends.
  */
 #ifndef MPIACCEL_REGISTRY_H
 #define MPIACCEL_REGISTRY_H
@@ -95,9 +96,9 @@ void registry_cancel_removal(struct registry *registry, uintptr_t handle);
 /* Remove all entries for which `forget` returns true; it may free their objects. */
 void registry_forget(struct registry *registry, bool (*forget)(const struct entry *entry));
 
-/* registry_add() in two steps, for a caller that must not fail once it has the handle: an entry
- * that is in use by nobody (NULL: no memory), and then either of the other two, which cannot fail.
- */
+/* Register in two steps, for a caller that must not fail once it has the handle. The first function
+ * returns an unused entry, or NULL if there is no memory. Then call one of the other two, which
+ * cannot fail. */
 struct entry *registry_new_entry(struct registry *registry);
 void registry_put(struct registry *registry, struct entry *entry, uintptr_t handle, void *object,
                   uint32_t detail);

@@ -7,7 +7,7 @@
 
 #include <mpi.h>
 
-/* Open MPI 5.0 has them, although it says that it is an MPI-3.1. */
+/* The headers of Open MPI 5.0 declare these, although MPI_VERSION is 3. */
 #if MPI_VERSION < 4 && !defined MPI_SESSION_NULL
 typedef struct mpiaccel_session *MPI_Session; /* in Open MPI, the only ABI with such headers */
 

@@ -42,8 +42,8 @@ bool private_comm_exists(void);
  * MPI_Wait and so on). */
 int complete_request(MPI_Request *request);
 
-/* After the host's MPI_Init: the world model exists. Before its MPI_Finalize, while sessions of the
- * program remain open: it ceases to exist. */
+/* Call the first function after the host's MPI_Init, when MPI_COMM_WORLD exists. Call the second
+ * one before its MPI_Finalize if sessions of the program remain open. */
 void private_comm_world_begins(void);
 void private_comm_world_ends(void);
 
