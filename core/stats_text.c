@@ -85,7 +85,7 @@ static void heading(FILE *out, const char *version, const struct stats_snapshot 
              fast + deferred == 1 ? "call" : "calls", share_text(fast, deferred).s,
              size_text(bytes).s);
     else
-        line(out, "accelerated: nothing: the program did not communicate");
+        line(out, "accelerated: no call; the program did not communicate");
 }
 
 /* ---- time ---- */
@@ -155,6 +155,14 @@ static void longest_call(FILE *out, const struct stats_snapshot *sum, const stru
          calls[c], what);
 }
 
+/* Does most of the time in MPI go into messages, which the library leaves to the host? */
+static bool is_in_messages(const struct stats_snapshot *sum, const char *const calls[],
+                           const struct stats_record *all)
+{
+    return sum->deferred[next_longest(sum, calls, -1)][REASON_MESSAGE] &&
+           all->host_ns > all->fast_ns;
+}
+
 static void time_summary(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
                          const char *const calls[])
 {
@@ -168,6 +176,9 @@ static void time_summary(FILE *out, const struct stats_snapshot *sum, const stru
          share_text(all.fast_ns, ns - all.fast_ns).s, share_text(all.host_ns, ns - all.host_ns).s,
          host->name, share_text(all.waited_ns, ns - all.waited_ns).s);
     longest_call(out, sum, host, calls, ns);
+    if (is_in_messages(sum, calls, &all))
+        line(out, "little to gain: messages are as fast as without the library; inside a node, "
+                  "MPI_Put into a window of MPI_Win_allocate would be faster");
     if (all.private_bytes)
         line(out,
              "long messages: %s of %s sent from private memory; from memory of MPI_Alloc_mem, "
@@ -256,7 +267,7 @@ static void reasons(FILE *out, const struct stats_snapshot *sum, const char *con
             any = true;
             deferred_calls(out, sum, r, calls);
             line(out, "    %s", stats_reasons[r]);
-            line(out, "    -> %s", stats_advice[r]);
+            line(out, "    %s%s", no_remedy ? "" : "-> ", stats_advice[r]);
         }
 }
 
