@@ -116,14 +116,14 @@ $(VERSION_HEADER): FORCE
 	@echo '#define MPIACCEL_VERSION "$(VERSION)"' | cmp -s - $@ || echo '#define MPIACCEL_VERSION "$(VERSION)"' >$@
 $(BUILD)/obj/pmpi_wrap/version.o $(BUILD)/assert/obj/pmpi_wrap/version.o: $(VERSION_HEADER)
 
-COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,concurrency config log sync best_kernels $(ISAS:%=kernels_%))
+COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,concurrency config log processors sync best_kernels $(ISAS:%=kernels_%))
 $(COMMAND): $(wildcard command/*.c command/*.h) $(COMMAND_OBJECTS) $(VERSION_HEADER) $(BUILD)/conf/folders
 	@mkdir -p $(@D)
 	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_SONAME='"$(SONAME)"' \
 	    -DMPIACCEL_LIBDIR='"$(libdir)"' -DMPIACCEL_LIBDIR_FROM_BIN='"$(call from_bin,$(libdir))"' \
 	    -DMPIACCEL_PROGRAMS='"$(PROGRAM_DIR)"' -DMPIACCEL_PROGRAMS_FROM_BIN='"$(call from_bin,$(PROGRAM_DIR))"' \
 	    -DMPIACCEL_ABIS='"$(COMPILED_ABIS)"' \
-	    $(LDFLAGS) $(filter %.c %.o,$^) -o $@
+	    $(LDFLAGS) $(filter %.c %.o,$^) -o $@ -ldl
 
 $(BUILD)/libexec/mpiaccel/%: command/%
 	@mkdir -p $(@D)

@@ -1,15 +1,16 @@
 #include "command/commands.h"
 
 #include "command/library.h"
+#include "command/machine.h"
 #include "core/config.h"
 #include "core/kernels.h"
+#include "core/processors.h"
 #include "version.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* Print in lines of at most 80 characters, each after `indent` blanks. */
@@ -47,26 +48,157 @@ static void warn(const char *line)
     printf("  warning: %s\n", line);
 }
 
-static const char *have_memfd(void)
+enum { LAUNCHERS = 16, MPIS = 8 };
+
+struct machine {
+    bool memfd;
+    int copy_error, ptrace_scope;
+    const char *huge_pages;
+    struct processors processors;
+    unsigned usable; /* processors */
+    long online;
+    struct machine_launcher launchers[LAUNCHERS];
+    struct machine_mpi mpis[MPIS];
+    size_t launcher_count, mpi_count;
+};
+
+static void read_machine(struct machine *m)
 {
-    int fd = memfd_create("mpiaccel-info", MFD_CLOEXEC);
-    if (fd < 0)
-        return "no: nothing can be accelerated";
-    close(fd);
-    return "yes";
+    m->memfd = machine_has_memfd();
+    m->copy_error = machine_copy_error();
+    m->ptrace_scope = machine_ptrace_scope();
+    m->huge_pages = machine_huge_pages();
+    processors_read(&m->processors);
+    for (size_t i = 0; i < sizeof m->processors.mask / sizeof *m->processors.mask; i++)
+        m->usable += (unsigned)__builtin_popcountll(m->processors.mask[i]);
+    m->online = sysconf(_SC_NPROCESSORS_ONLN);
+    m->launcher_count = machine_launchers(m->launchers, LAUNCHERS);
+    m->mpi_count = machine_mpis(m->mpis, MPIS);
 }
 
-int command_info(int count, char **arguments)
+/* ---- text ---- */
+
+static const char *const gpu_texts[] = {
+    [GPU_UNKNOWN] = "mpiaccel doctor reports if it accepts GPU memory",
+    [GPU_REFUSED] = "accepts no GPU memory",
+    [GPU_ACCEPTED] = "accepts GPU memory: nothing is accelerated unless MPIACCEL_GPU=0",
+};
+
+static void print_copies(const struct machine *m)
 {
-    (void)count;
-    (void)arguments;
+    printf("  copies between processes by the OS: ");
+    if (!m->copy_error)
+        printf("yes\n");
+    else if (m->ptrace_scope > 0)
+        printf("no (%s): as root, sysctl kernel.yama.ptrace_scope=0\n", strerror(m->copy_error));
+    else
+        printf("no (%s): in a container, --cap-add=SYS_PTRACE\n", strerror(m->copy_error));
+}
+
+static void print_machine(const struct machine *m)
+{
+    printf("this machine\n  anonymous files in memory: %s\n",
+           m->memfd ? "yes" : "no: nothing can be accelerated");
+    print_copies(m);
+    printf("  processors: %u of %ld", m->usable, m->online);
+    if (m->processors.thousandths)
+        printf(", with a quota of %.2f", m->processors.thousandths / 1000.0);
+    printf("\n  transparent huge pages: %s\n", m->huge_pages);
+    printf("  arithmetic of reductions: %s\n", kernels_best()->name);
+    printf("launchers in PATH%s\n", m->launcher_count ? "" : ": none");
+    for (const struct machine_launcher *l = m->launchers; l < m->launchers + m->launcher_count; l++)
+        printf("  %s: %s%s%s\n", l->path, l->family, *l->version ? " " : "", l->version);
+    printf("MPI libraries that the loader finds%s\n", m->mpi_count ? "" : ": none");
+    for (const struct machine_mpi *mpi = m->mpis; mpi < m->mpis + m->mpi_count; mpi++)
+        printf("  %s: %s; %s\n", mpi->file, mpi->version, gpu_texts[mpi->gpu]);
+}
+
+static void print_text(const struct machine *m)
+{
     printf("libmpiaccel %s\n  library: %s\n  built for: %s\n", MPIACCEL_VERSION, library_path(),
            MPIACCEL_ABIS);
-    printf("this machine\n  anonymous files in memory: %s\n", have_memfd());
-    printf("  arithmetic of reductions: %s\n", kernels_best()->name);
+    print_machine(m);
     printf("settings\n");
     for (const struct setting *s = config_settings; s->name; s++)
         print_setting(s);
     config_read(environ, warn);
+}
+
+/* ---- JSON ---- */
+
+static void json_string(const char *before, const char *text)
+{
+    printf("%s\"", before);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        printf(c < 0x20 ? "\\u%04x" : c == '"' || c == '\\' ? "\\%c" : "%c", c);
+    }
+    putchar('"');
+}
+
+static void json_machine(const struct machine *m)
+{
+    printf(",\n \"machine\": {\"anonymous_files\": %s, \"copy_errno\": %d, \"ptrace_scope\": %d",
+           m->memfd ? "true" : "false", m->copy_error, m->ptrace_scope);
+    printf(",\n  \"processors\": %u, \"online\": %ld, \"quota_thousandths\": %u", m->usable,
+           m->online, (unsigned)m->processors.thousandths);
+    json_string(",\n  \"huge_pages\": ", m->huge_pages);
+    json_string(", \"arithmetic\": ", kernels_best()->name);
+    printf("},\n \"launchers\": [");
+    for (size_t i = 0; i < m->launcher_count; i++) {
+        json_string(i ? ",\n  {\"path\": " : "\n  {\"path\": ", m->launchers[i].path);
+        json_string(", \"family\": ", m->launchers[i].family);
+        json_string(", \"version\": ", m->launchers[i].version);
+        putchar('}');
+    }
+    printf("],\n \"mpis\": [");
+    static const char *const answers[] = {"unknown", "no", "yes"};
+    for (size_t i = 0; i < m->mpi_count; i++) {
+        json_string(i ? ",\n  {\"file\": " : "\n  {\"file\": ", m->mpis[i].file);
+        json_string(", \"version\": ", m->mpis[i].version);
+        json_string(", \"accepts_gpu_memory\": ", answers[m->mpis[i].gpu]);
+        putchar('}');
+    }
+    putchar(']');
+}
+
+static void json_settings(void)
+{
+    printf(",\n \"settings\": [");
+    for (const struct setting *s = config_settings; s->name; s++) {
+        const char *value = getenv(s->name);
+        json_string(s == config_settings ? "\n  {\"name\": " : ",\n  {\"name\": ", s->name);
+        json_string(", \"default\": ", strcmp(s->kind, "TEXT") ? s->standard : "");
+        if (value) {
+            bool valid = !config_read_one(s->name, strlen(s->name), value);
+            json_string(", \"value\": ", value);
+            printf(", \"valid\": %s", valid ? "true" : "false");
+        }
+        putchar('}');
+    }
+    putchar(']');
+}
+
+static void print_json(const struct machine *m)
+{
+    json_string("{\"format\": 1, \"mpiaccel\": ", MPIACCEL_VERSION);
+    json_string(", \"library\": ", library_path());
+    json_string(", \"built_for\": ", MPIACCEL_ABIS);
+    json_machine(m);
+    json_settings();
+    puts("}");
+}
+
+int command_info(int count, char **arguments)
+{
+    static struct machine machine;
+    bool json = count == 2 && !strcmp(arguments[1], "--json");
+    if (count > 1 && !json) {
+        fprintf(stderr, "mpiaccel: info has no option or argument '%s'; see mpiaccel info --help\n",
+                arguments[1 + (count > 2 && !strcmp(arguments[1], "--json"))]);
+        return 2;
+    }
+    read_machine(&machine);
+    (json ? print_json : print_text)(&machine);
     return 0;
 }

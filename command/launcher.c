@@ -127,3 +127,18 @@ const struct launcher *launcher_of(const char *program)
     }
     return NULL;
 }
+
+void launcher_version(const char *program, char *number, size_t room)
+{
+    char output[512];
+    version_of(program, output, sizeof output);
+    for (const char *c = output; (c = strpbrk(c, "0123456789")); c += strcspn(c, " \t\n,")) {
+        size_t length = strspn(c, "0123456789.");
+        /* "Intel(R) MPI ... OS, Version 2021.9", not "slurm-wlm2": a number is a word. */
+        if (c > output && strchr(" \t", c[-1]) && memchr(c, '.', length)) {
+            snprintf(number, room, "%.*s", (int)length, c);
+            return;
+        }
+    }
+    *number = 0;
+}

@@ -33,6 +33,9 @@ struct launcher {
  * no launcher, or an unknown one. */
 const struct launcher *launcher_of(const char *program);
 
+/* The number in what `PROGRAM --version` prints; empty: there is none. */
+void launcher_version(const char *program, char *number, size_t room);
+
 /* Whether a list of this header contains a word of this length. */
 bool launcher_lists(const char *list, const char *word, size_t length);
 

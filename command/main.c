@@ -36,7 +36,7 @@ static const struct command {
 } commands[] = {
     {"bench", NULL, "[-n RANKS] [-o FOLDER]", "measure MPI calls with and without the library"},
     {"doctor", NULL, "[LAUNCHER...]", "find out what is not accelerated, and the cure"},
-    {"info", command_info, "", "print version, machine and settings"},
+    {"info", command_info, "[--json]", "print version, machine and settings"},
     {"lib", command_lib, "", "print the path of the library, for LD_PRELOAD"},
     {"report", NULL, "FILE...", "summarise statistics, or compare those of two jobs"},
     {"run", command_run, "[--print] COMMAND...",
