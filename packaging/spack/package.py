@@ -1,5 +1,5 @@
 # For the folder packages/mpiaccel of a Spack repository. Built with Spack 0.23 and the compiler, Open MPI and
-# Python of Debian 12. Spack takes the tarball of `make dist`, which contains the source of jemalloc, from the
+# Python of Debian 12. Spack takes the tarball of `make dist VERSION=0.3.0`, which contains the source of jemalloc, from the
 # working folder: spack install --no-checksum mpiaccel
 import os
 
