@@ -376,7 +376,8 @@ static void offer_to_all(struct connection *members, uint32_t size, struct offer
     for (uint32_t i = 1; i < size; i++) {
         int *member = &members[i].socket;
         offer.me = i;
-        if (!fd_message_send(*member, &offer, sizeof offer, &rendezvous.file, offer.file_size) ||
+        if (!fd_message_send(*member, &offer, sizeof offer, &rendezvous.file,
+                             offer.file_size != 0) ||
             !send_all_statics(*member, members, size, offer.statics, &with_files)) {
             log_message(2, "the shared file cannot be sent to member %u: %m", i);
             fd_close(member);
