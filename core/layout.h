@@ -44,6 +44,8 @@ enum {
 #define LAYOUT_COPY_ROOM LAYOUT_PAGE /* per member */
 
 enum layout_verdict { LAYOUT_OPEN, LAYOUT_CONFIRM, LAYOUT_COMPLETE, LAYOUT_PARTIAL };
+/* See abi/nodes/agreement.h. */
+enum nodes_verdict { NODES_UNKNOWN, NODES_ONE, NODES_ALL };
 enum layout_membership { LAYOUT_UNCONFIRMED, LAYOUT_SAME_WORLD, LAYOUT_OTHER_WORLD };
 
 /* A copy that the OS has refused this member. peer_copy/copy_request.h defines which member writes
@@ -75,6 +77,8 @@ struct layout_member {
     /* Incremented by members that want a copy from or to private memory of this one. */
     _Alignas(LINE) struct sync_word copies_wanted;
     struct copy_request copy_request;
+    /* Written once in MPI_Init, by the leader of each node: enum nodes_verdict. */
+    _Alignas(LINE) struct sync_word nodes;
     /* Written once, when the node has settled: enum start_fact (abi/life_cycle/node_setup.h). */
     _Alignas(LINE) struct sync_word start_facts;
     /* Written when this member finalizes the host: enum finalize_step

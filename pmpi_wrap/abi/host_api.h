@@ -78,9 +78,11 @@ void constants_read(void);
     X(Abort)                 \
     X(Cancel)                \
     X(Comm_call_errhandler)  \
+    X(Comm_create_group)     \
     X(Comm_create_keyval)    \
     X(Comm_free_keyval)      \
     X(Comm_get_attr)         \
+    X(Comm_get_errhandler)   \
     X(Comm_get_parent)       \
     X(Comm_group)            \
     X(Comm_rank)             \
@@ -90,11 +92,13 @@ void constants_read(void);
     X(Comm_set_errhandler)   \
     X(Comm_size)             \
     X(Comm_test_inter)       \
+    X(Errhandler_free)       \
     X(Error_class)           \
     X(Finalized)             \
     X(Get_version)           \
     X(Group_compare)         \
     X(Group_free)            \
+    X(Group_incl)            \
     X(Group_rank)            \
     X(Group_size)            \
     X(Group_translate_ranks) \
@@ -103,8 +107,10 @@ void constants_read(void);
     X(Initialized)           \
     X(Irecv)                 \
     X(Isend)                 \
+    X(Lookup_name)           \
     X(Op_commutative)        \
     X(Pack_size)             \
+    X(Publish_name)          \
     X(Query_thread)          \
     X(Reduce_local)          \
     X(Request_get_status)    \

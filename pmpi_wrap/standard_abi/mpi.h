@@ -140,6 +140,7 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_UNDEFINED      (-32766)
 #define MPI_BSEND_OVERHEAD 512
 #define MPI_MAX_INFO_VAL   1024
+#define MPI_MAX_PORT_NAME  1024
 #define MPI_TAG_UB         501
 #define MPI_UNEQUAL        204
 
@@ -298,6 +299,10 @@ int PMPI_Comm_disconnect(MPI_Comm *);
 int PMPI_Comm_free(MPI_Comm *);
 int PMPI_Comm_free_keyval(int *);
 int PMPI_Comm_get_attr(MPI_Comm, int, void *, int *);
+int PMPI_Comm_get_errhandler(MPI_Comm, MPI_Errhandler *);
+int PMPI_Errhandler_free(MPI_Errhandler *);
+int PMPI_Lookup_name(const char *, MPI_Info, char *);
+int PMPI_Publish_name(const char *, MPI_Info, const char *);
 int PMPI_Comm_get_parent(MPI_Comm *);
 int PMPI_Comm_group(MPI_Comm, MPI_Group *);
 int PMPI_Comm_rank(MPI_Comm, int *);
@@ -307,6 +312,7 @@ int PMPI_Comm_set_attr(MPI_Comm, int, void *);
 int PMPI_Comm_set_errhandler(MPI_Comm, MPI_Errhandler);
 int PMPI_Comm_size(MPI_Comm, int *);
 int PMPI_Comm_create(MPI_Comm, MPI_Group, MPI_Comm *);
+int PMPI_Comm_create_group(MPI_Comm, MPI_Group, int, MPI_Comm *);
 int PMPI_Comm_dup(MPI_Comm, MPI_Comm *);
 int PMPI_Comm_dup_with_info(MPI_Comm, MPI_Info, MPI_Comm *);
 int PMPI_Comm_split(MPI_Comm, int, int, MPI_Comm *);
@@ -328,6 +334,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group, int, MPI_Group, int, const char
 int PMPI_Group_compare(MPI_Group, MPI_Group, int *);
 int PMPI_Group_free(MPI_Group *);
 int PMPI_Group_rank(MPI_Group, int *);
+int PMPI_Group_incl(MPI_Group, int, const int[], MPI_Group *);
 int PMPI_Group_size(MPI_Group, int *);
 int PMPI_Group_translate_ranks(MPI_Group, int, const int[], MPI_Group, int[]);
 

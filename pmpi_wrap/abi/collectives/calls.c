@@ -4,13 +4,16 @@
 #include "pmpi_wrap/abi/collectives/collectives.h"
 #include "pmpi_wrap/abi/count.h"
 #include "pmpi_wrap/abi/handlers.h"
+#include "pmpi_wrap/abi/nodes/across_nodes.h"
 
 #ifndef LARGE_COUNT
 int accel_Barrier(MPI_Comm comm)
 {
     struct team *t = team_for(comm, CALL_Barrier, true);
-    if (UNLIKELY(!t))
-        return team_after_host(comm, host.Barrier(comm));
+    if (UNLIKELY(!t)) {
+        int result = across_nodes_barrier(comm);
+        return result != DEFERRED ? result : team_after_host(comm, host.Barrier(comm));
+    }
     coll_barrier(t);
     return finish_call(CALL_Barrier, comm, COLL_OK, 0);
 }

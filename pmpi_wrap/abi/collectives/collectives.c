@@ -4,6 +4,7 @@
 #include "coll_inplace/reduce_unsegmented.h"
 #include "pmpi_wrap/abi/collectives/arguments.h"
 #include "pmpi_wrap/abi/collectives/reduction.h"
+#include "pmpi_wrap/abi/nodes/across_nodes.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/quirks.h"
 
@@ -68,7 +69,7 @@ int do_bcast(enum call call, struct data d, int root, MPI_Comm comm)
     struct buffer b;
     uint32_t r = (uint32_t)root;
     if (UNLIKELY(!t))
-        return DEFERRED;
+        return across_nodes_bcast(call, d, root, comm);
     if (UNLIKELY(r >= t->size) && (r = inter_root(t, root)) != INTER_ROOT)
         return finish_without_root(t, call, comm, root);
     if (UNLIKELY(!translate(d, &b)))
@@ -85,13 +86,14 @@ struct rooted {
     struct blocks all; /* only at the root */
 };
 
-/* Translate the data of this rank and, at the root, the blocks of all ranks. False: the call has
- * ended with `*result`. */
+/* Translate the data of this rank and, at the root, the blocks of all ranks. False: there is no
+ * team, or the call has ended with `*result`. */
 HOT_INLINE bool begin_rooted(struct rooted *x, enum call call, struct data own,
                              const struct rank_blocks *all, int root, MPI_Comm comm, int *result)
 {
     struct team *t = team_for(comm, call, false);
     uint32_t r = (uint32_t)root;
+    *x = (struct rooted){.team = t};
     *result = DEFERRED;
     if (UNLIKELY(!t))
         return false;
@@ -121,7 +123,7 @@ int do_gather(enum call call, struct data from, const struct rank_blocks *to, in
     struct rooted x;
     int result;
     if (!begin_rooted(&x, call, from, to, root, comm, &result))
-        return result;
+        return x.team ? result : across_nodes_gather(call, from, to, root, comm);
     return finish_rooted(&x, call, comm, coll_gather(x.team, x.own, &x.all, x.root, !x.has_own));
 }
 
@@ -132,7 +134,7 @@ int do_scatter(enum call call, const struct rank_blocks *from, struct data to, i
     struct rooted x;
     int result;
     if (!begin_rooted(&x, call, to, from, root, comm, &result))
-        return result;
+        return x.team ? result : across_nodes_scatter(call, from, to, root, comm);
     return finish_rooted(&x, call, comm,
                          coll_scatter(x.team, &x.all, x.own, x.root, !x.has_own, equal));
 }
@@ -143,7 +145,7 @@ int do_allgather(enum call call, struct data from, const struct rank_blocks *to,
     struct buffer own;
     struct blocks all;
     if (!t)
-        return DEFERRED;
+        return across_nodes_allgather(call, from, to, comm);
     bool in_place = from.address == MPI_IN_PLACE && !team_is_inter(t);
     if ((!in_place && !translate(from, &own)) || !translate_blocks(to, t->size, &all, NULL))
         return defer_of_team(t, call, REASON_ARGUMENTS);
@@ -166,7 +168,7 @@ int do_alltoall(enum call call, const struct rank_blocks *from, const struct ran
     struct team *t = team_for(comm, call, !to->counts);
     struct blocks out, in;
     if (!t)
-        return DEFERRED;
+        return across_nodes_alltoall(call, from, to, comm);
     bool in_place = from->address == MPI_IN_PLACE && !team_is_inter(t);
     if (!translate_blocks(to, t->size, &in, team_table(t, TABLE_RECEIVED_TYPES)) ||
         !translate_blocks(in_place ? to : from, t->size, &out, team_table(t, TABLE_SENT_TYPES)))
@@ -197,6 +199,12 @@ static bool refuses_same_buffer(const struct team *t, enum call call)
     if (team_is_inter(t))
         return !is_reduce(call);
     return is_reduce(call) ? refuses_aliases.reduce : refuses_aliases.others;
+}
+
+bool refuses_alias(enum call call, const struct reduction *r, size_t bytes)
+{
+    return r->from == r->to && bytes &&
+           (is_reduce(call) ? refuses_aliases.reduce : refuses_aliases.others);
 }
 
 /* All ranks agree, since they pass equal type signatures. */
@@ -253,7 +261,7 @@ int do_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm
     struct buffer from, to;
     uint32_t index = (uint32_t)root;
     if (!t)
-        return DEFERRED;
+        return across_nodes_reduce(call, r, root, comm);
     if (UNLIKELY(index >= t->size) && (index = inter_root(t, root)) != INTER_ROOT)
         return finish_without_root(t, call, comm, root);
     if (!translate_reduction(call, r, t, index == t->self, &red, &from, &to))
@@ -289,7 +297,7 @@ int do_allreduce(enum call call, const struct reduction *r, MPI_Comm comm)
     struct reducer red;
     struct buffer from, to;
     if (UNLIKELY(!t))
-        return DEFERRED;
+        return across_nodes_allreduce(call, r, comm);
     size_t few = allreduce_few(r, t);
     if (few)
         return finish_call(call, comm, COLL_OK, few);
@@ -306,7 +314,7 @@ int do_scan(enum call call, const struct reduction *r, bool exclusive, MPI_Comm 
     struct reducer red;
     struct buffer from, to;
     if (!t)
-        return DEFERRED;
+        return across_nodes_none(call, comm);
     if (UNLIKELY(team_is_inter(t))) /* they have no such call */
         return defer_of_team(t, call, REASON_ARGUMENTS);
     if (!translate_reduction(call, r, t, true, &red, &from, &to))
@@ -323,7 +331,7 @@ int do_reduce_scatter(enum call call, struct reduction r, struct rank_blocks res
     struct buffer from, to;
     struct blocks blocks;
     if (!t)
-        return DEFERRED;
+        return across_nodes_none(call, comm);
     if (!translate_results(&r, &results, t->group, &blocks, &r.count))
         return defer_of_team(t, call, REASON_ARGUMENTS);
     if (!translate_reduction(call, &r, t, true, &red, &from, &to))

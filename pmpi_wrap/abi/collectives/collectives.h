@@ -42,6 +42,10 @@ struct reduction {
     MPI_Op op;
 };
 
+/* Whether the host reports an error because operand and result of `bytes` bytes are the same buffer.
+ */
+bool refuses_alias(enum call call, const struct reduction *r, size_t bytes);
+
 int do_bcast(enum call call, struct data d, int root, MPI_Comm comm);
 int do_gather(enum call call, struct data from, const struct rank_blocks *to, int root,
               MPI_Comm comm);

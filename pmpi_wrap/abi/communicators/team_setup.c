@@ -9,6 +9,8 @@
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/free_notice.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
+#include "pmpi_wrap/abi/nodes/agreement.h"
+#include "pmpi_wrap/abi/nodes/hierarchy.h"
 #include "pmpi_wrap/host_wait.h"
 #include "pmpi_wrap/quirks.h"
 
@@ -48,6 +50,8 @@ static void discard(struct communicator *c)
 {
     if (c->team || c->inter_team)
         team_leave(c->team ? c->team : c->inter_team);
+    if (c->hierarchy)
+        hierarchy_free(c->hierarchy);
     else if (c->prepared)
         team_withdraw(c->prepared, &c->own_offer);
     free(c->offers);
@@ -100,14 +104,36 @@ static uint32_t offer_count(const struct communicator *c)
     return (uint32_t)(c->remote_size ? c->remote_size : c->size);
 }
 
-static void prepare_team(struct communicator *c)
+/* The team of the ranks on this node. */
+static void prepare_part(MPI_Comm comm, struct communicator *c)
+{
+    static _Atomic int next_tag;
+    struct node_place place;
+    hierarchy_find_place(comm, c->size, &place);
+    if (place.size > 1) {
+        c->prepared = team_prepare(place.size, place.rank, place.neighbour, &c->own_offer);
+    } else {
+        c->prepared = team_of_one();
+        c->own_offer = (struct team_offer){.reason = c->prepared ? REASON_COUNT : REASON_NO_MEMORY};
+    }
+    /* Open MPI 4.1 sometimes hangs if several threads create communicators. */
+    if (thread_concurrent || hierarchies_are_many())
+        c->own_offer.reason = REASON_ONE_NODE_ONLY;
+    c->own_offer.node = node_leader();
+    c->own_offer.tag = ++next_tag & 0x3fff;
+}
+
+static void prepare_team(MPI_Comm comm, struct communicator *c)
 {
     uint32_t rank = (uint32_t)c->rank, size = (uint32_t)c->size;
     uint32_t remote_size = (uint32_t)c->remote_size;
     team_reap();
-    c->prepared = remote_size
-                      ? team_prepare_between(size, rank, remote_size, c->neighbour, &c->own_offer)
-                      : team_prepare(size, rank, c->neighbour, &c->own_offer);
+    if (c->spans_nodes)
+        prepare_part(comm, c);
+    else if (remote_size)
+        c->prepared = team_prepare_between(size, rank, remote_size, c->neighbour, &c->own_offer);
+    else
+        c->prepared = team_prepare(size, rank, c->neighbour, &c->own_offer);
     if (gpu_memory_possible())
         c->own_offer.reason = REASON_GPU;
     c->offers = malloc(offer_count(c) * sizeof *c->offers);
@@ -147,6 +173,50 @@ static enum reason evaluate_offers(struct communicator *c)
     return team_settle(c->prepared, c->offers, offer_count(c));
 }
 
+/* Make the hierarchy of the offers of all ranks, which is to be connected. If this rank has no
+ * memory for it, hierarchy_connect() tells the others. */
+static void settle_parts(struct communicator *c)
+{
+    enum reason reason = (enum reason)c->own_offer.reason;
+    uint32_t here = 0, size = (uint32_t)c->size;
+    for (uint32_t r = 0; r < size && reason == REASON_COUNT; r++)
+        reason = (enum reason)c->offers[r].reason;
+    if (reason != REASON_COUNT) {
+        withdraw_team(c, reason);
+        return;
+    }
+    c->connecting = true;
+    c->own_offer.tag = c->offers[0].tag;
+    int *nodes = malloc(size * sizeof *nodes);
+    if (!nodes)
+        return;
+    for (uint32_t r = 0; r < size; r++) {
+        nodes[r] = c->offers[r].node;
+        if (nodes[r] == c->own_offer.node)
+            c->offers[here++] = c->offers[r];
+    }
+    if (here > 1)
+        team_settle(c->prepared, c->offers, here);
+    c->hierarchy = hierarchy_create(c->prepared, nodes, size, (uint32_t)c->rank);
+    if (c->hierarchy)
+        c->prepared = NULL;
+    free(nodes);
+}
+
+static void connect_nodes(MPI_Comm comm, struct communicator *c)
+{
+    c->connecting = false;
+    if (hierarchy_connect(c->hierarchy, comm, c->own_offer.tag)) {
+        c->reason = REASON_COUNT;
+    } else if (c->hierarchy) {
+        hierarchy_free(c->hierarchy);
+        c->hierarchy = NULL;
+        c->reason = REASON_NO_MEMORY;
+    } else {
+        withdraw_team(c, REASON_NO_MEMORY);
+    }
+}
+
 /* Wait for the exchange, which is on no list, and use what it brought. True: the groups of an
  * intercommunicator have to exchange their answers. */
 static bool finish_exchange(struct communicator *c)
@@ -155,6 +225,12 @@ static bool finish_exchange(struct communicator *c)
     c->completing = true;
     host.Wait(&c->request, MPI_STATUS_IGNORE);
     c->completing = false;
+    if (c->spans_nodes) {
+        settle_parts(c);
+        free(c->offers);
+        c->offers = NULL;
+        return false;
+    }
     bool answered = c->answering;
     enum reason reason = answered ? (enum reason)c->answer.reason : evaluate_offers(c);
     if (c->remote_size && !answered && !c->freed) {
@@ -181,8 +257,11 @@ static bool finish_exchange(struct communicator *c)
 static void complete_exchange(MPI_Comm comm, struct communicator *c)
 {
     unlist_exchange(c);
-    if (!finish_exchange(c))
+    if (!finish_exchange(c)) {
+        if (c->connecting)
+            connect_nodes(comm, c);
         return;
+    }
     begin_exchange(comm, c, &c->answer);
     if (c->exchanging && c->synchronises) {
         unlist_exchange(c);
@@ -215,9 +294,10 @@ static void read_properties(MPI_Comm comm, struct communicator *c)
 {
     struct comm_properties s = {0};
     enum reason reason = comm_properties_of(comm, TEAM_RANKS_MAX, &s);
+    c->spans_nodes = reason == REASON_ONE_NODE_ONLY && nodes_have_agreed();
     if (reason == REASON_INTERCOMM)
         reason = intercomm_properties_of(comm, TEAM_RANKS_MAX, &s);
-    c->reason = reason == REASON_COUNT ? REASON_NOT_READY : reason;
+    c->reason = reason == REASON_COUNT || c->spans_nodes ? REASON_NOT_READY : reason;
     c->size = s.size;
     c->rank = s.rank;
     c->remote_size = s.remote_size;
@@ -262,7 +342,7 @@ static void begin_team(MPI_Comm comm, struct communicator *c)
         return;
     }
     finish_freed_exchanges();
-    prepare_team(c);
+    prepare_team(comm, c);
     begin_exchange(comm, c, &c->own_offer);
 }
 
@@ -290,7 +370,7 @@ COLD struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises
     }
     c->synchronises = synchronises;
     struct team *team = c->team ? c->team : c->inter_team;
-    if (!team)
+    if (!team && !(c->hierarchy && c->hierarchy->connected))
         note_deferred(call, reason_of(c));
     return team;
 }
@@ -299,6 +379,12 @@ struct communicator *team_find(MPI_Comm comm)
 {
     struct entry *e = registry_find(&communicator_registry, BITS(comm));
     return e ? e->object : NULL;
+}
+
+struct hierarchy *team_hierarchy(MPI_Comm comm)
+{
+    struct communicator *c = inside_host() ? NULL : team_find(comm);
+    return c && c->hierarchy && c->hierarchy->connected ? c->hierarchy : NULL;
 }
 
 struct team *team_if_ready(MPI_Comm comm)
@@ -349,7 +435,8 @@ int team_after_host(MPI_Comm comm, int result)
         return result;
     if (!c->calls && !is_being_freed(comm)) /* the host has accepted the handle */
         free_notice_comm(comm);
-    if (c->exchanging && (c->synchronises || c->calls == c->max_calls))
+    bool must = c->calls == c->max_calls && !c->spans_nodes; /* connecting nodes synchronises */
+    if (c->exchanging && (c->synchronises || must))
         complete_exchange(comm, c);
     else if (++c->calls == CALLS_BEFORE && !is_being_freed(comm))
         begin_team(comm, c);
@@ -440,7 +527,7 @@ void team_freed(MPI_Comm comm)
 void teams_world_ends(void)
 {
     struct communicator *world = team_find(MPI_COMM_WORLD);
-    if (world && world->exchanging)
+    if (world && world->exchanging && !world->spans_nodes)
         complete_exchange(MPI_COMM_WORLD, world);
     finish_freed_exchanges();
 }

@@ -38,7 +38,10 @@ struct communicator {
     struct team_offer own_offer, answer, *offers;
     MPI_Request request; /* of the exchange */
     bool exchanging, answering, freed;
-    bool completing;           /* MPI_Wait for the request is in progress */
+    bool completing;             /* MPI_Wait for the request is in progress */
+    struct hierarchy *hierarchy; /* if it spans nodes; abi/nodes/hierarchy.h */
+    bool spans_nodes;
+    bool connecting; /* all ranks have accepted the hierarchy, and have to connect the nodes */
     bool in_control_part;      /* this structure is in memory of arena_control_alloc() */
     bool synchronises;         /* the current call; see team_for() */
     bool of_all_processes;     /* see team_mark() */
@@ -75,6 +78,10 @@ HOT_INLINE struct team *team_for(MPI_Comm comm, enum call call, bool synchronise
         return c->team;
     return team_for_slow(comm, call, synchronises);
 }
+
+/* The hierarchy of a communicator that spans nodes, after team_for() has returned NULL. NULL: none,
+ * or not yet. */
+struct hierarchy *team_hierarchy(MPI_Comm comm);
 
 /* The team of an intracommunicator that has one; begins and completes no exchange. */
 struct team *team_if_ready(MPI_Comm comm);

@@ -18,6 +18,8 @@
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/abi/life_cycle/statistics.h"
+#include "pmpi_wrap/abi/nodes/agreement.h"
+#include "pmpi_wrap/abi/nodes/hierarchy.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/window.h"
 #include "pmpi_wrap/entry.h"
@@ -94,6 +96,8 @@ static void finish_messages(void)
     free_notice_end();
     if (finalizes_in_steps)
         node_setup_finalize(FINALIZE_ENTERED);
+    hierarchies_close();
+    nodes_close();
     private_comm_free();
     if (finalizes_in_steps)
         node_setup_finalize(FINALIZE_NO_PROGRESS);
@@ -144,6 +148,7 @@ static void after_init(void)
     if (!private_comm_is_of_session())
         private_comm();
     node_setup_settle(MPI_COMM_WORLD, false);
+    nodes_agree();
 }
 
 int accel_Init(int *argc, char ***argv)

@@ -1,0 +1,428 @@
+#include "pmpi_wrap/abi/nodes/across_nodes.h"
+
+#include "coll_inplace/coll.h"
+#include "pmpi_wrap/abi/collectives/arguments.h"
+#include "pmpi_wrap/abi/collectives/reduction.h"
+#include "pmpi_wrap/abi/nodes/hierarchy.h"
+
+/* ---- parts of a call ---- */
+
+static bool leads(const struct hierarchy *h)
+{
+    return h->node->rank == 0;
+}
+
+static bool fits(size_t blocks, size_t bytes)
+{
+    return bytes <= HIERARCHY_ROOM && blocks * bytes <= HIERARCHY_ROOM;
+}
+
+static int leave(enum call call)
+{
+    return defer_call(call, REASON_ONE_NODE_ONLY);
+}
+
+/* A call of the host on a lane, which calls nothing of this library (H4). */
+#define ON_LANE(call)        \
+    ({                       \
+        enter_host();        \
+        int result_ = call; \
+        leave_host();        \
+        result_;             \
+    })
+
+/* `result`: of the host on the lane. */
+static int finish(enum call call, MPI_Comm comm, enum coll_error error, int result, size_t bytes)
+{
+    int class;
+    if (LIKELY(result == MPI_SUCCESS))
+        return finish_call(call, comm, error, bytes);
+    if (host.Error_class(result, &class))
+        class = MPI_ERR_OTHER;
+    return report_on_comm(comm, class);
+}
+
+/* Bytes as a buffer; the rest is storage for its typemap. */
+struct bytes {
+    struct run run;
+    struct typemap map;
+};
+
+static struct buffer as_bytes(struct bytes *storage, char *at, size_t bytes)
+{
+    storage->map = typemap_of_bytes(&storage->run, bytes);
+    return (struct buffer){at, &storage->map, 1};
+}
+
+/* Adjacent blocks of `bytes` bytes each. */
+static struct blocks as_blocks(struct bytes *storage, char *at, size_t bytes)
+{
+    struct buffer first = as_bytes(storage, at, bytes);
+    return (struct blocks){.at = at, .map = first.map, .count = 1};
+}
+
+/* ---- barrier and broadcast ---- */
+
+int across_nodes_barrier(MPI_Comm comm)
+{
+    struct hierarchy *h = team_hierarchy(comm);
+    int result = MPI_SUCCESS;
+    if (!h)
+        return DEFERRED;
+    coll_barrier(h->node);
+    if (leads(h))
+        result = ON_LANE(host.Barrier(h->lane));
+    coll_barrier(h->node);
+    return finish(CALL_Barrier, comm, COLL_OK, result, 0);
+}
+
+/* Between the nodes on the root's lane, if every node has a rank on it. */
+static enum coll_error bcast_on_lane(struct hierarchy *h, struct data d, struct buffer b,
+                                     uint32_t root, int *result)
+{
+    uint32_t local = h->local[root];
+    if (h->node->rank == local)
+        *result = ON_LANE(
+            host.Bcast((void *)d.address, (int)d.count, d.type, (int)h->node_of[root], h->lane));
+    return coll_bcast(h->node, b, local);
+}
+
+static enum coll_error bcast_by_leaders(struct hierarchy *h, struct data d, struct buffer b,
+                                        uint32_t root, int *result)
+{
+    enum coll_error error = COLL_OK;
+    bool at_root = h->my_node == h->node_of[root];
+    if (at_root)
+        error = coll_bcast(h->node, b, h->local[root]);
+    if (leads(h))
+        *result = ON_LANE(
+            host.Bcast((void *)d.address, (int)d.count, d.type, (int)h->node_of[root], h->lane));
+    return at_root ? error : coll_bcast(h->node, b, 0);
+}
+
+int across_nodes_bcast(enum call call, struct data d, int root, MPI_Comm comm)
+{
+    struct hierarchy *h = team_hierarchy(comm);
+    struct buffer b;
+    int result = MPI_SUCCESS;
+    if (!h)
+        return DEFERRED;
+    if ((uint32_t)root >= h->size || !translate(d, &b))
+        return defer_call(call, REASON_ARGUMENTS);
+    size_t bytes = bytes_of(b);
+    if (!fits(1, bytes))
+        return leave(call);
+    if (!bytes)
+        return finish_call(call, comm, COLL_OK, 0);
+    enum coll_error error = h->equal ? bcast_on_lane(h, d, b, (uint32_t)root, &result)
+                                     : bcast_by_leaders(h, d, b, (uint32_t)root, &result);
+    return finish(call, comm, error, result, bytes);
+}
+
+/* ---- gather and scatter ---- */
+
+/* Whether gathers and scatters of blocks of so many bytes are fast. */
+static bool may_run_ahead(const struct hierarchy *h, size_t bytes)
+{
+    return h->equal && fits(h->size, bytes) && bytes * h->largest <= HIERARCHY_AHEAD;
+}
+
+/* In buffer 0 are the blocks of this node, in buffer 1 those of all nodes, sorted by node. */
+int across_nodes_gather(enum call call, struct data from,
+                        const struct rank_blocks *to, int root, MPI_Comm comm)
+{
+    struct hierarchy *h = team_hierarchy(comm);
+    struct buffer own = {0};
+    struct blocks all = {0};
+    struct bytes storage;
+    if (!h)
+        return DEFERRED;
+    if ((uint32_t)root >= h->size)
+        return defer_call(call, REASON_ARGUMENTS);
+    bool is_root = h->rank == (uint32_t)root, in_place = from.address == MPI_IN_PLACE && is_root;
+    if ((!in_place && !translate(from, &own)) ||
+        (is_root && !translate_blocks(to, h->size, &all, NULL)))
+        return defer_call(call, REASON_ARGUMENTS);
+    if (in_place)
+        own = block_of(&all, h->rank);
+    size_t bytes = bytes_of(own);
+    if (call == CALL_Gatherv || call == CALL_Gatherv_c || !may_run_ahead(h, bytes))
+        return leave(call);
+    if (!bytes)
+        return finish_call(call, comm, COLL_OK, 0);
+    uint32_t local = h->local[root];
+    int result = MPI_SUCCESS, of_node = (int)(bytes * h->largest);
+    struct blocks here = as_blocks(&storage, h->buffer[0], bytes);
+    enum coll_error error = coll_gather(h->node, own, &here, local, false);
+    if (h->node->rank == local)
+        result = ON_LANE(host.Gather(h->buffer[0], of_node, constants.byte, h->buffer[1], of_node,
+                                     constants.byte, (int)h->node_of[root], h->lane));
+    for (uint32_t r = 0; r < h->size && is_root && result == MPI_SUCCESS; r++)
+        if (!(in_place && r == h->rank))
+            buffer_write(block_of(&all, r), 0, h->buffer[1] + h->position[r] * bytes, bytes);
+    return finish(call, comm, error, result, bytes);
+}
+
+int across_nodes_scatter(enum call call, const struct rank_blocks *from,
+                         struct data to, int root, MPI_Comm comm)
+{
+    struct hierarchy *h = team_hierarchy(comm);
+    struct buffer own = {0};
+    struct blocks all = {0};
+    struct bytes storage;
+    if (!h)
+        return DEFERRED;
+    if ((uint32_t)root >= h->size)
+        return defer_call(call, REASON_ARGUMENTS);
+    bool is_root = h->rank == (uint32_t)root, in_place = to.address == MPI_IN_PLACE && is_root;
+    if ((!in_place && !translate(to, &own)) ||
+        (is_root && !translate_blocks(from, h->size, &all, NULL)))
+        return defer_call(call, REASON_ARGUMENTS);
+    size_t bytes = bytes_of(in_place ? block_of(&all, h->rank) : own);
+    if (call == CALL_Scatterv || call == CALL_Scatterv_c || !may_run_ahead(h, bytes))
+        return leave(call);
+    if (!bytes)
+        return finish_call(call, comm, COLL_OK, 0);
+    uint32_t local = h->local[root];
+    int result = MPI_SUCCESS, of_node = (int)(bytes * h->largest);
+    for (uint32_t r = 0; r < h->size && is_root; r++)
+        buffer_read(h->buffer[1] + h->position[r] * bytes, block_of(&all, r), 0, bytes);
+    if (h->node->rank == local)
+        result = ON_LANE(host.Scatter(h->buffer[1], of_node, constants.byte, h->buffer[0], of_node,
+                                      constants.byte, (int)h->node_of[root], h->lane));
+    struct blocks here = as_blocks(&storage, h->buffer[0], bytes);
+    enum coll_error error = coll_scatter(h->node, &here, own, local, in_place, true);
+    return finish(call, comm, error, result, bytes);
+}
+
+/* ---- allgather ---- */
+
+/* Arrays with an entry per rank or node. They are in buffer 0, which is not used otherwise here;
+ * a communicator with so many ranks that they do not fit is left to the host. */
+struct shares {
+    int *counts, *displs;           /* of the ranks of this node, from the start of the node */
+    int *node_counts, *node_displs; /* of the nodes */
+};
+
+static bool divide(struct hierarchy *h, const struct blocks *all, struct shares *s, size_t *total)
+{
+    s->counts = (int *)(void *)h->buffer[0];
+    s->displs = s->counts + h->largest;
+    s->node_counts = s->displs + h->largest;
+    s->node_displs = s->node_counts + h->nodes;
+    if ((char *)(s->node_displs + h->nodes) > h->buffer[0] + HIERARCHY_ROOM)
+        return false;
+    *total = 0;
+    for (uint32_t n = 0; n < h->nodes; n++) {
+        s->node_displs[n] = (int)*total;
+        for (uint32_t at = h->first[n]; at < h->first[n + 1]; at++) {
+            size_t bytes = bytes_of(block_of(all, h->sorted[at]));
+            if (bytes > HIERARCHY_ROOM - *total)
+                return false;
+            if (n == h->my_node) {
+                s->counts[at - h->first[n]] = (int)bytes;
+                s->displs[at - h->first[n]] = (int)*total - s->node_displs[n];
+            }
+            *total += bytes;
+        }
+        s->node_counts[n] = (int)*total - s->node_displs[n];
+    }
+    return true;
+}
+
+static void take_all(struct hierarchy *h, const struct blocks *all, bool in_place)
+{
+    const char *at = h->buffer[1];
+    for (uint32_t i = 0; i < h->size; i++) {
+        struct buffer block = block_of(all, h->sorted[i]);
+        size_t bytes = bytes_of(block);
+        if (bytes && !(in_place && h->sorted[i] == h->rank))
+            buffer_write(block, 0, at, bytes);
+        at += bytes;
+    }
+}
+
+int across_nodes_allgather(enum call call, struct data from,
+                           const struct rank_blocks *to, MPI_Comm comm)
+{
+    struct hierarchy *h = team_hierarchy(comm);
+    struct buffer own;
+    struct blocks all;
+    struct shares s;
+    struct bytes storage, storage_of_all;
+    size_t total;
+    int result = MPI_SUCCESS;
+    bool in_place = from.address == MPI_IN_PLACE;
+    if (!h)
+        return DEFERRED;
+    if ((!in_place && !translate(from, &own)) || !translate_blocks(to, h->size, &all, NULL))
+        return defer_call(call, REASON_ARGUMENTS);
+    if (in_place)
+        own = block_of(&all, h->rank);
+    if (!divide(h, &all, &s, &total))
+        return leave(call);
+    if (!total)
+        return finish_call(call, comm, COLL_OK, 0);
+    struct blocks here = as_blocks(&storage, h->buffer[1] + s.node_displs[h->my_node], 1);
+    here.counts = s.counts;
+    here.displs = s.displs;
+    enum coll_error error = coll_gather(h->node, own, &here, 0, false);
+    if (leads(h))
+        result = ON_LANE(host.Allgatherv(MPI_IN_PLACE, 0, constants.byte, h->buffer[1],
+                                         s.node_counts, s.node_displs, constants.byte, h->lane));
+    error |= coll_bcast(h->node, as_bytes(&storage_of_all, h->buffer[1], total), 0);
+    take_all(h, &all, in_place);
+    return finish(call, comm, error, result, bytes_of(own));
+}
+
+/* ---- alltoall ---- */
+
+/* Blocks are sorted by the node of the receiver, then by sender, then by receiver: what one leader
+ * sends to another one is adjacent. */
+static void sort_for_nodes(const struct hierarchy *h, char *to, const char *from, size_t bytes)
+{
+    for (uint32_t n = 0; n < h->nodes; n++)
+        for (uint32_t s = 0; s < h->node->size; s++)
+            for (uint32_t at = h->first[n]; at < h->first[n + 1]; at++, to += bytes)
+                memcpy(to, from + ((size_t)s * h->size + h->sorted[at]) * bytes, bytes);
+}
+
+static void sort_for_ranks(const struct hierarchy *h, char *to, const char *from, size_t bytes)
+{
+    for (uint32_t at = 0; at < h->size; at++)
+        for (uint32_t d = 0; d < h->node->size; d++, from += bytes)
+            memcpy(to + ((size_t)d * h->size + h->sorted[at]) * bytes, from, bytes);
+}
+
+static int exchange_blocks(struct hierarchy *h, size_t bytes)
+{
+    int *counts = h->lane_ranks, *displs = h->lane_displs;
+    for (uint32_t n = 0; n < h->nodes; n++) {
+        counts[n] = (int)(hierarchy_ranks_of(h, n) * h->node->size * bytes);
+        displs[n] = (int)(h->first[n] * h->node->size * bytes);
+    }
+    return ON_LANE(host.Alltoallv(h->buffer[1], counts, displs, constants.byte, h->buffer[0],
+                                  counts, displs, constants.byte, h->lane));
+}
+
+int across_nodes_alltoall(enum call call, const struct rank_blocks *from,
+                          const struct rank_blocks *to, MPI_Comm comm)
+{
+    struct hierarchy *h = team_hierarchy(comm);
+    struct blocks out, in;
+    struct bytes storage;
+    bool in_place = from->address == MPI_IN_PLACE;
+    int result = MPI_SUCCESS;
+    if (!h)
+        return DEFERRED;
+    if (to->counts || to->types)
+        return leave(call);
+    if (!translate_blocks(to, h->size, &in, NULL) ||
+        !translate_blocks(in_place ? to : from, h->size, &out, NULL))
+        return defer_call(call, REASON_ARGUMENTS);
+    size_t bytes = bytes_of(block_of(&in, 0)), of_rank = bytes * h->size;
+    if (!fits(h->size, bytes) || !fits(h->largest, of_rank))
+        return leave(call);
+    if (!bytes)
+        return finish_call(call, comm, COLL_OK, 0);
+    struct buffer sent = {out.at, out.map, out.count * h->size};
+    struct buffer received = {in.at, in.map, in.count * h->size};
+    struct blocks here = as_blocks(&storage, h->buffer[0], of_rank);
+    enum coll_error error = coll_gather(h->node, sent, &here, 0, false);
+    if (leads(h)) {
+        sort_for_nodes(h, h->buffer[1], h->buffer[0], bytes);
+        result = exchange_blocks(h, bytes);
+        sort_for_ranks(h, h->buffer[1], h->buffer[0], bytes);
+    }
+    here.at = h->buffer[1];
+    error |= coll_scatter(h->node, &here, received, 0, false, true);
+    return finish(call, comm, error, result, of_rank);
+}
+
+/* ---- reductions ---- */
+
+/* False: the call is left to the host, and has been counted. `receives`: this rank gets a result;
+ * otherwise `to` is not used. */
+static bool translate_operands(struct hierarchy *h, enum call call, const struct reduction *r,
+                               bool receives, struct reducer *red, struct buffer *from,
+                               struct buffer *to)
+{
+    bool in_place = r->from == MPI_IN_PLACE;
+    struct data data = {in_place ? r->to : r->from, r->count, r->type};
+    bool valid = translate(data, from) && (receives ? r->to != MPI_IN_PLACE : !in_place);
+    *to = *from;
+    to->at = r->to;
+    if (valid && receives)
+        valid = has_address(to, bytes_of(*from)) &&
+                (in_place || !refuses_alias(call, r, bytes_of(*from)));
+    if (!valid) {
+        defer_call(call, REASON_ARGUMENTS);
+        return false;
+    }
+    if (op_of(r->op) == OP_COUNT || !kernel_for(op_of(r->op), r->type, from->map) ||
+        !fits(1, from->count * from->map->element)) {
+        leave(call);
+        return false;
+    }
+    if (reducer_open(red, h->node, r->op, r->type, *from))
+        return true;
+    defer_call(call, REASON_HOST_OPERATION);
+    return false;
+}
+
+int across_nodes_allreduce(enum call call, const struct reduction *r,
+                           MPI_Comm comm)
+{
+    struct hierarchy *h = team_hierarchy(comm);
+    struct reducer red;
+    struct buffer from, to;
+    int result = MPI_SUCCESS;
+    if (!h)
+        return DEFERRED;
+    if (!translate_operands(h, call, r, true, &red, &from, &to))
+        return DEFERRED;
+    enum coll_error error = COLL_OK;
+    if (bytes_of(from)) {
+        error = coll_reduce(h->node, &red, from, to, 0);
+        if (leads(h))
+            result = ON_LANE(
+                host.Allreduce(MPI_IN_PLACE, r->to, (int)r->count, r->type, r->op, h->lane));
+        error |= coll_bcast(h->node, to, 0);
+    }
+    reducer_close(&red);
+    return finish(call, comm, error, result, bytes_of(from));
+}
+
+int across_nodes_reduce(enum call call, const struct reduction *r, int root,
+                        MPI_Comm comm)
+{
+    struct hierarchy *h = team_hierarchy(comm);
+    struct reducer red;
+    struct buffer from, to;
+    int result = MPI_SUCCESS;
+    if (!h)
+        return DEFERRED;
+    if ((uint32_t)root >= h->size)
+        return defer_call(call, REASON_ARGUMENTS);
+    if (!h->equal)
+        return leave(call);
+    bool is_root = h->rank == (uint32_t)root;
+    if (!translate_operands(h, call, r, is_root, &red, &from, &to))
+        return DEFERRED;
+    enum coll_error error = COLL_OK;
+    uint32_t local = h->local[root];
+    to.at = h->buffer[0]; /* MPICH 4.0 crashes in place, except if rank 0 is the root */
+    if (bytes_of(from)) {
+        error = coll_reduce(h->node, &red, from, to, local);
+        if (h->node->rank == local)
+            result = ON_LANE(host.Reduce(to.at, r->to, (int)r->count, r->type, r->op,
+                                         (int)h->node_of[root], h->lane));
+    }
+    reducer_close(&red);
+    return finish(call, comm, error, result, bytes_of(from));
+}
+
+int across_nodes_none(enum call call, MPI_Comm comm)
+{
+    return team_hierarchy(comm) ? leave(call) : DEFERRED;
+}

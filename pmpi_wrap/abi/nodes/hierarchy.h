@@ -1,0 +1,75 @@
+/* The hierarchy of a communicator that spans nodes: a team of its ranks on each node, and
+ * communicators of the host that connect the nodes.
+ *
+ * A lane consists of one rank of every node: lane i of the ranks with number i in the teams of
+ * their nodes, for as many nodes as have so many ranks. Lane 0 is that of the leaders. The nodes
+ * are in the order of their lowest ranks in the communicator, on every rank.
+ *
+ * A hierarchy is made in the exchange that also makes teams (abi/communicators/team_setup.h), but
+ * only completed in a call that synchronises the ranks, because creating the lanes does. Its ranks
+ * then agree whether all have succeeded.
+ */
+#ifndef MPIACCEL_HIERARCHY_H
+#define MPIACCEL_HIERARCHY_H
+
+#include "coll_inplace/team.h"
+#include "pmpi_wrap/abi/host_api.h"
+
+enum {
+    HIERARCHY_ROOM = 65536,    /* the most bytes of all ranks' blocks that pass through leaders */
+    /* Of a node's blocks in MPI_Gather and MPI_Scatter, whose ranks may run ahead: hosts send so few
+     * bytes without waiting for the receiver (H15). */
+    HIERARCHY_AHEAD = 2048,
+    HIERARCHIES_MAX = 64,      /* of a process: MPICH has about 2000 communicators */
+    HIERARCHY_BUFFERS = 2,
+};
+
+struct hierarchy {
+    struct team *node; /* the ranks of this node, in order */
+    MPI_Comm lane;     /* of this rank */
+    uint32_t size, rank, nodes, my_node;
+    uint32_t largest;  /* the most ranks on a node */
+    bool equal;        /* all nodes have as many */
+    bool consecutive;  /* the ranks of every node follow each other */
+    bool connected;
+    char *buffer[HIERARCHY_BUFFERS]; /* of HIERARCHY_ROOM bytes each */
+    struct hierarchy *next, **link;  /* in the list of all */
+    /* By rank of the communicator: its node, its number in the team of that node, and its position
+     * if all ranks are sorted by node. `first`, with one more entry than there are nodes: the
+     * position of a node's first rank. `sorted`: the ranks by position. */
+    uint32_t *node_of, *local, *position, *sorted, *first;
+    int *lane_ranks, *lane_displs; /* room for an entry per node of the lane */
+};
+
+/* Of the node with this number. */
+static inline uint32_t hierarchy_ranks_of(const struct hierarchy *h, uint32_t n)
+{
+    return h->first[n + 1] - h->first[n];
+}
+
+/* The part of a communicator that is on the node of this rank. */
+struct node_place {
+    uint32_t size, rank; /* number of its ranks, and the number of this one among them */
+    int neighbour;       /* the member of the node that is the next of them */
+};
+void hierarchy_find_place(MPI_Comm comm, int size, struct node_place *place);
+
+/* With the node leader of every rank of the communicator (node_leader()). Takes over `team`. NULL:
+ * no memory, and `team` remains. */
+struct hierarchy *hierarchy_create(struct team *team, const int *leaders, uint32_t size,
+                                   uint32_t rank);
+
+/* Whether this process has HIERARCHIES_MAX already. */
+bool hierarchies_are_many(void);
+
+/* Collective: create the lanes. `h` NULL: this rank has no memory. `tag`: the same on all ranks.
+ * Returns whether it has succeeded on all of them. */
+bool hierarchy_connect(struct hierarchy *h, MPI_Comm comm, int tag);
+
+/* Leaves the team, too. */
+void hierarchy_free(struct hierarchy *h);
+
+/* Before the host is finalized. */
+void hierarchies_close(void);
+
+#endif
