@@ -359,9 +359,9 @@ START_TEST(lingering_windows_outlive_their_last_user)
     for (unsigned r = 0; r < 3; r++)
         view[r]->memory = part[r].base;
     struct win_shared *shared = view[0]->shared;
+    win_linger(view[0]);
     win_linger(view[1]);
-    win_linger(view[0]); /* is listed before rank 1 */
-    win_free_lingering();
+    win_free_lingering(); /* frees nothing; now rank 0 is listed before rank 1 */
     ck_assert_uint_eq(sync_load(&shared->departed), 2);
     ck_assert_uint_eq(shared->lingering, 1);
     ck_assert(view[1]->memory == part[1].base);

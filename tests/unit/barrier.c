@@ -97,6 +97,7 @@ static void delay_rank_0(unsigned me)
             sleep_us(100);
         sleep_us(2000);
         EXPECT(!atomic_load(&left));
+        sync_publish_ordered(&flags[0].entered, 0); /* barrier_wait() begins with this step */
         barrier_wait(&barrier);
         barrier_wait(&barrier);
         return;
