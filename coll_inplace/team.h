@@ -152,8 +152,8 @@ struct team_offer {
     int32_t can_access_peers; /* this rank can read the private memory of `neighbour` */
     uint64_t mailbox, common; /* positions in the node's file; `common` only of rank 0 */
     uint64_t domain;          /* see locality.h; 0 in teams of up to TREE_FLAT ranks */
-    int32_t node;             /* of this rank, and a tag of rank 0, if the communicator spans nodes: */
-    int32_t tag;              /* see abi/nodes/hierarchy.h */
+    /* If the communicator spans nodes: the node of this rank, and a number that rank 0 chooses. */
+    int32_t node, tag;
 };
 
 /* Step 1, local: returns the future team and fills in our offer. NULL: the offer has the reason.

@@ -55,10 +55,10 @@
 #ifndef MPIACCEL_TRANSPORT_H
 #define MPIACCEL_TRANSPORT_H
 
-#include "node/node.h"
 #include "coll_inplace/mailbox.h"
 #include "core/copy_policy.h"
 #include "core/typemap.h"
+#include "node/node.h"
 
 struct team;
 

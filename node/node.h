@@ -99,7 +99,8 @@ static inline int node_owner_of(const void *address)
                : -1;
 }
 
-/* The worst shortage of processors among the members; its cause is SHORTAGE_NONE if each has one. */
+/* The worst shortage of processors among the members. Its cause is SHORTAGE_NONE if each member has
+ * a processor. */
 struct shortage node_shortage(void);
 
 /* ---- positions ---- */

@@ -64,7 +64,8 @@ static struct {
  * decisions are equal on all ranks). */
 static uint64_t common_settings(void)
 {
-    return (uint64_t)config.node_size << 3 | (uint64_t)config.nodes << 2 | (uint64_t)config.coll << 1 | config.rma;
+    return (uint64_t)config.node_size << 3 | (uint64_t)config.nodes << 2 |
+           (uint64_t)config.coll << 1 | config.rma;
 }
 
 static size_t physical_memory(void)

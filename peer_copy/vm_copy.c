@@ -1,8 +1,8 @@
 #include "peer_copy/vm_copy.h"
 
 #include "alloc/send_buffer.h"
-#include "core/copy_policy.h"
 #include "core/copy.h"
+#include "core/copy_policy.h"
 #include "node/node.h"
 
 #include <stdlib.h>
@@ -29,7 +29,8 @@ void vm_copy_open(void)
     uint32_t size = 2;
     while (size < 2 * node.size)
         size *= 2;
-    struct peer *table = copy_policy_replaces_host_copies() && node.header ? calloc(size, sizeof *table) : NULL;
+    struct peer *table =
+        copy_policy_replaces_host_copies() && node.header ? calloc(size, sizeof *table) : NULL;
     if (!table)
         return;
     mask = size - 1;

@@ -84,8 +84,8 @@ START_TEST(one_setting_chooses_the_way)
         for (uint32_t policy = 0; policy < 4; policy++) {
             config.copies = rows[i].setting;
             uint32_t expected = rows[i].policy == MEASURED ? policy
-                                : rows[i].stores_measured ? rows[i].policy | (policy & STREAMS)
-                                                          : rows[i].policy;
+                                : rows[i].stores_measured  ? rows[i].policy | (policy & STREAMS)
+                                                           : rows[i].policy;
             INSIST(copy_policy_configured(policy) == expected, "%zu %u", i, policy);
             INSIST(copy_policy_permits_os() == rows[i].os, "%zu", i);
             INSIST(copy_policy_replaces_host_copies() == rows[i].replaces, "%zu", i);

@@ -42,8 +42,8 @@ struct reduction {
     MPI_Op op;
 };
 
-/* Whether the host reports an error because operand and result of `bytes` bytes are the same buffer.
- */
+/* Whether the host reports an error because operand and result, of `bytes` bytes, are the same
+ * buffer. */
 bool refuses_alias(enum call call, const struct reduction *r, size_t bytes);
 
 int do_bcast(enum call call, struct data d, int root, MPI_Comm comm);

@@ -23,12 +23,12 @@ static int leave(enum call call)
 }
 
 /* A call of the host on a lane, which calls nothing of this library (H4). */
-#define ON_LANE(call)        \
-    ({                       \
-        enter_host();        \
+#define ON_LANE(call)       \
+    ({                      \
+        enter_host();       \
         int result_ = call; \
-        leave_host();        \
-        result_;             \
+        leave_host();       \
+        result_;            \
     })
 
 /* `result`: of the host on the lane. */
@@ -128,8 +128,8 @@ static bool may_run_ahead(const struct hierarchy *h, size_t bytes)
 }
 
 /* In buffer 0 are the blocks of this node, in buffer 1 those of all nodes, sorted by node. */
-int across_nodes_gather(enum call call, struct data from,
-                        const struct rank_blocks *to, int root, MPI_Comm comm)
+int across_nodes_gather(enum call call, struct data from, const struct rank_blocks *to, int root,
+                        MPI_Comm comm)
 {
     struct hierarchy *h = team_hierarchy(comm);
     struct buffer own = {0};
@@ -163,8 +163,8 @@ int across_nodes_gather(enum call call, struct data from,
     return finish(call, comm, error, result, bytes);
 }
 
-int across_nodes_scatter(enum call call, const struct rank_blocks *from,
-                         struct data to, int root, MPI_Comm comm)
+int across_nodes_scatter(enum call call, const struct rank_blocks *from, struct data to, int root,
+                         MPI_Comm comm)
 {
     struct hierarchy *h = team_hierarchy(comm);
     struct buffer own = {0};
@@ -242,8 +242,8 @@ static void take_all(struct hierarchy *h, const struct blocks *all, bool in_plac
     }
 }
 
-int across_nodes_allgather(enum call call, struct data from,
-                           const struct rank_blocks *to, MPI_Comm comm)
+int across_nodes_allgather(enum call call, struct data from, const struct rank_blocks *to,
+                           MPI_Comm comm)
 {
     struct hierarchy *h = team_hierarchy(comm);
     struct buffer own;
@@ -370,8 +370,7 @@ static bool translate_operands(struct hierarchy *h, enum call call, const struct
     return false;
 }
 
-int across_nodes_allreduce(enum call call, const struct reduction *r,
-                           MPI_Comm comm)
+int across_nodes_allreduce(enum call call, const struct reduction *r, MPI_Comm comm)
 {
     struct hierarchy *h = team_hierarchy(comm);
     struct reducer red;
@@ -393,8 +392,7 @@ int across_nodes_allreduce(enum call call, const struct reduction *r,
     return finish(call, comm, error, result, bytes_of(from));
 }
 
-int across_nodes_reduce(enum call call, const struct reduction *r, int root,
-                        MPI_Comm comm)
+int across_nodes_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm)
 {
     struct hierarchy *h = team_hierarchy(comm);
     struct reducer red;

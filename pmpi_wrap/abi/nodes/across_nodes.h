@@ -8,8 +8,8 @@
  *   MPI_Allreduce                       so does the operand, and the operation and datatype are
  *                                       predefined
  *   MPI_Reduce                          the same, and the nodes have equally many ranks
- *   MPI_Gather, MPI_Scatter             all blocks fit, those of a node into HIERARCHY_AHEAD, and the
- *                                       nodes have equally many ranks
+ *   MPI_Gather, MPI_Scatter             all blocks fit, those of a node into HIERARCHY_AHEAD, and
+ *                                       the nodes have equally many ranks
  *   MPI_Allgather(v)                    all blocks fit
  *   MPI_Alltoall                        all blocks of a node's ranks fit
  *
@@ -27,18 +27,16 @@
 
 int across_nodes_barrier(MPI_Comm comm);
 int across_nodes_bcast(enum call call, struct data d, int root, MPI_Comm comm);
-int across_nodes_gather(enum call call, struct data from,
-                        const struct rank_blocks *to, int root, MPI_Comm comm);
-int across_nodes_scatter(enum call call, const struct rank_blocks *from,
-                         struct data to, int root, MPI_Comm comm);
-int across_nodes_allgather(enum call call, struct data from,
-                           const struct rank_blocks *to, MPI_Comm comm);
+int across_nodes_gather(enum call call, struct data from, const struct rank_blocks *to, int root,
+                        MPI_Comm comm);
+int across_nodes_scatter(enum call call, const struct rank_blocks *from, struct data to, int root,
+                         MPI_Comm comm);
+int across_nodes_allgather(enum call call, struct data from, const struct rank_blocks *to,
+                           MPI_Comm comm);
 int across_nodes_alltoall(enum call call, const struct rank_blocks *from,
                           const struct rank_blocks *to, MPI_Comm comm);
-int across_nodes_reduce(enum call call, const struct reduction *r, int root,
-                        MPI_Comm comm);
-int across_nodes_allreduce(enum call call, const struct reduction *r,
-                           MPI_Comm comm);
+int across_nodes_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm);
+int across_nodes_allreduce(enum call call, const struct reduction *r, MPI_Comm comm);
 
 /* A call that is always left to the host if the communicator spans nodes. */
 int across_nodes_none(enum call call, MPI_Comm comm);

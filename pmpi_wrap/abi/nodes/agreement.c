@@ -1,9 +1,9 @@
 #include "pmpi_wrap/abi/nodes/agreement.h"
 
-#include "node/job.h"
-#include "node/node.h"
 #include "core/config.h"
 #include "core/log.h"
+#include "node/job.h"
+#include "node/node.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
 
 #include <inttypes.h>
@@ -154,8 +154,7 @@ static bool ask(const char *own_ranks)
 static void lead(void)
 {
     char ranks[RANKS_MAX_BYTES];
-    bool good =
-        write_ranks(ranks) && (world_rank == 0 ? decide_for_all(ranks) : ask(ranks));
+    bool good = write_ranks(ranks) && (world_rank == 0 ? decide_for_all(ranks) : ask(ranks));
     sync_publish_ordered(&node_member(node.me)->nodes, good ? NODES_ALL : NODES_ONE);
 }
 

@@ -16,11 +16,11 @@
 #include "pmpi_wrap/abi/host_api.h"
 
 enum {
-    HIERARCHY_ROOM = 65536,    /* the most bytes of all ranks' blocks that pass through leaders */
-    /* Of a node's blocks in MPI_Gather and MPI_Scatter, whose ranks may run ahead: hosts send so few
-     * bytes without waiting for the receiver (H15). */
+    HIERARCHY_ROOM = 65536, /* the most bytes of all ranks' blocks that pass through leaders */
+    /* Of a node's blocks in MPI_Gather and MPI_Scatter, whose ranks may run ahead (H15): hosts send
+     * so few bytes without waiting for the receiver. */
     HIERARCHY_AHEAD = 2048,
-    HIERARCHIES_MAX = 64,      /* of a process: MPICH has about 2000 communicators */
+    HIERARCHIES_MAX = 64, /* of a process: MPICH has about 2000 communicators */
     HIERARCHY_BUFFERS = 2,
 };
 
@@ -28,9 +28,9 @@ struct hierarchy {
     struct team *node; /* the ranks of this node, in order */
     MPI_Comm lane;     /* of this rank */
     uint32_t size, rank, nodes, my_node;
-    uint32_t largest;  /* the most ranks on a node */
-    bool equal;        /* all nodes have as many */
-    bool consecutive;  /* the ranks of every node follow each other */
+    uint32_t largest; /* the most ranks on a node */
+    bool equal;       /* all nodes have as many */
+    bool consecutive; /* the ranks of every node follow each other */
     bool connected;
     char *buffer[HIERARCHY_BUFFERS]; /* of HIERARCHY_ROOM bytes each */
     struct hierarchy *next, **link;  /* in the list of all */
