@@ -2,6 +2,7 @@
 
 #include "coll_inplace/child.h"
 #include "node/node.h"
+#include "pmpi_wrap/abi/communicators/members.h"
 #include "pmpi_wrap/abi/free_notice.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
 #include "pmpi_wrap/abi/private_comm.h"
@@ -57,15 +58,11 @@ void team_forget_children(void)
 
 static void place_ranks(MPI_Comm comm, struct child *child, int size)
 {
-    enum { CHUNK = 128 };
-    int ranks[CHUNK], found[CHUNK];
+    int found[MEMBERS_AT_A_TIME];
     MPI_Group group;
     host.Comm_group(comm, &group);
-    for (int first = 0; first < size; first += CHUNK) {
-        int some = size - first < CHUNK ? size - first : CHUNK;
-        for (int i = 0; i < some; i++)
-            ranks[i] = first + i;
-        host.Group_translate_ranks(group, some, ranks, world_group(), found);
+    for (int first = 0; first < size; first += MEMBERS_AT_A_TIME) {
+        int some = members_translate(group, size, first, found);
         for (int i = 0; i < some; i++)
             child_place_member(child, (uint32_t)(first + i), (uint32_t)node_member_of(found[i]));
     }

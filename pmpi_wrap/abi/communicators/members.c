@@ -2,6 +2,7 @@
 
 #include "node/node.h"
 #include "pmpi_wrap/abi/communicators/team_setup.h"
+#include "pmpi_wrap/abi/private_comm.h"
 
 int member_of_rank(long argument, int rank)
 {
@@ -14,4 +15,14 @@ int member_of_rank(long argument, int rank)
     if (!team || (uint32_t)rank >= team->size)
         return -1;
     return node_owner_of(team->mailbox[rank]);
+}
+
+int members_translate(MPI_Group group, int size, int first, int found[MEMBERS_AT_A_TIME])
+{
+    int ranks[MEMBERS_AT_A_TIME];
+    int some = size - first < MEMBERS_AT_A_TIME ? size - first : MEMBERS_AT_A_TIME;
+    for (int i = 0; i < some; i++)
+        ranks[i] = first + i;
+    host.Group_translate_ranks(group, some, ranks, world_group(), found);
+    return some;
 }

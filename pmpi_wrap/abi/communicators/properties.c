@@ -1,23 +1,18 @@
 #include "pmpi_wrap/abi/communicators/properties.h"
 
 #include "node/node.h"
+#include "pmpi_wrap/abi/communicators/members.h"
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
-#include "pmpi_wrap/abi/private_comm.h"
-
-enum { CHUNK = 128 };
 
 /* Are all ranks of a group members of this node, and which member is `rank`? Allocates nothing: a
  * rank without memory would decide differently from the others. */
 static enum reason find_members(MPI_Group group, int size, int rank, int *member)
 {
     enum reason reason = REASON_COUNT;
-    int ranks[CHUNK], found[CHUNK];
-    for (int first = 0; first < size; first += CHUNK) {
-        int some = size - first < CHUNK ? size - first : CHUNK;
-        for (int i = 0; i < some; i++)
-            ranks[i] = first + i;
-        host.Group_translate_ranks(group, some, ranks, world_group(), found);
+    int found[MEMBERS_AT_A_TIME];
+    for (int first = 0; first < size; first += MEMBERS_AT_A_TIME) {
+        int some = members_translate(group, size, first, found);
         for (int i = 0; i < some; i++) {
             if (found[i] == MPI_UNDEFINED)
                 reason = REASON_FOREIGN;

@@ -127,72 +127,86 @@ static bool may_run_ahead(const struct hierarchy *h, size_t bytes)
     return h->equal && fits(h->size, bytes) && bytes * h->largest <= HIERARCHY_AHEAD;
 }
 
+/* The arguments of MPI_Gather or MPI_Scatter. */
+struct rooted {
+    struct hierarchy *h;
+    bool is_root, in_place;
+    struct buffer own; /* in place: this rank's block of `all` */
+    struct blocks all; /* only at the root */
+    size_t bytes;      /* of each block */
+};
+
+/* False: the call is left to the host. */
+static bool begin_rooted(struct rooted *x, enum call call, struct data own,
+                         const struct rank_blocks *all, int root, MPI_Comm comm)
+{
+    bool equal = call == CALL_Gather || call == CALL_Gather_c || call == CALL_Scatter ||
+                 call == CALL_Scatter_c;
+    struct hierarchy *h = team_hierarchy(comm);
+    if (!h)
+        return false;
+    bool is_root = h->rank == (uint32_t)root, in_place = own.address == MPI_IN_PLACE && is_root;
+    *x = (struct rooted){.h = h, .is_root = is_root, .in_place = in_place};
+    if ((uint32_t)root >= h->size || (!in_place && !translate(own, &x->own)) ||
+        (is_root && !translate_blocks(all, h->size, &x->all, NULL))) {
+        defer_call(call, REASON_ARGUMENTS);
+        return false;
+    }
+    if (in_place)
+        x->own = block_of(&x->all, h->rank);
+    x->bytes = bytes_of(x->own);
+    if (equal && may_run_ahead(h, x->bytes))
+        return true;
+    leave(call);
+    return false;
+}
+
 /* In buffer 0 are the blocks of this node, in buffer 1 those of all nodes, sorted by node. */
 int across_nodes_gather(enum call call, struct data from, const struct rank_blocks *to, int root,
                         MPI_Comm comm)
 {
-    struct hierarchy *h = team_hierarchy(comm);
-    struct buffer own = {0};
-    struct blocks all = {0};
+    struct rooted x;
     struct bytes storage;
-    if (!h)
+    int result = MPI_SUCCESS;
+    if (!begin_rooted(&x, call, from, to, root, comm))
         return DEFERRED;
-    if ((uint32_t)root >= h->size)
-        return defer_call(call, REASON_ARGUMENTS);
-    bool is_root = h->rank == (uint32_t)root, in_place = from.address == MPI_IN_PLACE && is_root;
-    if ((!in_place && !translate(from, &own)) ||
-        (is_root && !translate_blocks(to, h->size, &all, NULL)))
-        return defer_call(call, REASON_ARGUMENTS);
-    if (in_place)
-        own = block_of(&all, h->rank);
-    size_t bytes = bytes_of(own);
-    if (call == CALL_Gatherv || call == CALL_Gatherv_c || !may_run_ahead(h, bytes))
-        return leave(call);
-    if (!bytes)
+    if (!x.bytes)
         return finish_call(call, comm, COLL_OK, 0);
+    struct hierarchy *h = x.h;
     uint32_t local = h->local[root];
-    int result = MPI_SUCCESS, of_node = (int)(bytes * h->largest);
-    struct blocks here = as_blocks(&storage, h->buffer[0], bytes);
-    enum coll_error error = coll_gather(h->node, own, &here, local, false);
+    int of_node = (int)(x.bytes * h->largest);
+    struct blocks here = as_blocks(&storage, h->buffer[0], x.bytes);
+    enum coll_error error = coll_gather(h->node, x.own, &here, local, false);
     if (h->node->rank == local)
         result = ON_LANE(host.Gather(h->buffer[0], of_node, constants.byte, h->buffer[1], of_node,
                                      constants.byte, (int)h->node_of[root], h->lane));
-    for (uint32_t r = 0; r < h->size && is_root && result == MPI_SUCCESS; r++)
-        if (!(in_place && r == h->rank))
-            buffer_write(block_of(&all, r), 0, h->buffer[1] + h->position[r] * bytes, bytes);
-    return finish(call, comm, error, result, bytes);
+    for (uint32_t r = 0; r < h->size && x.is_root && result == MPI_SUCCESS; r++)
+        if (!(x.in_place && r == h->rank))
+            buffer_write(block_of(&x.all, r), 0, h->buffer[1] + h->position[r] * x.bytes, x.bytes);
+    return finish(call, comm, error, result, x.bytes);
 }
 
 int across_nodes_scatter(enum call call, const struct rank_blocks *from, struct data to, int root,
                          MPI_Comm comm)
 {
-    struct hierarchy *h = team_hierarchy(comm);
-    struct buffer own = {0};
-    struct blocks all = {0};
+    struct rooted x;
     struct bytes storage;
-    if (!h)
+    int result = MPI_SUCCESS;
+    if (!begin_rooted(&x, call, to, from, root, comm))
         return DEFERRED;
-    if ((uint32_t)root >= h->size)
-        return defer_call(call, REASON_ARGUMENTS);
-    bool is_root = h->rank == (uint32_t)root, in_place = to.address == MPI_IN_PLACE && is_root;
-    if ((!in_place && !translate(to, &own)) ||
-        (is_root && !translate_blocks(from, h->size, &all, NULL)))
-        return defer_call(call, REASON_ARGUMENTS);
-    size_t bytes = bytes_of(in_place ? block_of(&all, h->rank) : own);
-    if (call == CALL_Scatterv || call == CALL_Scatterv_c || !may_run_ahead(h, bytes))
-        return leave(call);
-    if (!bytes)
+    if (!x.bytes)
         return finish_call(call, comm, COLL_OK, 0);
+    struct hierarchy *h = x.h;
     uint32_t local = h->local[root];
-    int result = MPI_SUCCESS, of_node = (int)(bytes * h->largest);
-    for (uint32_t r = 0; r < h->size && is_root; r++)
-        buffer_read(h->buffer[1] + h->position[r] * bytes, block_of(&all, r), 0, bytes);
+    int of_node = (int)(x.bytes * h->largest);
+    for (uint32_t r = 0; r < h->size && x.is_root; r++)
+        buffer_read(h->buffer[1] + h->position[r] * x.bytes, block_of(&x.all, r), 0, x.bytes);
     if (h->node->rank == local)
         result = ON_LANE(host.Scatter(h->buffer[1], of_node, constants.byte, h->buffer[0], of_node,
                                       constants.byte, (int)h->node_of[root], h->lane));
-    struct blocks here = as_blocks(&storage, h->buffer[0], bytes);
-    enum coll_error error = coll_scatter(h->node, &here, own, local, in_place, true);
-    return finish(call, comm, error, result, bytes);
+    struct blocks here = as_blocks(&storage, h->buffer[0], x.bytes);
+    enum coll_error error = coll_scatter(h->node, &here, x.own, local, x.in_place, true);
+    return finish(call, comm, error, result, x.bytes);
 }
 
 /* ---- allgather ---- */

@@ -56,7 +56,9 @@ static bool publish(const char *what, int rank, const char *value)
     return host.Publish_name(name, MPI_INFO_NULL, value) == MPI_SUCCESS;
 }
 
-/* Look a name up until it is there or the time has come; 0: without a limit. */
+/* Look a name up until it is there or the time has come; 0 means without a limit. The launcher
+ * serves the names of all nodes, so a rank that waits asks at growing intervals and sleeps
+ * meanwhile. No rank needs the progress of this one before MPI_Init returns. */
 static bool look_up(const char *what, int rank, uint64_t deadline, char value[MPI_MAX_PORT_NAME])
 {
     struct timespec pause = {0, 200000};

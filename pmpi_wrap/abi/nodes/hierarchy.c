@@ -1,8 +1,8 @@
 #include "pmpi_wrap/abi/nodes/hierarchy.h"
 
 #include "node/node.h"
+#include "pmpi_wrap/abi/communicators/members.h"
 #include "pmpi_wrap/abi/nodes/agreement.h"
-#include "pmpi_wrap/abi/private_comm.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -45,17 +45,13 @@ bool hierarchies_are_many(void)
 
 void hierarchy_find_place(MPI_Comm comm, int size, struct node_place *place)
 {
-    enum { CHUNK = 128 };
-    int rank, first_member = -1, ranks[CHUNK], found[CHUNK];
+    int rank, first_member = -1, found[MEMBERS_AT_A_TIME];
     MPI_Group group;
     host.Comm_rank(comm, &rank);
     host.Comm_group(comm, &group);
     *place = (struct node_place){.neighbour = -1};
-    for (int first = 0; first < size; first += CHUNK) {
-        int some = size - first < CHUNK ? size - first : CHUNK;
-        for (int i = 0; i < some; i++)
-            ranks[i] = first + i;
-        host.Group_translate_ranks(group, some, ranks, world_group(), found);
+    for (int first = 0; first < size; first += MEMBERS_AT_A_TIME) {
+        int some = members_translate(group, size, first, found);
         for (int i = 0; i < some; i++) {
             int member = node_member_of(found[i]);
             if (member < 0)
