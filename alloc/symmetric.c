@@ -491,14 +491,14 @@ static enum reason try_to_open(void)
     pthread_atfork(NULL, NULL, in_child);
     if (!symmetric.me)
         warn_of_bad_sizes();
-    return REASON_COUNT;
+    return REASON_NONE;
 }
 
 enum reason symmetric_open(void)
 {
     if (!tried) {
         why_not = try_to_open();
-        if (why_not != REASON_COUNT)
+        if (why_not != REASON_NONE)
             shut();
         tried = why_not != REASON_NOT_INITIALISED;
     }

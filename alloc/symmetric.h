@@ -57,7 +57,7 @@ enum symmetric_error {
 /* The size of the symmetric part that the environment requests; 0: none. */
 size_t symmetric_wanted(void);
 
-/* Opens the heap; collective the first time. Returns REASON_COUNT if it is open, else the reason
+/* Opens the heap; collective the first time. Returns REASON_NONE if it is open, else the reason
  * why not, which is the same on all PEs. */
 enum reason symmetric_open(void);
 

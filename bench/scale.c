@@ -186,7 +186,7 @@ static void make_team(unsigned n)
     for (unsigned r = 0; r < n; r++)
         team_of[r] = team_prepare(n, r, 0, &offers[r]);
     for (unsigned r = 0; r < n; r++)
-        if (team_settle(team_of[r], offers, n) != REASON_COUNT)
+        if (team_settle(team_of[r], offers, n) != REASON_NONE)
             exit(1);
 }
 

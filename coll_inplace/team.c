@@ -122,7 +122,7 @@ static bool can_access_peers(int neighbour)
 
 struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct team_offer *offer)
 {
-    *offer = (struct team_offer){.reason = REASON_COUNT,
+    *offer = (struct team_offer){.reason = REASON_NONE,
                                  .can_access_peers = can_access_peers(neighbour),
                                  .domain = size > TREE_FLAT ? locality_here() : 0};
     struct team *team = create(size, size, rank, size > TREE_FLAT);
@@ -142,8 +142,8 @@ struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct te
 struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, int neighbour,
                                   struct team_offer *offer)
 {
-    *offer = (struct team_offer){.reason = REASON_COUNT,
-                                 .can_access_peers = can_access_peers(neighbour)};
+    *offer =
+        (struct team_offer){.reason = REASON_NONE, .can_access_peers = can_access_peers(neighbour)};
     struct team *team = create_between(group, rank, size);
     struct mailbox *mailbox = team ? mailbox_create() : NULL;
     if (!mailbox) {
@@ -196,7 +196,7 @@ static void complete_in_order(struct team *team, const struct team_offer *offers
 enum reason team_settle(struct team *team, const struct team_offer *offers, uint32_t size)
 {
     for (uint32_t r = 0; r < size; r++)
-        if (offers[r].reason != REASON_COUNT)
+        if (offers[r].reason != REASON_NONE)
             return (enum reason)offers[r].reason;
     bool inter = team_is_inter(team);
     if (!inter)
@@ -211,7 +211,7 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
         complete_in_order(team, offers);
     else
         team_complete(team, node_at(offers[0].common), NULL);
-    return REASON_COUNT;
+    return REASON_NONE;
 }
 
 /* ---- destruction ---- */

@@ -148,7 +148,7 @@ static inline uint32_t team_larger_group(const struct team *t)
 
 /* The contribution of one rank; sent through the host's allgather as plain bytes. */
 struct team_offer {
-    int32_t reason;           /* why this rank cannot take part; REASON_COUNT: it can */
+    int32_t reason;           /* why this rank cannot take part; REASON_NONE: it can */
     int32_t can_access_peers; /* this rank can read the private memory of `neighbour` */
     uint64_t mailbox, common; /* positions in the node's file; `common` only of rank 0 */
     uint64_t domain;          /* see locality.h; 0 in teams of up to TREE_FLAT ranks */
@@ -166,7 +166,7 @@ struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, 
                                   struct team_offer *offer);
 
 /* Step 2, with the offers of all ranks (intercommunicators: of the other group). Returns
- * REASON_COUNT if the team is ready, else the reason why not, which is the same on all ranks. */
+ * REASON_NONE if the team is ready, else the reason why not, which is the same on all ranks. */
 enum reason team_settle(struct team *team, const struct team_offer *offers, uint32_t size);
 
 /* Call instead of step 2, or after it has failed. */

@@ -167,7 +167,7 @@ uint64_t stats_record_ns(const struct stats_record *record)
 uint64_t stats_total(const uint64_t by_reason[REASON_COUNT])
 {
     uint64_t sum = 0;
-    for (unsigned r = 0; r < REASON_COUNT; r++)
+    for (unsigned r = REASON_NONE + 1; r < REASON_COUNT; r++)
         sum += by_reason[r];
     return sum;
 }

@@ -15,7 +15,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+/* Why something is left to the host. REASON_NONE: it is not, also in what functions return. */
 enum reason {
+    REASON_NONE,
 #define REASON(name, text, cause, advice) REASON_##name,
 #include "core/reasons.def"
 #undef REASON

@@ -35,7 +35,7 @@ static void json_outcome(FILE *out, uint64_t fast_count, const uint64_t by_reaso
     fprintf(out, "{\"fast\":%" PRIu64 ",\"deferred\":%" PRIu64 ",\"reasons\":{", fast_count,
             stats_total(by_reason));
     const char *comma = "";
-    for (unsigned r = 0; r < REASON_COUNT; r++)
+    for (unsigned r = REASON_NONE + 1; r < REASON_COUNT; r++)
         if (by_reason[r]) {
             json_key(out, &comma, stats_reasons[r]);
             fprintf(out, "%" PRIu64, by_reason[r]);
@@ -98,7 +98,7 @@ static void json_remedies(FILE *out, const struct stats_snapshot *sum, const cha
 {
     const char *comma = "";
     fprintf(out, ",\"remedies\":{");
-    for (unsigned r = 0; r < REASON_COUNT; r++)
+    for (unsigned r = REASON_NONE + 1; r < REASON_COUNT; r++)
         if (stats_occurs(sum, r, calls)) {
             json_key(out, &comma, stats_reasons[r]);
             json_string(out, stats_advice[r]);

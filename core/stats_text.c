@@ -256,7 +256,7 @@ static void reasons(FILE *out, const struct stats_snapshot *sum, const char *con
 {
     bool any = false;
     for (int pass = 0; pass < 2; pass++)
-        for (unsigned r = 0; r < REASON_COUNT; r++) {
+        for (unsigned r = REASON_NONE + 1; r < REASON_COUNT; r++) {
             bool no_remedy = !strncmp(stats_advice[r], "nothing", 7);
             if (no_remedy != (pass == 1) || !stats_occurs(sum, r, calls))
                 continue;

@@ -93,7 +93,7 @@ static enum reason take_first_free(uint32_t expected)
             return REASON_OTHER_WORLD;
         if (bind_to(places.listener, "place", place)) {
             places.mine = place;
-            return listen(places.listener, 1) ? REASON_EXHAUSTED : REASON_COUNT;
+            return listen(places.listener, 1) ? REASON_EXHAUSTED : REASON_NONE;
         }
         if (errno != EADDRINUSE)
             break;
@@ -101,7 +101,7 @@ static enum reason take_first_free(uint32_t expected)
     return REASON_EXHAUSTED;
 }
 
-/* REASON_COUNT: none against it. The rank before this one may not listen yet. */
+/* REASON_NONE: none against it. The rank before this one may not listen yet. */
 static enum reason queue_at_place(void)
 {
     places.calls = new_socket();
@@ -109,7 +109,7 @@ static enum reason queue_at_place(void)
         return REASON_EXHAUSTED;
     switch (connect_to(&places.previous, "place", places.mine - 1, true)) {
     case PLACE_CALLED:
-        return REASON_COUNT;
+        return REASON_NONE;
     case PLACE_EMPTY:
         return REASON_NO_LIBRARY;
     default:
@@ -121,9 +121,9 @@ enum reason places_take(const struct job *job)
 {
     places.job = job_hash(job->key);
     enum reason why_not = take_first_free(job->local_size);
-    if (why_not == REASON_COUNT && places.mine)
+    if (why_not == REASON_NONE && places.mine)
         why_not = queue_at_place();
-    if (why_not != REASON_COUNT)
+    if (why_not != REASON_NONE)
         places_leave();
     return why_not;
 }
@@ -203,14 +203,14 @@ static int accept_leader(void)
 }
 
 /* The rank before this one leaves its place when the leader has called all, or when it has itself
- * given up. So when it has left, the leader has called this one, or will not. REASON_COUNT: the
+ * given up. So when it has left, the leader has called this one, or will not. REASON_NONE: the
  * leader has called. */
 enum reason places_wait_for_call(int *leader)
 {
     struct sync_wait wait = SYNC_WAIT;
-    enum reason why_not = REASON_COUNT;
+    enum reason why_not = REASON_NONE;
     bool last = false;
-    while ((*leader = accept_leader()) < 0 && why_not == REASON_COUNT) {
+    while ((*leader = accept_leader()) < 0 && why_not == REASON_NONE) {
         if (errno != EAGAIN)
             why_not = REASON_EXHAUSTED;
         else if (last)
@@ -219,5 +219,5 @@ enum reason places_wait_for_call(int *leader)
             sync_pause(&wait);
     }
     fd_close(&places.calls);
-    return *leader >= 0 ? REASON_COUNT : why_not;
+    return *leader >= 0 ? REASON_NONE : why_not;
 }

@@ -26,7 +26,7 @@
 /* How long to wait for a peer that is known to exist: it may have lost its processor. */
 #define PLACES_PATIENCE_NS UINT64_C(2000000000)
 
-/* Take the first free place of the job. Returns REASON_COUNT, or why this rank has no place. */
+/* Take the first free place of the job. Returns REASON_NONE, or why this rank has no place. */
 enum reason places_take(const struct job *job);
 
 /* This rank's place; PLACE_NONE: it has none. */
@@ -51,7 +51,7 @@ void places_release(void);
 
 /* ---- a member ---- */
 
-/* Wait until the leader calls. REASON_COUNT: it has, and `leader` is the connection. */
+/* Wait until the leader calls. REASON_NONE: it has, and `leader` is the connection. */
 enum reason places_wait_for_call(int *leader);
 
 #endif

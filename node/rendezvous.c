@@ -296,17 +296,17 @@ static bool receive_greetings(struct connection *members, uint32_t count, struct
     return good == count;
 }
 
-/* Find all members. Returns REASON_COUNT if the node is complete. */
+/* Find all members. Returns REASON_NONE if the node is complete. */
 static enum reason find_all(struct connection *members, uint64_t *world_rank, uint32_t expected,
                             struct greeting *all, uint32_t *count)
 {
-    enum reason why_not = REASON_COUNT;
+    enum reason why_not = REASON_NONE;
     *count = call_all(members, expected, &why_not);
     world_rank[0] = all->world_rank;
     bool all_greet = receive_greetings(members, *count, all, world_rank);
     /* Now there is a descriptor for one more connection, and then for the node's file. */
     places_release();
-    if (why_not != REASON_COUNT)
+    if (why_not != REASON_NONE)
         return why_not;
     if (!all_greet)
         return REASON_NO_LIBRARY;
@@ -315,7 +315,7 @@ static enum reason find_all(struct connection *members, uint64_t *world_rank, ui
         return REASON_OTHER_WORLD;
     if (all->is_checked && *count > 1)
         return REASON_CHECKED;
-    return all->settings == (uint64_t)SETTINGS_DIFFER ? REASON_SETTINGS : REASON_COUNT;
+    return all->settings == (uint64_t)SETTINGS_DIFFER ? REASON_SETTINGS : REASON_NONE;
 }
 
 /* Map all members' statics. Returns how many there are; 0 also if they cannot be shared. */
@@ -445,7 +445,7 @@ static bool decide(bool good, uint32_t size, rendezvous_exchange_fn *exchange)
     return good;
 }
 
-/* Offer all members a file of the node. Returns REASON_COUNT if all have it and belong together. */
+/* Offer all members a file of the node. Returns REASON_NONE if all have it and belong together. */
 static enum reason share(const struct greeting *all, int world_rank, struct connection *members,
                          uint32_t size, rendezvous_exchange_fn *exchange)
 {
@@ -460,7 +460,7 @@ static enum reason share(const struct greeting *all, int world_rank, struct conn
     offer.statics = map_all_statics(members, size);
     offer_to_all(members, size, offer);
     node.header->statics_shared = offer.statics != 0;
-    return decide(all_answer(members, size), size, exchange) ? REASON_COUNT
+    return decide(all_answer(members, size), size, exchange) ? REASON_NONE
                                                              : (enum reason)node.header->why_not;
 }
 
@@ -472,7 +472,7 @@ static enum reason gather(struct connection *members, uint64_t *world_ranks, int
     struct greeting all = own_greeting(world_rank, world_size);
     members[0] = (struct connection){-1, rendezvous.statics_file};
     enum reason why_not = find_all(members, world_ranks, expected, &all, &count);
-    if (why_not == REASON_COUNT)
+    if (why_not == REASON_NONE)
         why_not = share(&all, world_rank, members, count, exchange);
     else {
         if (why_not == REASON_EXHAUSTED)
@@ -497,7 +497,7 @@ static void lead(int world_rank, int world_size, rendezvous_exchange_fn *exchang
     }
     free(members);
     free(world_ranks);
-    if (why_not != REASON_COUNT)
+    if (why_not != REASON_NONE)
         node_unmap(why_not);
 }
 
@@ -578,13 +578,13 @@ static void join(int world_rank, int world_size, rendezvous_exchange_fn *exchang
     struct offer offer = {0};
     char answer = ANSWER_NOTHING;
     enum reason why_not = places_wait_for_call(&rendezvous.leader);
-    bool called = why_not == REASON_COUNT;
+    bool called = why_not == REASON_NONE;
     if (called)
         greet(world_rank, world_size);
     bool offered = called && receive_offer(&offer);
     places_leave();
     if (called)
-        why_not = offered && offer.why_not < REASON_COUNT ? offer.why_not : REASON_NO_LIBRARY;
+        why_not = offered ? offer.why_not : REASON_NO_LIBRARY;
     if (offered && offer.file_size && rendezvous.file >= 0 &&
         node_map(rendezvous.file, offer.file_size, offer.me, offer.size, world_size) &&
         header_is_good()) {
@@ -596,7 +596,7 @@ static void join(int world_rank, int world_size, rendezvous_exchange_fn *exchang
     fd_close(&rendezvous.leader);
     if (answer != ANSWER_NOTHING && wait_for_verdict(exchange))
         return;
-    if (answer != ANSWER_NOTHING && node.header->why_not < REASON_COUNT)
+    if (answer != ANSWER_NOTHING)
         why_not = node.header->why_not;
     node_unmap(why_not);
 }

@@ -52,11 +52,11 @@ void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum rea
 {
     *offer = (struct win_offer){
         .reason = (int32_t)reason, .member = (uint32_t)node.me, .size = bytes, .unit = unit};
-    if (reason == REASON_COUNT && !win)
+    if (reason == REASON_NONE && !win)
         offer->reason = REASON_NO_MEMORY;
-    else if (reason == REASON_COUNT && bytes && !node_position(base, bytes, &offer->position))
+    else if (reason == REASON_NONE && bytes && !node_position(base, bytes, &offer->position))
         offer->reason = REASON_NOT_OUR_MEMORY;
-    if (offer->reason != REASON_COUNT)
+    if (offer->reason != REASON_NONE)
         return;
     if (win->rank)
         return;
@@ -82,7 +82,7 @@ static void connect_peers(struct win *win)
 enum reason win_settle(struct win *win, const struct win_offer *offers)
 {
     for (uint32_t r = 0; r < win->size; r++)
-        if (offers[r].reason != REASON_COUNT)
+        if (offers[r].reason != REASON_NONE)
             return (enum reason)offers[r].reason;
     win->shared = (struct win_shared *)(node.base + offers[0].control);
     for (uint32_t r = 0; r < win->size; r++)
@@ -93,7 +93,7 @@ enum reason win_settle(struct win *win, const struct win_offer *offers)
             .inflight = node_member(offers[r].member)->inflight,
         };
     connect_peers(win);
-    return REASON_COUNT;
+    return REASON_NONE;
 }
 
 bool win_settle_alone(struct win *win)

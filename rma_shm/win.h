@@ -123,7 +123,7 @@ enum win_error {
 
 /* The contribution of one rank to a window, as plain bytes. */
 struct win_offer {
-    int32_t reason;    /* why the window cannot be fast; REASON_COUNT: it can */
+    int32_t reason;    /* why the window cannot be fast; REASON_NONE: it can */
     uint32_t member;   /* number of the rank on its node */
     uint64_t position; /* position of its memory in the file of the node */
     uint64_t size;
@@ -135,11 +135,11 @@ struct win_offer {
 struct win *win_prepare(uint32_t size, uint32_t rank);
 
 /* Fill the offer for [base, base + bytes). `reason`: why the window cannot be fast, as far as the
- * caller has found; otherwise REASON_COUNT. */
+ * caller has found; otherwise REASON_NONE. */
 void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum reason reason,
                struct win_offer *offer);
 
-/* `offers`: of all ranks. Returns REASON_COUNT if the window is ready for use, otherwise why it
+/* `offers`: of all ranks. Returns REASON_NONE if the window is ready for use, otherwise why it
  * cannot be fast. The result is the same on all ranks. */
 enum reason win_settle(struct win *win, const struct win_offer *offers);
 

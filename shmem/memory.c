@@ -53,9 +53,9 @@ static COLD bool open_now(void)
     }
     enum reason why =
         shmem_host->running() && !finished ? symmetric_open() : REASON_NOT_INITIALISED;
-    if (why != REASON_COUNT)
+    if (why != REASON_NONE)
         log_reason(why);
-    return why == REASON_COUNT;
+    return why == REASON_NONE;
 }
 
 static inline bool ready(void)

@@ -253,17 +253,17 @@ START_TEST(a_window_is_fast_only_over_shared_memory)
     open_heap();
     struct win *win = win_prepare(2, 1);
     struct win_offer offer;
-    win_offer(win, elsewhere, 64, 1, REASON_COUNT, &offer);
+    win_offer(win, elsewhere, 64, 1, REASON_NONE, &offer);
     ck_assert_int_eq(offer.reason, REASON_NOT_OUR_MEMORY);
-    win_offer(win, NULL, 0, 1, REASON_COUNT, &offer);
-    ck_assert_int_eq(offer.reason, REASON_COUNT);
-    win_offer(win, node.end - 64, 64, 1, REASON_COUNT, &offer);
-    ck_assert_int_eq(offer.reason, REASON_COUNT);
-    win_offer(win, node.end - 64, 65, 1, REASON_COUNT, &offer);
+    win_offer(win, NULL, 0, 1, REASON_NONE, &offer);
+    ck_assert_int_eq(offer.reason, REASON_NONE);
+    win_offer(win, node.end - 64, 64, 1, REASON_NONE, &offer);
+    ck_assert_int_eq(offer.reason, REASON_NONE);
+    win_offer(win, node.end - 64, 65, 1, REASON_NONE, &offer);
     ck_assert_int_eq(offer.reason, REASON_NOT_OUR_MEMORY);
-    win_offer(win, node.end - 64, SIZE_MAX, 1, REASON_COUNT, &offer);
+    win_offer(win, node.end - 64, SIZE_MAX, 1, REASON_NONE, &offer);
     ck_assert_int_eq(offer.reason, REASON_NOT_OUR_MEMORY);
-    win_offer(win, node.base - 1, 2, 1, REASON_COUNT, &offer);
+    win_offer(win, node.base - 1, 2, 1, REASON_NONE, &offer);
     ck_assert_int_eq(offer.reason, REASON_NOT_OUR_MEMORY);
     win_offer(win, node.end - 64, 64, 1, REASON_DYNAMIC, &offer);
     ck_assert_int_eq(offer.reason, REASON_DYNAMIC);
@@ -279,7 +279,7 @@ START_TEST(one_reason_of_one_rank_defers_the_window_of_all)
     uint64_t before = arena_use().live;
     for (unsigned r = 0; r < 3; r++) {
         win[r] = win_prepare(3, r);
-        win_offer(win[r], NULL, 0, 1, r == 2 ? REASON_GPU : REASON_COUNT, &offers[r]);
+        win_offer(win[r], NULL, 0, 1, r == 2 ? REASON_GPU : REASON_NONE, &offers[r]);
     }
     for (unsigned r = 0; r < 3; r++) {
         ck_assert_int_eq(win_settle(win[r], offers), REASON_GPU);

@@ -10,8 +10,8 @@
 
 /* What the OS may do, at a moment that the test chooses. */
 static bool end_before_data;
-static unsigned sends_refused; /* the next ones */
-static unsigned files_refused; /* the next ones that carry more than the node's file */
+static unsigned sends_kept, sends_refused; /* the next ones, and then those */
+static unsigned files_refused;             /* the next ones that carry more than the node's file */
 static int refusal = ENOBUFS;
 static useconds_t after_send; /* what the sender waits */
 
@@ -28,7 +28,7 @@ static bool carries_statics(const struct msghdr *message);
 
 static ssize_t send_or_refuse(int fd, const struct msghdr *message, int flags)
 {
-    if ((sends_refused && sends_refused--) ||
+    if ((sends_kept ? (sends_kept--, false) : sends_refused && sends_refused--) ||
         (files_refused && carries_statics(message) && files_refused--)) {
         errno = refusal;
         return -1;
@@ -567,11 +567,13 @@ static unsigned unreached;
 
 static void lead_without_sending(unsigned rank)
 {
+    sends_kept = rank == 0 ? job_size - 1 : 0; /* the calls */
     sends_refused = rank == 0 ? unreached : 0;
     enter_in_order(rank);
     meet(job_size);
     settle(rank, job_size);
     EXPECT(!node.header);
+    EXPECT(rank || node.why_not == REASON_NO_SHARING, "%s", stats_reasons[node.why_not]);
 }
 
 START_TEST(a_leader_that_cannot_send_the_file_waits_for_no_answer)

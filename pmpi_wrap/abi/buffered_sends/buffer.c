@@ -87,7 +87,7 @@ static bool close_buffer(void)
 
 static enum reason reason_to_defer(void)
 {
-    return !node.header ? node.why_not : gpu_memory_possible() ? REASON_GPU : REASON_COUNT;
+    return !node.header ? node.why_not : gpu_memory_possible() ? REASON_GPU : REASON_NONE;
 }
 
 int buffer_attached(enum call call, const void *buffer, MPI_Count size, int result)
@@ -97,9 +97,9 @@ int buffer_attached(enum call call, const void *buffer, MPI_Count size, int resu
     enum reason reason = reason_to_defer();
     if (reason == REASON_NOT_INITIALISED)
         attached_buffer.room = 0; /* unknown: each message makes room first */
-    if (reason == REASON_COUNT && !open_buffer(bytes_in(buffer, size), config.bsend))
+    if (reason == REASON_NONE && !open_buffer(bytes_in(buffer, size), config.bsend))
         reason = REASON_HOST_BUFFERS;
-    if (reason == REASON_COUNT && config.bsend)
+    if (reason == REASON_NONE && config.bsend)
         thread_count(thread_self(), call, 0);
     else
         note_deferred(call, config.bsend ? reason : REASON_OFF);

@@ -82,7 +82,7 @@ static void settle(MPI_Comm comm, struct communicator *c, struct child *child)
         place_ranks(comm, child, c->size);
     c->team = child_settle(child, (uint32_t)c->size, (uint32_t)c->rank);
     c->from_parent = c->team;
-    c->reason = c->team ? REASON_COUNT : REASON_NOT_READY;
+    c->reason = c->team ? REASON_NONE : REASON_NOT_READY;
 }
 
 struct communicator *team_from_parent(MPI_Comm comm)

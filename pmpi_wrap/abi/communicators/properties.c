@@ -9,14 +9,14 @@
  * rank without memory would decide differently from the others. */
 static enum reason find_members(MPI_Group group, int size, int rank, int *member)
 {
-    enum reason reason = REASON_COUNT;
+    enum reason reason = REASON_NONE;
     int found[MEMBERS_AT_A_TIME];
     for (int first = 0; first < size; first += MEMBERS_AT_A_TIME) {
         int some = members_translate(group, size, first, found);
         for (int i = 0; i < some; i++) {
             if (found[i] == MPI_UNDEFINED)
                 reason = REASON_FOREIGN;
-            else if ((found[i] = node_member_of(found[i])) < 0 && reason == REASON_COUNT)
+            else if ((found[i] = node_member_of(found[i])) < 0 && reason == REASON_NONE)
                 reason = REASON_ONE_NODE_ONLY;
             if (first + i == rank)
                 *member = found[i];
@@ -58,7 +58,7 @@ enum reason comm_properties_of(MPI_Comm comm, int max_ranks, struct comm_propert
     host.Comm_size(comm, &s->size);
     host.Comm_rank(comm, &s->rank);
     if (s->size == 1)
-        return REASON_COUNT;
+        return REASON_NONE;
     if (s->size > max_ranks)
         return REASON_TOO_MANY_RANKS;
     return node.header ? members_of_comm(comm, s) : node.why_not;
@@ -76,7 +76,7 @@ enum reason intercomm_properties_of(MPI_Comm comm, int max_ranks, struct comm_pr
         return node.why_not;
     enum reason reason = members_of_comm(comm, s);
     MPI_Group group;
-    if (reason != REASON_COUNT)
+    if (reason != REASON_NONE)
         return reason;
     host.Comm_remote_group(comm, &group);
     reason = find_members(group, s->remote_size, s->rank % s->remote_size, &s->neighbour);

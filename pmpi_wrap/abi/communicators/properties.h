@@ -12,7 +12,7 @@ struct comm_properties {
     int neighbour; /* the member of the node that is the next rank, or a rank of the other group */
 };
 
-/* REASON_COUNT, or why nothing on this communicator can be fast. Its size must not exceed
+/* REASON_NONE, or why nothing on this communicator can be fast. Its size must not exceed
  * `max_ranks`. All its ranks get the same answer, since it depends only on the communicator and on
  * facts that the node's ranks have agreed on (H13: decisions from what is equal on all ranks). */
 enum reason comm_properties_of(MPI_Comm comm, int max_ranks, struct comm_properties *properties);

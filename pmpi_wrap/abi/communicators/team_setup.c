@@ -114,7 +114,7 @@ static void prepare_part(MPI_Comm comm, struct communicator *c)
         c->prepared = team_prepare(place.size, place.rank, place.neighbour, &c->own_offer);
     } else {
         c->prepared = team_of_one();
-        c->own_offer = (struct team_offer){.reason = c->prepared ? REASON_COUNT : REASON_NO_MEMORY};
+        c->own_offer = (struct team_offer){.reason = c->prepared ? REASON_NONE : REASON_NO_MEMORY};
     }
     /* Open MPI 4.1 sometimes hangs if several threads create communicators. */
     if (thread_concurrent || hierarchies_are_many())
@@ -168,7 +168,7 @@ static void begin_exchange(MPI_Comm comm, struct communicator *c, const struct t
 /* What the ranks' offers permit; in an intercommunicator, what the other group's offers permit. */
 static enum reason evaluate_offers(struct communicator *c)
 {
-    if (c->own_offer.reason != REASON_COUNT)
+    if (c->own_offer.reason != REASON_NONE)
         return (enum reason)c->own_offer.reason;
     return team_settle(c->prepared, c->offers, offer_count(c));
 }
@@ -179,9 +179,9 @@ static void settle_parts(struct communicator *c)
 {
     enum reason reason = (enum reason)c->own_offer.reason;
     uint32_t here = 0, size = (uint32_t)c->size;
-    for (uint32_t r = 0; r < size && reason == REASON_COUNT; r++)
+    for (uint32_t r = 0; r < size && reason == REASON_NONE; r++)
         reason = (enum reason)c->offers[r].reason;
-    if (reason != REASON_COUNT) {
+    if (reason != REASON_NONE) {
         withdraw_team(c, reason);
         return;
     }
@@ -207,7 +207,7 @@ static void connect_nodes(MPI_Comm comm, struct communicator *c)
 {
     c->connecting = false;
     if (hierarchy_connect(c->hierarchy, comm, c->own_offer.tag)) {
-        c->reason = REASON_COUNT;
+        c->reason = REASON_NONE;
     } else if (c->hierarchy) {
         hierarchy_free(c->hierarchy);
         c->hierarchy = NULL;
@@ -238,19 +238,19 @@ static bool finish_exchange(struct communicator *c)
         c->answer.reason = reason;
         return true;
     }
-    if (answered && reason == REASON_COUNT)
+    if (answered && reason == REASON_NONE)
         reason = (enum reason)c->offers[0].reason;
     if (c->remote_size && !answered)
         reason = REASON_NOT_READY;
     free(c->offers);
     c->offers = NULL;
-    if (reason != REASON_COUNT) {
+    if (reason != REASON_NONE) {
         withdraw_team(c, reason);
         return false;
     }
     *(c->remote_size ? &c->inter_team : &c->team) = c->prepared;
     c->prepared = NULL;
-    c->reason = REASON_COUNT;
+    c->reason = REASON_NONE;
     return false;
 }
 
@@ -297,7 +297,7 @@ static void read_properties(MPI_Comm comm, struct communicator *c)
     c->spans_nodes = reason == REASON_ONE_NODE_ONLY && nodes_have_agreed();
     if (reason == REASON_INTERCOMM)
         reason = intercomm_properties_of(comm, TEAM_RANKS_MAX, &s);
-    c->reason = reason == REASON_COUNT || c->spans_nodes ? REASON_NOT_READY : reason;
+    c->reason = reason == REASON_NONE || c->spans_nodes ? REASON_NOT_READY : reason;
     c->size = s.size;
     c->rank = s.rank;
     c->remote_size = s.remote_size;
@@ -313,7 +313,7 @@ void team_be_alone(struct communicator *c)
 {
     bool gpu = gpu_memory_possible();
     c->team = gpu ? NULL : team_of_one();
-    c->reason = c->team ? REASON_COUNT : gpu ? REASON_GPU : REASON_NO_MEMORY;
+    c->reason = c->team ? REASON_NONE : gpu ? REASON_GPU : REASON_NO_MEMORY;
 }
 
 struct communicator *team_register(MPI_Comm comm)

@@ -11,7 +11,7 @@ int SUFFIXED(accel_Win_create)(void *base, MPI_Aint size, DISPLACEMENT unit, MPI
         SUFFIXED(CALL_Win_create), MPI_WIN_FLAVOR_CREATE, base, size, unit, info, comm};
     int result;
     enum reason reason = window_create(&r, NULL, win, &result);
-    if (reason == REASON_COUNT)
+    if (reason == REASON_NONE)
         return result;
     result = host.SUFFIXED(Win_create)(base, size, unit, info, comm, win);
     return window_deferred(result, win, comm, r.call, reason);
@@ -24,7 +24,7 @@ int SUFFIXED(accel_Win_allocate)(MPI_Aint size, DISPLACEMENT unit, MPI_Info info
         SUFFIXED(CALL_Win_allocate), MPI_WIN_FLAVOR_ALLOCATE, NULL, size, unit, info, comm};
     int result;
     enum reason reason = window_create(&r, baseptr, win, &result);
-    if (reason == REASON_COUNT)
+    if (reason == REASON_NONE)
         return result;
     result = host.SUFFIXED(Win_allocate)(size, unit, info, comm, baseptr, win);
     return window_deferred(result, win, comm, r.call, reason);

@@ -16,7 +16,7 @@ void windows_forget(void);
 
 /* `detail` of an entry. */
 struct window_detail {
-    uint8_t reason; /* why the window is left to the host; REASON_COUNT: it is fast */
+    uint8_t reason; /* why the window is left to the host; REASON_NONE: it is fast */
     bool allocated; /* a fast window: created by MPI_Win_allocate, not by MPI_Win_create */
     uint16_t ranks; /* UINT16_MAX: that many or more */
 };

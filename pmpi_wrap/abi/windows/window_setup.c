@@ -100,7 +100,7 @@ static size_t requested_alignment(const struct window_request *r)
     return BITS(r->info) ? alignment_of(r->info, &ignored) : ARENA_GRAIN;
 }
 
-/* Allocate it. Returns this rank's reason against a fast window, or REASON_COUNT. */
+/* Allocate it. Returns this rank's reason against a fast window, or REASON_NONE. */
 static enum reason allocate(const struct window_request *r, const struct comm_properties *s,
                             struct new_window *new)
 {
@@ -115,8 +115,7 @@ static enum reason allocate(const struct window_request *r, const struct comm_pr
         new->memory = arena_alloc((size_t)r->size, requested_alignment(r));
     if (new->memory) /* the hosts' is new shared memory, and programs rely on its zeroes */
         arena_clear(new->memory, (size_t)r->size);
-    return !new->win || !new->entry || (allocates && !new->memory) ? REASON_NO_MEMORY
-                                                                   : REASON_COUNT;
+    return !new->win || !new->entry || (allocates && !new->memory) ? REASON_NO_MEMORY : REASON_NONE;
 }
 
 /* What the window structure does not own. */
@@ -146,9 +145,9 @@ static bool exchange(const struct window_request *r, struct win_offer *own, stru
 /* A window of one rank. */
 static enum reason settle_alone(enum reason reason, struct new_window *new)
 {
-    if (reason == REASON_COUNT && !win_settle_alone(new->win))
+    if (reason == REASON_NONE && !win_settle_alone(new->win))
         reason = REASON_NO_MEMORY;
-    if (reason != REASON_COUNT)
+    if (reason != REASON_NONE)
         win_free(new->win);
     return reason;
 }
@@ -164,7 +163,7 @@ static enum reason settle_together(const struct window_request *r, const struct 
     struct win_offer own, *all = malloc((size_t)s->size * sizeof *all);
     if (!all && s->size > FEW)
         abort_without_memory("a window");
-    if (!all && reason == REASON_COUNT)
+    if (!all && reason == REASON_NONE)
         reason = REASON_NO_MEMORY;
     win_offer(new->win, base_of(r, new), r->size > 0 ? (size_t)r->size : 0, r->unit, reason, &own);
     if (!exchange(r, &own, all ? all : unread))
@@ -172,23 +171,23 @@ static enum reason settle_together(const struct window_request *r, const struct 
     else if (all && new->win)
         reason = win_settle(new->win, all);
     free(all);
-    if (reason != REASON_COUNT)
+    if (reason != REASON_NONE)
         win_discard_prepared(new->win, &own);
     return reason;
 }
 
-/* REASON_COUNT and a fast window, or why there is none. `result`: an error that the host has
+/* REASON_NONE and a fast window, or why there is none. `result`: an error that the host has
  * reported. */
 static enum reason create_fast(const struct window_request *r, struct new_window *new, int *result)
 {
     struct comm_properties s = {0};
     enum reason reason = config.rma ? comm_properties_of(r->comm, WIN_RANKS_MAX, &s) : REASON_OFF;
     *result = s.error;
-    if (reason != REASON_COUNT)
+    if (reason != REASON_NONE)
         return reason;
     reason = allocate(r, &s, new);
     reason = s.size == 1 ? settle_alone(reason, new) : settle_together(r, &s, reason, new);
-    if (reason != REASON_COUNT)
+    if (reason != REASON_NONE)
         discard_parts(new);
     return reason;
 }
@@ -199,23 +198,23 @@ enum reason window_create(const struct window_request *r, void *baseptr, MPI_Win
     win_free_lingering();
     enum reason reason = create_fast(r, &new, result);
     if (*result != MPI_SUCCESS)
-        return REASON_COUNT;
-    if (reason != REASON_COUNT)
+        return REASON_NONE;
+    if (reason != REASON_NONE)
         return reason;
     void *base = base_of(r, &new);
     *result = create_host_window(r, base, win);
     if (*result != MPI_SUCCESS) {
         win_discard_settled(new.win);
         discard_parts(&new);
-        return REASON_COUNT;
+        return REASON_NONE;
     }
     win_open(new.win, BITS(*win), new.memory, base, (size_t)r->size, r->unit);
     if (baseptr)
         *(void **)baseptr = new.memory;
     register_window(new.entry, *win, new.win, r->comm, r->call,
-                    (struct window_detail){.reason = REASON_COUNT,
+                    (struct window_detail){.reason = REASON_NONE,
                                            .allocated = r->flavor == MPI_WIN_FLAVOR_ALLOCATE});
-    return REASON_COUNT;
+    return REASON_NONE;
 }
 
 /* ---- freeing ---- */

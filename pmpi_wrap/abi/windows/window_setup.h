@@ -16,7 +16,7 @@ struct window_request {
     MPI_Comm comm;
 };
 
-/* REASON_COUNT: the call is done, with `result`; `baseptr` (of MPI_Win_allocate, otherwise NULL)
+/* REASON_NONE: the call is done, with `result`; `baseptr` (of MPI_Win_allocate, otherwise NULL)
  * has the memory's address. Otherwise why the host has to create the window. */
 enum reason window_create(const struct window_request *r, void *baseptr, MPI_Win *win, int *result);
 
