@@ -180,6 +180,18 @@ static void limit_inheritance(void)
     madvise(node.base, (size_t)(node.end - node.base), MADV_DONTDUMP);
 }
 
+void node_let_children_inherit(void)
+{
+    madvise(node.base, (size_t)(node.end - node.base), MADV_DOFORK);
+}
+
+bool node_map_shared(char *at, size_t size)
+{
+    int flags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED;
+    return memfd_is_open(&node_file) && mmap(at, size, PROT_READ | PROT_WRITE, flags,
+                                             node_file.file, at - node.base) != MAP_FAILED;
+}
+
 static void in_child(void)
 {
     if (!node.header)

@@ -72,6 +72,12 @@ void node_open(int file);
 
 void node_unmap(enum reason why_not);
 
+/* Children of fork are to have the slices of other members, too, which remain shared. */
+void node_let_children_inherit(void);
+
+/* In a child: share whole pages of this process's slice with the parent again. False: not possible. */
+bool node_map_shared(char *at, size_t size);
+
 /* ---- members ---- */
 
 /* The number of ranks in MPI_COMM_WORLD, on all nodes. */

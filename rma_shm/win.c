@@ -147,6 +147,53 @@ void win_depart(struct win *win)
     sync_wake(&win->shared->departed);
 }
 
+/* ---- children of fork ---- */
+
+static LIST_HEAD(, win) shared_with_children = LIST_HEAD_INITIALIZER(shared_with_children);
+static pthread_mutex_t shared_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&shared_mutex);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&shared_mutex);
+}
+
+/* The slice of this process has become private (node/fork.h); those of others are inherited. */
+static void share_in_child(void)
+{
+    struct win *win;
+    LIST_FOREACH(win, &shared_with_children, among_shared)
+    if (!node_map_shared(win->memory, win->shared_with_children))
+        break; /* the child still reads what the parent writes */
+    pthread_mutex_init(&shared_mutex, NULL);
+}
+
+void win_share_with_children(struct win *win, size_t bytes)
+{
+    static bool registered;
+    pthread_mutex_lock(&shared_mutex);
+    if (!registered) {
+        node_let_children_inherit();
+        pthread_atfork(before_fork, after_fork, share_in_child);
+    }
+    registered = true;
+    win->shared_with_children = bytes;
+    if (bytes)
+        LIST_INSERT_HEAD(&shared_with_children, win, among_shared);
+    pthread_mutex_unlock(&shared_mutex);
+}
+
+static void stop_sharing(struct win *win)
+{
+    pthread_mutex_lock(&shared_mutex);
+    LIST_REMOVE(win, among_shared);
+    pthread_mutex_unlock(&shared_mutex);
+}
+
 /* ---- freeing ---- */
 
 /* Windows that this rank has given up, but that other ranks may still use. */
@@ -199,6 +246,8 @@ static bool free_shared(struct win *win)
 
 static void free_private(struct win *win)
 {
+    if (win->shared_with_children)
+        stop_sharing(win);
     if (win->memory)
         arena_free(win->memory);
     if (win->peer != &win->self)

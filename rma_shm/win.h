@@ -30,6 +30,8 @@
 #include "core/stats.h"
 #include "core/thread.h"
 
+#include <sys/queue.h>
+
 enum { WIN_RANKS_MAX = RWLOCK_MAX_RANKS };
 
 /* The shared state of target r. */
@@ -101,6 +103,8 @@ struct win {
                          one rank */
     int self_unit;    /* self.unit as an int, for the window attribute */
     struct win *next; /* in the list of windows that linger */
+    size_t shared_with_children; /* the bytes of `memory` that are */
+    LIST_ENTRY(win) among_shared;
 };
 
 /* Errors of operations and synchronization; pmpi_wrap maps them to MPI error classes. */
@@ -151,6 +155,10 @@ bool win_settle_alone(struct win *win);
  * MPI_Win_allocate or is NULL, and the rest is this rank's part as the program passed it. */
 void win_open(struct win *win, uintptr_t handle, void *memory, void *base, size_t bytes,
               int64_t unit);
+
+/* The window is of MPI_Win_allocate_shared, whose memory remains shared in children of fork, as it
+ * does under any host. `bytes`: of win->memory, whole pages; 0 if that is NULL. */
+void win_share_with_children(struct win *win, size_t bytes);
 
 /* Discard a window that was prepared but not settled. */
 void win_discard_prepared(struct win *win, const struct win_offer *offer);

@@ -179,6 +179,7 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_LOCK_SHARED         302
 #define MPI_WIN_FLAVOR_CREATE   311
 #define MPI_WIN_FLAVOR_ALLOCATE 312
+#define MPI_WIN_FLAVOR_SHARED   314
 #define MPI_WIN_BASE            601
 #define MPI_WIN_DISP_UNIT       602
 #define MPI_WIN_SIZE            603

@@ -175,7 +175,7 @@ START_TEST(every_number_has_its_key)
     for (unsigned r = first; r < REASON_COUNT; r++)
         sum.deferred[1][r] = r - first;
     sum.windows_deferred[REASON_DYNAMIC] = 3;
-    sum.windows_deferred[REASON_SHARED] = 4;
+    sum.windows_deferred[REASON_INTERCOMM] = 4;
     char *json = json_of(&sum, &plain_host), number[32], where[300];
     EXPECT_VALUE(json, "/ranks", "4");
     EXPECT_VALUE(json, "/job_ranks", "4");
@@ -199,7 +199,7 @@ START_TEST(every_number_has_its_key)
     EXPECT_VALUE(json, "/calls/MPI_Win_lock/fast", "");
     EXPECT_VALUE(json, "/windows/fast", "5");
     EXPECT_VALUE(json, "/windows/deferred", "7");
-    snprintf(where, sizeof where, "/windows/reasons/%s", stats_reasons[REASON_SHARED]);
+    snprintf(where, sizeof where, "/windows/reasons/%s", stats_reasons[REASON_INTERCOMM]);
     EXPECT_VALUE(json, where, "4");
     EXPECT_VALUE(json, "/host_copies/count", "12");
     EXPECT_VALUE(json, "/host_copies/bytes", "13");
@@ -486,7 +486,7 @@ static void count_in_each_thread(unsigned me)
         thread_count(thread_self(), me % 2, 3);
         if (i % 100 == 0) {
             stats_defer(2, REASON_GPU);
-            stats_window(i % 200 == 0, REASON_SHARED);
+            stats_window(i % 200 == 0, REASON_INTERCOMM);
             stats_host_copy(7);
         }
     }
@@ -512,8 +512,8 @@ START_TEST(counts_of_ended_threads_are_kept)
     ck_assert_uint_eq(after.host_copies - before.host_copies, 6 * rounds / 100);
     ck_assert_uint_eq(after.host_copied - before.host_copied, 7 * 6 * rounds / 100);
     ck_assert_uint_eq(after.windows_fast - before.windows_fast, 6 * rounds / 200);
-    ck_assert_uint_eq(after.windows_deferred[REASON_SHARED] -
-                          before.windows_deferred[REASON_SHARED],
+    ck_assert_uint_eq(after.windows_deferred[REASON_INTERCOMM] -
+                          before.windows_deferred[REASON_INTERCOMM],
                       6 * rounds / 200);
 }
 END_TEST

@@ -13,8 +13,7 @@ static bool window_attribute(MPI_Win win, int keyval, MPI_Aint *value)
     if (!fast)
         return false;
     if (keyval == MPI_WIN_CREATE_FLAVOR)
-        *value =
-            window_unpack(e->detail).allocated ? MPI_WIN_FLAVOR_ALLOCATE : MPI_WIN_FLAVOR_CREATE;
+        *value = window_flavor(window_unpack(e->detail));
     else if (keyval == MPI_WIN_BASE)
         *value = (MPI_Aint)fast->self.base;
     else if (keyval == MPI_WIN_SIZE)
@@ -24,6 +23,16 @@ static bool window_attribute(MPI_Win win, int keyval, MPI_Aint *value)
     else
         return false;
     return true;
+}
+
+/* An attribute that is a number is its address. */
+static const int *number_of_flavor(MPI_Aint flavor)
+{
+    static const int create = MPI_WIN_FLAVOR_CREATE, allocate = MPI_WIN_FLAVOR_ALLOCATE,
+                     shared = MPI_WIN_FLAVOR_SHARED;
+    return flavor == MPI_WIN_FLAVOR_CREATE     ? &create
+           : flavor == MPI_WIN_FLAVOR_ALLOCATE ? &allocate
+                                               : &shared;
 }
 
 /* In C the attribute is an address: of the memory, or of a number, which must outlive the call. */
@@ -40,10 +49,8 @@ int accel_Win_get_attr(MPI_Win win, int keyval, void *attribute, int *flag)
         *(void **)attribute = &fast->self.size;
     else if (keyval == MPI_WIN_DISP_UNIT)
         *(int **)attribute = &fast->self_unit;
-    else {
-        static int created = MPI_WIN_FLAVOR_CREATE, allocated = MPI_WIN_FLAVOR_ALLOCATE;
-        *(int **)attribute = value == MPI_WIN_FLAVOR_ALLOCATE ? &allocated : &created;
-    }
+    else
+        *(const int **)attribute = number_of_flavor(value);
     return result;
 }
 

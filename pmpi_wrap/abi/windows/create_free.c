@@ -33,8 +33,14 @@ int SUFFIXED(accel_Win_allocate)(MPI_Aint size, DISPLACEMENT unit, MPI_Info info
 int SUFFIXED(accel_Win_allocate_shared)(MPI_Aint size, DISPLACEMENT unit, MPI_Info info,
                                         MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
-    int result = host.SUFFIXED(Win_allocate_shared)(size, unit, info, comm, baseptr, win);
-    return window_deferred(result, win, comm, SUFFIXED(CALL_Win_allocate_shared), REASON_SHARED);
+    struct window_request r = {
+        SUFFIXED(CALL_Win_allocate_shared), MPI_WIN_FLAVOR_SHARED, NULL, size, unit, info, comm};
+    int result;
+    enum reason reason = window_create(&r, baseptr, win, &result);
+    if (reason == REASON_NONE)
+        return result;
+    result = host.SUFFIXED(Win_allocate_shared)(size, unit, info, comm, baseptr, win);
+    return window_deferred(result, win, comm, r.call, reason);
 }
 
 #ifndef LARGE_COUNT

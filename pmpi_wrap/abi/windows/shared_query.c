@@ -5,12 +5,15 @@
 
 /* From MPI-4.1 on any window can be queried. Earlier hosts refuse windows that were not created by
  * MPI_Win_allocate_shared, and this library leaves them the refusal. */
-static bool can_answer_query(const struct win *fast, int rank)
+static bool can_answer_query(MPI_Win win)
 {
     int version, subversion;
+    const struct entry *e = registry_find(&window_registry, BITS(win));
+    if (!e || !e->object)
+        return false;
     host.Get_version(&version, &subversion);
-    return fast && (version > 4 || (version == 4 && subversion >= 1)) &&
-           (rank == MPI_PROC_NULL || (rank >= 0 && (uint32_t)rank < fast->size));
+    return version > 4 || (version == 4 && subversion >= 1) ||
+           window_flavor(window_unpack(e->detail)) == MPI_WIN_FLAVOR_SHARED;
 }
 
 /* For MPI_PROC_NULL, the lowest rank with a size above 0 (MPI-4.1, 12.2.3). NULL: none. */
@@ -27,9 +30,11 @@ static const struct peer *queried_peer(const struct win *fast, int rank)
 int SUFFIXED(accel_Win_shared_query)(MPI_Win win, int rank, MPI_Aint *size, DISPLACEMENT *unit,
                                      void *baseptr)
 {
-    struct win *fast = fast_window(win);
-    if (!can_answer_query(fast, rank))
+    if (!can_answer_query(win))
         return host.SUFFIXED(Win_shared_query)(win, rank, size, unit, baseptr);
+    const struct win *fast = fast_window(win);
+    if (rank != MPI_PROC_NULL && (rank < 0 || (uint32_t)rank >= fast->size))
+        return report_on_win(win, MPI_ERR_RANK);
     const struct peer *peer = queried_peer(fast, rank);
     *size = peer ? (MPI_Aint)peer->size : 0;
     *unit = peer ? (DISPLACEMENT)peer->unit : 0;

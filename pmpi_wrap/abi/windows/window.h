@@ -17,7 +17,7 @@ void windows_forget(void);
 /* `detail` of an entry. */
 struct window_detail {
     uint8_t reason; /* why the window is left to the host; REASON_NONE: it is fast */
-    bool allocated; /* a fast window: created by MPI_Win_allocate, not by MPI_Win_create */
+    uint8_t flavor; /* of a fast window: MPI_WIN_FLAVOR_…, less MPI_WIN_FLAVOR_CREATE */
     uint16_t ranks; /* UINT16_MAX: that many or more */
 };
 
@@ -33,6 +33,11 @@ static inline struct window_detail window_unpack(uint32_t packed)
     struct window_detail d;
     memcpy(&d, &packed, sizeof d);
     return d;
+}
+
+static inline int window_flavor(struct window_detail d)
+{
+    return MPI_WIN_FLAVOR_CREATE + d.flavor;
 }
 
 /* The fast window of a handle. NULL: it is left to the host. */

@@ -74,6 +74,8 @@ static int create_host_window(const struct window_request *r, void *base, MPI_Wi
 {
     int size;
     void *unused;
+    if (r->flavor == MPI_WIN_FLAVOR_SHARED)
+        return host.Win_allocate_shared(0, (int)r->unit, r->info, r->comm, &unused, win);
     host.Comm_size(r->comm, &size);
     bool stand_in = size == 1 && host_refuses_one_rank();
     return stand_in ? host.Win_allocate(0, 1, r->info, r->comm, &unused, win)
@@ -84,13 +86,10 @@ static int create_host_window(const struct window_request *r, void *base, MPI_Wi
 struct new_window {
     struct win *win;
     struct entry *entry; /* of the registry */
-    void *memory;        /* for MPI_Win_allocate */
+    void *memory; /* of MPI_Win_allocate; of all ranks of MPI_Win_allocate_shared, on rank 0 */
+    size_t memory_size;
+    void *base; /* of this rank's part of the window */
 };
-
-static void *base_of(const struct window_request *r, const struct new_window *new)
-{
-    return r->flavor == MPI_WIN_FLAVOR_ALLOCATE ? new->memory : r->base;
-}
 
 /* If the info handle is 0, creating the host's window reports that to the communicator's error
  * handler. */
@@ -100,22 +99,48 @@ static size_t requested_alignment(const struct window_request *r)
     return BITS(r->info) ? alignment_of(r->info, &ignored) : ARENA_GRAIN;
 }
 
-/* Allocate it. Returns this rank's reason against a fast window, or REASON_NONE. */
+/* Allocate window memory. The hosts' is new shared memory, and programs rely on its zeroes. */
+static enum reason allocate_memory(struct new_window *new, size_t size, size_t align)
+{
+    new->memory = arena_alloc(size, align);
+    if (!new->memory)
+        return REASON_NO_MEMORY;
+    new->memory_size = size;
+    arena_clear(new->memory, size);
+    return REASON_NONE;
+}
+
+/* Allocate whole pages, so that children of fork can go on sharing them. */
+static enum reason allocate_block(const struct window_request *r, size_t size,
+                                  struct new_window *new)
+{
+    size_t align = requested_alignment(r);
+    return allocate_memory(new, round_up(size ? size : 1, LAYOUT_PAGE),
+                           align > LAYOUT_PAGE ? align : LAYOUT_PAGE);
+}
+
+/* Allocate it, except for memory of several ranks. Returns this rank's reason against a fast window,
+ * or REASON_NONE. */
 static enum reason allocate(const struct window_request *r, const struct comm_properties *s,
                             struct new_window *new)
 {
-    bool allocates = r->flavor == MPI_WIN_FLAVOR_ALLOCATE;
     new->win = win_prepare((uint32_t)s->size, (uint32_t)s->rank);
     new->entry = registry_new_entry(&window_registry);
+    new->base = r->base;
     if (r->size < 0 || r->unit <= 0 || r->unit > INT32_MAX)
         return REASON_ARGUMENTS;
     if (gpu_memory_possible())
         return REASON_GPU;
-    if (allocates)
-        new->memory = arena_alloc((size_t)r->size, requested_alignment(r));
-    if (new->memory) /* the hosts' is new shared memory, and programs rely on its zeroes */
-        arena_clear(new->memory, (size_t)r->size);
-    return !new->win || !new->entry || (allocates && !new->memory) ? REASON_NO_MEMORY : REASON_NONE;
+    if (!new->win || !new->entry)
+        return REASON_NO_MEMORY;
+    enum reason reason = REASON_NONE;
+    if (r->flavor == MPI_WIN_FLAVOR_ALLOCATE)
+        reason = allocate_memory(new, (size_t)r->size, requested_alignment(r));
+    else if (r->flavor == MPI_WIN_FLAVOR_SHARED && s->size == 1)
+        reason = allocate_block(r, (size_t)r->size, new);
+    if (r->flavor != MPI_WIN_FLAVOR_CREATE)
+        new->base = new->memory;
+    return reason;
 }
 
 /* What the window structure does not own. */
@@ -142,6 +167,67 @@ static bool exchange(const struct window_request *r, struct win_offer *own, stru
            MPI_SUCCESS;
 }
 
+/* ---- MPI_Win_allocate_shared ----
+ *
+ * The memory of all ranks is one block, which rank 0 allocates when it knows all sizes. */
+
+/* Where the part of each rank begins: behind the part before, or in a page of its own if the program
+ * allows it (MPI-4.0, 12.2.3). */
+static uint64_t room_of_part(const struct win_offer *part, bool apart)
+{
+    return apart ? round_up(part->size, LAYOUT_PAGE) : part->size;
+}
+
+static bool wants_parts_apart(const struct window_request *r)
+{
+    char value[MPI_MAX_INFO_VAL + 1];
+    int flag = 0; /* creating the host's window reports an invalid handle */
+    if (!BITS(r->info) || r->info == constants.info_null)
+        return false;
+    host.Info_get(r->info, "alloc_shared_noncontig", sizeof value - 1, value, &flag);
+    return flag && (value[0] == 't' || value[0] == 'T' || value[0] == '1');
+}
+
+/* False: the block would not fit into a slice, or some rank declines. */
+static bool size_of_block(const struct win_offer *parts, uint32_t ranks, bool apart, size_t *block)
+{
+    uint64_t size = 0;
+    for (uint32_t r = 0; r < ranks; r++)
+        if (parts[r].reason != REASON_NONE || parts[r].size > node.slice_size ||
+            (size += room_of_part(&parts[r], apart)) > node.slice_size)
+            return false;
+    *block = size;
+    return true;
+}
+
+/* Exchange the sizes, and allocate the block if this is rank 0. `apart`: what rank 0 asks for. */
+static enum reason allocate_shared_memory(const struct window_request *r,
+                                          const struct comm_properties *s, enum reason reason,
+                                          struct new_window *new, struct win_offer *all,
+                                          bool *apart)
+{
+    struct win_offer own = {.reason = (int32_t)reason,
+                            .size = r->size > 0 ? (uint64_t)r->size : 0,
+                            .unit = wants_parts_apart(r)};
+    if (!exchange(r, &own, all))
+        return REASON_NO_MEMORY;
+    *apart = all[0].unit != 0;
+    if (s->rank || reason != REASON_NONE)
+        return reason;
+    size_t size;
+    return size_of_block(all, (uint32_t)s->size, *apart, &size) ? allocate_block(r, size, new)
+                                                                : REASON_NO_MEMORY;
+}
+
+/* Now that the offer of rank 0 has the position of the block. */
+static void place_parts(struct win_offer *all, uint32_t ranks, bool apart)
+{
+    for (uint32_t r = 1; r < ranks; r++)
+        all[r].position = all[r - 1].position + room_of_part(&all[r - 1], apart);
+}
+
+/* ---- agreeing ---- */
+
 /* A window of one rank. */
 static enum reason settle_alone(enum reason reason, struct new_window *new)
 {
@@ -150,6 +236,27 @@ static enum reason settle_alone(enum reason reason, struct new_window *new)
     if (reason != REASON_NONE)
         win_free(new->win);
     return reason;
+}
+
+static void make_offer(const struct window_request *r, const struct new_window *new,
+                       enum reason reason, struct win_offer *own)
+{
+    size_t size = r->size > 0 ? (size_t)r->size : 0;
+    if (r->flavor == MPI_WIN_FLAVOR_SHARED)
+        win_offer(new->win, new->memory, new->memory_size, r->unit, reason, own);
+    else
+        win_offer(new->win, new->base, size, r->unit, reason, own);
+    own->size = size;
+}
+
+static enum reason settle_offers(const struct window_request *r, const struct comm_properties *s,
+                                 struct new_window *new, struct win_offer *all, bool apart)
+{
+    if (r->flavor == MPI_WIN_FLAVOR_SHARED) {
+        place_parts(all, (uint32_t)s->size, apart);
+        new->base = all[s->rank].size ? node.base + all[s->rank].position : NULL;
+    }
+    return win_settle(new->win, all);
 }
 
 /* Collective: exchange offers, and make the window if all ranks can. A rank that cannot takes part
@@ -161,15 +268,18 @@ static enum reason settle_together(const struct window_request *r, const struct 
     enum { FEW = 512 }; /* an array for all that a window may have would count for `ulimit -d` */
     static struct win_offer unread[FEW]; /* in place of `all` */
     struct win_offer own, *all = malloc((size_t)s->size * sizeof *all);
+    bool apart = false;
     if (!all && s->size > FEW)
         abort_without_memory("a window");
     if (!all && reason == REASON_NONE)
         reason = REASON_NO_MEMORY;
-    win_offer(new->win, base_of(r, new), r->size > 0 ? (size_t)r->size : 0, r->unit, reason, &own);
+    if (r->flavor == MPI_WIN_FLAVOR_SHARED)
+        reason = allocate_shared_memory(r, s, reason, new, all ? all : unread, &apart);
+    make_offer(r, new, reason, &own);
     if (!exchange(r, &own, all ? all : unread))
         reason = REASON_NO_MEMORY;
     else if (all && new->win)
-        reason = win_settle(new->win, all);
+        reason = settle_offers(r, s, new, all, apart);
     free(all);
     if (reason != REASON_NONE)
         win_discard_prepared(new->win, &own);
@@ -201,19 +311,20 @@ enum reason window_create(const struct window_request *r, void *baseptr, MPI_Win
         return REASON_NONE;
     if (reason != REASON_NONE)
         return reason;
-    void *base = base_of(r, &new);
-    *result = create_host_window(r, base, win);
+    *result = create_host_window(r, new.base, win);
     if (*result != MPI_SUCCESS) {
         win_discard_settled(new.win);
         discard_parts(&new);
         return REASON_NONE;
     }
-    win_open(new.win, BITS(*win), new.memory, base, (size_t)r->size, r->unit);
+    win_open(new.win, BITS(*win), new.memory, new.base, (size_t)r->size, r->unit);
+    if (r->flavor == MPI_WIN_FLAVOR_SHARED)
+        win_share_with_children(new.win, new.memory_size);
     if (baseptr)
-        *(void **)baseptr = new.memory;
+        *(void **)baseptr = new.base;
     register_window(new.entry, *win, new.win, r->comm, r->call,
                     (struct window_detail){.reason = REASON_NONE,
-                                           .allocated = r->flavor == MPI_WIN_FLAVOR_ALLOCATE});
+                                           .flavor = (uint8_t)(r->flavor - MPI_WIN_FLAVOR_CREATE)});
     return REASON_NONE;
 }
 
