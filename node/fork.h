@@ -10,8 +10,9 @@
  * child usually works with. Where the whole heap may not become private, only the parts that hold
  * data at the fork do.
  *
- * A heap stays shared if the program has closed its descriptor, as memory of
- * MPI_Win_allocate_shared does under any host. A child that the bare system call clone() makes is
+ * Memory of MPI_Win_allocate_shared stays shared, as it does under any host
+ * (win_share_with_children() in rma_shm/win.h). So does a heap if the program has closed its
+ * descriptor. A child that the bare system call clone() makes is
  * not handled.
  */
 #ifndef MPIACCEL_FORK_H
