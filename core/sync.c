@@ -43,6 +43,7 @@ bool sync_oversubscribed;
 static void (*progress)(void);
 static void (*service)(void);
 static struct sync_word *_Atomic host_mail; /* NULL: none, or Linux cannot wait for two words */
+static _Atomic uint32_t *host_asleep;
 
 /* ---- the time spent waiting ---- */
 
@@ -99,8 +100,9 @@ void sync_configure(bool oversubscribed, void (*host_progress)(void))
     progress = host_progress;
 }
 
-void sync_set_host_mail(struct sync_word *mail)
+void sync_set_host_mail(struct sync_word *mail, _Atomic uint32_t *asleep)
 {
+    host_asleep = asleep;
     host_mail = mail;
 }
 
@@ -205,14 +207,15 @@ static bool futex_wait_for_two(struct sync_word *word[2], const uint32_t seen[2]
  * `sleepers` is incremented and before Linux compares the values: see pmpi_wrap/host_wait.h. */
 static bool sleep_on_either(struct sync_word *word, uint32_t seen, struct sync_word *mail, long ns)
 {
-    sync_announce_sleep(mail);
+    _Atomic uint32_t *asleep = host_asleep;
+    sync_announce_mail_sleep(mail, asleep);
     uint32_t mail_seen = sync_load(mail);
     sync_progress();
     if (!futex_wait_for_two((struct sync_word *[2]){word, mail}, (uint32_t[2]){seen, mail_seen},
                             ns))
         host_mail = NULL;
     bool mail_changed = sync_load(mail) != mail_seen;
-    sync_end_sleep(mail);
+    sync_end_mail_sleep(mail, asleep);
     return mail_changed;
 }
 

@@ -195,11 +195,25 @@ static inline void sync_end_sleep(struct sync_word *word)
  * none. */
 void sync_configure(bool oversubscribed, void (*progress)(void));
 
-/* From now on, sleeps in sync_wait() and sync_sleep() also end when `mail` changes. A process that
- * has sent a message of the host executes a full fence and reads `mail->sleepers`. If that is
- * positive, it increments `mail->value` and calls sync_wake_sleepers(). `mail` must stay mapped
- * until the next call. NULL: no such word. */
-void sync_set_host_mail(struct sync_word *mail);
+/* Between these, the thread may sleep on `mail`, and is also counted in `asleep`, which all members
+ * of the node share. A process that has sent a message of the host executes a full fence and reads
+ * `asleep`. If that is positive, it reads the receiver's `mail->sleepers`. If that is positive, it
+ * increments `mail->value` and calls sync_wake_sleepers(). */
+static inline void sync_announce_mail_sleep(struct sync_word *mail, _Atomic uint32_t *asleep)
+{
+    atomic_fetch_add_explicit(asleep, 1, memory_order_seq_cst);
+    sync_announce_sleep(mail);
+}
+
+static inline void sync_end_mail_sleep(struct sync_word *mail, _Atomic uint32_t *asleep)
+{
+    sync_end_sleep(mail);
+    atomic_fetch_sub_explicit(asleep, 1, memory_order_relaxed);
+}
+
+/* From now on, sleeps in sync_wait() and sync_sleep() also end when `mail` changes. Both must stay
+ * mapped until the next call. NULL: no such word. */
+void sync_set_host_mail(struct sync_word *mail, _Atomic uint32_t *asleep);
 
 /* From now on, each progress step also calls `answer`, which must not wait: another process may be
  * waiting for this one to copy (peer_copy/copy_request.h). */

@@ -55,7 +55,7 @@ bool node_map_statics(uint32_t member, int file)
 
 void node_unmap(enum reason why_not)
 {
-    sync_set_host_mail(NULL);
+    sync_set_host_mail(NULL, NULL);
     if (node.header)
         munmap(node.base, (size_t)(node.end - node.base));
     free(by_rank.member);
@@ -196,7 +196,7 @@ static void in_child(void)
 {
     if (!node.header)
         return;
-    sync_set_host_mail(NULL); /* the word is not mapped here */
+    sync_set_host_mail(NULL, NULL); /* the word is not mapped here */
     node.header = NULL;
     node.forked = true;
     node.why_not = REASON_FORKED;

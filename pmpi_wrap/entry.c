@@ -124,9 +124,12 @@ static COLD mpi_fn *first_target(mpi_fn *const *target)
     static COLD long announced_##name(TYPES_##n)                                \
     {                                                                           \
         host_wait_enter(CALL_WAITS);                                            \
-        host_wait_sending(host_abi()->member_of_rank(comm, (int)rank));         \
+        if (UNLIKELY(host_wait_anybody_sleeps()))                               \
+            host_wait_sending(host_abi()->member_of_rank(comm, (int)rank));     \
         long result = ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
-        host_wait_sent();                                                       \
+        sync_full_fence(); /* between the host's stores and the load */         \
+        if (UNLIKELY(host_wait_anybody_sleeps()))                               \
+            host_wait_sent_to(host_abi()->member_of_rank(comm, (int)rank));     \
         host_wait_leave(true);                                                  \
         return result;                                                          \
     }                                                                           \

@@ -11,27 +11,24 @@ enum {
     POLLS_PER_PROBE = 16384,      /* a millisecond, more or less */
     LOST_NS_MIN = 200000,         /* less is taken by interrupts and threads of the OS */
     POLLS_PER_PROBE_SHARED = 256, /* while a thread yields */
-    POLLS_AT_FIRST = 8,           /* of a wait: a host that yields itself needs no help */
+    POLLS_AT_FIRST = 4,           /* of a wait: a host that yields itself needs no help */
     /* The time stamp counter advances by 2000 to 4000 in a microsecond. */
     TICKS_BETWEEN_POLLS = 1 << 14, /* of one wait */
     SPIN_TICKS = 1 << 12,          /* of a wait, before a thread yields */
     YIELD_TICKS = 1 << 21,         /* the usual value of yield_ticks */
     YIELD_TICKS_QUOTA = 1 << 18,   /* under a quota: a few times what a sleep costs */
-    /* The time between two yields of a program that polls. It grows by an eighth if the polls since
-     * the last yield have found no message, and is halved if one has. A program that only waits
-     * finds a message after every second to sixth yield, MPIRandomAccess after every 160th. */
-    POLLING_TICKS = 1 << 12,
-    POLLING_TICKS_MIN = 1 << 9,
-    POLLING_TICKS_MAX = 1 << 15, /* a yield may take as long for each other thread that polls */
-    /* After a yield that took long and found nothing, a program polls for a small part of that
-     * time. With a larger part, the threads of one processor would make each other's yields longer
-     * and longer. */
-    YIELD_TO_PAUSE = 32,
-    PAUSE_TICKS_MAX = 1 << 18,
-    /* A program with work to do pays for each poll that is timed. If its polls follow each other
-     * quickly, and no yield is due before, so many of them only go on to the host. */
-    POLLS_NOT_TIMED = 15,
-    SHORT_POLL_TICKS = 1 << 9,
+    /* The polls between two yields of a program that polls. Their number grows by an eighth if they
+     * have found no message, and is halved if they have. A program that only waits finds a message
+     * after every second to sixth yield, MPIRandomAccess after every 160th. */
+    POLLS_PER_YIELD = 32,
+    POLLS_PER_YIELD_MIN = 16,     /* with MPICH: almost a microsecond */
+    POLLS_PER_YIELD_MIN_OMPI = 2, /* which polls more slowly, and yields after each poll itself */
+    POLLS_PER_YIELD_MAX = 128,
+    /* After a yield that took long, a program polls once more for each so many ticks: for a small
+     * part of that time. With a larger part, the threads of one processor would make each other's
+     * yields longer and longer. */
+    YIELD_TICKS_PER_POLL = 1 << 14,
+    POLLS_PER_LONG_YIELD_MAX = 512,
     /* After a yield to a thread that computes (YIELD_TICKS_LONG), some of the next waits sleep at
      * once: the OS prefers a thread that wakes up to one that has yielded. Their number doubles
      * each time, since others may compute for long. */
@@ -47,32 +44,36 @@ enum {
 enum wait_setting host_wait;
 bool host_wait_intervenes;
 uint32_t host_wait_polls_left = UINT32_MAX;
+static uint32_t polls_at_first; /* of a wait: they only go on to the host */
 static bool yields_in_waits;
+static uint32_t polls_per_yield_min;
 static _Atomic bool host_acts_alone;
 static uint64_t yield_ticks;         /* of a wait, before a thread sleeps */
-static set_yield_fn *set_host_yield; /* NULL: it does not */
+static set_yield_fn *set_host_yield; /* NULL: it never does */
+static _Atomic bool host_yields;     /* now */
 
 enum { NOBODY = -2, ANYBODY = -1 };
 
 struct poller {
-    uint64_t began;         /* sync_ticks() when this poll began */
-    uint64_t last;          /* when the last one ended */
-    uint64_t since;         /* when this wait began; 0: with the next poll */
-    bool gives_way;         /* has yielded or slept in this wait */
-    struct sync_word *mail; /* the word in whose `sleepers` the thread is counted; NULL: none */
-    uint32_t seen;          /* its value before the last poll */
-    uint32_t naps;          /* in this wait */
+    /* What each call needs: it is cold after a switch between processes. */
+    enum call_kind call;
+    int recipient;            /* NOBODY, ANYBODY, or a member that has not been woken yet */
+    struct sync_word *mail;   /* the word in whose `sleepers` the thread is counted; NULL: none */
+    uint64_t since;           /* when this wait began; 0: with the next poll */
+    uint64_t used;            /* sync_ticks() at the last call that waits, poll or nap */
+    uint64_t began, last;     /* sync_ticks() when the last timed poll began, and when it ended */
+    _Atomic uint32_t *asleep; /* where else it is counted */
+    uint32_t seen;            /* the value of the word before the last poll */
+    uint32_t naps;            /* in this wait */
+    bool gives_way;           /* has yielded or slept in this wait */
     uint32_t waits_without_yield, after_next_long_yield;
     uint32_t suspended;
-    enum call_kind call;
-    uint64_t polling_ticks;    /* between two yields of a program that polls */
-    uint64_t yielded_at;       /* when it last yielded; 0: it has found a message since */
-    uint64_t yield_took;       /* that yield */
-    int recipient;             /* NOBODY, ANYBODY, or a member that has not been woken yet */
-    int64_t without_ns;        /* the time without a processor, at the last probe */
-    long preemptions;          /* ru_nivcsw, then */
-    uint32_t until_probe;      /* polls until the next probe */
-    uint32_t long_yield_score; /* SHORT_PER_LONG per long yield, less 1 per short one */
+    uint32_t polls_per_yield;           /* of a program that polls */
+    bool has_yielded;                   /* that program, and has found no message since */
+    int64_t without_ns;                 /* the time without a processor, at the last probe */
+    long preemptions;                   /* ru_nivcsw, then */
+    uint32_t until_probe;               /* polls until the next probe */
+    uint32_t long_yield_score;          /* SHORT_PER_LONG per long yield, less 1 per short one */
     uint32_t doublings, probes_to_skip; /* since yields have taken long */
     uint32_t untimed;       /* polls from `untimed_since` to the next one that is timed */
     uint32_t left;          /* host_wait_polls_left when suspended */
@@ -80,10 +81,11 @@ struct poller {
     uint64_t waited;        /* sync_waited_ticks() then */
     uint64_t sample;        /* duration of the previous timed poll */
 };
-static __thread struct poller poller = {.recipient = NOBODY, .polling_ticks = POLLING_TICKS};
+static __thread struct poller poller = {.recipient = NOBODY, .polls_per_yield = POLLS_PER_YIELD};
 
 /* Where nothing is shared. */
 static struct sync_word own_mail;
+static _Atomic uint32_t own_asleep;
 
 static struct sync_word *own_word(void)
 {
@@ -95,11 +97,14 @@ void host_wait_configure(enum wait_setting how, bool quota, bool yields, set_yie
     yields_in_waits = yields && !set_yield;
     host_wait = how;
     set_host_yield = set_yield;
+    atomic_store(&host_yields, set_yield != NULL);
     host_wait_intervenes = how > WAIT_auto;
     yield_ticks = quota ? YIELD_TICKS_QUOTA : YIELD_TICKS;
     host_wait_polls_left = how == WAIT_spin || (how == WAIT_yield && set_yield) ? UINT32_MAX
                            : how == WAIT_auto                                   ? POLLS_PER_PROBE
                                                                                 : 0;
+    polls_per_yield_min = set_yield ? POLLS_PER_YIELD_MIN_OMPI : POLLS_PER_YIELD_MIN;
+    polls_at_first = set_yield ? POLLS_AT_FIRST : 0;
     poller.untimed = 0;
 }
 
@@ -131,7 +136,7 @@ static void begin_wait(uint64_t now)
     poller.gives_way = false;
     poller.naps = 0;
     if (poller.mail)
-        sync_end_sleep(poller.mail);
+        sync_end_mail_sleep(poller.mail, poller.asleep);
     poller.mail = NULL;
 }
 
@@ -145,51 +150,72 @@ static bool may_sleep(void)
            (poller.call != CALL_OTHER && !thread_concurrent && !host_acts_alone);
 }
 
-static void forget_wait(void)
-{
-    poller.since = 0;
-    if (set_host_yield)
-        host_wait_polls_left = POLLS_AT_FIRST;
-}
-
 /* A peer that sleeps has waited for yield_ticks. If the host of this thread has not been called for
  * so long, it may owe that peer an answer, and sends it in this call or poll. Nothing is owed
  * because the thread itself has slept: messages for it wake it. */
-static void note_absence(uint64_t now)
+static void note_use(uint64_t now)
 {
-    if (host_wait == WAIT_sleep && !poller.mail && now - poller.began >= yield_ticks)
+    if (UNLIKELY(now - poller.used >= yield_ticks) && host_wait == WAIT_sleep && !poller.mail)
         poller.recipient = ANYBODY;
+    poller.used = now;
 }
 
-/* During CALL_POLLS the host's own yield is off, and yield_between_polls() yields in its place. A
- * callback of such a call may make a call that waits: then the host's yield is on again. */
+/* During CALL_POLLS the host's own yield is off, and yield_between_polls() yields in its place. It
+ * remains off until another call has polled in vain, since programs poll again and again. */
+static void let_host_yield(bool yields)
+{
+    if (!set_host_yield || atomic_load_explicit(&host_yields, memory_order_relaxed) == yields)
+        return;
+    atomic_store_explicit(&host_yields, yields, memory_order_relaxed);
+    set_host_yield(yields);
+}
+
+/* Time the poll after `polls` polls, instead of a later one. */
+static void skip_fewer(uint32_t polls)
+{
+    uint32_t fewer = host_wait_polls_left - polls;
+    poller.untimed -= fewer < poller.untimed ? fewer : poller.untimed;
+    host_wait_polls_left = polls;
+}
+
+static void enter_polling_call(void)
+{
+    if (poller.mail && sync_ticks() - poller.last > TICKS_BETWEEN_POLLS)
+        begin_wait(0); /* the program has had work to do */
+    let_host_yield(false);
+    if (!poller.since && host_wait_polls_left > poller.polls_per_yield)
+        skip_fewer(poller.polls_per_yield);
+}
+
 void host_wait_enter(enum call_kind kind)
 {
-    if (kind == CALL_WAITS) {
-        note_absence(sync_ticks());
-        forget_wait();
-    } else if (kind == CALL_POLLS && poller.mail &&
-               sync_ticks() - poller.last > TICKS_BETWEEN_POLLS)
-        begin_wait(0); /* the program has had work to do */
-    if (set_host_yield && (kind == CALL_POLLS || poller.call == CALL_POLLS))
-        set_host_yield(kind != CALL_POLLS);
     poller.call = kind;
+    if (kind == CALL_POLLS) {
+        enter_polling_call();
+        return;
+    }
+    if (UNLIKELY(poller.mail))
+        begin_wait(0);
+    uint64_t now = sync_ticks();
+    note_use(now);
+    poller.since = now;
+    poller.gives_way = false;
+    if (host_wait_polls_left > polls_at_first)
+        skip_fewer(polls_at_first);
+    else
+        host_wait_polls_left = polls_at_first;
 }
 
 static void polling_call_ends(bool found)
 {
-    if (found && poller.yielded_at) {
-        poller.yielded_at = 0;
-        if (poller.polling_ticks > POLLING_TICKS_MIN)
-            poller.polling_ticks /= 2;
+    if (found) {
+        poller.since = 0;
+        if (poller.has_yielded && poller.polls_per_yield >= 2 * polls_per_yield_min)
+            poller.polls_per_yield /= 2;
+        poller.has_yielded = false;
     }
-    if (set_host_yield)
-        set_host_yield(true);
-    if (poller.mail) {
+    if (poller.mail)
         poller.last = sync_ticks();
-        if (found)
-            poller.since = 0;
-    }
 }
 
 /* When a call that was made in a callback ends, the rest of the call around it counts as
@@ -220,7 +246,8 @@ static void wake_if_asleep(uint32_t member)
 
 void host_wait_sending(int member)
 {
-    forget_wait();
+    poller.since = 0;
+    host_wait_polls_left = polls_at_first;
     if (host_wait != WAIT_sleep)
         return;
     if (poller.recipient != NOBODY && poller.recipient != member)
@@ -232,9 +259,11 @@ void host_wait_sent(void)
 {
     int recipient = poller.recipient;
     poller.recipient = NOBODY;
-    if (!node.header || recipient == NOBODY)
+    if (recipient == NOBODY)
         return;
-    sync_full_fence(); /* the host's stores of the message, before the load of `sleepers` */
+    sync_full_fence(); /* between the host's stores of the message and the load of `asleep` */
+    if (!host_wait_anybody_sleeps())
+        return;
     if (recipient != ANYBODY)
         wake_if_asleep((uint32_t)recipient);
     else
@@ -250,7 +279,8 @@ void host_wait_sent(void)
 static void fall_asleep(void)
 {
     poller.mail = own_word();
-    sync_announce_sleep(poller.mail);
+    poller.asleep = node.header ? &node.header->asleep : &own_asleep;
+    sync_announce_mail_sleep(poller.mail, poller.asleep);
     poller.seen = sync_load(poller.mail);
 }
 
@@ -260,7 +290,7 @@ static bool nap(void)
     uint32_t seen = poller.seen;
     sync_nap(poller.mail, seen, thread_concurrent ? 0 : poller.naps++);
     poller.seen = sync_load(poller.mail);
-    poller.began = sync_ticks();
+    poller.used = sync_ticks();
     return poller.seen != seen;
 }
 
@@ -287,15 +317,15 @@ static void note_yield(uint64_t duration)
     poller.waits_without_yield = poller.after_next_long_yield;
 }
 
-/* Count the time of the polls that the last call announced, and announce that the next `polls`
- * polls will not be timed.
+/* Let the next `polls` polls only go on to the host, and count the time of those that the last call
+ * has skipped.
  *
  * Each poll is assumed to take as long as the shorter of the last two timed polls, since a timed
  * poll may include an interrupt or a preemption. The estimate is limited to the time since the last
  * call of this function, less the waiting time counted in between. So it never raises the waiting
  * time of a process above the elapsed time. With several threads it may be too low, as the time
  * counted by other threads is subtracted, too. */
-static NOINLINE void count_untimed_polls(uint32_t polls)
+static NOINLINE void skip_polls(uint32_t polls)
 {
     uint64_t took = poller.last - poller.began, since = poller.last - poller.untimed_since;
     uint64_t counted = sync_waited_ticks() - poller.waited;
@@ -303,44 +333,23 @@ static NOINLINE void count_untimed_polls(uint32_t polls)
     uint64_t estimate = poller.untimed * (took < poller.sample ? took : poller.sample);
     sync_waited(WAITED_POLLING, estimate < most ? estimate : most);
     poller.sample = took;
-    poller.untimed = polls;
+    host_wait_polls_left = poller.untimed = polls;
     poller.untimed_since = poller.last;
     poller.waited = sync_waited_ticks();
 }
 
-static void skip_polls(uint64_t now, uint64_t until_yield)
+/* The program may have work to do, so the time of a yield does not bring it closer to sleeping. A
+ * yield may go to a thread that computes, of another job for example, and take milliseconds. */
+static void yield_between_polls(void)
 {
-    if (now - poller.last < SHORT_POLL_TICKS &&
-        until_yield > 2 * (uint64_t)SHORT_POLL_TICKS * POLLS_NOT_TIMED) {
-        host_wait_polls_left = POLLS_NOT_TIMED;
-        count_untimed_polls(POLLS_NOT_TIMED);
-    }
-}
-
-/* A yield may go to a thread that computes, of another job for example, and take milliseconds. */
-static uint64_t ticks_between_yields(void)
-{
-    uint64_t pause = poller.yielded_at ? poller.yield_took / YIELD_TO_PAUSE : 0;
-    if (pause > PAUSE_TICKS_MAX)
-        pause = PAUSE_TICKS_MAX;
-    return pause > poller.polling_ticks ? pause : poller.polling_ticks;
-}
-
-/* The program may have work to do, so the time of a yield does not bring it closer to sleeping. */
-static void yield_between_polls(uint64_t now)
-{
-    uint64_t last = poller.yielded_at > poller.since ? poller.yielded_at : poller.since;
-    uint64_t due = last + ticks_between_yields();
-    if (now < due) {
-        skip_polls(now, due - now);
-        return;
-    }
-    if (poller.yielded_at && poller.polling_ticks < POLLING_TICKS_MAX)
-        poller.polling_ticks += poller.polling_ticks / 8;
-    poller.yield_took = sync_yield_processor();
-    count_yield(poller.yield_took);
-    poller.since += poller.yield_took;
-    poller.yielded_at = sync_ticks();
+    if (poller.has_yielded && poller.polls_per_yield < POLLS_PER_YIELD_MAX)
+        poller.polls_per_yield += 1 + poller.polls_per_yield / 8;
+    poller.has_yielded = true;
+    uint64_t took = sync_yield_processor(), more = took / YIELD_TICKS_PER_POLL;
+    count_yield(took);
+    poller.since += took;
+    skip_polls(poller.polls_per_yield +
+               (uint32_t)(more < POLLS_PER_LONG_YIELD_MAX ? more : POLLS_PER_LONG_YIELD_MAX));
 }
 
 static void give_way(uint64_t now)
@@ -361,7 +370,7 @@ static void give_way(uint64_t now)
     } else if (sleeps && now - poller.since >= (polling ? YIELD_TICKS : yield_ticks)) {
         fall_asleep();
     } else if (polling) {
-        yield_between_polls(now);
+        yield_between_polls();
     } else if (yields_in_waits) {
         note_yield(sync_yield_processor());
     }
@@ -415,8 +424,7 @@ static COLD void probe(void)
     else
         poller.probes_to_skip--;
     poller.until_probe = host_wait_intervenes ? POLLS_PER_PROBE_SHARED : 0;
-    host_wait_polls_left = host_wait_intervenes ? 0 : POLLS_PER_PROBE;
-    count_untimed_polls(host_wait_polls_left);
+    skip_polls(host_wait_intervenes ? 0 : POLLS_PER_PROBE);
 }
 
 void host_wait_before_poll(bool nests)
@@ -429,12 +437,19 @@ void host_wait_before_poll(bool nests)
      * in which the thread has stopped yielding still yields at each probe; without that, two jobs
      * take each other for threads that compute. */
     bool one_wait = poller.call == CALL_WAITS || (poller.call == CALL_POLLS && poller.mail);
-    if (poller.since && (one_wait || now - poller.last < TICKS_BETWEEN_POLLS))
+    bool skips = poller.call == CALL_POLLS && host_wait_intervenes;
+    if (poller.call != CALL_POLLS)
+        let_host_yield(true);
+    uint64_t longest = (uint64_t)TICKS_BETWEEN_POLLS * (skips ? poller.untimed + 1 : 1);
+    if (poller.since && (one_wait || now - poller.last < longest)) {
         give_way(now);
-    else
+    } else {
         begin_wait(now);
+        if (skips)
+            skip_polls(poller.polls_per_yield);
+    }
     now = sync_ticks();
-    note_absence(now);
+    note_use(now);
     poller.began = now;
 }
 
@@ -446,10 +461,8 @@ void host_wait_polled(bool found, bool nests)
     poller.last = sync_ticks();
     if (found)
         poller.since = 0;
-    bool yielded = set_host_yield && poller.call != CALL_POLLS;
+    bool yielded = atomic_load_explicit(&host_yields, memory_order_relaxed);
     sync_waited(yielded ? WAITED_YIELDING : WAITED_POLLING, poller.last - poller.began);
-    if (yielded)
-        note_yield(poller.last - poller.began);
     if (poller.recipient != NOBODY)
         host_wait_sent();
     if (host_wait <= WAIT_auto && (!poller.until_probe || !--poller.until_probe))

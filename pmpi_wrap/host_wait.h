@@ -18,13 +18,14 @@
  *           another thread has had its processor. If so, it waits as with `yield` until it has the
  *           processor to itself again, or its yields turn out to go to a thread that computes.
  *
- * The wake-up of a thread that sleeps is not lost. It first increments `sleepers` and reads `mail`,
- * then the host polls once more, and then Linux compares `mail` with the value read, before the
- * thread sleeps. The sender puts the message into the host's queue, and then reads `sleepers`. Full
- * fences separate the two steps of each. So either the poll finds the message, or the sender sees
- * the sleeper and changes `mail`. The model is in pmpi_wrap/model/mail.pml. A sender also wakes a
- * thread that sleeps in one of the library's own waits (sync_set_host_mail()). That thread then
- * drives the host's progress, which operations on this rank's windows may need.
+ * The wake-up of a thread that sleeps is not lost. It first increments `asleep` and `sleepers` and
+ * reads `mail`, then the host polls once more, and then Linux compares `mail` with the value read,
+ * before the thread sleeps. The sender puts the message into the host's queue, and then reads
+ * `asleep`, which counts the threads of the whole node, and if that is positive, the receiver's
+ * `sleepers`. Full fences separate the two steps of each. So either the poll finds the message, or
+ * the sender sees the sleeper and changes `mail`. The model is in pmpi_wrap/model/mail.pml. A sender
+ * also wakes a thread that sleeps in one of the library's own waits (sync_set_host_mail()). That
+ * thread then drives the host's progress, which operations on this rank's windows may need.
  *
  * Some messages wake nobody: those from other nodes, and those that the host sends on its own, such
  * as the steps of MPI_Comm_dup, of collective access to files and of nonblocking collectives. A
@@ -40,7 +41,7 @@
  *   - In these calls a thread may also wait for the answer to a long message, which the peer's host
  *     sends when it is called. If the peer has polled within the time after which threads sleep,
  *     it has answered before this thread sleeps. If not, it has been away, and its first poll or
- *     call afterwards wakes all members that sleep (note_absence()).
+ *     call afterwards wakes all members that sleep (note_use()).
  *
  * With MPIACCEL_WAIT=sleep the user wants idle processors, and threads sleep in every call.
  *
@@ -53,7 +54,7 @@
  * and again, and computes for less than a few microseconds in between, it looks like a host that
  * waits. But it may have work to do between its polls, like MPIRandomAccess of HPCC. So it always
  * yields for a while before it sleeps. The fewer messages it finds after its yields, the less often
- * it yields, and while no yield is due, only few of its polls are timed.
+ * it yields, and only the polls before which it yields are timed.
  *
  * With MPI_THREAD_MULTIPLE or sessions, the host may poll while it holds a lock that other threads
  * need. So threads only yield, too; with MPIACCEL_WAIT=sleep, each sleep takes 50 us.
@@ -63,6 +64,7 @@
 
 #include "core/config.h"
 #include "core/sync.h"
+#include "node/node.h"
 #include "pmpi_wrap/calls.h"
 
 /* How this process waits inside the host. Changes only in MPI_Init and MPI_Finalize. */
@@ -131,9 +133,16 @@ void host_wait_leave(bool found);
 
 /* ---- the sender ---- */
 
+/* Whether any thread of the node sleeps. Call after a full fence that comes after the message. */
+static inline bool host_wait_anybody_sleeps(void)
+{
+    return node.header && atomic_load_explicit(&node.header->asleep, memory_order_seq_cst);
+}
+
 /* Call before a call of the host that may send a message to a member, or to any member if `member`
  * is negative. The host may send it at once, or only while it polls. So the member is woken after
- * the next poll or by host_wait_sent(), whichever comes first. */
+ * the next poll or by host_wait_sent(), whichever comes first. Not necessary if nobody sleeps: a
+ * member that falls asleep during the call wakes up after 50 us. */
 void host_wait_sending(int member);
 
 /* Call after the host's function has returned; or else the next poll wakes the member. */

@@ -46,8 +46,10 @@ static void apply(void (*progress)(void), bool host_is_open)
     enum wait_setting how = node.header ? choose_for_node(shortage.cause)
                                         : choose(config.wait, WAIT_yield, shortage.cause);
     sync_configure(node.header && how > WAIT_auto, progress);
-    sync_set_host_mail(node.header && progress && how == WAIT_sleep ? &node_member(node.me)->mail
-                                                                    : NULL);
+    if (node.header && progress && how == WAIT_sleep)
+        sync_set_host_mail(&node_member(node.me)->mail, &node.header->asleep);
+    else
+        sync_set_host_mail(NULL, NULL);
     bool yields = how != WAIT_sleep || yields_help(&shortage);
     host_wait_configure(how, shortage.cause == SHORTAGE_QUOTA, yields,
                         host_is_open ? progress_let_host_yield(how > WAIT_auto && yields) : NULL);

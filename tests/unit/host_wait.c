@@ -9,8 +9,9 @@
 static __thread struct node own;
 #define node own
 
-static uint64_t own_ticks_before_yield, last_yield_took, last_yield_ended;
+static uint64_t last_yield_took;
 static unsigned yield_count;
+enum { SHORT_YIELD = 1000 };   /* ticks */
 static uint64_t planned_yield; /* what a yield returns; 0: its real duration */
 
 static uint64_t observed_yield(void)
@@ -20,11 +21,9 @@ static uint64_t observed_yield(void)
         return planned_yield;
     }
     uint64_t start = sync_ticks();
-    own_ticks_before_yield = start - last_yield_ended;
     yield_count++;
     sync_yield_processor();
-    last_yield_ended = sync_ticks();
-    last_yield_took = last_yield_ended - start;
+    last_yield_took = sync_ticks() - start;
     return last_yield_took;
 }
 
@@ -88,6 +87,8 @@ static void become(unsigned me)
 
 static void poll(bool found)
 {
+    if (poller.call == CALL_POLLS && host_wait_ignores_poll())
+        return;
     host_wait_before_poll(false);
     host_wait_polled(found, false);
 }
@@ -277,7 +278,8 @@ static unsigned sleeps_in(enum call_kind kind)
 {
     uint64_t before = sync_now_ns();
     futex_waits = 0;
-    host_wait_enter(kind);
+    if (kind != CALL_OTHER)
+        host_wait_enter(kind);
     while (sync_now_ns() - before < UINT64_C(20000000))
         poll(false);
     host_wait_leave(false);
@@ -301,7 +303,7 @@ START_TEST(a_thread_sleeps_only_where_a_message_wakes_it)
     config.wait = WAIT_sleep;
     ck_assert_uint_gt(sleeps_in(CALL_WAITS), 0);
     host_acts_alone = false;
-    poller.polling_ticks = POLLING_TICKS;
+    poller.polls_per_yield = POLLS_PER_YIELD;
     end();
 }
 END_TEST
@@ -314,7 +316,7 @@ static void answer_late(unsigned me)
         return;
     }
     await_sleeper(&node_member(1)->mail);
-    while (sync_ticks() - poller.began < yield_ticks)
+    while (sync_ticks() - poller.used < yield_ticks)
         sleep_us(100);
     host_wait_enter(CALL_WAITS);
     atomic_store(&queue[1], 1); /* the host answers at once, without a poll */
@@ -328,6 +330,23 @@ START_TEST(a_thread_that_was_away_announces_what_its_host_may_answer)
     as_ranks(2, answer_late);
     end();
     endless = false;
+}
+END_TEST
+
+/* Unless the thread is suspended for long between two calls. */
+START_TEST(calls_in_quick_succession_wake_nobody)
+{
+    unsigned calls = 0;
+    begin(WAIT_sleep, 2);
+    become(0);
+    node.header->asleep = node_member(1)->mail.sleepers = 1;
+    futex_wakes = 0;
+    for (uint64_t until = sync_ticks() + 20 * YIELD_TICKS; sync_ticks() < until; calls++) {
+        host_wait_enter(CALL_WAITS);
+        host_wait_leave(true);
+    }
+    ck_assert_uint_lt(futex_wakes, calls / 100);
+    end();
 }
 END_TEST
 
@@ -361,7 +380,6 @@ static uint64_t poll_by_calls(unsigned us, bool finds)
 {
     uint64_t began = sync_ticks(), before = sync_now_ns();
     futex_waits = 0;
-    poller.since = 0;
     while (sync_now_ns() - before < us * UINT64_C(1000)) {
         host_wait_enter(CALL_POLLS);
         poll(false);
@@ -371,19 +389,23 @@ static uint64_t poll_by_calls(unsigned us, bool finds)
 }
 
 /* On a busy machine few yields fit into a wait, and a wait may last until the thread sleeps. The
- * waits are longer than the pause after a yield that took milliseconds, PAUSE_TICKS_MAX. */
+ * waits are longer than the pause after a yield that took milliseconds. */
 START_TEST(a_program_that_polls_yields_as_often_as_that_helps)
 {
     begin(WAIT_sleep, 1);
     become(0);
-    ck_assert_uint_eq(poller.polling_ticks, POLLING_TICKS);
-    for (unsigned i = 0; i < 1000 && poller.polling_ticks <= 2 * POLLING_TICKS; i++)
+    ck_assert_uint_eq(poller.polls_per_yield, POLLS_PER_YIELD);
+    for (unsigned i = 0; i < 1000 && poller.polls_per_yield <= 2 * POLLS_PER_YIELD; i++)
         if (poll_by_calls(300, false) < YIELD_TICKS)
             ck_assert_uint_eq(futex_waits, 0);
-    ck_assert_uint_gt(poller.polling_ticks, 2 * POLLING_TICKS);
-    for (unsigned i = 0; i < 1000 && poller.polling_ticks >= POLLING_TICKS; i++)
-        poll_by_calls(300, true);
-    ck_assert_uint_lt(poller.polling_ticks, POLLING_TICKS);
+    ck_assert_uint_gt(poller.polls_per_yield, 2 * POLLS_PER_YIELD);
+    for (unsigned i = 0; i < 1000 && poller.polls_per_yield >= POLLS_PER_YIELD; i++) {
+        unsigned before = yield_count;
+        for (unsigned k = 0; k < 10000 && yield_count == before; k++)
+            poll_by_calls(1, false);
+        poll_by_calls(1, true);
+    }
+    ck_assert_uint_lt(poller.polls_per_yield, POLLS_PER_YIELD);
     futex_waits = 0;
     for (unsigned ms = 100; ms < 10000 && !futex_waits; ms *= 4)
         poll_by_calls(1000 * ms, false); /* the time of yields does not count */
@@ -398,7 +420,7 @@ static bool sleeps_between_sends(unsigned sends)
     futex_waits = 0;
     for (unsigned i = 0; i < sends; i++) {
         host_wait_sent_to(0);
-        poller.polling_ticks = POLLING_TICKS;
+        poller.polls_per_yield = POLLS_PER_YIELD;
         uint64_t own_ticks = 0;
         while (own_ticks < YIELD_TICKS / 4) {
             uint64_t start = sync_ticks();
@@ -427,67 +449,59 @@ START_TEST(a_program_with_work_to_do_does_not_sleep_because_yields_take_long)
 }
 END_TEST
 
-/* Polls until the thread has yielded, and returns its own time since the last yield. */
-static uint64_t ticks_until_yield(bool finds)
+/* Returns the number of polls until the thread has yielded. */
+static unsigned polls_until_yield(void)
 {
-    unsigned before = yield_count;
-    begin_wait(sync_ticks());
-    while (yield_count == before) {
-        poller.polling_ticks = POLLING_TICKS;
-        poller.last = sync_ticks();
-        if (poller.mail)
-            begin_wait(sync_ticks()); /* was preempted for long */
+    unsigned before = yield_count, polls = 0;
+    poller.polls_per_yield = POLLS_PER_YIELD;
+    for (; yield_count == before; polls++) {
+        poller.last = poller.since = sync_ticks(); /* even if the thread was preempted */
         host_wait_enter(CALL_POLLS);
         poll(false);
-        host_wait_leave(finds);
-        finds = false;
+        host_wait_leave(false);
     }
-    return own_ticks_before_yield;
+    return polls;
 }
 
 /* With a pause as long as the yield, threads that share a processor would keep each other waiting.
  */
-START_TEST(a_program_that_polls_pauses_for_a_small_part_of_a_yield_that_took_long)
+START_TEST(a_program_that_polls_pauses_after_a_yield_that_took_long)
 {
-    uint64_t least = UINT64_MAX;
     begin(WAIT_sleep, 1);
     become(0);
-    yield_takes_ns = 1000000;
-    ticks_until_yield(true);
-    for (unsigned i = 0; i < 50; i++) {
-        uint64_t part = last_yield_took / YIELD_TO_PAUSE;
-        uint64_t ticks = ticks_until_yield(false);
-        ck_assert_uint_ge(ticks, part < PAUSE_TICKS_MAX ? part : PAUSE_TICKS_MAX);
-        least = ticks < least ? ticks : least;
-    }
-    ck_assert_uint_lt(least, last_yield_took / 8);
-    least = UINT64_MAX;
-    for (unsigned i = 0; i < 50; i++) {
-        uint64_t ticks = ticks_until_yield(true);
-        least = ticks < least ? ticks : least;
-    }
-    ck_assert_uint_lt(least, last_yield_took / YIELD_TO_PAUSE);
-    yield_takes_ns = 0;
+    planned_yield = SHORT_YIELD;
+    polls_until_yield();
+    ck_assert_uint_le(polls_until_yield(), 2 * POLLS_PER_YIELD);
+    planned_yield = 100 * YIELD_TICKS_PER_POLL;
+    polls_until_yield();
+    ck_assert_uint_ge(polls_until_yield(), 100);
+    ck_assert_uint_le(polls_until_yield(), 100 + 2 * POLLS_PER_YIELD);
+    planned_yield = 1000000 * (uint64_t)YIELD_TICKS_PER_POLL;
+    polls_until_yield();
+    ck_assert_uint_ge(polls_until_yield(), POLLS_PER_LONG_YIELD_MAX);
+    ck_assert_uint_le(polls_until_yield(), POLLS_PER_LONG_YIELD_MAX + 2 * POLLS_PER_YIELD);
+    host_wait_enter(CALL_POLLS);
+    host_wait_leave(true);
+    host_wait_enter(CALL_POLLS);
+    ck_assert_uint_le(host_wait_polls_left, POLLS_PER_YIELD);
+    host_wait_leave(false);
+    planned_yield = 0;
     end();
 }
 END_TEST
 
 /* Returns how many of 1000 polls are timed. */
-static unsigned timed_polls(uint64_t polling_ticks)
+static unsigned timed_polls(uint32_t polls_per_yield)
 {
     unsigned timed = 0;
-    host_wait_polls_left = 0;
     for (unsigned i = 0; i < 1000; i++) {
-        if (i % 100 == 0) {
-            host_wait_sent_to(0); /* it has work to do */
-            poller.polling_ticks = polling_ticks;
-        }
-        poller.yield_took = 0;
-        poller.last = sync_ticks();
+        poller.polls_per_yield = polls_per_yield;
+        poller.last = poller.since = sync_ticks();
         host_wait_enter(CALL_POLLS);
         if (!host_wait_ignores_poll()) {
             timed++;
-            poll(false);
+            host_wait_before_poll(false);
+            host_wait_polled(false, false);
         }
         host_wait_leave(false);
     }
@@ -496,22 +510,16 @@ static unsigned timed_polls(uint64_t polling_ticks)
 
 START_TEST(few_polls_are_timed_if_no_yield_is_due)
 {
-    unsigned least = 1000;
     begin(WAIT_sleep, 1);
     become(0);
-    for (unsigned i = 0; i < 100; i++) {
-        unsigned timed = timed_polls(POLLING_TICKS_MAX);
-        least = timed < least ? timed : least;
-    }
-    ck_assert_uint_lt(least, 500);
-    unsigned before = yield_count;
-    for (unsigned i = 0; i < 1000 && yield_count == before; i++)
-        timed_polls(1 << 15);
-    ck_assert_uint_gt(yield_count, before);
-    unsigned most = 0;
-    for (unsigned i = 0; i < 100 && most < 1000; i++)
-        most = timed_polls(POLLING_TICKS_MIN);
-    ck_assert_uint_eq(most, 1000);
+    planned_yield = SHORT_YIELD;
+    timed_polls(POLLS_PER_YIELD_MIN);
+    unsigned timed = timed_polls(POLLS_PER_YIELD_MIN);
+    ck_assert_uint_ge(timed, 1000 / (POLLS_PER_YIELD_MIN + 6));
+    ck_assert_uint_le(timed, 1000 / POLLS_PER_YIELD_MIN);
+    timed_polls(POLLS_PER_YIELD_MAX - 1);
+    ck_assert_uint_le(timed_polls(POLLS_PER_YIELD_MAX - 1), 10);
+    planned_yield = 0;
     end();
 }
 END_TEST
@@ -568,28 +576,45 @@ START_TEST(a_program_that_polls_is_awake_when_it_has_found_a_message)
 END_TEST
 
 static bool yields_now;
+static unsigned yield_switches;
 
 static bool set_yield(bool yields)
 {
     bool before = yields_now;
     yields_now = yields;
+    yield_switches++;
     return before;
 }
 
 START_TEST(the_host_yields_except_while_the_program_polls)
 {
+    begin(WAIT_sleep, 1);
+    become(0);
     host_wait_configure(WAIT_sleep, false, true, set_yield);
     yields_now = true;
     host_wait_enter(CALL_POLLS);
     ck_assert(!yields_now);
     host_wait_leave(false);
-    ck_assert(yields_now);
+    yield_switches = 0;
+    for (unsigned i = 0; i < 100; i++) {
+        host_wait_enter(CALL_POLLS);
+        poll(false);
+        host_wait_leave(false);
+    }
+    ck_assert_uint_eq(yield_switches, 0);
     host_wait_enter(CALL_POLLS);
     host_wait_enter(CALL_WAITS); /* in a callback */
+    poll(false);
     ck_assert(yields_now);
     host_wait_leave(true);
     host_wait_leave(false);
+    host_wait_enter(CALL_POLLS);
+    ck_assert(!yields_now);
+    host_wait_leave(false);
+    poll(false); /* in another call */
     ck_assert(yields_now);
+    host_wait_configure(WAIT_sleep, false, true, NULL);
+    end();
 }
 END_TEST
 
@@ -638,8 +663,6 @@ START_TEST(polls_are_looked_at_rarely)
     end();
 }
 END_TEST
-
-enum { SHORT_YIELD = 1000 }; /* ticks */
 
 /* Poll until the next probe, before which the thread is preempted if `preempted`, or seems to have
  * lost time if `lost`. Returns the number of polls. */
@@ -871,10 +894,10 @@ START_TEST(polls_that_a_thread_does_not_time_between_yields_are_estimated)
     become(0);
     planned_now = LONG;
     planned_yield = SHORT_YIELD;
-    for (uint64_t work = 0; work < SHORT_POLL_TICKS; work += 100) {
-        poller.polling_ticks = POLLING_TICKS_MAX;
+    for (uint64_t work = 0; work < 512; work += 100) {
+        poller.polls_per_yield = POLLS_PER_YIELD_MAX;
         host_wait_enter(CALL_POLLS);
-        waited_by_polls(2 * POLLS_NOT_TIMED, work);
+        waited_by_polls(2 * POLLS_PER_YIELD_MAX, work);
         uint64_t waited = waited_by_polls(10000, work);
         ck_assert_uint_ge(waited, 9900 * 100);
         ck_assert_uint_le(waited, 10100 * 100);
@@ -885,23 +908,26 @@ START_TEST(polls_that_a_thread_does_not_time_between_yields_are_estimated)
 }
 END_TEST
 
-UNIT_MAIN(
-    no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
-    a_thread_that_was_woken_does_not_sleep_again_at_once,
-    a_wait_may_begin_before_anything_is_shared, messages_without_announcement_are_found,
-    the_sleeps_of_a_wait_become_longer, a_thread_with_nobody_to_yield_to_polls_until_it_sleeps,
-    a_thread_sleeps_only_where_a_message_wakes_it,
-    a_thread_that_was_away_announces_what_its_host_may_answer,
-    slow_polls_belong_to_a_wait_if_a_call_waits, a_program_that_polls_yields_as_often_as_that_helps,
-    a_program_with_work_to_do_does_not_sleep_because_yields_take_long,
-    a_program_that_polls_pauses_for_a_small_part_of_a_yield_that_took_long,
-    few_polls_are_timed_if_no_yield_is_due, a_program_that_polls_goes_on_sleeping_until_it_has_work,
-    a_program_that_polls_is_awake_when_it_has_found_a_message,
-    the_host_yields_except_while_the_program_polls, progress_ends_a_wait,
-    a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
-    a_thread_yields_while_it_shares_its_processor, a_thread_stops_yielding_to_one_that_computes,
-    polls_take_as_long_as_the_shorter_of_two_that_are_timed,
-    the_estimate_is_at_most_the_time_that_nothing_else_has_counted,
-    nothing_is_estimated_while_all_polls_are_timed,
-    progress_that_the_library_makes_is_not_estimated,
-    polls_that_a_thread_does_not_time_between_yields_are_estimated)
+UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
+          a_thread_that_was_woken_does_not_sleep_again_at_once,
+          a_wait_may_begin_before_anything_is_shared, messages_without_announcement_are_found,
+          the_sleeps_of_a_wait_become_longer,
+          a_thread_with_nobody_to_yield_to_polls_until_it_sleeps,
+          a_thread_sleeps_only_where_a_message_wakes_it,
+          a_thread_that_was_away_announces_what_its_host_may_answer,
+          calls_in_quick_succession_wake_nobody, slow_polls_belong_to_a_wait_if_a_call_waits,
+          a_program_that_polls_yields_as_often_as_that_helps,
+          a_program_with_work_to_do_does_not_sleep_because_yields_take_long,
+          a_program_that_polls_pauses_after_a_yield_that_took_long,
+          few_polls_are_timed_if_no_yield_is_due,
+          a_program_that_polls_goes_on_sleeping_until_it_has_work,
+          a_program_that_polls_is_awake_when_it_has_found_a_message,
+          the_host_yields_except_while_the_program_polls, progress_ends_a_wait,
+          a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
+          a_thread_yields_while_it_shares_its_processor,
+          a_thread_stops_yielding_to_one_that_computes,
+          polls_take_as_long_as_the_shorter_of_two_that_are_timed,
+          the_estimate_is_at_most_the_time_that_nothing_else_has_counted,
+          nothing_is_estimated_while_all_polls_are_timed,
+          progress_that_the_library_makes_is_not_estimated,
+          polls_that_a_thread_does_not_time_between_yields_are_estimated)

@@ -735,7 +735,7 @@ static void sleep_without_the_shared_file(unsigned rank)
     meet(2);
     settle(rank, 2);
     sync_configure(true, NULL);
-    sync_set_host_mail(&node_member(node.me)->mail);
+    sync_set_host_mail(&node_member(node.me)->mail, &node.header->asleep);
     sleep_for_a_while();
     pid_t pid = fork();
     if (!pid) {

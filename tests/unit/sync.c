@@ -259,6 +259,7 @@ END_TEST
 
 static _Atomic uint32_t messages;
 static struct sync_word received, mail;
+static _Atomic uint32_t mail_asleep;
 
 /* A progress step of the host. Only the receiver calls it. */
 static void receive_messages(void)
@@ -306,10 +307,11 @@ START_TEST(a_message_of_the_host_wakes_a_waiter)
         messages = received.value = 0;
         futex_waits = 0;
         rounds = effort(600);
-        sync_set_host_mail(&mail);
+        sync_set_host_mail(&mail, &mail_asleep);
         as_ranks(2, send_or_receive_messages);
-        sync_set_host_mail(NULL);
+        sync_set_host_mail(NULL, NULL);
         ck_assert_uint_eq(mail.sleepers, 0);
+        ck_assert_uint_eq(mail_asleep, 0);
         ck_assert_uint_eq(received.sleepers, 0);
         ck_assert_uint_gt(futex_waits, 0);
     }
@@ -330,9 +332,9 @@ START_TEST(a_message_just_after_the_poll_ends_the_sleep)
     if (linux_waits_for_two()) {
         endless = sleep_at_once = true;
         messages = received.value = 0;
-        sync_set_host_mail(&mail);
+        sync_set_host_mail(&mail, &mail_asleep);
         await(&received, 1);
-        sync_set_host_mail(NULL);
+        sync_set_host_mail(NULL, NULL);
     }
 }
 END_TEST
@@ -344,7 +346,7 @@ START_TEST(a_waiter_sleeps_if_linux_refuses_to_wait_for_two)
     turn = (struct sync_word){0};
     begin(true, count_progress);
     progress_calls = 0;
-    sync_set_host_mail(&mail);
+    sync_set_host_mail(&mail, &mail_asleep);
     as_ranks(2, wait_long);
     refuses_waitv = false;
     ck_assert_ptr_null(host_mail);
