@@ -178,6 +178,8 @@ void stats_print_json(FILE *out, const char *version, const struct stats_snapsho
     json_string(out, host->name);
     fprintf(out, ",\"version\":");
     json_string(out, host->version);
+    fprintf(out, ",\"device\":");
+    json_string(out, host->device);
     fprintf(out, ",\"abi\":\"%s\"},\"ranks\":%u,\"job_ranks\":%u,\"node\":", host->abi, sum->ranks,
             job->ranks);
     json_string(out, job->node);

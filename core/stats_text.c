@@ -63,17 +63,30 @@ static double seconds(uint64_t ns)
     return (double)ns * 1e-9;
 }
 
+/* "MPICH 4.0.2, ch4:ucx" */
+struct host_text {
+    char s[112];
+};
+
+static struct host_text host_text(const struct stats_host *host)
+{
+    struct host_text text;
+    snprintf(text.s, sizeof text.s, "%s %s%s%s", host->name, host->version,
+             *host->device ? ", " : "", host->device);
+    return text;
+}
+
 static void heading(FILE *out, const char *version, const struct stats_snapshot *sum,
                     const struct stats_host *host, const struct stats_job *job,
                     const char *const calls[])
 {
     double duration = sum->ranks ? seconds(sum->elapsed) / sum->ranks : 0;
     if (sum->ranks == job->ranks)
-        line(out, "%s with %s %s, %u %s, %.2f s", version, host->name, host->version, sum->ranks,
+        line(out, "%s with %s, %u %s, %.2f s", version, host_text(host).s, sum->ranks,
              sum->ranks == 1 ? "rank" : "ranks", duration);
     else
-        line(out, "%s with %s %s, %u of %u ranks (node %s), %.2f s", version, host->name,
-             host->version, sum->ranks, job->ranks, job->node, duration);
+        line(out, "%s with %s, %u of %u ranks (node %s), %.2f s", version, host_text(host).s,
+             sum->ranks, job->ranks, job->node, duration);
     uint64_t fast = 0, deferred = 0, bytes = 0;
     for (unsigned c = 0; calls[c]; c++) {
         fast += sum->counts.fast[c];

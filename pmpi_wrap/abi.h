@@ -31,12 +31,21 @@ struct abi {
      * if the rank is on another node. */
     int (*member_of_rank)(long comm, int rank);
 
+    /* The same, but asks the host if it is not known. */
+    int (*member_by_host)(long comm, int rank);
+
     /* The member whose memory is that of this rank in a window. Negative if the window is left to
      * the host, or if there is no such rank. */
     int (*member_of_target)(long window, int rank);
 
     /* See abi/datatypes/data_bytes.h. */
     uint64_t (*data_bytes)(int64_t count, long datatype, int rank);
+
+    /* See abi/collectives/contribution.h. */
+    uint64_t (*contribution)(enum call call, const long arguments[]);
+
+    /* The handle of a request, as a number. `requests`: the address of an array of handles. */
+    uintptr_t (*request_in)(long requests, int index);
 
     const struct shmem_host *shmem;
 };

@@ -14,8 +14,10 @@
 #include "pmpi_wrap/entry.h"
 
 #include "core/stats.h"
+#include "node/node.h"
 #include "pmpi_wrap/host.h"
 #include "pmpi_wrap/host_wait.h"
+#include "pmpi_wrap/quirks.h"
 #include "pmpi_wrap/recording.h"
 
 #include <pthread.h>
@@ -194,6 +196,35 @@ static COLD uint64_t data_of(long result, int64_t count, long datatype, long ran
     return (int)result ? 0 : host_abi()->data_bytes(count, datatype, (int)rank);
 }
 
+/* `buffer`: what is sent, or NULL. A receiver on the node copies a long message out of the sender's
+ * memory. */
+static COLD struct recorded_message message_of(long result, const void *buffer, int64_t count,
+                                               long datatype, long rank, long comm)
+{
+    uint64_t bytes = data_of(result, count, datatype, rank);
+    bool is_long = buffer && bytes > quirk(QUIRK_EAGER_BYTES) &&
+                   host_abi()->member_by_host(comm, (int)rank) >= 0;
+    return (struct recorded_message){
+        .bytes = bytes, .is_long = is_long, .is_private = is_long && !node_shares(buffer, bytes)};
+}
+
+static COLD void record_started(const struct recording *r, long result, long count, long requests)
+{
+    bool any = false;
+    for (int i = 0; !(int)result && i < (int)count; i++)
+        any |= recording_started(r, host_abi()->request_in(requests, i));
+    if (any)
+        recording_defer(r, REASON_MESSAGE);
+}
+
+/* Before the host frees it, and gives the same handle to another thread. */
+static COLD long forgetting_Request_free(long a)
+{
+    if (a)
+        recording_forget(host_abi()->request_in(a, 0));
+    return ((type_Request_free *)host_abi()->handler_of(CALL_Request_free))(a);
+}
+
 /* With MPIACCEL_STATS each call goes through one of these, to its handler, its forwarder or the
  * host, and back. Without, none is reached. `record`: statements that record what the call `r` has
  * moved. */
@@ -210,8 +241,13 @@ static COLD uint64_t data_of(long result, int64_t count, long datatype, long ran
 #define ONWARD(name)  dispatch_onward[CALL_##name]
 #define RECORD_DATA(name, count, datatype, rank) \
     recording_host_data(&r, data_of(result, COUNT_OF(name, count), datatype, rank))
-#define RECORD_SENT(name, count, datatype, rank) \
-    recording_sent(&r, (const void *)a, data_of(result, COUNT_OF(name, count), datatype, rank))
+#define RECORD_SENT(name, count, datatype, rank, comm) \
+    recording_message(                                 \
+        &r, message_of(result, (const void *)a, COUNT_OF(name, count), datatype, rank, comm))
+#define RECORD_REQUEST(name, buffer)                    \
+    if (!(int)result)                                   \
+    recording_request(&r, host_abi()->request_in(g, 0), \
+                      message_of(result, buffer, COUNT_OF(name, b), c, d, f))
 #define RECORD_TRAFFIC(rank, window) \
     if (r.bytes)                     \
     recording_traffic(host_abi()->member_of_target(window, (int)rank), r.bytes)
@@ -220,6 +256,13 @@ static COLD uint64_t data_of(long result, int64_t count, long datatype, long ran
 #define ACCESS(name, n, rank, window) RECORDED(name, n, HANDLER(name), RECORD_TRAFFIC(rank, window))
 #define ACCESS4                       ACCESS
 #define HOST(name, n)                 RECORDED(name, n, counted_##name, )
+#define CONTRIBUTES(name, n)                        \
+    RECORDED(name, n, counted_##name,               \
+             if (!(int)result) recording_host_data( \
+                 &r, host_abi()->contribution(CALL_##name, (const long[]){NAMES_##n})))
+#define FREES(name, n) RECORDED(name, n, forgetting_##name, )
+#define START(name, n, count, requests) \
+    RECORDED(name, n, HANDLER(name), record_started(&r, result, count, requests))
 #define MOVES(name, n, count, datatype, root) \
     RECORDED(name, n, counted_##name, RECORD_DATA(name, count, datatype, root))
 #define WAITING(name, n) RECORDED(name, n, waiting_##name, recording_defer(&r, REASON_MESSAGE))
@@ -230,9 +273,12 @@ static COLD uint64_t data_of(long result, int64_t count, long datatype, long ran
     RECORDED(name, n, polling_##name, recording_defer(&r, REASON_MESSAGE))
 #define SEND(name, n, rank, comm)                                          \
     RECORDED(name, n, sending_##name, recording_defer(&r, REASON_MESSAGE); \
-             RECORD_SENT(name, b, c, rank))
+             RECORD_SENT(name, b, c, rank, comm))
 #define MESSAGE(name, n) \
     RECORDED(name, n, ONWARD(name), recording_defer(&r, REASON_MESSAGE); RECORD_DATA(name, b, c, d))
+#define PERSISTENT_SEND(name, n) \
+    RECORDED(name, n, ONWARD(name), RECORD_REQUEST(name, (const void *)a))
+#define PERSISTENT_RECEIVE(name, n) RECORDED(name, n, ONWARD(name), RECORD_REQUEST(name, NULL))
 #define ACCESSES_FILE(name, n, count, datatype)                       \
     RECORDED(name, n, ONWARD(name), recording_defer(&r, REASON_FILE); \
              RECORD_DATA(name, count, datatype, 0))

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-struct stats_host host_identity = {"none", "", "none"};
+struct stats_host host_identity = {"none", "", "none", ""};
 
 static const struct host_name {
     const char *name;
@@ -29,11 +29,15 @@ enum host_family host_family(const char *version)
 }
 
 /* "Open MPI v4.1.4, package: ..." or "MPICH Version:\t4.0.2\n...": the first number is the
- * version. A library of neither name gets the name of its ABI. */
+ * version. A library of neither name gets the name of its ABI. MPICH's text has a line "MPICH
+ * Device:\tch4:ucx", too. */
 void host_identify(const char *version, const char *abi)
 {
-    static char number[32];
+    static char number[32], device[32];
+    const char *line = strstr(version, "MPICH Device:");
     const struct host_name *found = find_name(version);
     sscanf(version + strcspn(version, "0123456789"), "%31[0-9A-Za-z.]", number);
-    host_identity = (struct stats_host){found ? found->name : abi, number, abi};
+    if (line)
+        sscanf(line, "MPICH Device: %31s", device);
+    host_identity = (struct stats_host){found ? found->name : abi, number, abi, device};
 }

@@ -2,9 +2,10 @@
 
 #include "alloc/arena.h"
 #include "node/node.h"
-#include "pmpi_wrap/quirks.h"
+#include "pmpi_wrap/registry.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 /* ---- traffic ---- */
 
@@ -115,16 +116,55 @@ void recording_host_data(const struct recording *r, uint64_t bytes)
         stats_host_data(r->call, bytes);
 }
 
-void recording_sent(const struct recording *r, const void *buffer, uint64_t bytes)
+void recording_message(const struct recording *r, struct recorded_message message)
 {
-    recording_host_data(r, bytes);
-    if (!r->is_inner && bytes > quirk(QUIRK_EAGER_BYTES))
-        stats_long_message(r->call, bytes, !node_shares(buffer, bytes));
+    recording_host_data(r, message.bytes);
+    if (!r->is_inner && message.is_long)
+        stats_long_message(r->call, message.bytes, message.is_private);
+}
+
+/* ---- persistent requests ---- */
+
+/* Objects are struct recorded_message. */
+static struct registry requests = REGISTRY_INITIALIZER;
+
+void recording_forget(uintptr_t request)
+{
+    free(registry_remove(&requests, request));
+}
+
+void recording_request(const struct recording *r, uintptr_t request,
+                       struct recorded_message message)
+{
+    if (r->is_inner)
+        return;
+    recording_forget(request); /* the host may have freed one with this handle on its own */
+    struct recorded_message *own = malloc(sizeof *own);
+    if (!own)
+        return;
+    *own = message;
+    if (!registry_add(&requests, request, own, 0))
+        free(own);
+}
+
+bool recording_started(const struct recording *r, uintptr_t request)
+{
+    const struct entry *e = registry_find(&requests, request);
+    if (e)
+        recording_message(r, *(const struct recorded_message *)e->object);
+    return e;
+}
+
+static bool forget_object(const struct entry *e)
+{
+    free(e->object);
+    return true;
 }
 
 void recording_publish(struct stats_snapshot *snapshot)
 {
     uint64_t position;
+    registry_forget(&requests, forget_object); /* their handles become invalid */
     if (heap.interval)
         record_heap(arena_use().live);
     snapshot->heap = heap;

@@ -38,8 +38,24 @@ void recording_defer(const struct recording *recording, enum reason reason);
 /* The host has moved so many bytes in this call. */
 void recording_host_data(const struct recording *recording, uint64_t bytes);
 
-/* The same for a call that has sent them from this address. */
-void recording_sent(const struct recording *recording, const void *buffer, uint64_t bytes);
+struct recorded_message {
+    uint64_t bytes;
+    bool is_long;    /* a rank of this node copies it out of this rank's memory */
+    bool is_private; /* and that is private memory */
+};
+
+/* This call has sent or received a message. */
+void recording_message(const struct recording *recording, struct recorded_message message);
+
+/* This call has made a persistent request for a message. `request`: the handle. */
+void recording_request(const struct recording *recording, uintptr_t request,
+                       struct recorded_message message);
+
+/* This call has started a persistent request. Returns false if it is not one of these. */
+bool recording_started(const struct recording *recording, uintptr_t request);
+
+/* The program frees a request, whose handle the host may use again. */
+void recording_forget(uintptr_t request);
 
 /* This rank has accessed memory of a member of the node, or has sent it a buffered message. Does
  * nothing if `member` is negative. */

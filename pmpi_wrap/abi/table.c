@@ -1,5 +1,6 @@
 /* The table of this ABI: the only global symbol of its object. */
 #include "pmpi_wrap/abi.h"
+#include "pmpi_wrap/abi/collectives/contribution.h"
 #include "pmpi_wrap/abi/communicators/members.h"
 #include "pmpi_wrap/abi/datatypes/data_bytes.h"
 #include "pmpi_wrap/abi/handlers.h"
@@ -37,6 +38,11 @@ static mpi_fn *handler_of(enum call call)
     }
 }
 
+static uintptr_t request_in(long requests, int index)
+{
+    return BITS(((const MPI_Request *)requests)[index]);
+}
+
 #define TEXT_(name) #name
 #define TEXT(name)  TEXT_(name)
 #define JOIN_(a, b) a##b
@@ -48,7 +54,10 @@ const struct abi JOIN(abi_, ABI_NAME) = {
     .handler_of = handler_of,
     .fortran_window_attribute = fortran_window_attribute,
     .member_of_rank = member_of_rank,
+    .member_by_host = member_by_host,
     .member_of_target = member_of_target,
     .data_bytes = data_bytes,
+    .contribution = contribution,
+    .request_in = request_in,
     .shmem = &shmem_mpi_calls,
 };

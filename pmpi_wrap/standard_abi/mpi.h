@@ -138,6 +138,10 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_PROC_NULL      (-3)
 #define MPI_ROOT           (-4)
 #define MPI_UNDEFINED      (-32766)
+
+#define MPI_CART       211
+#define MPI_GRAPH      212
+#define MPI_DIST_GRAPH 213
 #define MPI_BSEND_OVERHEAD 512
 #define MPI_MAX_INFO_VAL   1024
 #define MPI_MAX_PORT_NAME  1024
@@ -319,6 +323,7 @@ int PMPI_Comm_dup_with_info(MPI_Comm, MPI_Info, MPI_Comm *);
 int PMPI_Comm_split(MPI_Comm, int, int, MPI_Comm *);
 int PMPI_Comm_split_type(MPI_Comm, int, int, MPI_Info, MPI_Comm *);
 int PMPI_Cart_create(MPI_Comm, int, const int[], const int[], int, MPI_Comm *);
+int PMPI_Cartdim_get(MPI_Comm, int *);
 int PMPI_Cart_sub(MPI_Comm, const int[], MPI_Comm *);
 int PMPI_Graph_create(MPI_Comm, int, const int[], const int[], int, MPI_Comm *);
 int PMPI_Dist_graph_create(MPI_Comm, int, const int[], const int[], const int[], const int[],
@@ -326,6 +331,8 @@ int PMPI_Dist_graph_create(MPI_Comm, int, const int[], const int[], const int[],
 int PMPI_Dist_graph_create_adjacent(MPI_Comm, int, const int[], const int[], int, const int[],
                                     const int[], MPI_Info, int, MPI_Comm *);
 int PMPI_Comm_test_inter(MPI_Comm, int *);
+int PMPI_Dist_graph_neighbors_count(MPI_Comm, int *, int *, int *);
+int PMPI_Graph_neighbors_count(MPI_Comm, int, int *);
 int PMPI_Session_init(MPI_Info, MPI_Errhandler, MPI_Session *);
 int PMPI_Session_finalize(MPI_Session *);
 int PMPI_Group_from_session_pset(MPI_Session, const char *, MPI_Group *);
@@ -366,6 +373,7 @@ int PMPI_Send(const void *, int, MPI_Datatype, int, int, MPI_Comm);
 int PMPI_Send_init(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 int PMPI_Start(MPI_Request *);
 int PMPI_Startall(int, MPI_Request[]);
+int PMPI_Topo_test(MPI_Comm, int *);
 int PMPI_Test(MPI_Request *, int *, MPI_Status *);
 int PMPI_Wait(MPI_Request *, MPI_Status *);
 int PMPI_Buffer_flush(void);

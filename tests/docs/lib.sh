@@ -25,7 +25,7 @@ settings()
 
 calls()
 {
-    sed -n 's/^\(CALL4\{0,1\}1\{0,1\}\|ACCESS4\{0,1\}\)(\([A-Za-z_]*\),.*/MPI_\2/p' "$root/pmpi_wrap/calls.def"
+    sed -n 's/^\(CALL4\{0,1\}1\{0,1\}\|ACCESS4\{0,1\}\|START\|FREES\)(\([A-Za-z_]*\),.*/MPI_\2/p' "$root/pmpi_wrap/calls.def"
 }
 
 reasons()

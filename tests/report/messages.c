@@ -4,6 +4,12 @@
  *   1 MPI_Send of 64 KiB out of private memory, 2 out of memory of MPI_Alloc_mem, MPI_Recv
  *   1 MPI_Send to MPI_PROC_NULL, and 1 with a wrong datatype, which fails
  *   3 MPI_Iallreduce of 100 ints, MPI_Wait
+ *   3 starts of a persistent send of 64 KiB out of private memory, 1 of them by MPI_Startall together
+ *   with a persistent receive, which is started 3 times, too; and 1 start of a buffered one of 8 bytes
+ *   with the handle of a freed persistent send
+ *   1 MPI_Ialltoallv of 100 ints to rank 0 and 200 to rank 1, 1 MPI_Igatherv of 100 ints, in place on
+ *   rank 0, and 1 MPI_Neighbor_alltoall of 10 ints to both neighbours in a ring
+ *   1 MPI_Send of 64 KiB to the other rank on a communicator without collectives
  *   1 MPI_File_write_all of 1000 bytes, which Open MPI and MPICH perform with messages
  *
  * Rank 0 enters the last MPI_Barrier 100 ms after rank 1.
@@ -40,6 +46,54 @@ static void send_long(const char *data)
             MPI_Recv(received, LONG, MPI_CHAR, other, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+static void persist(void)
+{
+    MPI_Request requests[2], freed;
+    MPI_Status statuses[2];
+    char small[8] = "";
+    MPI_Send_init(private, LONG, MPI_CHAR, other, 7, MPI_COMM_WORLD, &requests[0]);
+    MPI_Recv_init(received, LONG, MPI_CHAR, other, 7, MPI_COMM_WORLD, &requests[1]);
+    for (int i = 0; i < 3; i++) {
+        if (i == 2) {
+            MPI_Startall(2, requests);
+        } else {
+            MPI_Start(&requests[1]);
+            MPI_Start(&requests[0]);
+        }
+        MPI_Waitall(2, requests, statuses);
+    }
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+    for (int i = 0; i < 50; i++) { /* one of them gets a handle that was freed */
+        MPI_Bsend_init(small, 8, MPI_CHAR, MPI_PROC_NULL, 7, MPI_COMM_WORLD, &freed);
+        MPI_Start(&freed);
+        MPI_Wait(&freed, MPI_STATUS_IGNORE);
+        MPI_Request_free(&freed);
+    }
+}
+
+static void collect(void)
+{
+    static int out[300], in[600], counts[2] = {100, 200}, starts[2] = {0, 100};
+    int from[2] = {100 + 100 * (1 - other), 100 + 100 * (1 - other)}, places[2] = {0, 300};
+    int all[2] = {100, 100}, sizes[1] = {2}, periods[1] = {1};
+    MPI_Request request;
+    MPI_Comm ring;
+    MPI_Ialltoallv(out, counts, starts, MPI_INT, in, from, places, MPI_INT, MPI_COMM_WORLD,
+                   &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Igatherv(other ? MPI_IN_PLACE : out, 100, MPI_INT, in, all, places, MPI_INT, 0,
+                 MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Cart_create(MPI_COMM_WORLD, 1, sizes, periods, 0, &ring);
+    MPI_Neighbor_alltoall(out, 10, MPI_INT, in, 10, MPI_INT, ring);
+    if (other)
+        MPI_Send(private, LONG, MPI_CHAR, 1, 3, ring);
+    else
+        MPI_Recv(received, LONG, MPI_CHAR, 0, 3, ring, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&ring);
+}
+
 static void write_file(const char *name)
 {
     MPI_File file;
@@ -67,6 +121,8 @@ int main(int argc, char **argv)
     MPI_Send(private, LONG, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Send(private, LONG, MPI_DATATYPE_NULL, other, 0, MPI_COMM_WORLD);
+    persist();
+    collect();
     for (int i = 0; i < 3; i++) {
         MPI_Iallreduce(in, out, 100, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);

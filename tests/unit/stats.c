@@ -138,7 +138,7 @@ static char *json_of(const struct stats_snapshot *sum, const struct stats_host *
 
 /* ---- printing ---- */
 
-static const struct stats_host plain_host = {"Open MPI", "4.1.4", "ompi"};
+static const struct stats_host plain_host = {"Open MPI", "4.1.4", "ompi", ""};
 
 START_TEST(an_empty_job_is_valid_json)
 {
@@ -149,6 +149,7 @@ START_TEST(an_empty_job_is_valid_json)
     EXPECT_VALUE(json, "/host/name", "Open MPI");
     EXPECT_VALUE(json, "/host/version", "4.1.4");
     EXPECT_VALUE(json, "/host/abi", "ompi");
+    EXPECT_VALUE(json, "/host/device", "");
     EXPECT_VALUE(json, "/ranks", "0");
     EXPECT_VALUE(json, "/windows/fast", "0");
     EXPECT_VALUE(json, "/heap/live_bytes", "0");
@@ -300,10 +301,11 @@ START_TEST(host_names_are_escaped)
 {
     static const struct stats_snapshot none;
     static const char odd[] = "a \"b\" \\c\\ \n\t\r\x01\x1f {}[],: \xc3\xa9 \\u0041";
-    struct stats_host host = {odd, odd, "mpich"};
+    struct stats_host host = {odd, odd, "mpich", odd};
     char *json = json_of(&none, &host);
     EXPECT_VALUE(json, "/host/name", odd);
     EXPECT_VALUE(json, "/host/version", odd);
+    EXPECT_VALUE(json, "/host/device", odd);
     free(json);
 }
 END_TEST

@@ -73,27 +73,11 @@ static bool has_right_arguments(const struct message *m, int *result)
  * for room or not. */
 enum motive { FASTER, PENDING, PENDING_MAY_WAIT };
 
-/* The member that a message goes to; negative: it is on another node. */
-static int receiver_of(const struct message *m)
-{
-    int member = member_of_rank((long)BITS(m->comm), m->rank), inter = 0, world = -1;
-    if (member >= 0 || !node.header)
-        return member;
-    MPI_Group group;
-    host.Comm_test_inter(m->comm, &inter);
-    int result = inter ? host.Comm_remote_group(m->comm, &group) : host.Comm_group(m->comm, &group);
-    if (result != MPI_SUCCESS)
-        return -1;
-    host.Group_translate_ranks(group, 1, &m->rank, world_group(), &world);
-    host.Group_free(&group);
-    return world < 0 ? -1 : node_member_of(world);
-}
-
 static void count_fast(enum call call, const struct message *m)
 {
     thread_count(thread_self(), call, m->bytes);
     if (config.stats)
-        recording_traffic(receiver_of(m), m->bytes);
+        recording_traffic(member_by_host((long)BITS(m->comm), m->rank), m->bytes);
 }
 
 /* Begin to send the copy. Returns the host's result. */

@@ -17,6 +17,22 @@ int member_of_rank(long argument, int rank)
     return node_owner_of(team->mailbox[rank]);
 }
 
+int member_by_host(long argument, int rank)
+{
+    MPI_Comm comm = HANDLE_OF(MPI_Comm, argument);
+    MPI_Group group;
+    int member = member_of_rank(argument, rank), inter = 0, world = -1;
+    if (member >= 0 || !node.header || rank < 0 || comm == MPI_COMM_WORLD)
+        return member;
+    host.Comm_test_inter(comm, &inter);
+    int result = inter ? host.Comm_remote_group(comm, &group) : host.Comm_group(comm, &group);
+    if (result != MPI_SUCCESS)
+        return -1;
+    host.Group_translate_ranks(group, 1, &rank, world_group(), &world);
+    host.Group_free(&group);
+    return world < 0 ? -1 : node_member_of(world);
+}
+
 int members_translate(MPI_Group group, int size, int first, int found[MEMBERS_AT_A_TIME])
 {
     int ranks[MEMBERS_AT_A_TIME];

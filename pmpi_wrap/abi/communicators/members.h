@@ -9,6 +9,10 @@
  * communicator has no team. */
 int member_of_rank(long comm, int rank);
 
+/* The same for statistics. Asks the host, so -1 means that the rank is on another node or is none.
+ */
+int member_by_host(long comm, int rank);
+
 /* Translate ranks of a group of `size` ranks, from `first` on, into ranks of MPI_COMM_WORLD.
  * Allocates nothing. Returns how many it has translated. */
 enum { MEMBERS_AT_A_TIME = 128 };
