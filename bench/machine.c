@@ -43,6 +43,19 @@ static void print_processor(const char *architecture)
     line_text("processor", name ? name + 2 : architecture);
 }
 
+/* The distribution, from os-release(5) */
+static void print_system(void)
+{
+    char line[256] = "", *name = NULL;
+    FILE *file = fopen("/etc/os-release", "r");
+    while (file && !name && fgets(line, sizeof line, file))
+        if (!strncmp(line, "PRETTY_NAME=\"", 13) && (name = line + 13))
+            name[strcspn(name, "\"\n")] = 0;
+    if (file)
+        fclose(file);
+    line_text("system", name ? name : "");
+}
+
 /* Whether `cpu` is in a list such as 0-3,8. */
 static bool is_listed(int cpu, const char *list)
 {
@@ -163,6 +176,9 @@ void describe_machine(void)
         char kernel[160];
         snprintf(kernel, sizeof kernel, "%s %s", os.sysname, os.release);
         line_text("kernel", kernel);
+        putchar(',');
+        print_system();
+        printf(",\"xpmem\":%s", access("/dev/xpmem", F_OK) ? "false" : "true");
         printf(",\"rank_processors\":[");
         for (int r = 0; r < size; r++)
             printf("%s%d", r ? "," : "", cpus[r]);

@@ -59,8 +59,12 @@ void report_begin(int cells)
     typedef const char *version_fn(void);
     version_fn *library = (version_fn *)dlsym(RTLD_DEFAULT, "mpiaccel_version");
     char host[MPI_MAX_LIBRARY_VERSION_STRING];
+    char device[32] = "";
     int length;
     MPI_Get_library_version(host, &length);
+    const char *line = strstr(host, "MPICH Device:");
+    if (line)
+        sscanf(line, "MPICH Device: %31s", device);
     host[strcspn(host, ",\n")] = 0;
     if (rank)
         return;
@@ -68,6 +72,8 @@ void report_begin(int cells)
     line_text("library", library ? library() : "");
     putchar(',');
     line_text("host", host);
+    putchar(',');
+    line_text("device", device);
     putchar(',');
     line_text("abi", BENCH_ABI);
     printf(",\"ranks\":%d,\"cells\":%d", size, cells);

@@ -55,8 +55,8 @@ def bars(title, names, rows):
 
     parts = []
     for at, name in enumerate(names):
-        parts.append(f'<rect class="{"ab"[at]}" x="{LEFT + 150 * at}" y="40" width="12" height="12" rx="2"/>')
-        parts.append(text(LEFT + 150 * at + 18, 50.5, name))
+        parts.append(f'<rect class="{"ab"[at]}" x="{LEFT + 170 * at}" y="40" width="12" height="12" rx="2"/>')
+        parts.append(text(LEFT + 170 * at + 18, 50.5, name))
     for tick in ticks:
         parts.append(grid_line(x(tick), TOP, x(tick), bottom, "axis" if tick == 1 else "grid"))
         parts.append(text(x(tick), bottom + 17, f"{tick:g}×", 'class="small" text-anchor="middle"'))
