@@ -12,7 +12,8 @@ except ImportError:  # before Spack 1.0
 
 
 class Mpiaccel(AutotoolsPackage):
-    """Preloadable library that makes MPI programs faster on a node, without recompiling them."""
+    """Preloadable library that makes one-sided calls and collectives of MPI programs faster on a node, without
+    recompiling them. Ordinary sends and receives, and communication between nodes, do not gain."""
 
     url = f"file://{os.getcwd()}/libmpiaccel-0.3.0.tar.gz"
 

@@ -14,7 +14,7 @@ ALLOWED = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0"}  # manylin
 METADATA = """Metadata-Version: 2.1
 Name: mpiaccel
 Version: {version}
-Summary: faster MPI communication on a node
+Summary: faster one-sided calls and collectives of MPI programs on a node
 License: BSD-3-Clause AND BSD-2-Clause
 Requires-Python: >=3.8
 Description-Content-Type: text/markdown
