@@ -18,3 +18,21 @@ has()
         sed 's/  */ /g; s/^ //; s/ $//' "$file" | grep -qxF -e "$line" || fail "no line: $line; but: $(cat "$file")"
     done
 }
+
+# Sets `locked` to a folder in which nobody may write, and `locked_error` to the error. For root, whom permissions do not
+# stop, it is a file system that can only be read, and the script starts anew with mounts of its own. Empty: neither.
+# shellcheck disable=SC2034
+lock_folder()
+{
+    locked=$TEST_TMP/locked locked_error="Permission denied"
+    if [ "$(id -u)" != 0 ]; then
+        mkdir -m 500 "$locked"
+    elif [ -n "${OWN_MOUNTS-}" ]; then
+        mkdir "$locked" && mount -t tmpfs -o ro tmpfs "$locked" || fail "mount"
+        locked_error="Read-only file system"
+    elif unshare -m true 2>/dev/null; then
+        OWN_MOUNTS=1 exec unshare -m "$0"
+    else
+        locked=''
+    fi
+}
