@@ -53,6 +53,7 @@ enum { LAUNCHERS = 16, MPIS = 8 };
 struct machine {
     bool memfd;
     int copy_error, ptrace_scope;
+    bool xpmem;
     const char *huge_pages;
     struct processors processors;
     unsigned usable; /* processors */
@@ -67,6 +68,7 @@ static void read_machine(struct machine *m)
     m->memfd = machine_has_memfd();
     m->copy_error = machine_copy_error();
     m->ptrace_scope = machine_ptrace_scope();
+    m->xpmem = !access("/dev/xpmem", F_OK);
     m->huge_pages = machine_huge_pages();
     processors_read(&m->processors);
     for (size_t i = 0; i < sizeof m->processors.mask / sizeof *m->processors.mask; i++)
@@ -100,6 +102,7 @@ static void print_machine(const struct machine *m)
     printf("this machine\n  anonymous files in memory: %s\n",
            m->memfd ? "yes" : "no: nothing can be accelerated");
     print_copies(m);
+    printf("  XPMEM: %s\n", m->xpmem ? "yes; the MPI may have been built with it" : "no");
     printf("  processors: %u of %ld", m->usable, m->online);
     if (m->processors.thousandths)
         printf(", with a quota of %.2f", m->processors.thousandths / 1000.0);
@@ -142,7 +145,8 @@ static void json_machine(const struct machine *m)
            m->memfd ? "true" : "false", m->copy_error, m->ptrace_scope);
     printf(",\n  \"processors\": %u, \"online\": %ld, \"quota_thousandths\": %u", m->usable,
            m->online, (unsigned)m->processors.thousandths);
-    json_string(",\n  \"huge_pages\": ", m->huge_pages);
+    printf(",\n  \"xpmem\": %s", m->xpmem ? "true" : "false");
+    json_string(", \"huge_pages\": ", m->huge_pages);
     json_string(", \"arithmetic\": ", kernels_best()->name);
     printf("},\n \"launchers\": [");
     for (size_t i = 0; i < m->launcher_count; i++) {
