@@ -36,6 +36,7 @@ static int size_of(MPI_Comm comm)
     return size;
 }
 
+/* On the edge of a grid, neighbours that do not exist are counted, too. */
 static int neighbours_of(MPI_Comm comm)
 {
     int kind = MPI_UNDEFINED, count = 0, rank, in, weighted;
