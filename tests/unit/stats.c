@@ -465,6 +465,26 @@ START_TEST(the_job_has_its_keys)
 }
 END_TEST
 
+START_TEST(one_rank_and_one_call_are_singular)
+{
+    static const struct stats_host mpich = {"MPICH", "4.0.2", "mpich", "ch4:ucx"};
+    static struct stats_snapshot sum;
+    static const char expected[] = "mpiaccel: 1.2.3 with MPICH 4.0.2, ch4:ucx, 1 rank, 0.00 s\n"
+                                   "mpiaccel: accelerated: 1 of 1 call (100 %) with 0 B\n";
+    sum = (struct stats_snapshot){.ranks = 1};
+    sum.counts.fast[0] = 1;
+    struct stats_job alone = job;
+    alone.ranks = 1;
+    char *text;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    stats_print_text(out, "1.2.3", &sum, &mpich, &alone, calls);
+    fclose(out);
+    ck_assert_msg(!strncmp(text, expected, strlen(expected)), "%s", text);
+    free(text);
+}
+END_TEST
+
 START_TEST(the_summary_of_one_node_says_so)
 {
     static struct stats_snapshot sum;
@@ -618,7 +638,8 @@ UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, what_was_recorde
           sizes_are_counted_by_power_of_two, a_shortage_of_processors_is_told,
           each_line_of_the_summary_is_written_at_once, host_names_are_escaped,
           the_summary_lists_calls_and_reasons, the_summary_of_one_node_says_so,
-          the_summary_says_where_the_time_goes, the_summary_says_what_alloc_mem_would_help,
+          one_rank_and_one_call_are_singular, the_summary_says_where_the_time_goes,
+          the_summary_says_what_alloc_mem_would_help,
           the_summary_says_what_an_accelerated_program_does, records_have_their_keys,
           the_job_has_its_keys, waiting_is_part_of_the_time, counts_of_ended_threads_are_kept,
           snapshots_add_up)
