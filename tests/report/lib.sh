@@ -28,7 +28,8 @@ lock_folder()
     if [ "$(id -u)" != 0 ]; then
         mkdir -m 500 "$locked"
     elif [ -n "${OWN_MOUNTS-}" ]; then
-        mkdir "$locked" && mount -t tmpfs -o ro tmpfs "$locked" || fail "mount"
+        mkdir "$locked"
+        mount -t tmpfs -o ro tmpfs "$locked" || fail "mount"
         locked_error="Read-only file system"
     elif unshare -m true 2>/dev/null; then
         OWN_MOUNTS=1 exec unshare -m "$0"
