@@ -32,7 +32,7 @@ static enum coll_error run_rounds(struct team *t, struct buffer mine, const stru
                 continue;
             const struct slot *slot = team_wait(t, r, op);
             error |=
-                receive_bytes(block_of(all, r), at, piece_of(t->mailbox[r], op), slot_bytes(slot));
+                receive_bytes(block_of(all, r), at, piece_of(t->ring[r], op), slot_bytes(slot));
         }
         team_done(t, t->op);
     }

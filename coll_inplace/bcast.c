@@ -20,7 +20,7 @@ static enum coll_error receive_pieces(struct team *t, struct buffer data, size_t
     for (size_t at = 0; at < bytes; at += PIECE) {
         uint32_t op = team_begin_piece(t);
         const struct slot *slot = team_wait(t, root, op);
-        error |= receive_bytes(data, at, piece_of(t->mailbox[root], op), slot_bytes(slot));
+        error |= receive_bytes(data, at, piece_of(t->ring[root], op), slot_bytes(slot));
         team_done(t, t->op);
     }
     return error;
@@ -52,7 +52,7 @@ static void help_all(struct team *t, uint32_t op, struct buffer data)
 static void send_to_all(struct team *t, uint32_t op, struct buffer data)
 {
     enum slot_kind kind = team_publish_data(t, op, data, BY_REFERENCE_LONG);
-    if (kind == SLOT_REFERENCE && coop_copy_slot_pays(slot_of(t->mine, op)))
+    if (kind == SLOT_REFERENCE && coop_copy_slot_pays(slot_of(t->own_ring, op)))
         help_all(t, op, data);
     if (kind == SLOT_REFERENCE)
         team_await_readers(t, op);

@@ -4,7 +4,7 @@
 
 /* The rank that has written a slot, as its readers see it. */
 struct sender {
-    struct mailbox *mailbox;
+    struct ring *ring;    /* in which it has published */
     uint32_t rank, group; /* its rank in its group, and the size of the group */
     uint32_t entries;     /* of its tables: one for each rank whose mailbox it reads */
     uint32_t self;        /* its own entry, or INTER_ROOT */
@@ -13,13 +13,13 @@ struct sender {
 
 HOT_INLINE struct sender us(const struct team *t)
 {
-    return (struct sender){t->mine, t->rank, t->group, t->size, t->self, t->peers};
+    return (struct sender){t->own_ring, t->rank, t->group, t->size, t->self, t->peers};
 }
 
 HOT_INLINE struct sender peer(const struct team *t, uint32_t rank)
 {
     uint32_t self = team_is_inter(t) ? INTER_ROOT : rank;
-    return (struct sender){t->mailbox[rank], rank, t->size, t->group, self, t->readers};
+    return (struct sender){t->ring[rank], rank, t->size, t->group, self, t->readers};
 }
 
 /* ---- tables ---- */
@@ -35,14 +35,14 @@ static size_t table_in_cell(uint32_t entries)
     return table_bytes(entries) <= SLOT_ROOM ? 0 : table_bytes(entries);
 }
 
-static char *block_table(struct mailbox *mailbox, uint32_t op, uint32_t entries)
+static char *block_table(struct ring *ring, uint32_t op, uint32_t entries)
 {
-    return table_bytes(entries) <= SLOT_ROOM ? slot_of(mailbox, op)->data : cell_of(mailbox, op);
+    return table_bytes(entries) <= SLOT_ROOM ? slot_of(ring, op)->data : cell_of(ring, op);
 }
 
-static char *behind_table(struct mailbox *mailbox, uint32_t op, uint32_t entries)
+static char *behind_table(struct ring *ring, uint32_t op, uint32_t entries)
 {
-    return cell_of(mailbox, op) + table_in_cell(entries);
+    return cell_of(ring, op) + table_in_cell(entries);
 }
 
 /* ---- sending ---- */
@@ -84,7 +84,7 @@ _Static_assert(SLOT_ROOM <= INT8_MAX, "lengths are in a char, signed or not");
 static void publish_short(struct team *t, uint32_t op, const struct blocks *all)
 {
     team_wait_slot(t);
-    char *data = slot_of(t->mine, op)->data, *to = data + t->size;
+    char *data = slot_of(t->own_ring, op)->data, *to = data + t->size;
     for (uint32_t r = 0; r < t->size; r++) {
         size_t bytes = remote_bytes(t, all, r);
         data[r] = (char)bytes;
@@ -103,7 +103,8 @@ static enum slot_kind publish_table(struct team *t, uint32_t op, const struct bl
         return kind;
     }
     team_wait_cell(t, TEAM_CELL);
-    char *table = block_table(t->mine, op, t->size), *behind = behind_table(t->mine, op, t->size);
+    char *table = block_table(t->own_ring, op, t->size),
+         *behind = behind_table(t->own_ring, op, t->size);
     uint32_t stream = team_stream_start(t);
     size_t at = 0;
     for (uint32_t i = 0; i < t->size; i++) {
@@ -137,7 +138,7 @@ static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, 
         bytes > HOLD_MAX)
         return false;
     team_wait_cell(t, TEAM_CELL);
-    char *block = team_hold(t, op, bytes), *table = block_table(t->mine, op, t->size);
+    char *block = team_hold(t, op, bytes), *table = block_table(t->own_ring, op, t->size);
     if (!block)
         return false;
     remote_addr_t address = remote_addr_of(block);
@@ -150,7 +151,7 @@ static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, 
             memcpy(table + r * sizeof desc, &desc, sizeof desc);
     }
     if (equal)
-        memcpy(slot_of(t->mine, op)->data, &address, sizeof address);
+        memcpy(slot_of(t->own_ring, op)->data, &address, sizeof address);
     team_publish(t, op, SLOT_REFERENCE, bytes);
     return true;
 }
@@ -168,7 +169,7 @@ static enum slot_kind publish_equal(struct team *t, uint32_t op, const struct bl
         return team_publish_data(t, op, whole, by_reference);
     team_wait_room(t, kind, sizes.bytes);
     size_t before = team_is_inter(t) ? sizes.bytes : t->self * sizes.largest;
-    char *to = kind == SLOT_INLINE ? slot_of(t->mine, op)->data : team_cell(t, sizes.bytes);
+    char *to = kind == SLOT_INLINE ? slot_of(t->own_ring, op)->data : team_cell(t, sizes.bytes);
     team_fill(t, to, whole, 0, before);
     team_fill(t, to + before, whole, before + sizes.largest, sizes.bytes - before);
     team_publish(t, op, kind, sizes.bytes);
@@ -244,7 +245,7 @@ HOT_INLINE struct block_desc block_in(const struct sender *s, uint32_t op, const
         return equal_block(s, slot, to);
     if (LIKELY(slot_kind(slot) == SLOT_INLINE))
         return short_block(s, slot, to);
-    const char *table = table_bytes(s->entries) <= SLOT_ROOM ? slot->data : cell_of(s->mailbox, op);
+    const char *table = table_bytes(s->entries) <= SLOT_ROOM ? slot->data : cell_of(s->ring, op);
     memcpy(&desc, table + to * sizeof desc, sizeof desc);
     return desc;
 }
@@ -259,7 +260,7 @@ struct block_desc block_desc_for_us(struct team *t, uint32_t rank, uint32_t op,
 struct block_desc block_desc_sent(struct team *t, uint32_t op, uint32_t rank, bool equal)
 {
     struct sender sender = us(t);
-    return block_in(&sender, op, slot_of(t->mine, op), rank, equal);
+    return block_in(&sender, op, slot_of(t->own_ring, op), rank, equal);
 }
 
 enum coll_error block_receive(struct team *t, uint32_t rank, uint32_t op, const struct slot *slot,
@@ -269,6 +270,6 @@ enum coll_error block_receive(struct team *t, uint32_t rank, uint32_t op, const 
         return receive_reference(t, rank, desc.where, to, desc.bytes);
     const char *data = equal || t->readers == 1 || slot_kind(slot) == SLOT_INLINE
                            ? slot_data(t, rank, op, slot)
-                           : behind_table(t->mailbox[rank], op, t->group);
+                           : behind_table(t->ring[rank], op, t->group);
     return receive_bytes(to, 0, data + desc.where, desc.bytes);
 }

@@ -19,7 +19,7 @@ static void send_to_root(struct team *t, uint32_t op, struct buffer mine, uint32
     if (!bytes_of(mine))
         return;
     enum slot_kind kind = team_publish_data(t, op, mine, BY_REFERENCE_LONG);
-    if (kind == SLOT_REFERENCE && coop_copy_slot_pays(slot_of(t->mine, op)))
+    if (kind == SLOT_REFERENCE && coop_copy_slot_pays(slot_of(t->own_ring, op)))
         coop_copy_help(t, &t->mine->coop_copy, op, root, mine);
     if (kind == SLOT_REFERENCE)
         team_await_reader(t, root, op);
@@ -32,7 +32,7 @@ static void send_to_root(struct team *t, uint32_t op, struct buffer mine, uint32
 static void begin_coop_copies(struct team *t, uint32_t op, const struct blocks *all)
 {
     for (uint32_t r = 0; r < t->size; r++) {
-        struct slot *slot = slot_of(t->mailbox[r], op);
+        struct slot *slot = slot_of(t->ring[r], op);
         if (r != t->self && bytes_of(block_of(all, r)) && sync_load(&slot->op) == op &&
             coop_copy_slot_pays(slot))
             coop_copy_begin(t, &t->mailbox[r]->coop_copy, op, block_of(all, r), slot_bytes(slot));

@@ -10,6 +10,7 @@ enum {
     STREAM_AT = TEAM_CELLS * CELL_ROOM, /* the short stream lies behind the cells */
     CELLS_SIZE = STREAM_AT + STREAM_CELLS * STREAM_CELL + STREAM_EXTRA,
     STREAM_LONG_SIZE = STREAM_CELLS_LONG * STREAM_CELL + STREAM_EXTRA,
+    RING_SIZE = sizeof(struct ring) + TEAM_CELLS * CELL_ROOM,
 };
 
 /* Freed mailboxes are kept for the next communicators, empty and with their cells: a few with any
@@ -51,7 +52,7 @@ static bool keep(struct mailbox *mailbox)
 
 static void use_first_stream(struct mailbox *mailbox)
 {
-    mailbox->stream = mailbox->cells + STREAM_AT;
+    mailbox->stream = offsetof(struct mailbox, ring) + mailbox->ring.cells + STREAM_AT;
     mailbox->stream_cells = STREAM_CELLS;
 }
 
@@ -73,7 +74,7 @@ struct mailbox *mailbox_create(void)
     char *cells = mailbox ? arena_control_alloc_raw(CELLS_SIZE) : NULL;
     if (cells) {
         mailbox->pid = node_member(node.me)->pid;
-        mailbox->cells = (uint64_t)(cells - (char *)mailbox);
+        mailbox->ring.cells = (uint64_t)(cells - (char *)&mailbox->ring);
         use_first_stream(mailbox);
         return mailbox;
     }
@@ -82,17 +83,49 @@ struct mailbox *mailbox_create(void)
     return NULL;
 }
 
+/* ---- further rings ---- */
+
+struct ring *mailbox_ring(struct mailbox *mailbox, uint32_t i)
+{
+    return i ? node_at(mailbox->ring_at[i - 1]) : &mailbox->ring;
+}
+
+struct ring *mailbox_add_ring(struct mailbox *mailbox, uint32_t op)
+{
+    uint32_t rings = atomic_load_explicit(&mailbox->rings, memory_order_relaxed);
+    rings += !rings;
+    struct ring *ring = rings < TEAM_RINGS ? arena_control_alloc_raw(RING_SIZE) : NULL;
+    if (!ring)
+        return NULL;
+    ring->cells = sizeof *ring;
+    for (uint32_t i = 0; i < TEAM_SLOTS; i++)
+        ring->slot[i].op = (struct sync_word){.value = op};
+    mailbox->ring_at[rings - 1] = node_offset(ring);
+    return ring;
+}
+
+static void free_rings(struct mailbox *mailbox)
+{
+    for (uint32_t i = 1; i < mailbox->rings; i++)
+        arena_control_free_written(mailbox_ring(mailbox, i), RING_SIZE);
+    mailbox->rings = 0;
+}
+
+/* ---- freeing ---- */
+
 /* Slots beyond the last operation were never written. */
 static size_t written_bytes(uint32_t op)
 {
     size_t used = op < TEAM_SLOTS ? op + 1 : TEAM_SLOTS;
-    return offsetof(struct mailbox, slot) + used * sizeof(struct slot);
+    return offsetof(struct mailbox, ring.slot) + used * sizeof(struct slot);
 }
 
 static void empty(struct mailbox *mailbox, uint32_t op)
 {
+    uint64_t cells = mailbox->ring.cells;
     size_t first = offsetof(struct mailbox, done);
     memset((char *)mailbox + first, 0, written_bytes(op) - first);
+    mailbox->ring.cells = cells;
     mailbox->departed = 0;
     if (atomic_load_explicit(&mailbox->children_offered.value, memory_order_relaxed)) {
         mailbox->child_offers = 0;
@@ -105,13 +138,14 @@ void mailbox_free(struct mailbox *mailbox, uint32_t op)
     if (!mailbox)
         return;
     shorten_stream(mailbox);
+    free_rings(mailbox);
     empty(mailbox, op);
     if (mailbox->written < written_bytes(op))
         mailbox->written = (uint32_t)written_bytes(op);
     if (keep(mailbox))
         return;
     size_t written = mailbox->written, cells = mailbox->cells_used ? CELLS_SIZE : 0;
-    arena_control_free_written((char *)mailbox + mailbox->cells, cells);
+    arena_control_free_written((char *)&mailbox->ring + mailbox->ring.cells, cells);
     arena_control_free_written(mailbox, written);
 }
 

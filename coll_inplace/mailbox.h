@@ -1,7 +1,7 @@
 /* A mailbox: the shared memory through which one rank of a team sends to the others. It lies in the
- * slice of its owner and holds a ring of 256 slots, 16 cells for larger data, the cells of a
+ * slice of its owner and holds a ring of 256 slots and 16 cells for larger data, the cells of a
  * stream, and counters. A slot is one LINE (128 bytes, two cache lines) with a flag and up to
- * SLOT_ROOM bytes of data.
+ * SLOT_ROOM bytes of data. A rank that is far ahead of others gets further rings.
  *
  * Only the owner writes to a mailbox. The exceptions are `consumed` (stream.h), `coop_copy`
  * (coop_copy.h) and `departed`. team.h describes the protocol.
@@ -14,6 +14,7 @@
 enum {
     TEAM_SLOTS = 256,
     TEAM_CELLS = 16,
+    TEAM_RINGS = 8,            /* the most that a mailbox has */
     SLOTS_AHEAD = 32,          /* A slot is prefetched for writing this many operations ahead. If
                                   that were fewer, a reader that is close behind could take the line
                                   away again. */
@@ -49,6 +50,11 @@ struct slot {
 enum { SLOT_ROOM = sizeof(((struct slot *)NULL)->data) };
 _Static_assert(sizeof(struct slot) == LINE, "a flag and its data are one line");
 
+struct ring {
+    _Alignas(LINE) uint64_t cells; /* offset from the ring */
+    struct slot slot[TEAM_SLOTS];
+};
+
 /* State of a cooperative copy. coop_copy.h defines which rank writes each word. */
 struct coop_copy {
     _Alignas(LINE) struct sync_word opened; /* number of the operation */
@@ -61,19 +67,22 @@ struct coop_copy {
 
 /* The first page holds what a communicator with a few short collectives uses. */
 struct mailbox {
-    _Alignas(LINE) uint64_t cells, stream; /* offsets from the mailbox */
-    uint32_t stream_cells;                 /* a power of two */
-    int32_t pid;                           /* of the owner */
+    _Alignas(LINE) uint64_t stream; /* offset from the mailbox */
+    uint32_t stream_cells;          /* a power of two */
+    int32_t pid;                    /* of the owner */
     _Atomic uint32_t departed; /* intercommunicators: readers that have freed the communicator */
     bool cells_used;  /* these two for the owner, when it frees the mailbox: by any team so far */
     uint32_t written; /* bytes of this structure */
     _Atomic uint64_t child_offers; /* position of the owner's offers; 0: none. See child.h */
+    /* These three: see team.h. `rings` is 0 until the owner uses a second ring. */
+    _Atomic uint32_t rings, ring_from[TEAM_RINGS];
+    uint64_t ring_at[TEAM_RINGS - 1];                 /* positions of the further rings */
     _Alignas(LINE) struct sync_word children_offered; /* how many it has published */
     _Alignas(LINE) struct sync_word done;     /* the last operation whose data the owner has read */
     _Alignas(LINE) struct sync_word produced; /* pieces of all streams that the owner has written */
     _Alignas(LINE) struct sync_word consumed; /* pieces that their receivers have read */
     struct coop_copy coop_copy;
-    struct slot slot[TEAM_SLOTS];
+    struct ring ring;
 };
 
 /* Returns an empty mailbox; NULL: no memory. */
@@ -83,27 +92,34 @@ struct mailbox *mailbox_create(void);
  */
 void mailbox_free(struct mailbox *mailbox, uint32_t op);
 
+/* Returns a further ring, whose slots hold the number `op`; the caller counts it in `rings`. NULL: no
+ * memory, or there are TEAM_RINGS. */
+struct ring *mailbox_add_ring(struct mailbox *mailbox, uint32_t op);
+
+/* Ring `i` of a mailbox of any rank. */
+struct ring *mailbox_ring(struct mailbox *mailbox, uint32_t i);
+
 /* Gives the stream STREAM_CELLS_LONG cells if there is memory. No stream may be in progress. */
 void mailbox_lengthen_stream(struct mailbox *mailbox);
 
-static inline struct slot *slot_of(struct mailbox *mailbox, uint32_t op)
+static inline struct slot *slot_of(struct ring *ring, uint32_t op)
 {
-    return &mailbox->slot[op % TEAM_SLOTS];
+    return &ring->slot[op % TEAM_SLOTS];
 }
 
 /* The cell of an operation. Cells are adjacent, so a piece may extend into the next one. */
-static inline char *cell_of(struct mailbox *mailbox, uint32_t op)
+static inline char *cell_of(struct ring *ring, uint32_t op)
 {
-    return (char *)mailbox + mailbox->cells + op % TEAM_CELLS * (size_t)CELL_ROOM;
+    return (char *)ring + ring->cells + op % TEAM_CELLS * (size_t)CELL_ROOM;
 }
 
 /* Where in the cell `bytes` bytes are written: up to CELL_FEW bytes, in the part that the owner has
  * chosen. Longer data move to another place in the cell each time the ring of cells wraps, until
  * all room of the cell has been used. A line that is rewritten only after 256 KiB of other lines
  * travels to the reader and back in half the time (docs/measurements.md#reusing-memory-late). */
-static inline char *cell_for(struct mailbox *mailbox, uint32_t op, size_t bytes, uint32_t part)
+static inline char *cell_for(struct ring *ring, uint32_t op, size_t bytes, uint32_t part)
 {
-    char *cell = cell_of(mailbox, op);
+    char *cell = cell_of(ring, op);
     if (bytes <= CELL_FEW)
         return cell + part * CELL_FEW;
     uint32_t step = bytes > TEAM_CELL / 2 ? TEAM_CELL : TEAM_CELL / 2;
@@ -112,9 +128,9 @@ static inline char *cell_for(struct mailbox *mailbox, uint32_t op, size_t bytes,
 
 /* Where a piece is written. Alternates between two places each time the ring wraps, so that a line
  * is rewritten late, as in cell_for(). */
-static inline char *piece_of(struct mailbox *mailbox, uint32_t op)
+static inline char *piece_of(struct ring *ring, uint32_t op)
 {
-    return cell_of(mailbox, op) + (op < CELLS_REUSED ? 0 : op / TEAM_CELLS % 2 * PIECE);
+    return cell_of(ring, op) + (op < CELLS_REUSED ? 0 : op / TEAM_CELLS % 2 * PIECE);
 }
 
 /* `piece` counts the pieces of all streams of the mailbox. */

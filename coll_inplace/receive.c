@@ -2,12 +2,11 @@
 
 #include "coll_inplace/stream.h"
 
-/* Publishes a copy of the parent's slot in ours. There is room, because the root has waited for it.
- */
+/* Publishes a copy of the parent's slot in ours. */
 static const struct slot *pass_on(struct team *t, uint32_t op, const struct slot *received)
 {
-    team_note_all_done(t, op - TEAM_SLOTS);
-    struct slot *mine = slot_of(t->mine, op);
+    team_wait_slot(t);
+    struct slot *mine = slot_of(t->own_ring, op);
     memcpy(mine->data, received->data, SLOT_ROOM);
     team_publish_header(t, op, received->header);
     return mine;
@@ -19,6 +18,7 @@ const struct slot *wait_for_root(struct team *t, uint32_t op, uint32_t root)
         return team_wait_ahead(t, root, op);
     struct tree_node mine = tree_node(t->order, t->rank, root);
     const struct slot *received = team_wait(t, mine.parent, op);
+    team_find_ring(t, root, op);
     return mine.inner ? pass_on(t, op, received) : received;
 }
 

@@ -116,7 +116,7 @@ static enum coll_error allreduce_flat(struct team *t, const struct reducer *red,
     enum slot_kind kind = publish_operand(
         t, red, o.op, from, bytes, from.at != to.at ? BY_REFERENCE_OPERANDS : BY_REFERENCE_NEVER);
     o.next = kind == SLOT_BUFFERED && !team_uses_nontemporal(t, bytes)
-                 ? cell_for(t->mine, o.op + 1, bytes, 0)
+                 ? cell_for(t->own_ring, o.op + 1, bytes, 0)
                  : NULL;
     combine_operands(t, red, &o, to);
     team_note_all_done(t, o.op - 1);
@@ -192,7 +192,7 @@ static uint32_t combine_up(struct team *t, const struct reducer *red, struct buf
     uint32_t op = team_begin(t);
     enum slot_kind kind = bytes <= SLOT_ROOM ? SLOT_INLINE : SLOT_BUFFERED;
     team_wait_room(t, kind, bytes);
-    char *sum = kind == SLOT_INLINE ? slot_of(t->mine, op)->data : team_cell(t, bytes);
+    char *sum = kind == SLOT_INLINE ? slot_of(t->own_ring, op)->data : team_cell(t, bytes);
     reducer_read(red, sum, from, 0, bytes);
     bool all = reducer_is_exact(red) ? combine_children(t, red, op, sum, bytes)
                                      : combine_ranges(t, red, op, sum, bytes);
@@ -227,7 +227,7 @@ static enum coll_error allreduce_tree(struct team *t, const struct reducer *red,
     uint32_t up = combine_up(t, red, from, bytes), down = team_begin(t);
     enum coll_error error;
     if (t->rank == 0) {
-        error = write_slot_result(t, red, to, up, slot_of(t->mine, up));
+        error = write_slot_result(t, red, to, up, slot_of(t->own_ring, up));
         if (LIKELY(error == COLL_OK))
             publish_operand(t, red, down, to, bytes, BY_REFERENCE_NEVER);
         else

@@ -94,7 +94,7 @@ static void exchange_addresses(struct segmented *w)
     w->addresses = team_table(t, TABLE_PAIRS);
     uint32_t op = team_begin(t);
     team_wait_slot(t);
-    memcpy(slot_of(t->mine, op)->data, &mine, sizeof mine);
+    memcpy(slot_of(t->own_ring, op)->data, &mine, sizeof mine);
     sync_store_fence();
     team_publish(t, op, SLOT_INLINE, sizeof mine);
     for (uint32_t r = 0; r < t->size; r++) {
@@ -182,7 +182,7 @@ static void publish_chunks(struct segmented *w, uint32_t op, size_t step)
     if (!in_cells(w, t->rank))
         return;
     team_wait_cell(t, PIECE);
-    char *cell = piece_of(t->mine, op);
+    char *cell = piece_of(t->own_ring, op);
     uint32_t chunks = w->receivers == EACH_ITS_OWN ? 1 : t->size;
     for (uint32_t r = 0; r < chunks; r++)
         if (r != t->rank || w->receivers == EACH_ITS_OWN) {
@@ -210,7 +210,7 @@ static const char *segment_operand(struct segmented *w, uint32_t r, uint32_t in,
     if (r == t->rank)
         return w->from.at + first + at;
     if (!address)
-        return piece_of(t->mailbox[r], in) + in_piece(w, r, t->rank) + at;
+        return piece_of(t->ring[r], in) + in_piece(w, r, t->rank) + at;
     if (remote_addr_local(address))
         return remote_addr_local(address) + first + at;
     if (!remote_read(t, r, address, first + at, room, bytes))
@@ -270,7 +270,7 @@ static void combine_chunk(struct segmented *w, uint32_t in, uint32_t out, size_t
     bool direct = ours && !w->to.map->without_holes;
     for (size_t at = 0; at < bytes && w->count; at += w->part) {
         size_t part = min_size(w->part, bytes - at);
-        char *cell = w->copies_out ? piece_of(t->mine, out) + at : NULL;
+        char *cell = w->copies_out ? piece_of(t->own_ring, out) + at : NULL;
         char *sum = direct && !w->nontemporal ? w->to.at + to + at : cell ? cell : room_for(w, 0);
         combine_part(w, in, first, at, sum, part);
         if (ours && !direct)
@@ -295,7 +295,7 @@ static void receive_results(const struct segmented *w, uint32_t out, size_t step
             continue;
         size_t first = chunk_first(w, r, step);
         team_wait(t, r, out);
-        const char *piece = piece_of(t->mailbox[r], out);
+        const char *piece = piece_of(t->ring[r], out);
         if (w->nontemporal && !w->to.map->without_holes)
             store_result(w, w->to.at + first, piece, bytes);
         else

@@ -19,7 +19,7 @@
  * use another tree than the others. */
 static struct team *allocate(uint32_t size, uint32_t group, bool ordered)
 {
-    size_t mailboxes = size * sizeof(struct mailbox *);
+    size_t mailboxes = size * (sizeof(struct ring *) + sizeof(struct mailbox *));
     size_t entries = (size > group ? size : group) + 1;
     struct team *team =
         calloc(1, sizeof *team + mailboxes + entries * TABLE_WORDS * sizeof(uint64_t) +
@@ -31,6 +31,7 @@ static struct team *allocate(uint32_t size, uint32_t group, bool ordered)
 
 static void shape(struct team *team, uint32_t size, uint32_t rank, bool ordered)
 {
+    team->mailbox = (struct mailbox **)&team->ring[size];
     team->tables = (uint64_t *)&team->mailbox[size];
     team->size = team->group = size;
     team->rank = team->self = rank;
@@ -170,11 +171,19 @@ static uint32_t configured_policy(void)
         atomic_load_explicit(&node.header->copy_policy, memory_order_relaxed));
 }
 
+static void open_rings(struct team *team)
+{
+    for (uint32_t r = 0; r < team->size; r++)
+        team->ring[r] = &team->mailbox[r]->ring;
+    team->own_ring = &team->mine->ring;
+}
+
 void team_complete(struct team *team, struct team_common *common, struct located *located)
 {
     team->policy = configured_policy();
     team->common = common;
     team->mine = team->mailbox[team->self];
+    open_rings(team);
     team->barrier = (struct barrier){
         .flags = common->flags, .rank = team->rank, .size = team->size, .order = team->order};
     if (!team->order)
@@ -205,9 +214,10 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
         team->can_access_peers &= offers[r].can_access_peers;
         team->mailbox[r] = node_at(offers[r].mailbox);
     }
-    if (inter)
+    if (inter) {
         team->policy = configured_policy();
-    else if (team->order)
+        open_rings(team);
+    } else if (team->order)
         complete_in_order(team, offers);
     else
         team_complete(team, node_at(offers[0].common), NULL);
@@ -245,11 +255,11 @@ void team_leave(struct team *team)
     team_reap_last();
 }
 
-COLD void team_release_held(struct team *t, bool all)
+COLD void team_release_held(struct team *t, uint32_t op, bool all)
 {
     for (struct held **link = &t->held; *link;) {
         struct held *h = *link;
-        if (all || sync_reached(t->all_done, h->op)) {
+        if (all || sync_reached(op, h->op)) {
             *link = h->next;
             arena_control_free(h->block);
             free(h);
@@ -273,7 +283,7 @@ static bool reap(struct team *t)
     if (t->mine) {
         if (!is_unread(t))
             return false;
-        team_release_held(t, true);
+        team_release_held(t, t->op, true);
         child_parent_ends(t);
         t->mine->cells_used |= t->cells_used;
         mailbox_free(t->mine, t->op);
@@ -335,8 +345,9 @@ void team_wait_all(struct team *t, uint32_t op)
     team_note_all_done(t, least);
 }
 
-/* As team_wait_all(), but without waiting. */
-static void note_done(struct team *t)
+/* As team_wait_all(), but without waiting. Returns the last operation with which all ranks are
+ * done. */
+static uint32_t note_done(struct team *t)
 {
     uint32_t least = t->op;
     for (uint32_t r = 0; r < t->size; r++)
@@ -345,24 +356,126 @@ static void note_done(struct team *t)
             least = sync_reached(done, least) ? least : done;
         }
     team_note_all_done(t, least);
+    return least;
 }
+
+/* ---- rings ---- */
+
+/* How long a rank waits before it continues in another ring, whose lines are in no cache. Readers
+ * that are only a little late are done by then. */
+enum { RING_PATIENCE_NS = 1000 * 1000 };
+
+/* As team_wait_all(), but returns false after a while. */
+static bool await_all(struct team *t, uint32_t op)
+{
+    uint64_t start = 0;
+    for (uint32_t r = 0; r < t->size; r++) {
+        struct sync_wait wait = SYNC_WAIT;
+        struct sync_word *done = &t->mailbox[r]->done;
+        uint32_t seen;
+        while (t->mailbox[r] != t->mine && !sync_reached(seen = sync_load(done), op)) {
+            uint64_t now = sync_now_ns();
+            start = start ? start : now;
+            if (now - start > RING_PATIENCE_NS)
+                return false;
+            sync_wait(&wait, done, seen);
+        }
+    }
+    note_done(t);
+    return true;
+}
+
+/* Returns the number of a ring that all ranks have read, or of a new one. TEAM_RINGS: there is
+ * none. */
+static uint32_t unread_ring(struct team *t)
+{
+    uint32_t least = note_done(t), rings = t->mine->rings;
+    for (uint32_t i = 0; i < rings; i++)
+        if (i != t->ring_number && sync_reached(least, t->ring_end[i]))
+            return i;
+    if (!mailbox_add_ring(t->mine, t->op - 1))
+        return TEAM_RINGS;
+    return rings ? rings : 1;
+}
+
+/* Continue in another ring from the last operation begun on. */
+static bool change_ring(struct team *t)
+{
+    struct mailbox *mine = t->mine;
+    uint32_t i = unread_ring(t);
+    if (i == TEAM_RINGS)
+        return false;
+    if (!mine->rings) /* the ring of the mailbox still holds operations from this one on */
+        atomic_store_explicit(&mine->ring_from[0], t->op - TEAM_SLOTS, memory_order_relaxed);
+    t->ring_end[t->ring_number] = t->op - 1;
+    t->ring_number = i;
+    t->own_ring = mailbox_ring(mine, i);
+    if (!team_is_inter(t))
+        t->ring[t->self] = t->own_ring;
+    t->reusable = t->op - 1;
+    /* Releases: who reads the number of rings, or the start of one, finds the ring ready. */
+    atomic_store_explicit(&mine->ring_from[i], t->op, memory_order_release);
+    if (i >= mine->rings)
+        atomic_store_explicit(&mine->rings, i + 1, memory_order_release);
+    return true;
+}
+
+COLD void team_make_room(struct team *t, uint32_t op)
+{
+    if (!await_all(t, op) && !change_ring(t))
+        team_wait_all(t, op);
+}
+
+COLD bool team_follow(struct team *t, uint32_t rank, uint32_t op)
+{
+    struct mailbox *mailbox = t->mailbox[rank];
+    uint32_t rings = atomic_load_explicit(&mailbox->rings, memory_order_acquire), latest = 0;
+    uint32_t latest_from = atomic_load_explicit(&mailbox->ring_from[0], memory_order_acquire);
+    for (uint32_t i = 1; i < rings; i++) {
+        uint32_t from = atomic_load_explicit(&mailbox->ring_from[i], memory_order_acquire);
+        if (sync_reached(op, from) &&
+            (!sync_reached(op, latest_from) || sync_reached(from, latest_from))) {
+            latest = i;
+            latest_from = from;
+        }
+    }
+    struct ring *before = t->ring[rank];
+    t->ring[rank] = mailbox_ring(mailbox, latest);
+    return t->ring[rank] != before;
+}
+
+COLD const struct slot *team_wait_slow(struct team *t, uint32_t rank, uint32_t op)
+{
+    struct sync_wait wait = SYNC_WAIT;
+    struct slot *slot;
+    uint32_t seen;
+    while ((seen = sync_load(&(slot = slot_of(t->ring[rank], op))->op)) != op) {
+        bool several = atomic_load_explicit(&t->mailbox[rank]->rings, memory_order_relaxed);
+        if (LIKELY(!several) || !team_follow(t, rank, op))
+            sync_wait(&wait, &slot->op, seen);
+    }
+    return slot;
+}
+
+/* ---- cells ---- */
 
 COLD void team_wait_cell_slow(struct team *t, size_t bytes)
 {
     uint32_t before = t->op - TEAM_CELLS, first = t->op - TEAM_CELLS * CELL_PARTS;
     uint8_t *used = team_part(t, t->op);
+    bool in_part = bytes <= CELL_FEW && *used != WHOLE_CELL;
     note_done(t);
-    if (!sync_reached(t->all_done, before)) {
-        if (bytes <= CELL_FEW && *used != WHOLE_CELL) {
-            if (!sync_reached(t->all_done, first))
-                team_wait_all(t, first);
-            *used = (*used + 1) % CELL_PARTS;
-            return;
-        }
+    if (bytes > TEAM_CELL)
         team_wait_all(t, before);
-    }
-    team_take_cell(t, bytes);
+    else if (!sync_reached(t->reusable, in_part ? first : before))
+        team_make_room(t, in_part ? first : before);
+    if (sync_reached(t->reusable, before))
+        team_take_cell(t, bytes);
+    else
+        *used = (*used + 1) % CELL_PARTS;
 }
+
+/* ---- counters ---- */
 
 COLD static void stop_references(struct team *t, uint32_t answered)
 {
@@ -380,6 +493,16 @@ void team_note_refusals(struct team *t)
         stop_references(t, answered);
 }
 
+/* All ranks are done with the other rings, so the current one must remain the latest. */
+static void keep_ring_close(struct team *t, uint32_t i, uint32_t old)
+{
+    _Atomic uint32_t *from = &t->mine->ring_from[i];
+    if (!sync_reached(atomic_load_explicit(from, memory_order_relaxed), old))
+        atomic_store_explicit(from, i == t->ring_number ? old : old - 1, memory_order_relaxed);
+    if (!sync_reached(t->ring_end[i], old))
+        t->ring_end[i] = old;
+}
+
 /* Called every TEAM_FAR operations, because a rank that only reads neither writes its slots nor
  * updates all_done. No rank is so far behind that it still waits for a number that is overwritten
  * here. */
@@ -388,10 +511,12 @@ COLD void team_keep_counters_close(struct team *t, uint32_t op)
     uint32_t old = op - TEAM_FAR;
     team_note_all_done(t, old);
     for (uint32_t i = 0; i < TEAM_SLOTS; i++) {
-        struct sync_word *number = &t->mine->slot[i].op;
+        struct sync_word *number = &t->own_ring->slot[i].op;
         if (!sync_reached(sync_load(number), old))
             sync_publish(number, old);
     }
+    for (uint32_t i = 0; i < t->mine->rings; i++)
+        keep_ring_close(t, i, old);
 }
 
 char *team_hold(struct team *t, uint32_t op, size_t bytes)
@@ -442,7 +567,7 @@ enum slot_kind team_publish_data(struct team *t, uint32_t op, struct buffer from
     remote_addr_t address;
     enum slot_kind kind = transport_of(t, from, bytes, by_reference, &address);
     team_wait_room(t, kind, bytes);
-    struct slot *slot = slot_of(t->mine, op);
+    struct slot *slot = slot_of(t->own_ring, op);
     if (kind == SLOT_REFERENCE) {
         memcpy(slot->data, &address, sizeof address);
     } else if (kind == SLOT_PIPELINED) {
@@ -460,6 +585,6 @@ enum slot_kind team_publish_data(struct team *t, uint32_t op, struct buffer from
 void team_publish_piece(struct team *t, uint32_t op, struct buffer from, size_t first, size_t bytes)
 {
     team_wait_cell(t, PIECE);
-    team_fill(t, piece_of(t->mine, op), from, first, bytes);
+    team_fill(t, piece_of(t->own_ring, op), from, first, bytes);
     team_publish(t, op, SLOT_BUFFERED, bytes);
 }

@@ -2,7 +2,7 @@
  * collectives use. Every rank has a mailbox (mailbox.h).
  *
  * Operations are numbered. All ranks perform the same operations in the same order, so the numbers
- * agree. In operation k a rank that has data to send writes slot k mod 64 of its mailbox: the data
+ * agree. In operation k a rank that has data to send writes slot k mod 256 of its mailbox: the data
  * themselves or, if they do not fit, their location: cell k mod 16, a remote address
  * (SLOT_REFERENCE) or a stream. Then it publishes k in the slot, with a release. A rank that needs
  * the data waits, with an acquire, until the slot holds k. The flag and small data share one LINE
@@ -25,6 +25,19 @@
  * whole cell: the owner waits for k - 16 before it writes them, and also before it writes short
  * data behind them. As long as the readers keep up, only part 0 is used and the other pages of the
  * cell are not touched.
+ *
+ * Hosts let a rank run ahead by 1000 short messages, and programs rely on it. So a rank that has
+ * waited for a millisecond for a slot, a cell or a part of one continues in another ring of slots
+ * and cells, of which a mailbox has up to TEAM_RINGS. It uses one whose operations all ranks are
+ * done with, or allocates one. That is a local decision, so it is published: `ring_from` of each
+ * ring is the operation from which on it has been used last. A reader remembers in which ring it
+ * has read last, and looks there first. A slot is right only if it holds exactly k: the ring may be
+ * in use again, with later operations. Otherwise the reader looks for the ring with the latest
+ * start up to k. It finds the right one, because a ring is used again only from an operation on
+ * that is later than k, as long as this rank is not done with k. The owner stores the start of a
+ * ring before it publishes there. Readers that sleep on a slot of the old ring are not woken: they
+ * look again when the sleep ends, after some milliseconds at most. Longer data, in pieces or
+ * streams, wait for their readers, as in the hosts.
  *
  * A rank that sends data by reference (in the shared heap, or in private memory that peers copy
  * through the OS) leaves the operation only after the readers have published that they are done.
@@ -101,21 +114,26 @@ struct team {
     uint32_t op;              /* the last operation that was begun */
     uint32_t published;       /* the value of our `done` */
     uint32_t lag;             /* how far `published` may be behind `op` */
-    uint32_t all_done;        /* all ranks are known to be done with operations up to this one */
+    uint32_t reusable;        /* slots and cells of our ring that were used by operations up to
+                                 this one may be written again */
     uint8_t part[TEAM_CELLS]; /* by cell: see team_part() */
     uint32_t answered;        /* copy_requests_answered when that was last considered */
     struct barrier barrier;
     struct team_common *common; /* NULL in an intercommunicator */
     struct mailbox *mine;
-    uint64_t *tables;          /* see team_table() */
-    uint32_t entries;          /* of each table: one more than there are ranks in a group */
-    struct held *held;         /* see team_hold() */
+    struct ring *own_ring;         /* in which we publish; one of our mailbox */
+    uint32_t ring_number;          /* its number */
+    uint32_t ring_end[TEAM_RINGS]; /* the last operation for which each other ring was used */
+    struct mailbox **mailbox;      /* by rank */
+    uint64_t *tables;              /* see team_table() */
+    uint32_t entries;              /* of each table: one more than there are ranks in a group */
+    struct held *held;             /* see team_hold() */
     struct team *next;         /* in the list of teams that this rank has left but not yet freed */
     struct order *order;       /* of the ranks, for the tree; NULL: `flat` */
     uint32_t children_created; /* these three: see child.h */
     uint32_t children_offered;
     struct children *children; /* NULL: this rank has offered nothing, or had no memory */
-    struct mailbox *mailbox[]; /* by rank */
+    struct ring *ring[];       /* by rank: in which this rank has read last */
 };
 
 /* Tables with an entry per rank, for the duration of a call. They are not on the stack, because
@@ -224,17 +242,17 @@ static inline uint32_t team_begin_piece(struct team *t)
     return first;
 }
 
-/* Frees the memory of team_hold() that all ranks are done with, or all of it. */
-void team_release_held(struct team *team, bool all);
+/* Frees the memory of team_hold() for operations up to `op`, or all of it. */
+void team_release_held(struct team *team, uint32_t op, bool all);
 
 /* Call when all ranks are known to have begun the operation after `op`; this implies that they are
  * done with `op`. Also frees the memory of team_hold() that no rank needs any more. */
 static inline void team_note_all_done(struct team *t, uint32_t op)
 {
-    if (sync_reached(op, t->all_done))
-        t->all_done = op;
+    if (sync_reached(op, t->reusable))
+        t->reusable = op;
     if (UNLIKELY(t->held != NULL))
-        team_release_held(t, false);
+        team_release_held(t, op, false);
 }
 
 /* Waits until all ranks have published that they are done with `op`. */
@@ -259,12 +277,16 @@ static inline void team_await_reader(struct team *t, uint32_t rank, uint32_t op)
     team_note_refusals(t);
 }
 
+/* Waits until all ranks are done with `op`; or a while, and then continues in another ring if there
+ * is one. */
+void team_make_room(struct team *team, uint32_t op);
+
 /* Waits until this rank may write the slot of the last operation begun. */
 static inline void team_wait_slot(struct team *t)
 {
     uint32_t free = t->op - TEAM_SLOTS;
-    if (UNLIKELY(!sync_reached(t->all_done, free)))
-        team_wait_all(t, free);
+    if (UNLIKELY(!sync_reached(t->reusable, free)))
+        team_make_room(t, free);
 }
 
 /* The part of its cell in which the data of an operation are or, if they are longer, WHOLE_CELL.
@@ -290,7 +312,7 @@ void team_wait_cell_slow(struct team *team, size_t bytes);
 static inline void team_wait_cell(struct team *t, size_t bytes)
 {
     t->cells_used = true;
-    if (LIKELY(sync_reached(t->all_done, t->op - TEAM_CELLS)))
+    if (LIKELY(sync_reached(t->reusable, t->op - TEAM_CELLS)))
         team_take_cell(t, bytes);
     else
         team_wait_cell_slow(t, bytes);
@@ -307,7 +329,7 @@ static inline void team_wait_room(struct team *t, enum slot_kind kind, size_t by
 /* Where data of SLOT_BUFFERED of the last operation begun are written, after team_wait_cell(). */
 static inline char *team_cell(struct team *t, size_t bytes)
 {
-    return cell_for(t->mine, t->op, bytes, *team_part(t, t->op));
+    return cell_for(t->own_ring, t->op, bytes, *team_part(t, t->op));
 }
 
 static inline bool team_uses_nontemporal(const struct team *t, size_t bytes)
@@ -336,10 +358,10 @@ static inline void team_fill(const struct team *t, char *cell, struct buffer fro
  * the cell, before the number. */
 static inline void team_publish_header(struct team *t, uint32_t op, uint64_t header)
 {
-    struct slot *slot = slot_of(t->mine, op);
+    struct slot *slot = slot_of(t->own_ring, op);
     slot->header = header;
     sync_publish(&slot->op, op);
-    prefetch_to_write(slot_of(t->mine, op + SLOTS_AHEAD));
+    prefetch_to_write(slot_of(t->own_ring, op + SLOTS_AHEAD));
 }
 
 static inline void team_publish(struct team *t, uint32_t op, enum slot_kind kind, size_t bytes)
@@ -349,7 +371,7 @@ static inline void team_publish(struct team *t, uint32_t op, enum slot_kind kind
     uint64_t part = kind == SLOT_BUFFERED ? *team_part(t, op) % CELL_PARTS : 0;
     team_publish_header(t, op, (uint64_t)bytes << 5 | part << 2 | kind);
     if (kind == SLOT_BUFFERED && fits_into_cell(bytes) && !team_uses_nontemporal(t, bytes))
-        prefetch_block_to_write(cell_for(t->mine, op + 1, bytes, part), bytes);
+        prefetch_block_to_write(cell_for(t->own_ring, op + 1, bytes, part), bytes);
 }
 
 static inline enum slot_kind slot_kind(const struct slot *slot)
@@ -368,12 +390,24 @@ static inline uint32_t slot_part(const struct slot *slot)
     return (uint32_t)slot->header >> 2 & (CELL_PARTS - 1);
 }
 
+/* Changes `ring` of a rank to the one in which it publishes `op`. Returns whether that is another
+ * one. */
+bool team_follow(struct team *team, uint32_t rank, uint32_t op);
+
+/* Before the cell of a rank is read whose slot this rank has not waited for. */
+static inline void team_find_ring(struct team *t, uint32_t rank, uint32_t op)
+{
+    if (UNLIKELY(atomic_load_explicit(&t->mailbox[rank]->rings, memory_order_relaxed)))
+        team_follow(t, rank, op);
+}
+
+const struct slot *team_wait_slow(struct team *team, uint32_t rank, uint32_t op);
+
 /* Waits for the slot of a rank. It may be read until this rank publishes that it is done. */
 static inline const struct slot *team_wait(struct team *t, uint32_t rank, uint32_t op)
 {
-    struct slot *slot = slot_of(t->mailbox[rank], op);
-    sync_wait_until(&slot->op, op);
-    return slot;
+    struct slot *slot = slot_of(t->ring[rank], op);
+    return sync_load(&slot->op) == op ? slot : team_wait_slow(t, rank, op);
 }
 
 /* team_wait() for a rank that may run ahead: if its slot is already there, the next one may be too
@@ -381,17 +415,18 @@ static inline const struct slot *team_wait(struct team *t, uint32_t rank, uint32
  * cell away from the rank that is about to write them.) */
 static inline const struct slot *team_wait_ahead(struct team *t, uint32_t rank, uint32_t op)
 {
-    struct slot *slot = slot_of(t->mailbox[rank], op);
-    if (sync_reached(sync_load(&slot->op), op)) {
-        const char *next = (const char *)slot_of(t->mailbox[rank], op + 1);
+    struct slot *found = slot_of(t->ring[rank], op);
+    const struct slot *slot = found;
+    if (sync_load(&found->op) == op) {
+        const char *next = (const char *)slot_of(t->ring[rank], op + 1);
         __builtin_prefetch(next);
         __builtin_prefetch(next + PREFETCH_LINE);
         if (slot_kind(slot) == SLOT_BUFFERED)
             prefetch_block_to_read(
-                cell_for(t->mailbox[rank], op + 1, slot_bytes(slot), slot_part(slot)),
+                cell_for(t->ring[rank], op + 1, slot_bytes(slot), slot_part(slot)),
                 slot_bytes(slot));
     } else {
-        sync_wait_until_slow(&slot->op, op);
+        slot = team_wait_slow(t, rank, op);
     }
     if (slot_kind(slot) == SLOT_BUFFERED)
         t->lag = CELL_LAG;
@@ -465,7 +500,7 @@ bool remote_write(const struct team *team, uint32_t owner, remote_addr_t address
 HOT_INLINE void team_publish_inline(struct team *t, uint32_t op, const void *from, size_t bytes)
 {
     team_wait_slot(t);
-    copy_bytes(slot_of(t->mine, op)->data, from, bytes);
+    copy_bytes(slot_of(t->own_ring, op)->data, from, bytes);
     team_publish(t, op, SLOT_INLINE, bytes);
 }
 
@@ -474,7 +509,7 @@ static inline void team_publish_address(struct team *t, uint32_t op, remote_addr
                                         size_t bytes)
 {
     team_wait_slot(t);
-    memcpy(slot_of(t->mine, op)->data, &address, sizeof address);
+    memcpy(slot_of(t->own_ring, op)->data, &address, sizeof address);
     team_publish(t, op, SLOT_REFERENCE, bytes);
 }
 
@@ -506,7 +541,7 @@ static inline const char *slot_data(struct team *t, uint32_t rank, uint32_t op,
 {
     return LIKELY(slot_kind(slot) == SLOT_INLINE)
                ? slot->data
-               : cell_for(t->mailbox[rank], op, slot_bytes(slot), slot_part(slot));
+               : cell_for(t->ring[rank], op, slot_bytes(slot), slot_part(slot));
 }
 
 /* Sends bytes [first, first + bytes) of the data of a buffer as a piece. */

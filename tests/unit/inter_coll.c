@@ -181,7 +181,7 @@ static _Atomic unsigned ahead;
 /* Many small blocks are copied into a block of memory, which is kept. */
 static void scatter_ahead(unsigned me)
 {
-    enum { SEEN = SLOT_LAG, LIMIT = SEEN + TEAM_CELLS };
+    enum { SEEN = SLOT_LAG, LIMIT = SEEN + TEAM_RINGS * TEAM_CELLS };
     char *data = malloc(2 * EAGER_MAX), *mine = malloc(EAGER_MAX);
     struct blocks all = {.at = data, .map = BYTES, .count = EAGER_MAX};
     for (int i = 1; i <= LIMIT + 40; i++) {

@@ -83,7 +83,7 @@ END_TEST
 static void use(struct mailbox *mailbox, uint32_t op)
 {
     for (uint32_t i = 0; i <= op; i++)
-        atomic_store(&slot_of(mailbox, i)->op.value, i + 1);
+        atomic_store(&slot_of(&mailbox->ring, i)->op.value, i + 1);
     atomic_store(&mailbox->done.value, op);
     atomic_store(&mailbox->produced.value, 3);
     atomic_store(&mailbox->consumed.value, 3);
@@ -94,16 +94,17 @@ static void use(struct mailbox *mailbox, uint32_t op)
 static void expect_new(struct mailbox *mailbox)
 {
     for (uint32_t i = 0; i < TEAM_SLOTS; i++)
-        ck_assert_uint_eq(sync_load(&slot_of(mailbox, i)->op), 0);
+        ck_assert_uint_eq(sync_load(&slot_of(&mailbox->ring, i)->op), 0);
     ck_assert_uint_eq(sync_load(&mailbox->done), 0);
     ck_assert_uint_eq(sync_load(&mailbox->produced), 0);
     ck_assert_uint_eq(sync_load(&mailbox->consumed), 0);
     ck_assert_uint_eq(sync_load(&mailbox->coop_copy.helped), 0);
     ck_assert_uint_eq(mailbox->departed, 0);
     ck_assert_uint_eq(mailbox->stream_cells, STREAM_CELLS);
+    ck_assert_uint_eq(mailbox->rings, 0);
     ck_assert_int_eq(mailbox->pid, getpid());
     memset(stream_cell(mailbox, STREAM_CELLS - 1), 1, STREAM_CELL);
-    memset(cell_of(mailbox, TEAM_CELLS - 1), 1, CELL_ROOM);
+    memset(cell_of(&mailbox->ring, TEAM_CELLS - 1), 1, CELL_ROOM);
 }
 
 START_TEST(a_mailbox_that_is_used_again_is_empty)
@@ -121,6 +122,30 @@ START_TEST(a_mailbox_that_is_used_again_is_empty)
             mailbox_lengthen_stream(mailbox);
         mailbox_free(mailbox, ops[i]);
     }
+}
+END_TEST
+
+START_TEST(further_rings_are_freed)
+{
+    open_heap();
+    struct mailbox *mailbox = mailbox_create();
+    int before = taken;
+    for (uint32_t i = 1; i < TEAM_RINGS; i++) {
+        struct ring *ring = mailbox_add_ring(mailbox, 77);
+        ck_assert_ptr_nonnull(ring);
+        ck_assert_ptr_eq(mailbox_ring(mailbox, i), ring);
+        mailbox->rings = i + 1;
+        for (uint32_t op = 0; op < TEAM_SLOTS; op++)
+            ck_assert_uint_eq(sync_load(&slot_of(ring, op)->op), 77);
+        memset(cell_of(ring, 0), 1, TEAM_CELLS * CELL_ROOM);
+    }
+    ck_assert_ptr_null(mailbox_add_ring(mailbox, 77));
+    ck_assert_int_eq(taken, before + TEAM_RINGS - 1);
+    mailbox_free(mailbox, 1000);
+    ck_assert_int_eq(taken, before);
+    ck_assert_ptr_eq(mailbox_create(), mailbox);
+    expect_new(mailbox);
+    mailbox_free(mailbox, 1);
 }
 END_TEST
 
@@ -203,6 +228,6 @@ START_TEST(threads_never_get_the_same_mailbox)
 }
 END_TEST
 
-UNIT_MAIN(teams_follow_each_other, a_mailbox_that_is_used_again_is_empty,
+UNIT_MAIN(teams_follow_each_other, a_mailbox_that_is_used_again_is_empty, further_rings_are_freed,
           few_mailboxes_of_many_pages_are_kept, mailboxes_of_one_page_are_kept,
           written_pages_are_remembered, threads_never_get_the_same_mailbox)

@@ -70,10 +70,10 @@ static unsigned used_again_after(void)
 /* Rank 0 sends, rank 1 pauses, rank 2 follows rank 0. */
 static void run_ahead(unsigned me)
 {
-    unsigned all = seen_at_first + 2 * TEAM_SLOTS;
+    unsigned lag = bytes > SLOT_ROOM ? CELL_LAG : SLOT_LAG;
+    unsigned limit = seen_at_first / lag * lag + TEAM_RINGS * used_again_after();
+    unsigned all = limit + 2 * TEAM_SLOTS;
     if (me == 1) {
-        unsigned lag = bytes > SLOT_ROOM ? CELL_LAG : SLOT_LAG;
-        unsigned limit = seen_at_first / lag * lag + used_again_after();
         be_slow(team_of[1], 1, seen_at_first);
         while (ahead < limit)
             sleep_us(100);
@@ -153,6 +153,94 @@ static void mix_sizes(unsigned me)
     free(all);
 }
 
+/* Ranks are late in turns, so that the others use several rings, and use each again. A rank reads
+ * from another one only now and then, and meanwhile that one may have used the ring again in which
+ * the rank has read last. */
+static unsigned ranks, turns;
+
+static void use_rings(unsigned me)
+{
+    static const size_t sizes[] = {8, 8, 8, 8, 100, 200, 2000, 5000};
+    struct team *t = team_of[me];
+    struct chance same = {seen_at_first};
+    char data[5000], *all = malloc(ranks * 5000);
+    unsigned operation = 0;
+    for (unsigned turn = 0; turn < turns; turn++) {
+        uint32_t root = below(&same, ranks), late = below(&same, ranks + 3);
+        bool gather = below(&same, 3) == 0, small = below(&same, 2);
+        unsigned end = operation + below(&same, 900);
+        if (late == me)
+            sleep_us(10000);
+        for (; operation < end; operation++) {
+            size_t some = sizes[below(&same, small ? 4 : 8)];
+            struct blocks blocks = {.at = all, .map = BYTES, .count = some};
+            memset(data, t->rank == root || gather ? (int)(operation + t->rank) : 0, some);
+            if (gather)
+                coll_gather(t, buffer(data, BYTES, some), &blocks, root, false);
+            else
+                coll_bcast(t, buffer(data, BYTES, some), root);
+            for (unsigned r = 0; r < ranks && gather && t->rank == root; r++)
+                EXPECT(all[r * some] == (char)(operation + r) &&
+                           all[r * some + some - 1] == all[r * some],
+                       "operation %u, rank %u", operation, r);
+            if (!gather)
+                EXPECT(data[0] == (char)(operation + root) && data[some - 1] == data[0],
+                       "operation %u", operation);
+        }
+    }
+    EXPECT(t->mine->rings > 1, "%u", t->mine->rings);
+    free(all);
+}
+
+START_TEST(rings_are_used_in_turns)
+{
+    sync_configure(true, NULL);
+    for (seen_at_first = 1; seen_at_first <= 6; seen_at_first++) {
+        bool tree = seen_at_first == 6;
+        ranks = tree ? TREE_FLAT + 4 : 3;
+        turns = tree ? 30 : 40;
+        make_team(ranks);
+        if (seen_at_first % 2)
+            set_numbers(ranks, (uint32_t)-5000);
+        as_ranks(ranks, use_rings);
+        free_team(ranks);
+    }
+}
+END_TEST
+
+/* Rank 0 uses its first ring, another one, and the first one again. Rank 2 has read nothing in
+ * between, so for it rank 0 is still in the first ring. */
+static void skip_a_ring(unsigned me)
+{
+    enum { GATHERS = 400, ALL = 3 * TEAM_SLOTS };
+    struct team *t = team_of[me];
+    uint32_t word, all[3];
+    struct blocks blocks = {.at = (char *)all, .map = I32, .count = 1};
+    for (unsigned i = 0; i < ALL; i++) {
+        bool gather = i > 10 && i < GATHERS;
+        if ((me == 1 && i == 20) || (me == 2 && i == GATHERS))
+            sleep_us(20000);
+        for (unsigned r = 1; r < 3 && me == 0 && i == GATHERS; r++)
+            sync_wait_until(&t->mailbox[r]->done, GATHERS - 2 * SLOT_LAG);
+        word = me && !gather ? 0 : i;
+        if (gather)
+            coll_gather(t, buffer(&word, I32, 1), &blocks, 1, false);
+        else
+            coll_bcast(t, buffer(&word, I32, 1), 0);
+        EXPECT(word == i, "operation %u: %u", i, word);
+    }
+    EXPECT(me || t->mine->rings == 2, "%u", t->mine->rings);
+}
+
+START_TEST(a_rank_that_skips_a_ring_finds_the_next)
+{
+    sync_configure(true, NULL);
+    make_team(3);
+    as_ranks(3, skip_a_ring);
+    free_team(3);
+}
+END_TEST
+
 /* As a long broadcast does, which waits for its first operation before it waits for a piece. */
 static void move_piece(struct team *t, char *data)
 {
@@ -161,7 +249,7 @@ static void move_piece(struct team *t, char *data)
         team_publish_piece(t, op, buffer(data, BYTES, PIECE), 0, PIECE);
     } else {
         team_wait(t, 0, op);
-        memcpy(data, piece_of(t->mailbox[0], op), PIECE);
+        memcpy(data, piece_of(t->ring[0], op), PIECE);
     }
     team_end(t);
 }
@@ -214,7 +302,7 @@ END_TEST
 /* Many small blocks are copied into a block of memory, which is kept. */
 static void scatter_ahead(unsigned me)
 {
-    enum { SEEN = SLOT_LAG, LIMIT = SEEN + TEAM_CELLS };
+    enum { SEEN = SLOT_LAG, LIMIT = SEEN + TEAM_RINGS * TEAM_CELLS };
     char *data = malloc(3 * EAGER_MAX), *mine = malloc(EAGER_MAX);
     struct blocks all = {.at = data, .map = BYTES, .count = EAGER_MAX};
     for (int i = 1; i <= LIMIT + 40; i++) {
@@ -455,7 +543,7 @@ static void be_late(unsigned me)
     uint32_t word = 3;
     for (unsigned i = 0; i < 20; i++) {
         if (me == 0) {
-            await_sleeper(&slot_of(t->mine, t->op + 1)->op);
+            await_sleeper(&slot_of(t->own_ring, t->op + 1)->op);
             coll_bcast(t, buffer(&word, I32, 1), 0);
         } else {
             coll_bcast(t, buffer(&word, I32, 1), 0);
@@ -670,6 +758,7 @@ END_TEST
 
 UNIT_MAIN(held_memory_is_freed_by_later_calls, a_root_runs_ahead_until_it_would_overwrite,
           a_leaf_runs_ahead_until_it_would_overwrite, data_of_all_sizes_share_the_cells,
+          rings_are_used_in_turns, a_rank_that_skips_a_ring_finds_the_next,
           short_data_do_not_overwrite_long_data, a_root_of_many_small_blocks_runs_as_far_ahead,
           a_root_waits_for_readers_by_reference, a_slot_of_long_ago_does_not_look_new,
           streams_of_any_length_run_in_both_directions,

@@ -32,14 +32,14 @@ static inline void set_numbers(unsigned size, uint32_t number)
 {
     for (unsigned r = 0; r < size; r++) {
         struct team *t = team_of[r];
-        t->op = t->published = t->all_done = t->barrier.rounds = number;
+        t->op = t->published = t->reusable = t->barrier.rounds = number;
         atomic_store(&t->mine->done.value, number);
         atomic_store(&t->mine->produced.value, number);
         atomic_store(&t->mine->consumed.value, number);
         if (t->common)
             atomic_store(&t->common->flags[r].entered.value, number);
         for (uint32_t back = 0; back < TEAM_SLOTS; back++)
-            atomic_store(&slot_of(t->mine, number - back)->op.value, number - back);
+            atomic_store(&slot_of(t->own_ring, number - back)->op.value, number - back);
     }
 }
 
