@@ -71,12 +71,12 @@ struct mailbox {
     uint32_t stream_cells;          /* a power of two */
     int32_t pid;                    /* of the owner */
     _Atomic uint32_t departed; /* intercommunicators: readers that have freed the communicator */
-    bool cells_used;  /* these two for the owner, when it frees the mailbox: by any team so far */
-    uint32_t written; /* bytes of this structure */
-    _Atomic uint64_t child_offers; /* position of the owner's offers; 0: none. See child.h */
-    /* These three: see team.h. `rings` is 0 until the owner uses a second ring. */
-    _Atomic uint32_t rings, ring_from[TEAM_RINGS];
-    uint64_t ring_at[TEAM_RINGS - 1];                 /* positions of the further rings */
+    uint32_t written;          /* bytes of this structure, by any team so far: for mailbox_free() */
+    _Atomic uint32_t rings;    /* 0 until the owner uses a second one; see team.h */
+    bool cells_used;           /* by any team so far, as `written` */
+    _Atomic uint64_t child_offers;    /* position of the owner's offers; 0: none. See child.h */
+    uint64_t ring_at[TEAM_RINGS - 1]; /* positions of the further rings */
+    _Atomic uint32_t ring_from[TEAM_RINGS];           /* the operation from which on each is used */
     _Alignas(LINE) struct sync_word children_offered; /* how many it has published */
     _Alignas(LINE) struct sync_word done;     /* the last operation whose data the owner has read */
     _Alignas(LINE) struct sync_word produced; /* pieces of all streams that the owner has written */
@@ -84,6 +84,7 @@ struct mailbox {
     struct coop_copy coop_copy;
     struct ring ring;
 };
+_Static_assert(offsetof(struct mailbox, children_offered) == LINE, "these fields take one line");
 
 /* Returns an empty mailbox; NULL: no memory. */
 struct mailbox *mailbox_create(void);
