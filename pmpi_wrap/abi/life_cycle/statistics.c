@@ -12,15 +12,29 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct stats_snapshot own_snapshot; /* if nothing is shared */
+/* Snapshots are large, and each ABI would have its own static ones, so they are allocated when they
+ * are needed: `ulimit -d` counts static memory from the start. */
+static struct stats_snapshot *own_snapshot; /* if nothing is shared; NULL: no memory, or no need */
+
+static struct stats_snapshot *snapshot_of_this_process(void)
+{
+    if (node.header)
+        return &node_member(node.me)->stats;
+    if (!own_snapshot && config.stats)
+        own_snapshot = calloc(1, sizeof *own_snapshot);
+    return own_snapshot;
+}
 
 void statistics_publish(void)
 {
-    struct stats_snapshot *s = node.header ? &node_member(node.me)->stats : &own_snapshot;
+    struct stats_snapshot *s = snapshot_of_this_process();
+    if (!s)
+        return;
     struct arena_use use = arena_use();
     thread_fold_all();
     stats_take(s);
@@ -103,13 +117,13 @@ static int rank_of_member(uint32_t member)
     return node_member(member)->world_rank;
 }
 
+/* `sum` is empty. */
 static void add_up(struct stats_snapshot *sum)
 {
     const uint64_t timeout_ns = 2000000000; /* for all members together */
     uint64_t end_ns = sync_now_ns() + timeout_ns;
-    memset(sum, 0, sizeof *sum);
-    if (!node.header)
-        *sum = own_snapshot;
+    if (!node.header && own_snapshot)
+        *sum = *own_snapshot;
     for (uint32_t i = 0; node.header && i < node.size; i++)
         if (await_snapshot(node_member(i), end_ns))
             stats_add(sum, &node_member(i)->stats);
@@ -153,12 +167,8 @@ static int write_file(const char *name, const struct stats_snapshot *sum,
     return error;
 }
 
-void statistics_print(int world_rank, int world_size)
+static void print(int world_size, const struct stats_snapshot *sum)
 {
-    static struct stats_snapshot sum;
-    if (!config.stats || !writes(world_rank))
-        return;
-    add_up(&sum);
     char host_name[HOST_NAME_MAX + 1] = "", name[PATH_MAX];
     gethostname(host_name, sizeof host_name - 1);
     const struct stats_job job = {
@@ -171,13 +181,27 @@ void statistics_print(int world_rank, int world_size)
         .bytes = recording_bytes,
     };
     if (!strcmp(config.stats, "1") || !strcmp(config.stats, "-")) {
-        stats_print_text(stderr, library_version, &sum, &host_identity, &job, call_names);
+        stats_print_text(stderr, library_version, sum, &host_identity, &job, call_names);
         return;
     }
     file_name(name, sizeof name, host_name);
     report_overwritten(name);
-    int error = write_file(name, &sum, &job);
+    int error = write_file(name, sum, &job);
     if (error)
         log_message(0, "cannot write the statistics to %s: %s; %s", name, strerror(error),
                     advice(error));
+}
+
+void statistics_print(int world_rank, int world_size)
+{
+    if (!config.stats || !writes(world_rank))
+        return;
+    struct stats_snapshot *sum = calloc(1, sizeof *sum);
+    if (!sum) {
+        log_message(0, "no memory for the statistics; raise `ulimit -d`");
+        return;
+    }
+    add_up(sum);
+    print(world_size, sum);
+    free(sum);
 }
