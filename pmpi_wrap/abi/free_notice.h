@@ -7,6 +7,8 @@
  *
  * The attribute is set when an object is registered, that is, when it is first used. A communicator
  * that has been created and freed without a collective call has none, so it costs nothing.
+ * What is remembered about it (communicators/from_parent.h) is forgotten when another communicator
+ * gets its handle, from any call that creates one inside the job.
  *
  * If the object is freed through this library, the handler removes it, and the delete function does
  * nothing: it finds no entry. A delete function may run in any call of the host, and in Open MPI

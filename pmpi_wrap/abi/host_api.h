@@ -79,7 +79,6 @@ void constants_read(void);
     X(Cancel)                     \
     X(Cartdim_get)                \
     X(Comm_call_errhandler)       \
-    X(Comm_create_group)          \
     X(Comm_create_keyval)         \
     X(Comm_free_keyval)           \
     X(Comm_get_attr)              \

@@ -104,6 +104,47 @@ static void groups(int calls)
     MPI_Group_free(&world);
 }
 
+/* Freed before any collective call, and followed by communicators that do not come from all ranks of
+ * a parent. */
+static void unused(void)
+{
+    MPI_Group world, group;
+    int ranks[64];
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    for (int i = 0; i < test_size; i++)
+        ranks[i] = test_size - 1 - i;
+    MPI_Group_incl(world, test_size, ranks, &group);
+    for (int round = 0; round < 3 * ROUNDS; round++) {
+        MPI_Comm comm, merged, local = MPI_COMM_SELF;
+        MPI_Request request;
+        if (round % 3 == 2)
+            MPI_Comm_split(MPI_COMM_WORLD, test_rank % 2, 0, &local);
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        FREE(MPI_Comm_free, MPI_Comm, &comm);
+        if (round % 3 == 0) {
+            MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, &comm);
+        } else if (round % 3 == 1) {
+            MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        } else {
+            int sum = -1, one = 1;
+            MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, !(test_rank % 2), 0, &comm);
+            MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+            CHECK(sum == (test_size + test_rank % 2) / 2, "%d", sum);
+            MPI_Comm_dup(MPI_COMM_WORLD, &merged);
+            FREE(MPI_Comm_free, MPI_Comm, &merged);
+            MPI_Intercomm_merge(comm, test_rank % 2, &merged);
+            MPI_Comm_free(&comm);
+            MPI_Comm_free(&local);
+            comm = merged;
+        }
+        use_comm(comm, 5);
+        MPI_Comm_free(&comm);
+    }
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+}
+
 /* ---- datatypes ---- */
 
 static void datatypes(void)
@@ -213,6 +254,7 @@ int main(int argc, char **argv)
         communicators(calls);
         groups(calls);
     }
+    unused();
     datatypes();
     needed_datatypes();
     windows();

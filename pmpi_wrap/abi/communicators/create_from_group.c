@@ -1,5 +1,5 @@
 /* MPI_Comm_create_from_group and MPI_Intercomm_create_from_groups (MPI-4.0, 7.4.2 and 7.6.2). */
-#include "pmpi_wrap/abi/communicators/team_setup.h"
+#include "pmpi_wrap/abi/communicators/from_parent.h"
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/abi/life_cycle/init_finalize.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
@@ -33,6 +33,7 @@ int accel_Comm_create_from_group(MPI_Group group, const char *tag, MPI_Info info
     int result = host.Comm_create_from_group(group, tag, info, handler, comm);
     if (result != MPI_SUCCESS || *comm == MPI_COMM_NULL)
         return result;
+    team_forget_child(BITS(*comm));
     private_comm();
     if (!all)
         return result;
@@ -52,7 +53,9 @@ int accel_Intercomm_create_from_groups(MPI_Group local, int local_leader, MPI_Gr
     node_setup_group_begins();
     int result = host.Intercomm_create_from_groups(local, local_leader, remote, remote_leader, tag,
                                                    info, handler, comm);
-    if (result == MPI_SUCCESS && *comm != MPI_COMM_NULL)
-        private_comm();
+    if (result != MPI_SUCCESS || *comm == MPI_COMM_NULL)
+        return result;
+    team_forget_child(BITS(*comm));
+    private_comm();
     return result;
 }
