@@ -106,7 +106,11 @@ BENCH_PROGRAM := $(BUILD)/libexec/mpiaccel/mpiaccel-bench-rank
 BENCH_OBJECTS := $(ABIS:%=$(BUILD)/libexec/mpiaccel/bench-%.so)
 MANUAL := $(BUILD)/man/mpiaccel.1 $(BUILD)/man/mpiaccel.7
 
-all: $(LIB) $(LINKER_NAME) $(COMMAND) $(COMMAND_PROGRAMS) $(COMMAND_DATA) $(BENCH_PROGRAM) $(BENCH_OBJECTS) $(MANUAL)
+# libmpiaccel_heap.so, with the modules that it shares with the library
+HEAP_LIB := $(BUILD)/lib/libmpiaccel_heap.so
+HEAP_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard heap/*.c) core/config.c core/log.c core/os_number.c node/memfd.c node/snapshot.c)
+
+all: $(LIB) $(LINKER_NAME) $(HEAP_LIB) $(COMMAND) $(COMMAND_PROGRAMS) $(COMMAND_DATA) $(BENCH_PROGRAM) $(BENCH_OBJECTS) $(MANUAL)
 
 # The version changes with each commit: only what includes this header is compiled again.
 VERSION := $(shell tools/version)
@@ -119,7 +123,7 @@ $(BUILD)/obj/pmpi_wrap/version.o $(BUILD)/assert/obj/pmpi_wrap/version.o: $(VERS
 COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,concurrency config log processors sync best_kernels $(ISAS:%=kernels_%))
 $(COMMAND): $(wildcard command/*.c command/*.h) $(COMMAND_OBJECTS) $(VERSION_HEADER) $(BUILD)/conf/folders
 	@mkdir -p $(@D)
-	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_SONAME='"$(SONAME)"' \
+	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_SONAME='"$(SONAME)"' -DMPIACCEL_HEAP_NAME='"$(notdir $(HEAP_LIB))"' \
 	    -DMPIACCEL_LIBDIR='"$(libdir)"' -DMPIACCEL_LIBDIR_FROM_BIN='"$(call from_bin,$(libdir))"' \
 	    -DMPIACCEL_PROGRAMS='"$(PROGRAM_DIR)"' -DMPIACCEL_PROGRAMS_FROM_BIN='"$(call from_bin,$(PROGRAM_DIR))"' \
 	    -DMPIACCEL_ABIS='"$(COMPILED_ABIS)"' \
@@ -157,6 +161,13 @@ $(LIB) $(ASSERTING_LIB): $(JEMALLOC_LIB) pmpi_wrap/exports.map
 	    $(filter %.o,$^) $(JEMALLOC_LIB) -pthread -ldl $(LIBS)
 $(LINKER_NAME): $(LIB)
 	$(Q)ln -sf $(SONAME) $@
+
+# The compiler must not turn what malloc and its kin do into calls of themselves.
+$(BUILD)/obj/heap/%.o: COMPILE += -fno-builtin
+$(HEAP_LIB): $(HEAP_OBJECTS)
+	@mkdir -p $(@D)
+	$(call show,LINK,$@)$(CC) -shared -o $@ $(CFLAGS) -Wl,-z,lazy $(LDFLAGS) $(MACHINE_FLAGS) -Wl,-soname,$(@F) \
+	    -Wl,--no-undefined -Wl,-z,nodelete -Wl,--gc-sections $^ -pthread -ldl
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/config.mk
 	@mkdir -p $(@D)
@@ -295,7 +306,7 @@ install: all
 	$(Q)install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(CMAKE_DIR)" \
 	    "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(BASH_DIR)" "$(DESTDIR)$(ZSH_DIR)" "$(DESTDIR)$(PROGRAM_DIR)"
 	$(Q)install -m 755 $(COMMAND) "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)"
-	$(Q)$(call put,755,$(LIB),$(libdir)) && ln -sf $(SONAME) "$(DESTDIR)$(libdir)/libmpiaccel.so"
+	$(Q)$(call put,755,$(LIB) $(HEAP_LIB),$(libdir)) && ln -sf $(SONAME) "$(DESTDIR)$(libdir)/libmpiaccel.so"
 	$(Q)$(if $(COMMAND_PROGRAMS),$(call put,755,$(COMMAND_PROGRAMS),$(PROGRAM_DIR)))
 	$(Q)$(if $(COMMAND_DATA),$(call put,644,$(COMMAND_DATA) $(BENCH_OBJECTS),$(PROGRAM_DIR)))
 	$(Q)$(call put,755,$(BENCH_PROGRAM),$(PROGRAM_DIR))
@@ -319,6 +330,7 @@ install: all
 uninstall:
 	$(Q)grep -lsF "$(libdir)/$(SONAME)" "$(DESTDIR)$(MODULE_DIR)"/* | while read -r file; do rm "$$file"; done
 	$(Q)rm -f "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)" "$(DESTDIR)$(libdir)/$(SONAME)" "$(DESTDIR)$(libdir)/libmpiaccel.so" \
+	    "$(DESTDIR)$(libdir)/$(notdir $(HEAP_LIB))" \
 	    "$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc" "$(DESTDIR)$(CMAKE_DIR)/mpiaccelConfig.cmake" \
 	    "$(DESTDIR)$(CMAKE_DIR)/mpiaccelConfigVersion.cmake" "$(DESTDIR)$(BASH_DIR)/mpiaccel" "$(DESTDIR)$(ZSH_DIR)/_mpiaccel" \
 	    "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1" "$(DESTDIR)$(mandir)/man7/mpiaccel.7"

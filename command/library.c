@@ -42,6 +42,15 @@ const char *library_path(void)
     return find(folders, MPIACCEL_SONAME);
 }
 
+const char *library_heap_path(void)
+{
+    static char path[PATH_MAX + sizeof "/" MPIACCEL_HEAP_NAME];
+    char library[PATH_MAX];
+    snprintf(library, sizeof library, "%s", library_path());
+    snprintf(path, sizeof path, "%s/%s", dirname(library), MPIACCEL_HEAP_NAME);
+    return path;
+}
+
 const char *library_program(const char *name)
 {
     static const char *const folders[FOLDERS] = {MPIACCEL_PROGRAMS_FROM_BIN, "../libexec/mpiaccel",
@@ -64,11 +73,20 @@ const char *library_command(void)
     return realpath("/proc/self/exe", path) ? path : "mpiaccel";
 }
 
+static bool exists(const char *path)
+{
+    if (!access(path, R_OK))
+        return true;
+    fprintf(stderr, "mpiaccel: cannot read %s: %m; build or install libmpiaccel again\n", path);
+    return false;
+}
+
 bool library_exists(void)
 {
-    if (!access(library_path(), R_OK))
-        return true;
-    fprintf(stderr, "mpiaccel: cannot read %s: %m; build or install libmpiaccel again\n",
-            library_path());
-    return false;
+    return exists(library_path());
+}
+
+bool library_heap_exists(void)
+{
+    return exists(library_heap_path());
 }

@@ -7,6 +7,9 @@
 /* The path of the library. Valid until the next call of this function or of library_program(). */
 const char *library_path(void);
 
+/* The path of libmpiaccel_heap.so, which is beside the library. Valid until the next call. */
+const char *library_heap_path(void);
+
 /* The path of this program, whatever its name is. */
 const char *library_command(void);
 
@@ -17,6 +20,7 @@ const char *library_man_page(void);
 /* Call before a program is started: if LD_PRELOAD names a missing library, the loader only prints a
  * warning in every process. Prints a message if it is missing. */
 bool library_exists(void);
+bool library_heap_exists(void);
 
 /* The path of the program of a subcommand. Valid until the next call of this function or of
  * library_path(). */

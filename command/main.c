@@ -13,11 +13,15 @@
 
 static int command_lib(int count, char **arguments)
 {
-    (void)count;
-    (void)arguments;
-    if (!library_exists())
+    bool heap = count > 1 && !strcmp(arguments[1], "--heap");
+    if (count > 1 + heap) {
+        fprintf(stderr, "mpiaccel: lib has no option %s; see mpiaccel lib --help\n",
+                arguments[1 + heap]);
+        return 2;
+    }
+    if (!library_exists() || (heap && !library_heap_exists()))
         return 1;
-    puts(library_path());
+    printf("%s%s%s\n", heap ? library_heap_path() : "", heap ? ":" : "", library_path());
     return 0;
 }
 
@@ -37,9 +41,9 @@ static const struct command {
     {"bench", NULL, "[-n RANKS] [-o FOLDER]", "measure MPI calls with and without the library"},
     {"doctor", NULL, "[LAUNCHER...]", "find out what is not accelerated, and the cure"},
     {"info", command_info, "[--json]", "print version, machine and settings"},
-    {"lib", command_lib, "", "print the path of the library, for LD_PRELOAD"},
+    {"lib", command_lib, "[--heap]", "print the path of the library, for LD_PRELOAD"},
     {"report", NULL, "FILE...", "summarise statistics, or compare those of two jobs"},
-    {"run", command_run, "[--print] COMMAND...",
+    {"run", command_run, "[--heap] [--print] COMMAND...",
      "run a launcher or a program with the library preloaded"},
     {"run --compare", command_run, "[-n N] COMMAND...", /* an option of the line above */
      "run it N times with and N times without the library, and compare"},

@@ -64,9 +64,9 @@ static char *contents_of(const char *path)
 
 struct job {
     const struct launcher *family;
-    const char *library;
-    struct words command; /* the new command line, as far as it is complete */
-    size_t *bounds;       /* of the programs in it */
+    const char *library, *heap; /* to preload */
+    struct words command;       /* the new command line, as far as it is complete */
+    size_t *bounds;             /* of the programs in it */
     size_t bound_count;
     struct words options; /* of the context after it */
     bool in_file;         /* this context comes from a file */
@@ -97,13 +97,19 @@ static bool names_library(const char *value, const char *library)
     return false;
 }
 
-/* The value with the library first, and then the libraries that the user preloads. If the user has
- * named the library, its place in the list remains: some tools must come before it. */
+/* The value with a library first. If the user has named the library, its place in the list remains:
+ * some tools must come before it. */
+static char *with_first(const char *library, const char *others)
+{
+    if (!library || names_library(others, library))
+        return text("%s", others);
+    return text("%s%s%s", library, *others ? ":" : "", others);
+}
+
+/* The value with our libraries first, and then those that the user preloads. */
 static char *with_library(struct job *job, const char *others)
 {
-    char *value = names_library(others, job->library)
-                      ? text("%s", others)
-                      : text("%s%s%s", job->library, *others ? ":" : "", others);
+    char *value = with_first(job->heap, with_first(job->library, others));
     const char *bad = job->family ? strpbrk(value, job->family->cannot_pass) : NULL;
     if (bad)
         refuse(job, text("%s cannot pass " VARIABLE "=%s, because it contains '%c'; move the file",
@@ -383,9 +389,10 @@ static void add_contexts(struct job *job, char **word)
     }
 }
 
-struct preloaded preload_command(const struct launcher *family, char **command, const char *library)
+struct preloaded preload_command(const struct launcher *family, char **command, const char *library,
+                                 const char *heap)
 {
-    struct job job = {.family = family, .library = library};
+    struct job job = {.family = family, .library = library, .heap = heap};
     char *environment = NULL;
     if (strpbrk(library, ": "))
         refuse(&job, text(VARIABLE " cannot name %s, which contains a blank or a colon; install "

@@ -15,8 +15,8 @@ struct preloaded {
 /* The command line that preloads a library in all ranks which a command line starts, ahead of other
  * libraries that it preloads. Depends also on the environment, and on the files of options that the
  * command line names. If the family is NULL, the options of the command count as part of its
- * program. */
-struct preloaded preload_command(const struct launcher *family, char **command,
-                                 const char *library);
+ * program. `heap`: a second library to preload before it, or NULL. */
+struct preloaded preload_command(const struct launcher *family, char **command, const char *library,
+                                 const char *heap);
 
 #endif

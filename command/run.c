@@ -24,17 +24,23 @@ static void print_word(const char *word)
     putchar('\'');
 }
 
+/* Programs with large blocks of malloc often have large static arrays, too. A launcher passes the
+ * settings of its environment on. */
+#define STATICS "MPIACCEL_STATICS"
+
 /* Print the command as a line for a shell; with `parts`, a NUL stands where the program
  * of each context begins, and where it ends. */
-static int print(const struct preloaded *job, bool parts)
+static int print(const struct preloaded *job, bool parts, bool statics)
 {
     const size_t *bound = job->bounds, *last = bound + (parts ? job->bound_count : 0);
-    if (job->environment && *job->environment) {
-        printf("env LD_PRELOAD=");
+    const char *unset = job->environment && !*job->environment ? "-u LD_PRELOAD " : "";
+    bool sets = job->environment && *job->environment;
+    if (statics || job->environment)
+        printf("env %s%s", unset, statics ? STATICS "=1 " : "");
+    if (sets) {
+        printf("LD_PRELOAD=");
         print_word(job->environment);
         putchar(' ');
-    } else if (job->environment) {
-        printf("env -u LD_PRELOAD ");
     }
     for (size_t i = 0; job->command[i]; i++) {
         for (; bound < last && *bound == i; bound++)
@@ -66,13 +72,17 @@ static int start(const struct preloaded *job)
 int command_run(int count, char **arguments)
 {
     (void)count;
-    bool only_print = false, parts = false;
+    bool only_print = false, parts = false, heap = false;
     for (arguments++; *arguments && **arguments == '-'; arguments++) {
         if (!strcmp(*arguments, "--compare") && !only_print)
             return command_program("compare", arguments);
         if (!strcmp(*arguments, "--")) {
             arguments++;
             break;
+        }
+        if (!strcmp(*arguments, "--heap")) {
+            heap = true;
+            continue;
         }
         parts = !strcmp(*arguments, "--print-parts"); /* for command/jobs.py */
         if (!parts && strcmp(*arguments, "--print") != 0) {
@@ -86,12 +96,16 @@ int command_run(int count, char **arguments)
         fprintf(stderr, "mpiaccel: run needs a command; see mpiaccel run --help\n");
         return 2;
     }
-    if (!library_exists())
+    if (!library_exists() || (heap && !library_heap_exists()))
         return 1;
-    struct preloaded job = preload_command(launcher_of(*arguments), arguments, library_path());
+    bool statics = heap && !getenv(STATICS);
+    if (statics)
+        setenv(STATICS, "1", 1);
+    struct preloaded job = preload_command(launcher_of(*arguments), arguments, library_path(),
+                                           heap ? library_heap_path() : NULL);
     if (job.refusal) {
         fprintf(stderr, "mpiaccel: %s\n", job.refusal);
         return 2;
     }
-    return only_print ? print(&job, parts) : start(&job);
+    return only_print ? print(&job, parts, statics) : start(&job);
 }

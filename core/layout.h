@@ -57,11 +57,18 @@ struct copy_request {
     bool writes;             /* to that memory, from the room of this member */
 };
 
+struct layout_heap {
+    uint64_t address; /* in the member's process */
+    uint64_t size, position;
+};
+
 struct layout_member {
     /* Identity, written once. */
     _Alignas(LINE) int32_t world_rank;
     int32_t pid;
-    uint64_t base;                 /* address at which the member maps the file */
+    uint64_t base; /* address at which the member maps the file */
+    /* Its early heap or heap of malloc, in its file of static variables. Size 0: none. */
+    struct layout_heap heap;
     uint64_t probe, probe_address; /* see core/peer_memory.h */
     uint64_t statics;              /* fingerprint of the moved static variables; 0: none */
     struct processors processors;

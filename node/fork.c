@@ -2,11 +2,11 @@
 
 #include "core/log.h"
 #include "node/memfd.h"
+#include "node/snapshot.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static struct mapping {
@@ -20,35 +20,12 @@ static struct mapping {
 static unsigned mapping_count;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* two threads may fork at once */
 
-/* The next part of the file from `*end` on that is not a hole: positions in the mapping. */
-static bool next_data(const struct mapping *m, size_t *start, size_t *end)
-{
-    off_t base = (off_t)m->position, last = base + (off_t)m->size;
-    off_t data = lseek(m->memfd.file, base + (off_t)*end, SEEK_DATA);
-    if (data < 0 || data >= last)
-        return false;
-    off_t hole = lseek(m->memfd.file, data, SEEK_HOLE);
-    *start = (size_t)(data - base);
-    *end = hole < 0 || hole > last ? m->size : (size_t)(hole - base);
-    return true;
-}
-
-/* Not the holes: to read them would fill them. */
-static void copy_data(const struct mapping *m)
-{
-    for (size_t start, end = 0; next_data(m, &start, &end);)
-        memcpy(m->copy + start, m->address + start, end - start);
-}
-
 static void copy_variables(struct mapping *m)
 {
-    m->copy = mmap(NULL, m->size, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (m->copy == MAP_FAILED)
-        m->copy = NULL;
-    else if (memfd_is_open(&m->memfd))
-        copy_data(m);
-    else
+    m->copy = snapshot_map(-1, m->size);
+    if (m->copy && memfd_is_open(&m->memfd))
+        snapshot_copy(m->memfd.file, m->position, m->copy, m->address, m->size);
+    else if (m->copy)
         memcpy(m->copy, m->address, m->size);
 }
 
@@ -70,21 +47,9 @@ static void in_parent(void)
     pthread_mutex_unlock(&mutex);
 }
 
-/* Replace the mapping at `old` by the one at `new`. If that fails, `old` is unchanged, whereas an
- * mmap() at `old` that fails has removed it on older kernels. By a bare system call: UCX intercepts
- * mremap() and drops the new address. */
-static bool replace_mapping(char *old, char *new, size_t size)
-{
-    int flags = MREMAP_MAYMOVE | MREMAP_FIXED;
-    bool replaced = syscall(SYS_mremap, new, size, size, flags, old) != -1;
-    if (!replaced)
-        munmap(new, size);
-    return replaced;
-}
-
 static void take_copy(const struct mapping *m)
 {
-    if (!m->copy || !replace_mapping(m->address, m->copy, m->size))
+    if (!m->copy || !snapshot_replace(m->address, m->copy, m->size))
         log_message(0, "a child of fork shares variables with its parent: no memory for a copy");
 }
 
@@ -94,7 +59,7 @@ static bool map_privately(const struct mapping *m, size_t start, size_t end)
                      m->memfd.file, (off_t)(m->position + start));
     if (new == MAP_FAILED)
         return false;
-    return replace_mapping(m->address + start, new, end - start);
+    return snapshot_replace(m->address + start, new, end - start);
 }
 
 /* A heap is as large as the memory of the machine, which is more than a limit on data (ulimit -d)
@@ -104,7 +69,8 @@ static bool make_private(const struct mapping *m)
     bool made = map_privately(m, 0, m->size);
     if (!made) {
         made = true;
-        for (size_t start, end = 0; made && next_data(m, &start, &end);)
+        for (size_t start, end = 0;
+             made && snapshot_next_data(m->memfd.file, m->position, m->size, &start, &end);)
             made = map_privately(m, start, end);
     }
     if (made)

@@ -1,9 +1,7 @@
 /* Shared mappings in a child of fork. Writes of the child must not reach the parent or its peers
  * (H6: a child shares nothing).
  *
- * Variables have the values that they had at the fork. The parent copies them before it forks,
- * since what the child finds must not depend on what the parent does afterwards, and the child
- * moves the copy over them.
+ * Variables have the values that they had at the fork (node/snapshot.h).
  *
  * A heap becomes a private mapping of its file: a page shows what the parent writes until the child
  * writes to that page. This costs nothing at the fork, and memory of MPI_Alloc_mem is not what a

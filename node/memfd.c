@@ -20,17 +20,18 @@ size_t memfd_limit(void)
     return limited ? limit.rlim_cur : SIZE_MAX;
 }
 
-static bool set_size(int file, size_t size)
+enum { SEALS_GROWING = F_SEAL_SHRINK, SEALS_FINAL = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
+
+static bool set_size(int file, size_t size, int seals)
 {
     if (size > memfd_limit()) {
         errno = EFBIG;
         return false;
     }
-    return !ftruncate(file, (off_t)size) &&
-           !fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    return !ftruncate(file, (off_t)size) && !fcntl(file, F_ADD_SEALS, seals);
 }
 
-int memfd_create_sealed(size_t size)
+static int create(size_t size, int seals)
 {
     /* Without a flag that says whether the file may be executed, Linux 6.3 and later log a warning,
      * or refuse the call if vm.memfd_noexec is 2. */
@@ -42,12 +43,36 @@ int memfd_create_sealed(size_t size)
         log_message(2, "no shared file: memfd_create: %m");
         return -1;
     }
-    if (!set_size(file, size)) {
+    if (!set_size(file, size, seals)) {
         log_message(2, "no shared file of %zu bytes: %m; see `ulimit -f`", size);
         close(file);
         return -1;
     }
     return file;
+}
+
+int memfd_create_sealed(size_t size)
+{
+    return create(size, SEALS_FINAL);
+}
+
+int memfd_create_growing(size_t size)
+{
+    return create(size, SEALS_GROWING);
+}
+
+bool memfd_lengthen(int file, size_t size)
+{
+    return set_size(file, size, SEALS_FINAL);
+}
+
+int memfd_out_of_way(int file)
+{
+    int high = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, 500);
+    if (high < 0)
+        return file;
+    close(file);
+    return high;
 }
 
 size_t memfd_sealed_size(int file)

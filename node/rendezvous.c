@@ -9,6 +9,7 @@
 #include "node/memfd.h"
 #include "node/node.h"
 #include "node/places.h"
+#include "node/statics.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -185,6 +186,7 @@ static void write_record(int world_rank)
     me->world_rank = world_rank;
     me->pid = getpid();
     me->base = (uintptr_t)node.base;
+    me->heap = statics_heap();
     me->probe = peer_memory_probe(&me->probe_address);
     processors_read(&me->processors);
     me->wait = config.wait;

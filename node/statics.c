@@ -30,13 +30,12 @@ static struct {
     bool too_many, all_of_executable;
 } found;
 
-static int file = -1; /* the areas one after the other, then the early heap; -1: there is none */
+/* The heap of malloc, the areas one after the other, the early heap; -1: there is none */
+static int file = -1;
 static bool file_is_mapped;
+static uint64_t areas_at; /* in the file */
 static const char *why_not;
-static struct {
-    char *start; /* NULL: there is none */
-    size_t size, position;
-} heap;
+static struct layout_heap heap;
 
 static size_t page_size(void)
 {
@@ -228,17 +227,6 @@ static const char *find_obstacle(void)
 
 /* ---- moving ---- */
 
-/* With a number that is out of the way of programs that count their descriptors. */
-static int create_file(size_t size)
-{
-    int low = memfd_create_sealed(size);
-    int high = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, 500);
-    if (high < 0)
-        return low;
-    close(low);
-    return high;
-}
-
 static void copy_pages(char *to, const char *from, size_t size)
 {
     static const char zeroes[4096];
@@ -251,12 +239,12 @@ static void copy_pages(char *to, const char *from, size_t size)
  * so fork handles each of them. */
 static bool move_areas(int new_file, char *to)
 {
-    size_t position = 0;
+    uint64_t position = areas_at;
     for (size_t i = 0; i < found.count; i++) {
         const struct area *a = &found.area[i];
         if (!fork_add(FORK_VARIABLES, a->start, a->size, new_file, position))
             return false;
-        copy_pages(to + position, a->start, a->size);
+        copy_pages(to + position - areas_at, a->start, a->size);
         if (mmap(a->start, a->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
                  new_file, (off_t)position) == MAP_FAILED) {
             fork_remove(a->start);
@@ -293,7 +281,7 @@ static const char *move(int new_file)
 {
     char *contents = new_file < 0 ? MAP_FAILED
                                   : mmap(NULL, found.bytes, PROT_READ | PROT_WRITE,
-                                         MAP_SHARED | MAP_NORESERVE, new_file, 0);
+                                         MAP_SHARED | MAP_NORESERVE, new_file, (off_t)areas_at);
     if (contents == MAP_FAILED)
         return "there is no room; see `ulimit -v`, `ulimit -f` and `ulimit -n`";
     bool moved = move_areas_undisturbed(new_file, contents);
@@ -315,23 +303,41 @@ static bool map_heap(int new_file, size_t position, size_t size)
     }
     madvise(start, size, MADV_DONTDUMP);
     file_is_mapped = true;
-    heap.start = start;
-    heap.size = size;
-    heap.position = position;
+    heap = (struct layout_heap){(uintptr_t)start, size, position};
     return true;
 }
 
-int statics_move(bool all_of_executable, size_t heap_size)
+/* The file of the heap of malloc, with `bytes` more bytes. -1: it cannot be made longer. */
+static int lengthened(const struct malloc_heap *of_malloc, size_t bytes)
+{
+    heap = (struct layout_heap){(uintptr_t)of_malloc->start, of_malloc->size, 0};
+    areas_at = of_malloc->size;
+    file = of_malloc->file;
+    file_is_mapped = true;
+    return memfd_lengthen(file, areas_at + bytes) ? file : -1;
+}
+
+static int new_file_for(size_t bytes, size_t heap_size, const struct malloc_heap *of_malloc)
+{
+    if (of_malloc)
+        return lengthened(of_malloc, bytes);
+    int new_file = bytes + heap_size ? memfd_create_sealed(bytes + heap_size) : -1;
+    if (new_file < 0 && bytes && heap_size) /* rather without the heap */
+        new_file = memfd_create_sealed(bytes);
+    return memfd_out_of_way(new_file);
+}
+
+int statics_move(bool all_of_executable, size_t heap_size, const struct malloc_heap *of_malloc)
 {
     find(all_of_executable);
     if (found.count)
         why_not = find_obstacle();
     size_t bytes = found.count && !why_not ? found.bytes : 0;
-    int new_file = bytes + heap_size ? create_file(bytes + heap_size) : -1;
-    if (new_file < 0 && bytes && heap_size) /* rather without the heap */
-        new_file = create_file(bytes);
+    int new_file = new_file_for(bytes, heap_size, of_malloc);
     if (bytes)
         why_not = move(new_file);
+    if (of_malloc)
+        return file;
     bool has_heap = memfd_sealed_size(new_file) > bytes && map_heap(new_file, bytes, heap_size);
     if ((bytes && !why_not) || has_heap)
         file = new_file;
@@ -340,9 +346,9 @@ int statics_move(bool all_of_executable, size_t heap_size)
     return file;
 }
 
-char *statics_heap(void)
+struct layout_heap statics_heap(void)
 {
-    return heap.start;
+    return heap;
 }
 
 /* ---- opening ---- */
@@ -366,7 +372,7 @@ static uint64_t position_of_file(void)
 
 static void add_aliases(void)
 {
-    uint64_t position = position_of_file();
+    uint64_t position = position_of_file() + areas_at;
     for (size_t i = 0; i < found.count; i++) {
         node_add_alias(found.area[i].start, found.area[i].size, position);
         position += found.area[i].size;
@@ -376,8 +382,8 @@ static void add_aliases(void)
 
 void statics_open(void)
 {
-    if (node.header && node.header->statics_shared && heap.start)
-        node_add_alias(heap.start, heap.size, position_of_file() + heap.position);
+    if (node.header && node.header->statics_shared && heap.size)
+        node_add_alias((char *)heap.address, heap.size, position_of_file() + heap.position);
     if (!found.count || !node.header)
         return;
     if (!why_not && !node.header->statics_shared)

@@ -16,6 +16,9 @@
  * statics parts of their slices (node/rendezvous.h). From then on the variables have a position in
  * the node's file (node/node.h).
  *
+ * The heap of malloc (heap/heap.h) and the early heap (alloc/arena.h) are in the same file, so they
+ * become shared in the same way.
+ *
  * A child of fork gets the variables as they were at the fork, whether or not they are shared with
  * other ranks (node/fork.h).
  *
@@ -26,15 +29,17 @@
 #ifndef MPIACCEL_STATICS_H
 #define MPIACCEL_STATICS_H
 
-#include "core/base.h"
+#include "core/layout.h"
+#include "heap/interface.h"
 
 /* Before the host's MPI_Init: move the variables. `heap`: bytes for an early heap (alloc/arena.h),
- * which gets the end of the same file. Returns the descriptor of the file, which stays open for
- * fork, or -1 if it would be empty or cannot be made. */
-int statics_move(bool all_of_executable, size_t heap);
+ * which gets the end of the same file. If the process has a heap of malloc, the variables get the
+ * end of its file instead, and there is no early heap. Returns the descriptor of the file, which
+ * stays open for fork, or -1 if it would be empty or cannot be made. */
+int statics_move(bool all_of_executable, size_t heap, const struct malloc_heap *of_malloc);
 
-/* The early heap; NULL: there is none. */
-char *statics_heap(void);
+/* The early heap, or the heap of malloc, and its position in the file. Size 0: there is none. */
+struct layout_heap statics_heap(void);
 
 /* After rendezvous_settle(): windows over the variables can be fast from now on, or a message says
  * why they cannot. The same holds for the early heap. */

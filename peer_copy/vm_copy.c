@@ -11,7 +11,8 @@
 struct peer {
     int pid; /* 0: unused */
     uint32_t member;
-    uint64_t base; /* of its mapping; 0: several members have this process id */
+    uint64_t base;           /* of its mapping; 0: several members have this process id */
+    struct layout_heap heap; /* with its position in the node's file; size 0: it is not shared */
 };
 static struct peer *_Atomic peers; /* NULL: not open */
 static uint32_t mask;
@@ -22,6 +23,14 @@ static struct peer *find(struct peer *table, int pid)
     while (table[i].pid && table[i].pid != pid)
         i = (i + 1) & mask;
     return &table[i];
+}
+
+static struct layout_heap heap_of(uint32_t member)
+{
+    struct layout_heap heap = node_member(member)->heap;
+    heap.position += (uint64_t)(node_slice(member) - node.base) + layout_statics_at(node.header);
+    heap.size = node.header->statics_shared ? heap.size : 0;
+    return heap;
 }
 
 void vm_copy_open(void)
@@ -37,10 +46,18 @@ void vm_copy_open(void)
     for (uint32_t i = 0; i < node.size; i++) {
         const struct layout_member *member = node_member(i);
         struct peer *peer = find(table, member->pid);
-        *peer = (struct peer){member->pid, i, peer->pid ? 0 : member->base};
+        *peer = (struct peer){member->pid, i, peer->pid ? 0 : member->base, heap_of(i)};
     }
     /* Release: the host's threads may call at any time, and find the whole table or none. */
     atomic_store_explicit(&peers, table, memory_order_release);
+}
+
+/* Whether [remote, remote + bytes) is part of `size` bytes at `start`, and then its offset. */
+static bool is_inside(uint64_t remote, size_t bytes, uint64_t start, uint64_t size,
+                      uint64_t *offset)
+{
+    *offset = remote - start;
+    return *offset < size && bytes <= size - *offset;
 }
 
 /* The owner of that memory, and its position in the file. NULL: it is not in the file. */
@@ -50,9 +67,12 @@ static const struct peer *owner_of(int pid, uint64_t remote, size_t bytes, uint6
     if (!table || !node.header)
         return NULL;
     const struct peer *peer = find(table, pid);
-    uint64_t size = (uint64_t)(node.end - node.base);
-    *position = remote - peer->base;
-    bool inside = peer->pid && peer->base && *position < size && bytes <= size - *position;
+    if (!peer->pid || !peer->base)
+        return NULL;
+    if (is_inside(remote, bytes, peer->base, (uint64_t)(node.end - node.base), position))
+        return peer;
+    bool inside = is_inside(remote, bytes, peer->heap.address, peer->heap.size, position);
+    *position += peer->heap.position;
     return inside ? peer : NULL;
 }
 

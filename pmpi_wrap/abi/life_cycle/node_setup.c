@@ -20,6 +20,7 @@
 #include "pmpi_wrap/quirks.h"
 #include "pmpi_wrap/wait_policy.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 int world_rank, world_size;
@@ -35,16 +36,33 @@ static size_t heap_limit(void)
 
 /* ---- entering ---- */
 
+/* False: libmpiaccel_heap.so is not in the process, or leaves malloc to the next allocator. */
+static bool open_malloc_heap(struct malloc_heap *heap)
+{
+    malloc_heap_open_fn *open = (malloc_heap_open_fn *)dlsym(RTLD_DEFAULT, MALLOC_HEAP_OPEN_NAME);
+    return open && open(heap);
+}
+
+/* Memory that the node's ranks can map when they have met: static variables, and heaps. */
+static int move_statics(bool session)
+{
+    struct malloc_heap of_malloc;
+    if (open_malloc_heap(&of_malloc))
+        return statics_move(config.statics, 0, &of_malloc);
+    size_t early_heap = session && config.alloc ? arena_early_size(heap_limit()) : 0;
+    int file = statics_move(config.statics, early_heap, NULL);
+    if (statics_heap().size)
+        arena_early_open((char *)statics_heap().address, early_heap);
+    return file;
+}
+
 void node_setup_enter(bool session)
 {
     struct job job;
-    size_t early_heap = session && config.alloc ? arena_early_size(heap_limit()) : 0;
     host_job(&job);
     wait_policy_enter(job.local_size);
     if (rendezvous_prepare())
-        rendezvous_want(symmetric_wanted(), statics_move(config.statics, early_heap));
-    if (statics_heap())
-        arena_early_open(statics_heap(), early_heap);
+        rendezvous_want(symmetric_wanted(), move_statics(session));
     rendezvous_enter(&job);
 }
 

@@ -1,0 +1,295 @@
+#include "heap/heap.h"
+
+#include "core/config.h"
+#include "core/layout.h"
+#include "core/log.h"
+#include "heap/blocks.h"
+#include "heap/interface.h"
+#include "heap/limits.h"
+#include "node/memfd.h"
+#include "node/snapshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct heap heap = {.minimum = SIZE_MAX};
+
+static struct blocks blocks;
+static int file = -1;
+static size_t page; /* bytes */
+static bool forking, in_child, advise;
+static char *copy; /* of all blocks, during a fork */
+/* Recursive: handlers of pthread_atfork() may allocate and free memory. */
+static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+static char *address_of(uint32_t at)
+{
+    return heap.start + at * page;
+}
+
+/* ---- the OS ---- */
+
+enum { TABLE_STEP = 1 << 13 }; /* pages; their part of the table consists of whole pages */
+
+/* Make the pages before `end` accessible. False: the OS refuses. */
+static bool prepare(uint32_t end)
+{
+    uint32_t from = blocks.ready;
+    uint32_t to = (uint32_t)min_size(round_up(end, TABLE_STEP), heap.size / page);
+    size_t bytes = (to - from) * page;
+    if (mprotect(blocks.run + from, (to - from) * sizeof *blocks.run, PROT_READ | PROT_WRITE) ||
+        mprotect(address_of(from), bytes, PROT_READ | PROT_WRITE))
+        return false;
+    madvise(address_of(from), bytes, MADV_DODUMP);
+    if (advise)
+        madvise(address_of(from), bytes, MADV_HUGEPAGE);
+    blocks.ready = to;
+    return true;
+}
+
+/* Free the pages of a block and give it back. The mutex is released meanwhile: a large block takes
+ * milliseconds, and hosts that watch the address space are called. */
+static bool drop(uint32_t at)
+{
+    size_t bytes = blocks_length(&blocks, at) * page;
+    pthread_mutex_unlock(&mutex);
+    bool dropped = !madvise(address_of(at), bytes, MADV_REMOVE);
+    pthread_mutex_lock(&mutex);
+    blocks_give(&blocks, at, dropped ? RUN_EMPTY : RUN_KEPT);
+    return dropped;
+}
+
+/* Free the pages of unused runs until another `pages` pages may be kept. */
+static void make_room(uint32_t pages)
+{
+    while (blocks.kept && (blocks.kept + pages) * page > HEAP_KEEP)
+        if (!drop(blocks_take_kept(&blocks)))
+            break;
+}
+
+/* ---- blocks ---- */
+
+static uint32_t pages_for(size_t bytes)
+{
+    return bytes ? (uint32_t)(round_up(bytes, page) / page) : 1;
+}
+
+static uint32_t take(uint32_t pages, uint32_t align, bool *is_empty)
+{
+    uint32_t at = blocks_take(&blocks, pages, align, is_empty);
+    uint64_t end = (uint64_t)blocks.next + align - 1 + pages;
+    if (at == BLOCKS_NONE && end > blocks.ready && end <= heap.size / page &&
+        prepare((uint32_t)end))
+        at = blocks_take(&blocks, pages, align, is_empty);
+    return at;
+}
+
+void *heap_take(size_t size, size_t align, bool zeroed)
+{
+    uint32_t at = BLOCKS_NONE;
+    bool is_empty;
+    if (size > heap.size || align > heap.size)
+        return NULL;
+    pthread_mutex_lock(&mutex);
+    if (!forking && !in_child)
+        at = take(pages_for(size), align > page ? (uint32_t)(align / page) : 1, &is_empty);
+    pthread_mutex_unlock(&mutex);
+    if (at == BLOCKS_NONE)
+        return NULL;
+    return zeroed && !is_empty ? memset(address_of(at), 0, size) : address_of(at);
+}
+
+/* The page at which a block begins. As in glibc, the program ends if none does. */
+static uint32_t page_of(const void *block)
+{
+    size_t offset = (size_t)((const char *)block - heap.start);
+    uint32_t at = (uint32_t)(offset / page);
+    if (offset % page || !blocks_length(&blocks, at)) {
+        log_message(0, "free or realloc: no block of malloc begins at %p", block);
+        abort();
+    }
+    return at;
+}
+
+size_t heap_usable(const void *block)
+{
+    pthread_mutex_lock(&mutex);
+    size_t bytes = blocks_length(&blocks, page_of(block)) * page;
+    pthread_mutex_unlock(&mutex);
+    return bytes;
+}
+
+bool heap_resize(void *block, size_t size)
+{
+    pthread_mutex_lock(&mutex);
+    uint32_t at = page_of(block), length = blocks_length(&blocks, at);
+    bool fits = size <= length * page;
+    bool resized = fits || (size <= heap.size && !forking && !in_child);
+    if (resized)
+        resized = blocks_resize(&blocks, at, pages_for(size));
+    if (!forking && !in_child)
+        make_room(0);
+    pthread_mutex_unlock(&mutex);
+    return resized;
+}
+
+void heap_give(void *block)
+{
+    int error = errno;
+    pthread_mutex_lock(&mutex);
+    uint32_t at = page_of(block), pages = blocks_length(&blocks, at);
+    if (in_child)
+        madvise(block, pages * page, MADV_DONTNEED);
+    else if (!forking && pages * page <= HEAP_KEEP)
+        make_room(pages);
+    if (!in_child && !forking && pages * page > HEAP_KEEP)
+        drop(at);
+    else
+        blocks_give(&blocks, at, RUN_KEPT);
+    pthread_mutex_unlock(&mutex);
+    errno = error;
+}
+
+/* ---- fork ---- */
+
+static void copy_blocks(void)
+{
+    for (uint32_t at = 0; at < blocks.next; at += blocks.run[at].pages)
+        if (blocks_length(&blocks, at))
+            snapshot_copy(file, at * page, copy + at * page, address_of(at),
+                          blocks_length(&blocks, at) * page);
+}
+
+/* Without memory for a copy, the child gets a private mapping of the file: each page shows what the
+ * parent writes until the child writes to it. This is right for a child that calls exec(). */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&mutex);
+    forking = true;
+    if (!blocks.live || in_child)
+        return;
+    if (blocks.live * page <= limits_available() / 2)
+        copy = snapshot_map(-1, blocks.next * page);
+    if (copy) {
+        copy_blocks();
+        return;
+    }
+    copy = snapshot_map(file, blocks.next * page);
+    log_once(0,
+             "a child of fork sees what this process later writes to its large blocks of malloc, "
+             "unless it calls exec: there is no memory for copies; run without --heap if that "
+             "matters");
+}
+
+static void in_parent(void)
+{
+    if (copy)
+        munmap(copy, blocks.next * page);
+    copy = NULL;
+    forking = false;
+    pthread_mutex_unlock(&mutex);
+}
+
+static void after_fork(void)
+{
+    if (copy && !snapshot_replace(heap.start, copy, blocks.next * page))
+        log_message(0, "a child of fork shares large blocks of malloc with its parent: %m");
+    copy = NULL;
+    forking = false;
+    in_child = true;
+    heap.minimum = SIZE_MAX;
+    mutex = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
+
+/* ---- opening ---- */
+
+/* The leader of the node maps the heaps of all members. */
+static size_t size_wanted(void)
+{
+    const size_t most = (size_t)64 << 30;
+    size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) * page;
+    size_t size = min_size(min_size(memory / 2, most), memfd_limit() / 4);
+    if (config.heap_size)
+        size = min_size(size, config.heap_size);
+    return round_down(size, LAYOUT_PAGE);
+}
+
+/* Reserve addresses that begin where a huge page may. */
+static char *reserve(size_t size)
+{
+    const size_t align = (size_t)2 << 20;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    char *all = mmap(NULL, size + align, PROT_NONE, flags, -1, 0);
+    if (all == MAP_FAILED)
+        return NULL;
+    char *start = (char *)round_up((uintptr_t)all, align);
+    if (start > all)
+        munmap(all, (size_t)(start - all));
+    munmap(start + size, (size_t)(all + align - start));
+    return start;
+}
+
+static bool map(size_t size)
+{
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    size_t table = size / page * sizeof(struct run);
+    file = memfd_out_of_way(memfd_create_growing(size));
+    char *start = file < 0 ? NULL : reserve(size);
+    struct run *run = start ? mmap(NULL, table, PROT_NONE, flags, -1, 0) : MAP_FAILED;
+    if (run == MAP_FAILED ||
+        mmap(start, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, 0) == MAP_FAILED)
+        return false;
+    madvise(start, size, MADV_DONTDUMP);
+    advise = limits_huge_pages() == HUGE_PAGES_ADVISED;
+    blocks_open(&blocks, run, (uintptr_t)start / page);
+    heap.start = start;
+    return true;
+}
+
+static void open_heap(void)
+{
+    config_read(environ, NULL);
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t size = size_wanted();
+    const char *why_not = limits_obstacle();
+    if (!why_not && !map(size))
+        why_not = "there is no room for it";
+    if (why_not) {
+        log_message(1, "malloc does not use the shared heap: %s", why_not);
+        return;
+    }
+    pthread_atfork(before_fork, in_parent, after_fork);
+    atomic_store_explicit(&heap.size, size, memory_order_release);
+    heap.minimum = config.heap_min;
+}
+
+__attribute__((visibility("default"))) bool mpiaccel_malloc_heap_open_1(struct malloc_heap *opened)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_heap);
+    *opened = (struct malloc_heap){file, heap.start, heap.size};
+    return heap.size && !in_child;
+}
+
+static int is_mpi(struct dl_phdr_info *object, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    const char *slash = strrchr(object->dlpi_name, '/');
+    const char *name = slash ? slash + 1 : object->dlpi_name;
+    return !strncmp(name, "libmpi", 6) && strncmp(name, "libmpiaccel", 11) != 0;
+}
+
+/* A program that loads its MPI later, such as Python, gets the heap in MPI_Init. */
+__attribute__((constructor)) static void begin(void)
+{
+    struct malloc_heap opened;
+    if (dl_iterate_phdr(is_mpi, NULL))
+        mpiaccel_malloc_heap_open_1(&opened);
+}

@@ -1,0 +1,63 @@
+/* The heap of malloc: large blocks of this process, in a file that the ranks of the node can map.
+ *
+ * The file is made before the program begins, if an MPI library is loaded, and otherwise by
+ * MPI_Init. When the ranks meet, every member maps it over the statics part of the owner's slice, as
+ * it does with static variables (node/statics.h, docs/decisions/061-heap-of-malloc.md). Until then,
+ * and in a process that never becomes a rank, it is like other memory of the process.
+ *
+ * Blocks consist of whole pages (heap/blocks.h). Up to HEAP_KEEP bytes of freed blocks keep their
+ * pages, so that memory that is allocated and freed in turn costs no page faults. Beyond that the
+ * pages go back to the OS, first those of the longest unused runs.
+ *
+ * The mapping becomes accessible step by step, as blocks are allocated. mlockall() and core files
+ * then do not touch the rest.
+ *
+ * A child of fork gets a copy of all blocks, made before the fork. It allocates no more blocks here.
+ *
+ * The heap stays closed, so that every block comes from the next allocator, where this is not the
+ * process's malloc, where memory is limited in a way that shared memory does not obey (`ulimit -d`,
+ * `ulimit -v`, vm.overcommit_memory=2), and where private memory consists of huge pages but shared
+ * memory cannot.
+ */
+#ifndef MPIACCEL_HEAP_HEAP_H
+#define MPIACCEL_HEAP_HEAP_H
+
+#include "core/base.h"
+
+#include <stdatomic.h>
+
+#define HEAP_KEEP ((size_t)64 << 20)
+
+struct heap {
+    char *_Atomic start;
+    _Atomic size_t size;    /* 0: closed */
+    _Atomic size_t minimum; /* shorter blocks are left to the next allocator */
+};
+extern struct heap heap;
+
+static inline bool heap_wants(size_t size)
+{
+    return UNLIKELY(size >= atomic_load_explicit(&heap.minimum, memory_order_relaxed));
+}
+
+/* Acquire: `start` is written before `size`, and the heap may open while other threads free memory. */
+static inline bool heap_has(const void *block)
+{
+    size_t size = atomic_load_explicit(&heap.size, memory_order_acquire);
+    const char *start = atomic_load_explicit(&heap.start, memory_order_relaxed);
+    return UNLIKELY((size_t)((const char *)block - start) < size);
+}
+
+/* Allocate a block. `align` is a power of two. NULL: the heap is closed or full. */
+void *heap_take(size_t size, size_t align, bool zeroed);
+
+/* The bytes that a block has. Ends the process if none begins there. */
+size_t heap_usable(const void *block);
+
+/* Change the size of a block where it is. False: not possible. */
+bool heap_resize(void *block, size_t size);
+
+/* Free a block. Ends the process if none begins there. errno is unchanged. */
+void heap_give(void *block);
+
+#endif

@@ -1,0 +1,150 @@
+/* malloc and the functions that belong to it, as the program calls them. A small block costs one
+ * comparison more than without this library, a free() one range check. */
+#include "heap/heap.h"
+#include "heap/next.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* ---- allocating ---- */
+
+static COLD void *large_malloc(size_t size)
+{
+    void *block = heap_take(size, 1, false);
+    return block ? block : next.malloc(size);
+}
+
+EXPORTED void *malloc(size_t size)
+{
+    return heap_wants(size) ? large_malloc(size) : next.malloc(size);
+}
+
+static COLD void *large_calloc(size_t count, size_t size)
+{
+    void *block = heap_take(count * size, 1, true);
+    return block ? block : next.calloc(count, size);
+}
+
+EXPORTED void *calloc(size_t count, size_t size)
+{
+    size_t bytes;
+    bool overflows = __builtin_mul_overflow(count, size, &bytes);
+    return heap_wants(bytes) && !overflows ? large_calloc(count, size) : next.calloc(count, size);
+}
+
+/* NULL: the next allocator decides, also about alignments that are none. */
+static void *aligned(size_t align, size_t size)
+{
+    bool power_of_two = align && !(align & (align - 1));
+    return heap_wants(size) && power_of_two ? heap_take(size, align, false) : NULL;
+}
+
+EXPORTED void *memalign(size_t align, size_t size)
+{
+    void *block = aligned(align, size);
+    return block ? block : next.memalign(align, size);
+}
+
+EXPORTED void *aligned_alloc(size_t align, size_t size)
+{
+    void *block = aligned(align, size);
+    return block ? block : next.aligned_alloc(align, size);
+}
+
+EXPORTED int posix_memalign(void **result, size_t align, size_t size)
+{
+    void *block = align % sizeof(void *) ? NULL : aligned(align, size);
+    if (!block)
+        return next.posix_memalign(result, align, size);
+    *result = block;
+    return 0;
+}
+
+/* Blocks consist of whole pages. */
+EXPORTED void *valloc(size_t size)
+{
+    void *block = aligned(1, size);
+    return block ? block : next.valloc(size);
+}
+
+EXPORTED void *pvalloc(size_t size)
+{
+    void *block = aligned(1, size);
+    return block ? block : next.pvalloc(size);
+}
+
+/* ---- freeing ---- */
+
+EXPORTED void free(void *block)
+{
+    if (heap_has(block))
+        heap_give(block);
+    else
+        next.free(block);
+}
+
+EXPORTED size_t malloc_usable_size(void *block)
+{
+    return heap_has(block) ? heap_usable(block) : next.malloc_usable_size(block);
+}
+
+/* ---- changing the size ---- */
+
+/* A block that stays where it is may be short: like glibc, this saves a copy. A block of size 0 is
+ * freed, as in glibc. */
+static void *resize_here(void *block, size_t size)
+{
+    if (!size) {
+        heap_give(block);
+        return NULL;
+    }
+    if (heap_resize(block, size))
+        return block;
+    void *moved = malloc(size);
+    if (moved) {
+        memcpy(moved, block, heap_usable(block));
+        heap_give(block);
+    }
+    return moved;
+}
+
+/* A block of the next allocator has become large. */
+static void *move_here(void *block, size_t size)
+{
+    size_t usable = next.malloc_usable_size(block);
+    void *moved = usable < size ? heap_take(size, 1, false) : NULL;
+    if (!moved)
+        return next.realloc(block, size);
+    memcpy(moved, block, usable);
+    next.free(block);
+    return moved;
+}
+
+static COLD void *large_realloc(void *block, size_t size)
+{
+    if (!block)
+        return malloc(size);
+    return heap_has(block) ? resize_here(block, size) : move_here(block, size);
+}
+
+EXPORTED void *realloc(void *block, size_t size)
+{
+    return heap_has(block) || heap_wants(size) ? large_realloc(block, size)
+                                               : next.realloc(block, size);
+}
+
+EXPORTED void *reallocarray(void *block, size_t count, size_t size)
+{
+    size_t bytes;
+    if (!__builtin_mul_overflow(count, size, &bytes) && (heap_has(block) || heap_wants(bytes)))
+        return large_realloc(block, bytes);
+    if (!heap_has(block))
+        return next.reallocarray(block, count, size);
+    errno = ENOMEM;
+    return NULL;
+}

@@ -1,0 +1,87 @@
+#include "heap/limits.h"
+
+#include "core/config.h"
+#include "core/os_number.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* The beginning of a file of /proc or /sys; empty: it does not exist. */
+static void read_file(const char *name, char *text, size_t size)
+{
+    int file = open(name, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? 0 : read(file, text, size - 1);
+    if (file >= 0)
+        close(file);
+    text[length > 0 ? length : 0] = 0;
+}
+
+/* ---- huge pages ---- */
+
+#define HUGE_PAGES_FOLDER "/sys/kernel/mm/transparent_hugepage/"
+
+/* Linux prints the setting that holds in brackets. */
+static bool setting_is(const char *text, const char *value)
+{
+    const char *found = strchr(text, '[');
+    return found && !strncmp(found + 1, value, strlen(value)) && found[1 + strlen(value)] == ']';
+}
+
+enum huge_pages limits_huge_pages(void)
+{
+    char private[128], shared[128];
+    read_file(HUGE_PAGES_FOLDER "enabled", private, sizeof private);
+    read_file(HUGE_PAGES_FOLDER "shmem_enabled", shared, sizeof shared);
+    if (!setting_is(private, "always") || prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1)
+        return HUGE_PAGES_EQUAL;
+    if (setting_is(shared, "always") || setting_is(shared, "force") ||
+        setting_is(shared, "within_size"))
+        return HUGE_PAGES_EQUAL;
+    return setting_is(shared, "advise") ? HUGE_PAGES_ADVISED : HUGE_PAGES_PRIVATE;
+}
+
+/* ---- obstacles ---- */
+
+static bool is_limited(int resource)
+{
+    struct rlimit limit;
+    return !getrlimit(resource, &limit) && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* A program may define its own malloc, or preload another one in front of this. */
+static bool is_malloc_elsewhere(void)
+{
+    return dlsym(RTLD_DEFAULT, "malloc") != (void *)malloc;
+}
+
+/* A file's pages do not count towards the first two limits, and a page that strict accounting
+ * refuses is a signal that ends the process. */
+const char *limits_obstacle(void)
+{
+    if (!config.enabled || !config.heap)
+        return "it is switched off";
+    if (is_malloc_elsewhere())
+        return "the program has another malloc that comes first";
+    if (is_limited(RLIMIT_DATA) || is_limited(RLIMIT_AS))
+        return "`ulimit -d` or `ulimit -v` limits memory";
+    if (os_number("/proc/sys/vm/overcommit_memory") == 2)
+        return "vm.overcommit_memory is 2";
+    if (config.heap != 1 && limits_huge_pages() == HUGE_PAGES_PRIVATE)
+        return "private memory consists of huge pages (transparent_hugepage/enabled is always), "
+               "shared memory does not; set shmem_enabled to advise, or MPIACCEL_HEAP=1";
+    return NULL;
+}
+
+size_t limits_available(void)
+{
+    char text[512];
+    read_file("/proc/meminfo", text, sizeof text);
+    const char *found = strstr(text, "MemAvailable:");
+    return found ? strtoul(found + strlen("MemAvailable:"), NULL, 10) << 10 : 0;
+}

@@ -1,0 +1,21 @@
+/* What the OS allows, and where the shared heap would be worse than private memory. */
+#ifndef MPIACCEL_HEAP_LIMITS_H
+#define MPIACCEL_HEAP_LIMITS_H
+
+#include <stddef.h>
+
+/* Why malloc must not use the shared heap. NULL: it may. */
+const char *limits_obstacle(void);
+
+/* Whether shared memory consists of huge pages where private memory does. */
+enum huge_pages {
+    HUGE_PAGES_EQUAL,   /* both do, or neither does */
+    HUGE_PAGES_ADVISED, /* both do, once shared memory is advised to */
+    HUGE_PAGES_PRIVATE, /* only private memory does */
+};
+enum huge_pages limits_huge_pages(void);
+
+/* The memory that the machine has left. */
+size_t limits_available(void);
+
+#endif

@@ -1,0 +1,24 @@
+/* Memory of a shared file as it was at a fork, for the child.
+ *
+ * The parent copies the memory before it forks, since what the child finds must not depend on what
+ * the parent does afterwards, and the child moves the copy over the mapping. */
+#ifndef MPIACCEL_SNAPSHOT_H
+#define MPIACCEL_SNAPSHOT_H
+
+#include "core/base.h"
+
+/* The next part of [position, position + size) of a file, from `*end` on, that is not a hole. Its
+ * start and end are relative to `position`. False: there is none. */
+bool snapshot_next_data(int file, uint64_t position, size_t size, size_t *start, size_t *end);
+
+/* Address space for a copy, or a private mapping of the beginning of `file`. NULL: no memory. */
+char *snapshot_map(int file, size_t size);
+
+/* Copy `size` bytes at `from`, which is mapped from this position of the file, but not the holes: to
+ * read them would fill them. */
+void snapshot_copy(int file, uint64_t position, char *to, const char *from, size_t size);
+
+/* Replace the mapping at `old` by the one at `new`. False: `old` is unchanged, and `new` is gone. */
+bool snapshot_replace(char *old, char *new, size_t size);
+
+#endif

@@ -1,0 +1,133 @@
+/* A child of fork finds its parent's blocks as they were at the fork, and what it writes, frees and
+ * allocates is its own, also if other threads of the parent allocate at that moment. The parent's
+ * windows over such memory keep working. */
+#include "where.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BLOCKS = 20, LENGTH = 300000 };
+static char *block[BLOCKS];
+
+static void check_child(pid_t child)
+{
+    int status;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
+static int child(int go)
+{
+    char byte, *mine;
+    int wrong = read(go, &byte, 1) != 1; /* the parent has written to all blocks */
+    for (unsigned i = 0; i < BLOCKS; i++)
+        wrong += !holds(block[i], LENGTH, i);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        fill(block[i], LENGTH, 200);
+    for (unsigned i = 0; i < BLOCKS; i += 2)
+        free(block[i]);
+    wrong += !(mine = calloc(LENGTH, 3)) || is_shared(mine) || mine[LENGTH];
+    block[1] = realloc(block[1], (size_t)LENGTH * 10);
+    wrong += !holds(block[1], 256, 200) || is_shared(block[1]);
+    free(block[1]);
+    pid_t grandchild = fork();
+    if (!grandchild)
+        _exit(!holds(block[3], LENGTH, 200));
+    int status;
+    wrong += waitpid(grandchild, &status, 0) != grandchild || status;
+    return wrong != 0;
+}
+
+static void apart(void)
+{
+    int go[2];
+    CHECK(!pipe(go));
+    for (unsigned i = 0; i < BLOCKS; i++)
+        fill(block[i] = malloc(LENGTH), LENGTH, i);
+    pid_t pid = fork();
+    if (!pid)
+        _exit(child(go[0]));
+    for (unsigned i = 0; i < BLOCKS; i++)
+        fill(block[i], LENGTH, 100 + i);
+    CHECK(write(go[1], "", 1) == 1);
+    check_child(pid);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        CHECK(holds(block[i], LENGTH, 100 + i), "block %u", i);
+        CHECK(is_shared(block[i]) == has_heap());
+        free(block[i]);
+    }
+    close(go[0]);
+    close(go[1]);
+}
+
+static volatile bool done;
+
+static void *allocate(void *unused)
+{
+    unsigned n = 0;
+    while (!done) {
+        char *mine = malloc(100000 + n % 7 * 50000);
+        fill(mine, 100000, n);
+        CHECK(holds(mine, 100000, n));
+        free(mine);
+        n++;
+    }
+    return unused;
+}
+
+static void beside_threads(void)
+{
+    pthread_t thread[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&thread[i], NULL, allocate, NULL);
+    char *mine = malloc(LENGTH);
+    for (unsigned i = 0; i < 20; i++) {
+        fill(mine, LENGTH, i);
+        pid_t pid = fork();
+        if (!pid) {
+            free(malloc(LENGTH));
+            _exit(!holds(mine, LENGTH, i));
+        }
+        check_child(pid);
+    }
+    done = true;
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    free(mine);
+}
+
+static void beside_windows(void)
+{
+    long *memory = calloc(LENGTH, 1), *peers;
+    MPI_Win win = window_over(memory, LENGTH, sizeof *memory);
+    int next = (test_rank + 1) % test_size, go[2];
+    CHECK(!pipe(go));
+    pid_t pid = fork();
+    if (!pid) {
+        char byte;
+        memory[1] = -1;
+        _exit(read(go[0], &byte, 1) != 1 || memory[0] != 0);
+    }
+    peers = malloc(LENGTH);
+    peers[0] = test_rank + 1;
+    MPI_Win_fence(0, win);
+    MPI_Put(peers, 1, MPI_LONG, next, 0, 1, MPI_LONG, win);
+    MPI_Win_fence(0, win);
+    CHECK(write(go[1], "", 1) == 1);
+    check_child(pid);
+    CHECK(memory[0] == (test_rank + test_size - 1) % test_size + 1 && memory[1] == 0);
+    MPI_Win_free(&win);
+    free(memory);
+    free(peers);
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv);
+    apart();
+    apart();
+    beside_windows();
+    beside_threads();
+    CHECK(!system("true"));
+    return test_end();
+}
