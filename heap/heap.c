@@ -24,6 +24,8 @@ struct heap heap = {.minimum = SIZE_MAX};
 static struct blocks blocks;
 static int file = -1;
 static size_t page; /* bytes */
+static size_t keep = HEAP_KEEP, keep_most;
+static uint32_t used; /* pages before this one have been in blocks */
 static bool forking, in_child, advise;
 static char *copy; /* of all blocks, during a fork */
 /* Recursive: handlers of pthread_atfork() may allocate and free memory. */
@@ -69,7 +71,7 @@ static bool drop(uint32_t at)
 /* Free the pages of unused runs until another `pages` pages may be kept. */
 static void make_room(uint32_t pages)
 {
-    while (blocks.kept && (blocks.kept + pages) * page > HEAP_KEEP)
+    while (blocks.kept && (blocks.kept + pages) * page > keep)
         if (!drop(blocks_take_kept(&blocks)))
             break;
 }
@@ -81,6 +83,13 @@ static uint32_t pages_for(size_t bytes)
     return bytes ? (uint32_t)(round_up(bytes, page) / page) : 1;
 }
 
+static void raise_keep(size_t bytes)
+{
+    size_t wanted = min_size(bytes, keep_most);
+    if (wanted > keep)
+        keep = wanted;
+}
+
 static uint32_t take(uint32_t pages, uint32_t align, bool *is_empty)
 {
     uint32_t at = blocks_take(&blocks, pages, align, is_empty);
@@ -88,6 +97,10 @@ static uint32_t take(uint32_t pages, uint32_t align, bool *is_empty)
     if (at == BLOCKS_NONE && end > blocks.ready && end <= heap.size / page &&
         prepare((uint32_t)end))
         at = blocks_take(&blocks, pages, align, is_empty);
+    if (at != BLOCKS_NONE && *is_empty && at < used)
+        raise_keep(pages * page);
+    if (blocks.next > used)
+        used = blocks.next;
     return at;
 }
 
@@ -147,9 +160,9 @@ void heap_give(void *block)
     uint32_t at = page_of(block), pages = blocks_length(&blocks, at);
     if (in_child)
         madvise(block, pages * page, MADV_DONTNEED);
-    else if (!forking && pages * page <= HEAP_KEEP)
+    else if (!forking && pages * page <= keep)
         make_room(pages);
-    if (!in_child && !forking && pages * page > HEAP_KEEP)
+    if (!in_child && !forking && pages * page > keep)
         drop(at);
     else
         blocks_give(&blocks, at, RUN_KEPT);
@@ -178,6 +191,8 @@ static void before_fork(void)
     if (blocks.live * page <= limits_available() / 2)
         copy = snapshot_map(-1, blocks.next * page);
     if (copy) {
+        madvise(copy, blocks.next * page,
+                MADV_HUGEPAGE); /* a page fault takes longer than a copy */
         copy_blocks();
         return;
     }
@@ -210,12 +225,15 @@ static void after_fork(void)
 
 /* ---- opening ---- */
 
-/* The leader of the node maps the heaps of all members. */
+/* All members map the heaps of all, of which there are as many as processors as a rule. */
 static size_t size_wanted(void)
 {
-    const size_t most = (size_t)64 << 30;
+    const size_t most = (size_t)64 << 30, most_in_all = (size_t)1 << 42;
+    size_t processors = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
     size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) * page;
-    size_t size = min_size(min_size(memory / 2, most), memfd_limit() / 4);
+    keep_most = memory / processors / 8;
+    size_t size = min_size(min_size(memory / 2, most), most_in_all / processors);
+    size = min_size(size, memfd_limit() / 4);
     if (config.heap_size)
         size = min_size(size, config.heap_size);
     return round_down(size, LAYOUT_PAGE);

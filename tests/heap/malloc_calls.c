@@ -4,6 +4,7 @@
 #include "where.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const size_t sizes[] = {0,           1,       100,     MINIMUM - 1, MINIMUM,
@@ -109,6 +110,42 @@ static void much(void)
     resizes(size, 1000);
 }
 
+/* Memory that is allocated and freed again and again costs no page faults. */
+static void reuses(size_t size)
+{
+    struct rusage before, after;
+    for (int round = 0; round < 4; round++) {
+        getrusage(RUSAGE_SELF, &before);
+        char *block = malloc(size);
+        for (size_t i = 0; i < size; i += 4096)
+            block[i] = 1;
+        free(block);
+        getrusage(RUSAGE_SELF, &after);
+    }
+    CHECK(!has_heap() || after.ru_minflt - before.ru_minflt < 100, "%ld page faults for %zu bytes",
+          after.ru_minflt - before.ru_minflt, size);
+}
+
+/* Much less is kept than all that is freed. */
+static void returns(void)
+{
+    enum { BLOCKS = 500, LENGTH = 1 << 20 };
+    static char *block[BLOCKS];
+    struct rusage before, after;
+    for (int i = 0; i < BLOCKS; i++)
+        memset(block[i] = malloc(LENGTH), 1, LENGTH);
+    for (int i = 0; i < BLOCKS; i++)
+        free(block[i]);
+    getrusage(RUSAGE_SELF, &before);
+    for (int i = 0; i < BLOCKS; i++)
+        memset(block[i] = malloc(LENGTH), 1, LENGTH);
+    getrusage(RUSAGE_SELF, &after);
+    for (int i = 0; i < BLOCKS; i++)
+        free(block[i]);
+    CHECK(!has_heap() || after.ru_minflt - before.ru_minflt > BLOCKS * (LENGTH / 65536) / 4,
+          "%ld page faults", after.ru_minflt - before.ru_minflt);
+}
+
 int main(int argc, char **argv)
 {
     void *early = malloc(MINIMUM);
@@ -124,7 +161,10 @@ int main(int argc, char **argv)
         for (int j = 0; j < SIZES; j++)
             resizes(sizes[i], sizes[j]);
     }
+    returns();
     much();
+    reuses((size_t)64 << 20);
+    reuses((size_t)160 << 20);
     impossible_sizes();
     arrays();
     CHECK(holds(early, MINIMUM, 7));
