@@ -308,7 +308,7 @@ enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, s
     bool two = t->size == 2 && plain && !inter; /* each sends only what the other one needs */
     size_t most = !two ? bytes : own > other ? own : other;
     if (!fits_into_cell(most) && plain && !inter)
-        return segmented_reduce_scatter(t, red, from, to, begin);
+        return segmented_reduce_scatter(t, red, from, to, begin, false);
     if (!fits_into_cell(most) && !inter)
         return unsegmented_reduce_scatter(t, red, from, to, begin[t->rank], own);
     if (!fits_into_cell(most))

@@ -2,9 +2,9 @@
 
 #include "coll_inplace/stream.h"
 
-/* Which ranks receive a result: all of them; the root; of each segment its owner; or, in a scan,
- * each rank one of its own. */
-enum receivers { ALL_RANKS, ROOT_ONLY, OWNERS, EACH_ITS_OWN };
+/* Which ranks receive a result: all of them; the root; of each segment its owner, at the start of
+ * its buffer or where the segment is in the vector; or, in a scan, each rank one of its own. */
+enum receivers { ALL_RANKS, ROOT_ONLY, OWNERS, OWNERS_IN_VECTOR, EACH_ITS_OWN };
 
 /* Published by each rank first: its operand and its result. 0: peers cannot access the buffer. */
 struct addresses {
@@ -266,7 +266,7 @@ static void combine_chunk(struct segmented *w, uint32_t in, uint32_t out, size_t
     struct team *t = w->t;
     size_t first = chunk_first(w, t->rank, step), bytes = chunk_bytes(w, t->rank, step);
     size_t to = w->receivers == OWNERS ? step * w->chunk : first;
-    bool ours = w->receivers == OWNERS || w->receivers == EACH_ITS_OWN || receives(w, t->rank);
+    bool ours = w->receivers >= OWNERS || receives(w, t->rank);
     bool direct = ours && !w->to.map->without_holes;
     for (size_t at = 0; at < bytes && w->count; at += w->part) {
         size_t part = min_size(w->part, bytes - at);
@@ -369,13 +369,14 @@ enum coll_error segmented_reduce(struct team *t, const struct reducer *red, stru
 }
 
 enum coll_error segmented_reduce_scatter(struct team *t, const struct reducer *red,
-                                         struct buffer from, struct buffer to, size_t *begin)
+                                         struct buffer from, struct buffer to, size_t *begin,
+                                         bool in_vector)
 {
     struct segmented w = {.t = t,
                           .red = red,
                           .from = from,
                           .to = to,
-                          .receivers = OWNERS,
+                          .receivers = in_vector ? OWNERS_IN_VECTOR : OWNERS,
                           .count = t->size,
                           .begin = begin,
                           .in_place = from.at == to.at};

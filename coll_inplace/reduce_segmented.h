@@ -30,9 +30,11 @@
 enum coll_error segmented_reduce(struct team *team, const struct reducer *reducer,
                                  struct buffer from, struct buffer to, uint32_t root);
 
-/* The segment of rank r is bytes [begin[r], begin[r + 1]), and only rank r receives its result. */
+/* The segment of rank r is bytes [begin[r], begin[r + 1]), and only rank r receives its result: at
+ * the start of `to`, or, if `in_vector`, where the segment is in the vector. */
 enum coll_error segmented_reduce_scatter(struct team *team, const struct reducer *reducer,
-                                         struct buffer from, struct buffer to, size_t *begin);
+                                         struct buffer from, struct buffer to, size_t *begin,
+                                         bool in_vector);
 
 /* Each rank combines the operands of the ranks before it, and its own unless `exclusive`. */
 enum coll_error segmented_scan(struct team *team, const struct reducer *reducer, struct buffer from,

@@ -94,6 +94,7 @@ _Static_assert(SLOT_LAG + 2 * PIECE_CELLS <= TEAM_CELLS,
 struct team_common {
     _Alignas(LINE) _Atomic uint32_t departed; /* ranks that have freed the communicator */
     _Atomic uint32_t released;                /* ranks that will not access this structure again */
+    _Atomic uint64_t host_error;              /* see abi/nodes/lane_call.h */
     struct barrier_flag flags[];
 };
 

@@ -314,7 +314,7 @@ int do_scan(enum call call, const struct reduction *r, bool exclusive, MPI_Comm 
     struct reducer red;
     struct buffer from, to;
     if (!t)
-        return across_nodes_none(call, comm);
+        return across_nodes_scan(call, r, exclusive, comm);
     if (UNLIKELY(team_is_inter(t))) /* they have no such call */
         return defer_of_team(t, call, REASON_ARGUMENTS);
     if (!translate_reduction(call, r, t, true, &red, &from, &to))
@@ -331,7 +331,7 @@ int do_reduce_scatter(enum call call, struct reduction r, struct rank_blocks res
     struct buffer from, to;
     struct blocks blocks;
     if (!t)
-        return across_nodes_none(call, comm);
+        return across_nodes_reduce_scatter(call, r, &results, comm);
     if (!translate_results(&r, &results, t->group, &blocks, &r.count))
         return defer_of_team(t, call, REASON_ARGUMENTS);
     if (!translate_reduction(call, &r, t, true, &red, &from, &to))

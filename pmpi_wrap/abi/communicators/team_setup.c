@@ -179,8 +179,13 @@ static void settle_parts(struct communicator *c)
 {
     enum reason reason = (enum reason)c->own_offer.reason;
     uint32_t here = 0, size = (uint32_t)c->size;
-    for (uint32_t r = 0; r < size && reason == REASON_NONE; r++)
+    bool together = false;
+    for (uint32_t r = 0; r < size && reason == REASON_NONE; r++) {
         reason = (enum reason)c->offers[r].reason;
+        together |= c->offers[r].mailbox != 0;
+    }
+    if (reason == REASON_NONE && !together) /* every rank is alone on its node */
+        reason = REASON_ONE_NODE_ONLY;
     if (reason != REASON_NONE) {
         withdraw_team(c, reason);
         return;

@@ -1,102 +1,46 @@
 #include "pmpi_wrap/abi/nodes/across_nodes.h"
 
-#include "coll_inplace/coll.h"
-#include "pmpi_wrap/abi/collectives/arguments.h"
-#include "pmpi_wrap/abi/collectives/reduction.h"
-#include "pmpi_wrap/abi/nodes/hierarchy.h"
-
-/* ---- parts of a call ---- */
-
-static bool leads(const struct hierarchy *h)
-{
-    return h->node->rank == 0;
-}
-
-static bool fits(size_t blocks, size_t bytes)
-{
-    return bytes <= HIERARCHY_ROOM && blocks * bytes <= HIERARCHY_ROOM;
-}
-
-static int leave(enum call call)
-{
-    return defer_call(call, REASON_ONE_NODE_ONLY);
-}
-
-/* A call of the host on a lane, which calls nothing of this library (H4). */
-#define ON_LANE(call)       \
-    ({                      \
-        enter_host();       \
-        int result_ = call; \
-        leave_host();       \
-        result_;            \
-    })
-
-/* `result`: of the host on the lane. */
-static int finish(enum call call, MPI_Comm comm, enum coll_error error, int result, size_t bytes)
-{
-    int class;
-    if (LIKELY(result == MPI_SUCCESS))
-        return finish_call(call, comm, error, bytes);
-    if (host.Error_class(result, &class))
-        class = MPI_ERR_OTHER;
-    return report_on_comm(comm, class);
-}
-
-/* Bytes as a buffer; the rest is storage for its typemap. */
-struct bytes {
-    struct run run;
-    struct typemap map;
-};
-
-static struct buffer as_bytes(struct bytes *storage, char *at, size_t bytes)
-{
-    storage->map = typemap_of_bytes(&storage->run, bytes);
-    return (struct buffer){at, &storage->map, 1};
-}
-
-/* Adjacent blocks of `bytes` bytes each. */
-static struct blocks as_blocks(struct bytes *storage, char *at, size_t bytes)
-{
-    struct buffer first = as_bytes(storage, at, bytes);
-    return (struct blocks){.at = at, .map = first.map, .count = 1};
-}
+#include "pmpi_wrap/abi/nodes/lane_call.h"
 
 /* ---- barrier and broadcast ---- */
 
 int across_nodes_barrier(MPI_Comm comm)
 {
     struct hierarchy *h = team_hierarchy(comm);
-    int result = MPI_SUCCESS;
     if (!h)
         return DEFERRED;
+    begin_call(h);
     coll_barrier(h->node);
     if (leads(h))
-        result = ON_LANE(host.Barrier(h->lane));
+        ON_LANE(h, host.Barrier(h->lane));
     coll_barrier(h->node);
-    return finish(CALL_Barrier, comm, COLL_OK, result, 0);
+    return end_call(h, CALL_Barrier, comm, COLL_OK, 0);
+}
+
+static void bcast_between_nodes(struct hierarchy *h, struct data d, uint32_t root)
+{
+    ON_LANE(h, host.Bcast((void *)d.address, (int)d.count, d.type, (int)h->node_of[root], h->lane));
 }
 
 /* Between the nodes on the root's lane, if every node has a rank on it. */
 static enum coll_error bcast_on_lane(struct hierarchy *h, struct data d, struct buffer b,
-                                     uint32_t root, int *result)
+                                     uint32_t root)
 {
     uint32_t local = h->local[root];
     if (h->node->rank == local)
-        *result = ON_LANE(
-            host.Bcast((void *)d.address, (int)d.count, d.type, (int)h->node_of[root], h->lane));
+        bcast_between_nodes(h, d, root);
     return coll_bcast(h->node, b, local);
 }
 
 static enum coll_error bcast_by_leaders(struct hierarchy *h, struct data d, struct buffer b,
-                                        uint32_t root, int *result)
+                                        uint32_t root)
 {
     enum coll_error error = COLL_OK;
     bool at_root = h->my_node == h->node_of[root];
     if (at_root)
         error = coll_bcast(h->node, b, h->local[root]);
     if (leads(h))
-        *result = ON_LANE(
-            host.Bcast((void *)d.address, (int)d.count, d.type, (int)h->node_of[root], h->lane));
+        bcast_between_nodes(h, d, root);
     return at_root ? error : coll_bcast(h->node, b, 0);
 }
 
@@ -104,19 +48,19 @@ int across_nodes_bcast(enum call call, struct data d, int root, MPI_Comm comm)
 {
     struct hierarchy *h = team_hierarchy(comm);
     struct buffer b;
-    int result = MPI_SUCCESS;
     if (!h)
         return DEFERRED;
     if ((uint32_t)root >= h->size || !translate(d, &b))
         return defer_call(call, REASON_ARGUMENTS);
     size_t bytes = bytes_of(b);
-    if (!fits(1, bytes))
+    if (!is_countable(1, bytes))
         return leave(call);
     if (!bytes)
         return finish_call(call, comm, COLL_OK, 0);
-    enum coll_error error = h->equal ? bcast_on_lane(h, d, b, (uint32_t)root, &result)
-                                     : bcast_by_leaders(h, d, b, (uint32_t)root, &result);
-    return finish(call, comm, error, result, bytes);
+    begin_call(h);
+    enum coll_error error = h->equal ? bcast_on_lane(h, d, b, (uint32_t)root)
+                                     : bcast_by_leaders(h, d, b, (uint32_t)root);
+    return end_call(h, call, comm, error, bytes);
 }
 
 /* ---- gather and scatter ---- */
@@ -167,7 +111,6 @@ int across_nodes_gather(enum call call, struct data from, const struct rank_bloc
 {
     struct rooted x;
     struct bytes storage;
-    int result = MPI_SUCCESS;
     if (!begin_rooted(&x, call, from, to, root, comm))
         return DEFERRED;
     if (!x.bytes)
@@ -175,15 +118,16 @@ int across_nodes_gather(enum call call, struct data from, const struct rank_bloc
     struct hierarchy *h = x.h;
     uint32_t local = h->local[root];
     int of_node = (int)(x.bytes * h->largest);
+    begin_call(h);
     struct blocks here = as_blocks(&storage, h->buffer[0], x.bytes);
     enum coll_error error = coll_gather(h->node, x.own, &here, local, false);
     if (h->node->rank == local)
-        result = ON_LANE(host.Gather(h->buffer[0], of_node, constants.byte, h->buffer[1], of_node,
-                                     constants.byte, (int)h->node_of[root], h->lane));
-    for (uint32_t r = 0; r < h->size && x.is_root && result == MPI_SUCCESS; r++)
+        ON_LANE(h, host.Gather(h->buffer[0], of_node, constants.byte, h->buffer[1], of_node,
+                               constants.byte, (int)h->node_of[root], h->lane));
+    for (uint32_t r = 0; r < h->size && x.is_root && h->result == MPI_SUCCESS; r++)
         if (!(x.in_place && r == h->rank))
             buffer_write(block_of(&x.all, r), 0, h->buffer[1] + h->position[r] * x.bytes, x.bytes);
-    return finish(call, comm, error, result, x.bytes);
+    return end_call(h, call, comm, error, x.bytes);
 }
 
 int across_nodes_scatter(enum call call, const struct rank_blocks *from, struct data to, int root,
@@ -191,7 +135,6 @@ int across_nodes_scatter(enum call call, const struct rank_blocks *from, struct 
 {
     struct rooted x;
     struct bytes storage;
-    int result = MPI_SUCCESS;
     if (!begin_rooted(&x, call, to, from, root, comm))
         return DEFERRED;
     if (!x.bytes)
@@ -199,14 +142,15 @@ int across_nodes_scatter(enum call call, const struct rank_blocks *from, struct 
     struct hierarchy *h = x.h;
     uint32_t local = h->local[root];
     int of_node = (int)(x.bytes * h->largest);
+    begin_call(h);
     for (uint32_t r = 0; r < h->size && x.is_root; r++)
         buffer_read(h->buffer[1] + h->position[r] * x.bytes, block_of(&x.all, r), 0, x.bytes);
     if (h->node->rank == local)
-        result = ON_LANE(host.Scatter(h->buffer[1], of_node, constants.byte, h->buffer[0], of_node,
-                                      constants.byte, (int)h->node_of[root], h->lane));
+        ON_LANE(h, host.Scatter(h->buffer[1], of_node, constants.byte, h->buffer[0], of_node,
+                                constants.byte, (int)h->node_of[root], h->lane));
     struct blocks here = as_blocks(&storage, h->buffer[0], x.bytes);
     enum coll_error error = coll_scatter(h->node, &here, x.own, local, x.in_place, true);
-    return finish(call, comm, error, result, x.bytes);
+    return end_call(h, call, comm, error, x.bytes);
 }
 
 /* ---- allgather ---- */
@@ -256,6 +200,41 @@ static void take_all(struct hierarchy *h, const struct blocks *all, bool in_plac
     }
 }
 
+/* Every rank exchanges its block with the ranks of its lane. Then those of a node exchange what they
+ * have received, the blocks of one node at a time. */
+static void allgather_between_nodes(struct hierarchy *h, struct data from,
+                                    const struct rank_blocks *to)
+{
+    uint32_t local = h->node->rank;
+    for (uint32_t n = 0; n < h->nodes; n++) {
+        h->lane_ranks[n] = (int)to->count;
+        h->lane_displs[n] = (int)(h->sorted[h->first[n] + local] * to->count);
+    }
+    ON_LANE(h, host.Allgatherv(from.address, (int)from.count, from.type, (void *)to->address,
+                               h->lane_ranks, h->lane_displs, to->type, h->lane));
+}
+
+static int allgather_on_lanes(struct hierarchy *h, enum call call, struct data from,
+                              const struct rank_blocks *to, const struct blocks *all, MPI_Comm comm)
+{
+    size_t bytes = bytes_of(block_of(all, 0));
+    enum coll_error error = COLL_OK;
+    if (to->counts || !h->equal || !is_countable(h->size, bytes))
+        return leave(call);
+    begin_call(h);
+    allgather_between_nodes(h, from, to);
+    struct blocks here = {
+        .at = all->at, .map = all->map, .counts = h->counts, .displs = h->displs, .wide = true};
+    for (uint32_t n = 0; n < h->nodes; n++) {
+        for (uint32_t i = 0; i < h->largest; i++) {
+            h->counts[i] = (int64_t)all->count;
+            h->displs[i] = (int64_t)(h->sorted[h->first[n] + i] * all->count);
+        }
+        error |= coll_allgather(h->node, block_of(&here, h->node->rank), &here, true);
+    }
+    return end_call(h, call, comm, error, bytes);
+}
+
 int across_nodes_allgather(enum call call, struct data from, const struct rank_blocks *to,
                            MPI_Comm comm)
 {
@@ -265,7 +244,6 @@ int across_nodes_allgather(enum call call, struct data from, const struct rank_b
     struct shares s;
     struct bytes storage, storage_of_all;
     size_t total;
-    int result = MPI_SUCCESS;
     bool in_place = from.address == MPI_IN_PLACE;
     if (!h)
         return DEFERRED;
@@ -274,19 +252,20 @@ int across_nodes_allgather(enum call call, struct data from, const struct rank_b
     if (in_place)
         own = block_of(&all, h->rank);
     if (!divide(h, &all, &s, &total))
-        return leave(call);
+        return allgather_on_lanes(h, call, from, to, &all, comm);
     if (!total)
         return finish_call(call, comm, COLL_OK, 0);
+    begin_call(h);
     struct blocks here = as_blocks(&storage, h->buffer[1] + s.node_displs[h->my_node], 1);
     here.counts = s.counts;
     here.displs = s.displs;
     enum coll_error error = coll_gather(h->node, own, &here, 0, false);
     if (leads(h))
-        result = ON_LANE(host.Allgatherv(MPI_IN_PLACE, 0, constants.byte, h->buffer[1],
-                                         s.node_counts, s.node_displs, constants.byte, h->lane));
+        ON_LANE(h, host.Allgatherv(MPI_IN_PLACE, 0, constants.byte, h->buffer[1], s.node_counts,
+                                   s.node_displs, constants.byte, h->lane));
     error |= coll_bcast(h->node, as_bytes(&storage_of_all, h->buffer[1], total), 0);
     take_all(h, &all, in_place);
-    return finish(call, comm, error, result, bytes_of(own));
+    return end_call(h, call, comm, error, bytes_of(own));
 }
 
 /* ---- alltoall ---- */
@@ -308,15 +287,15 @@ static void sort_for_ranks(const struct hierarchy *h, char *to, const char *from
             memcpy(to + ((size_t)d * h->size + h->sorted[at]) * bytes, from, bytes);
 }
 
-static int exchange_blocks(struct hierarchy *h, size_t bytes)
+static void exchange_blocks(struct hierarchy *h, size_t bytes)
 {
     int *counts = h->lane_ranks, *displs = h->lane_displs;
     for (uint32_t n = 0; n < h->nodes; n++) {
         counts[n] = (int)(hierarchy_ranks_of(h, n) * h->node->size * bytes);
         displs[n] = (int)(h->first[n] * h->node->size * bytes);
     }
-    return ON_LANE(host.Alltoallv(h->buffer[1], counts, displs, constants.byte, h->buffer[0],
-                                  counts, displs, constants.byte, h->lane));
+    ON_LANE(h, host.Alltoallv(h->buffer[1], counts, displs, constants.byte, h->buffer[0], counts,
+                              displs, constants.byte, h->lane));
 }
 
 int across_nodes_alltoall(enum call call, const struct rank_blocks *from,
@@ -326,7 +305,6 @@ int across_nodes_alltoall(enum call call, const struct rank_blocks *from,
     struct blocks out, in;
     struct bytes storage;
     bool in_place = from->address == MPI_IN_PLACE;
-    int result = MPI_SUCCESS;
     if (!h)
         return DEFERRED;
     if (to->counts || to->types)
@@ -339,102 +317,17 @@ int across_nodes_alltoall(enum call call, const struct rank_blocks *from,
         return leave(call);
     if (!bytes)
         return finish_call(call, comm, COLL_OK, 0);
+    begin_call(h);
     struct buffer sent = {out.at, out.map, out.count * h->size};
     struct buffer received = {in.at, in.map, in.count * h->size};
     struct blocks here = as_blocks(&storage, h->buffer[0], of_rank);
     enum coll_error error = coll_gather(h->node, sent, &here, 0, false);
     if (leads(h)) {
         sort_for_nodes(h, h->buffer[1], h->buffer[0], bytes);
-        result = exchange_blocks(h, bytes);
+        exchange_blocks(h, bytes);
         sort_for_ranks(h, h->buffer[1], h->buffer[0], bytes);
     }
     here.at = h->buffer[1];
     error |= coll_scatter(h->node, &here, received, 0, false, true);
-    return finish(call, comm, error, result, of_rank);
-}
-
-/* ---- reductions ---- */
-
-/* False: the call is left to the host, and has been counted. `receives`: this rank gets a result;
- * otherwise `to` is not used. */
-static bool translate_operands(struct hierarchy *h, enum call call, const struct reduction *r,
-                               bool receives, struct reducer *red, struct buffer *from,
-                               struct buffer *to)
-{
-    bool in_place = r->from == MPI_IN_PLACE;
-    struct data data = {in_place ? r->to : r->from, r->count, r->type};
-    bool valid = translate(data, from) && (receives ? r->to != MPI_IN_PLACE : !in_place);
-    *to = *from;
-    to->at = r->to;
-    if (valid && receives)
-        valid = has_address(to, bytes_of(*from)) &&
-                (in_place || !refuses_alias(call, r, bytes_of(*from)));
-    if (!valid) {
-        defer_call(call, REASON_ARGUMENTS);
-        return false;
-    }
-    if (op_of(r->op) == OP_COUNT || !kernel_for(op_of(r->op), r->type, from->map) ||
-        !fits(1, from->count * from->map->element)) {
-        leave(call);
-        return false;
-    }
-    if (reducer_open(red, h->node, r->op, r->type, *from))
-        return true;
-    defer_call(call, REASON_HOST_OPERATION);
-    return false;
-}
-
-int across_nodes_allreduce(enum call call, const struct reduction *r, MPI_Comm comm)
-{
-    struct hierarchy *h = team_hierarchy(comm);
-    struct reducer red;
-    struct buffer from, to;
-    int result = MPI_SUCCESS;
-    if (!h)
-        return DEFERRED;
-    if (!translate_operands(h, call, r, true, &red, &from, &to))
-        return DEFERRED;
-    enum coll_error error = COLL_OK;
-    if (bytes_of(from)) {
-        error = coll_reduce(h->node, &red, from, to, 0);
-        if (leads(h))
-            result = ON_LANE(
-                host.Allreduce(MPI_IN_PLACE, r->to, (int)r->count, r->type, r->op, h->lane));
-        error |= coll_bcast(h->node, to, 0);
-    }
-    reducer_close(&red);
-    return finish(call, comm, error, result, bytes_of(from));
-}
-
-int across_nodes_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm)
-{
-    struct hierarchy *h = team_hierarchy(comm);
-    struct reducer red;
-    struct buffer from, to;
-    int result = MPI_SUCCESS;
-    if (!h)
-        return DEFERRED;
-    if ((uint32_t)root >= h->size)
-        return defer_call(call, REASON_ARGUMENTS);
-    if (!h->equal)
-        return leave(call);
-    bool is_root = h->rank == (uint32_t)root;
-    if (!translate_operands(h, call, r, is_root, &red, &from, &to))
-        return DEFERRED;
-    enum coll_error error = COLL_OK;
-    uint32_t local = h->local[root];
-    to.at = h->buffer[0]; /* MPICH 4.0 crashes in place, except if rank 0 is the root */
-    if (bytes_of(from)) {
-        error = coll_reduce(h->node, &red, from, to, local);
-        if (h->node->rank == local)
-            result = ON_LANE(host.Reduce(to.at, r->to, (int)r->count, r->type, r->op,
-                                         (int)h->node_of[root], h->lane));
-    }
-    reducer_close(&red);
-    return finish(call, comm, error, result, bytes_of(from));
-}
-
-int across_nodes_none(enum call call, MPI_Comm comm)
-{
-    return team_hierarchy(comm) ? leave(call) : DEFERRED;
+    return end_call(h, call, comm, error, of_rank);
 }

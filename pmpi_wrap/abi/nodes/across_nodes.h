@@ -4,18 +4,33 @@
  * the host remains the only engine that uses the network, and sends one message per pair of nodes
  * where it would send one per pair of ranks. A call is fast here if
  *
- *   MPI_Barrier, MPI_Bcast              all their data fit into HIERARCHY_ROOM
- *   MPI_Allreduce                       so does the operand, and the operation and datatype are
- *                                       predefined
- *   MPI_Reduce                          the same, and the nodes have equally many ranks
+ *   MPI_Barrier, MPI_Bcast              always
  *   MPI_Gather, MPI_Scatter             all blocks fit, those of a node into HIERARCHY_AHEAD, and
  *                                       the nodes have equally many ranks
- *   MPI_Allgather(v)                    all blocks fit
+ *   MPI_Allgather                       all blocks fit, or the nodes have equally many ranks
+ *   MPI_Allgatherv                      all blocks fit
  *   MPI_Alltoall                        all blocks of a node's ranks fit
+ *   MPI_Allreduce                       the operand fits, or the nodes have equally many ranks
+ *   MPI_Reduce                          the nodes have equally many ranks
+ *   MPI_Scan, MPI_Exscan                the same, those of a node follow each other, and the operand
+ *                                       fits
+ *   MPI_Reduce_scatter(_block)          the operand fits
+ *
+ * Data fit if they have at most HIERARCHY_ROOM bytes. They pass through the leaders of the nodes.
+ * Longer data of MPI_Allreduce, MPI_Reduce and MPI_Allgather travel on all lanes at once: each rank
+ * sends and receives a segment, or its own block. The host counts elements with int, so more than
+ * INT_MAX bytes are left to it.
+ *
+ * Reductions are fast if the operation and the datatype are predefined. MPI_Allreduce is also fast
+ * with user-defined operations, if the operand fits and the operation commutes or the ranks of
+ * every node follow each other.
  *
  * All this is equal on all ranks (H13: decisions from what is equal on all ranks). Other calls are
  * left to the host. A reduction combines the operands of each node first, in the order of their
- * ranks, and then those of the nodes. Only predefined operations are fast, and they commute.
+ * ranks, and then those of the nodes.
+ *
+ * MPI_Alltoallv and MPI_Alltoallw, MPI_Gatherv and MPI_Scatterv are left to the host: no rank has
+ * all their counts, so the ranks could decide only by exchanging them.
  *
  * Every function returns DEFERRED if the communicator does not span nodes or the call is left to
  * the host. It has counted the latter.
@@ -37,8 +52,8 @@ int across_nodes_alltoall(enum call call, const struct rank_blocks *from,
                           const struct rank_blocks *to, MPI_Comm comm);
 int across_nodes_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm);
 int across_nodes_allreduce(enum call call, const struct reduction *r, MPI_Comm comm);
-
-/* A call that is always left to the host if the communicator spans nodes. */
-int across_nodes_none(enum call call, MPI_Comm comm);
+int across_nodes_scan(enum call call, const struct reduction *r, bool exclusive, MPI_Comm comm);
+int across_nodes_reduce_scatter(enum call call, struct reduction r,
+                                const struct rank_blocks *results, MPI_Comm comm);
 
 #endif

@@ -72,13 +72,16 @@ void hierarchy_find_place(MPI_Comm comm, int size, struct node_place *place)
 
 static struct hierarchy *allocate(uint32_t size)
 {
-    size_t tables = (7 * (size_t)size + 1) * sizeof(uint32_t);
-    struct hierarchy *h = calloc(1, sizeof *h + tables + HIERARCHY_BUFFERS * HIERARCHY_ROOM);
+    size_t tables = (7 * (size_t)size + 1) * sizeof(uint32_t), parts = 2 * size * sizeof(int64_t);
+    struct hierarchy *h =
+        calloc(1, sizeof *h + HIERARCHY_BUFFERS * HIERARCHY_ROOM + parts + tables);
     if (!h)
         return NULL;
     for (int i = 0; i < HIERARCHY_BUFFERS; i++)
         h->buffer[i] = (char *)(h + 1) + (size_t)i * HIERARCHY_ROOM;
-    h->node_of = (uint32_t *)(h->buffer[0] + (size_t)HIERARCHY_BUFFERS * HIERARCHY_ROOM);
+    h->counts = (int64_t *)(void *)(h->buffer[0] + (size_t)HIERARCHY_BUFFERS * HIERARCHY_ROOM);
+    h->displs = h->counts + size;
+    h->node_of = (uint32_t *)(h->displs + size);
     h->local = h->node_of + size;
     h->position = h->local + size;
     h->sorted = h->position + size;

@@ -32,6 +32,8 @@ struct hierarchy {
     bool equal;       /* all nodes have as many */
     bool consecutive; /* the ranks of every node follow each other */
     bool connected;
+    uint32_t calls;                  /* that were fast: the same number on all ranks */
+    int result;                      /* of this rank's last call of the host on its lane */
     char *buffer[HIERARCHY_BUFFERS]; /* of HIERARCHY_ROOM bytes each */
     struct hierarchy *next, **link;  /* in the list of all */
     /* By rank of the communicator: its node, its number in the team of that node, and its position
@@ -39,6 +41,7 @@ struct hierarchy {
      * position of a node's first rank. `sorted`: the ranks by position. */
     uint32_t *node_of, *local, *position, *sorted, *first;
     int *lane_ranks, *lane_displs; /* room for an entry per node of the lane */
+    int64_t *counts, *displs;      /* room for an entry per rank of this node */
 };
 
 /* Of the node with this number. */
