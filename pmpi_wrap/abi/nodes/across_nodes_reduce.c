@@ -28,8 +28,8 @@ static bool is_performed(const struct operation *o, enum call call)
 {
     bool all = call == CALL_Allreduce || call == CALL_Allreduce_c, equal = o->h->equal;
     bool is_reduce = call == CALL_Reduce || call == CALL_Reduce_c;
-    bool is_scan = call == CALL_Scan || call == CALL_Scan_c || call == CALL_Exscan ||
-                   call == CALL_Exscan_c;
+    bool is_scan =
+        call == CALL_Scan || call == CALL_Scan_c || call == CALL_Exscan || call == CALL_Exscan_c;
     if (op_of(o->r->op) == OP_COUNT)
         return all && o->r->op != MPI_OP_NULL && fits(1, bytes_of(o->from)) &&
                order_is_kept(o->h, o->r->op);
@@ -140,8 +140,8 @@ int across_nodes_allreduce(enum call call, const struct reduction *r, MPI_Comm c
         return DEFERRED;
     enum coll_error error = COLL_OK;
     if (bytes_of(o.from))
-        error = fits(1, o.bytes) || !o.red.kernel ? allreduce_by_leaders(&o)
-                                                  : allreduce_on_lanes(&o);
+        error =
+            fits(1, o.bytes) || !o.red.kernel ? allreduce_by_leaders(&o) : allreduce_on_lanes(&o);
     return end_operation(&o, call, comm, error);
 }
 
@@ -151,8 +151,8 @@ static void reduce_between_nodes(struct operation *o, const void *from, void *to
                                  int root)
 {
     struct hierarchy *h = o->h;
-    ON_LANE(h, host.Reduce(from, to, (int)count, o->r->type, o->r->op, (int)h->node_of[root],
-                           h->lane));
+    ON_LANE(
+        h, host.Reduce(from, to, (int)count, o->r->type, o->r->op, (int)h->node_of[root], h->lane));
 }
 
 /* On the root's lane. MPICH 4.0 crashes in place, except if rank 0 is the root. */
@@ -173,7 +173,7 @@ static enum coll_error reduce_on_lanes(struct operation *o, int root)
 {
     struct hierarchy *h = o->h;
     enum coll_error error = COLL_OK;
-    size_t element = o->red.element, chunk = HIERARCHY_ROOM / element * h->node->size;
+    size_t element = o->red.element, chunk = HIERARCHY_SEGMENT / element * h->node->size;
     uint32_t local = h->local[root], me = h->node->rank;
     bool at_root = h->my_node == h->node_of[root], is_root = h->rank == (uint32_t)root;
     for (size_t at = 0; at < o->from.count; at += chunk) {
@@ -218,8 +218,8 @@ static enum coll_error scan_between_nodes(struct operation *o, const void *of_no
     uint32_t last = h->node->size - 1;
     struct bytes storage;
     if (h->node->rank == last)
-        ON_LANE(h, host.Exscan(of_node, h->buffer[0], (int)o->r->count, o->r->type, o->r->op,
-                               h->lane));
+        ON_LANE(
+            h, host.Exscan(of_node, h->buffer[0], (int)o->r->count, o->r->type, o->r->op, h->lane));
     if (!h->my_node)
         return COLL_OK;
     return coll_bcast(h->node, as_bytes(&storage, h->buffer[0], o->bytes), last);

@@ -14,7 +14,8 @@
  *      rank that it has not heard of. Then it publishes the verdict: whether that was all ranks.
  *
  * So no two nodes disagree, whatever is late: a leader that misses BEGUN publishes nothing, and
- * then the verdict is negative. If rank 0 dies, its job ends, and with it those who wait.
+ * then the verdict is negative. If rank 0 dies, its job ends, and with it those who wait. The model
+ * is in pmpi_wrap/model/agreement.pml.
  *
  * Each leader writes the verdict to its own record in the node's shared file, where the other ranks
  * of the node wait for it in MPI_Init, too. A rank that shares no memory takes no part, and its

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct hierarchy *hierarchies;
 static uint32_t number_of_hierarchies;
@@ -70,16 +71,19 @@ void hierarchy_find_place(MPI_Comm comm, int size, struct node_place *place)
     host.Group_free(&group);
 }
 
+/* The buffers come last and are not cleared, so that pages that no call needs stay untouched. */
 static struct hierarchy *allocate(uint32_t size)
 {
-    size_t tables = (7 * (size_t)size + 1) * sizeof(uint32_t), parts = 2 * size * sizeof(int64_t);
-    struct hierarchy *h =
-        calloc(1, sizeof *h + HIERARCHY_BUFFERS * HIERARCHY_ROOM + parts + tables);
+    size_t parts = 2 * (size_t)size * sizeof(int64_t);
+    size_t tables = (7 * (size_t)size + 1) * sizeof(uint32_t);
+    size_t cleared = round_up(sizeof(struct hierarchy) + parts + tables, LINE);
+    struct hierarchy *h = malloc(cleared + HIERARCHY_BUFFERS * HIERARCHY_SEGMENT);
     if (!h)
         return NULL;
+    memset(h, 0, cleared);
     for (int i = 0; i < HIERARCHY_BUFFERS; i++)
-        h->buffer[i] = (char *)(h + 1) + (size_t)i * HIERARCHY_ROOM;
-    h->counts = (int64_t *)(void *)(h->buffer[0] + (size_t)HIERARCHY_BUFFERS * HIERARCHY_ROOM);
+        h->buffer[i] = (char *)h + cleared + (size_t)i * HIERARCHY_SEGMENT;
+    h->counts = (int64_t *)(h + 1);
     h->displs = h->counts + size;
     h->node_of = (uint32_t *)(h->displs + size);
     h->local = h->node_of + size;

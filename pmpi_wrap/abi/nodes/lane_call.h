@@ -59,13 +59,13 @@ static COLD void note_host_error(struct hierarchy *h, int result)
 }
 
 /* A call of the host on a lane, which calls nothing of this library (H4). */
-#define ON_LANE(h, call)                    \
-    do {                                    \
-        enter_host();                       \
-        int result_ = (call);               \
-        leave_host();                       \
-        if (UNLIKELY(result_))              \
-            note_host_error((h), result_);  \
+#define ON_LANE(h, call)                   \
+    do {                                   \
+        enter_host();                      \
+        int result_ = (call);              \
+        leave_host();                      \
+        if (UNLIKELY(result_))             \
+            note_host_error((h), result_); \
     } while (0)
 
 /* The class of an error on a lane in this call; MPI_SUCCESS: none that this rank has to report. */
