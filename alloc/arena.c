@@ -55,8 +55,8 @@ static bool limit_kept(const struct region *r)
     return !je(mallctlbymib)(mib, depth, NULL, NULL, &most, sizeof most);
 }
 
-static bool open_arena(struct region *r, char *start, size_t size, size_t map_unit,
-                       drop_pages *drop)
+static bool open_arena_in(struct region *r, char *start, size_t size, size_t map_unit,
+                          drop_pages *drop)
 {
     return region_open(r, start, size, map_unit, drop) && limit_kept(r);
 }
@@ -66,8 +66,8 @@ bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
     char *start = (char *)round_up((uintptr_t)slice + control_size, LAYOUT_PAGE);
     size_t room = (size_t)(slice + size - LAYOUT_GAP - start);
     room = round_down(min_size(room, limit), LAYOUT_PAGE);
-    if (!open_arena(&control, slice, control_size, 0, region_punch) ||
-        !open_arena(&heap, start, room, ARENA_GRAIN, region_punch))
+    if (!open_arena_in(&control, slice, control_size, 0, region_punch) ||
+        !open_arena_in(&heap, start, room, ARENA_GRAIN, region_punch))
         return false;
     live_at = heap.map;
     return true;
@@ -199,7 +199,7 @@ static inline size_t usable_size(size_t size, size_t align)
     return LIKELY(align <= ARENA_GRAIN) ? usable : aligned_size(usable, align);
 }
 
-static inline char *take(size_t usable, size_t align)
+static inline char *take_block(size_t usable, size_t align)
 {
     void *at = LIKELY(align <= ARENA_GRAIN) ? je(malloc)(usable) : je(aligned_alloc)(align, usable);
     return in_region(&heap, at);
@@ -209,7 +209,7 @@ static inline char *take(size_t usable, size_t align)
 static COLD char *take_after_all(size_t usable, size_t align)
 {
     give_back();
-    char *at = take(usable, align);
+    char *at = take_block(usable, align);
     if (!at)
         counter_add(&live, -(uint64_t)usable);
     return at;
@@ -224,7 +224,7 @@ void *arena_alloc(size_t size, size_t align)
         return NULL;
     size_t usable = usable_size(size, align);
     uint64_t now = counter_add(&live, usable);
-    char *at = take(usable, align);
+    char *at = take_block(usable, align);
     if (UNLIKELY(!at) && !(at = take_after_all(usable, align)))
         return NULL;
     assert(usable == je(malloc_usable_size)(at));
@@ -341,7 +341,7 @@ void arena_control_free_written(void *at, size_t written)
 
 bool arena_symmetric_open(char *start, size_t size, bool (*drop)(char *at, size_t size))
 {
-    return open_arena(&symmetric, start, size, ARENA_GRAIN, drop);
+    return open_arena_in(&symmetric, start, size, ARENA_GRAIN, drop);
 }
 
 static uint8_t *symmetric_live_at(const char *at)
@@ -410,7 +410,7 @@ size_t arena_early_size(size_t limit)
 
 void arena_early_open(char *start, size_t size)
 {
-    open_arena(&early, start, size, ARENA_GRAIN, region_punch);
+    open_arena_in(&early, start, size, ARENA_GRAIN, region_punch);
 }
 
 void *arena_early_alloc(size_t size, size_t align)

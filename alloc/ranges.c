@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool make_room(struct ranges *r)
+static bool make_room_for_range(struct ranges *r)
 {
     if (r->list && r->count < r->room)
         return true;
@@ -54,7 +54,7 @@ static size_t count_before(const struct ranges *r, const char *address)
 
 bool ranges_give(struct ranges *r, char *start, size_t size)
 {
-    if (!make_room(r))
+    if (!make_room_for_range(r))
         return false;
     size_t i = count_before(r, start);
     struct range *last = i ? &r->list[i - 1] : NULL;
@@ -77,7 +77,7 @@ bool ranges_give(struct ranges *r, char *start, size_t size)
 
 char *ranges_take(struct ranges *r, size_t size, size_t align)
 {
-    if (!make_room(r)) /* what is left of a range may be two ranges */
+    if (!make_room_for_range(r)) /* what is left of a range may be two ranges */
         return NULL;
     for (size_t i = 0; i < r->count; i++) {
         struct range *range = &r->list[i];

@@ -100,7 +100,8 @@ static bool give_addresses(struct region *r, char *at, size_t size)
 }
 
 /* Return the pages to the OS and keep the addresses. */
-static bool give(extent_hooks_t *hooks, void *at, size_t size, bool committed, unsigned arena)
+static bool return_pages(extent_hooks_t *hooks, void *at, size_t size, bool committed,
+                         unsigned arena)
 {
     (void)committed;
     struct region *r = (struct region *)hooks;
@@ -119,15 +120,18 @@ static bool split(extent_hooks_t *hooks, void *at, size_t size, size_t a, size_t
     return false;
 }
 
-static bool merge(extent_hooks_t *hooks, void *a, size_t a_size, void *b, size_t b_size,
-                  bool committed, unsigned arena)
+static bool merge_extents(extent_hooks_t *hooks, void *a, size_t a_size, void *b, size_t b_size,
+                          bool committed, unsigned arena)
 {
     (void)hooks, (void)a, (void)a_size, (void)b, (void)b_size, (void)committed, (void)arena;
     return false;
 }
 
-static const extent_hooks_t hooks_of_regions = {
-    .alloc = grow, .dalloc = give, .purge_forced = purge, .split = split, .merge = merge};
+static const extent_hooks_t hooks_of_regions = {.alloc = grow,
+                                                .dalloc = return_pages,
+                                                .purge_forced = purge,
+                                                .split = split,
+                                                .merge = merge_extents};
 
 /* ---- opening ---- */
 

@@ -70,7 +70,7 @@ static void end_rest(size_t most)
     }
 }
 
-static void announce(uint64_t word)
+static void announce_buffer(uint64_t word)
 {
     atomic_store_explicit(&node_member(node.me)->send_buffer, word, memory_order_relaxed);
 }
@@ -85,7 +85,7 @@ static void release(void)
 {
     if (!memory)
         return;
-    announce(0);
+    announce_buffer(0);
     arena_free(memory);
     free(unused.list);
     unused = (struct ranges){0};
@@ -95,7 +95,7 @@ static void release(void)
     length = 0;
 }
 
-static COLD void allocate(void)
+static COLD void allocate_buffer(void)
 {
     uint64_t position;
     release();
@@ -107,7 +107,7 @@ static COLD void allocate(void)
     if (node_position(memory, length, &position) && position % PAGE == 0) {
         own = send_buffer_at(position + length / SEND_BUFFER_UNIT);
         if (ranges_give(&unused, own.pages, own.count * PAGE)) {
-            announce(position + length / SEND_BUFFER_UNIT);
+            announce_buffer(position + length / SEND_BUFFER_UNIT);
             return;
         }
     }
@@ -137,7 +137,7 @@ static char *take_pages(size_t size)
 {
     pthread_mutex_lock(&mutex);
     if (UNLIKELY(length < wanted) && is_idle())
-        allocate();
+        allocate_buffer();
     char *at = ranges_take(&unused, size, PAGE);
     if (!at && resting.count) {
         end_rest(0);

@@ -97,14 +97,14 @@ size_t symmetric_wanted(void)
 
 /* ---- deciding, on PE 0 ---- */
 
-static char *block_at(uint64_t offset)
+static char *symmetric_block_at(uint64_t offset)
 {
     return symmetric.base + offset;
 }
 
 static bool is_live(uint64_t offset)
 {
-    return offset < symmetric.size && arena_symmetric_is_live(block_at(offset));
+    return offset < symmetric.size && arena_symmetric_is_live(symmetric_block_at(offset));
 }
 
 static void decide_alloc(struct decision *d, uint64_t size, uint64_t align)
@@ -128,7 +128,7 @@ static void decide_alloc(struct decision *d, uint64_t size, uint64_t align)
 static void decide_free(struct decision *d, uint64_t block)
 {
     if (is_live(block))
-        arena_symmetric_free(block_at(block));
+        arena_symmetric_free(symmetric_block_at(block));
     else if (block != NO_BLOCK)
         d->error = SYMMETRIC_BAD_BLOCK;
 }
@@ -146,8 +146,8 @@ static void decide_resize(struct decision *d, const struct request *r)
         d->error = SYMMETRIC_BAD_BLOCK;
         return;
     }
-    size_t old_size = arena_symmetric_usable(block_at(r->block));
-    if (r->size <= limit && arena_symmetric_resize(block_at(r->block), r->size)) {
+    size_t old_size = arena_symmetric_usable(symmetric_block_at(r->block));
+    if (r->size <= limit && arena_symmetric_resize(symmetric_block_at(r->block), r->size)) {
         d->block = r->block;
         return;
     }
@@ -167,7 +167,7 @@ static bool all_equal(void)
     return true;
 }
 
-static void decide(void)
+static void decide_allocation(void)
 {
     struct decision d = {.block = NO_BLOCK};
     const struct request *r = shared->request;
@@ -217,7 +217,7 @@ static struct decision agree(const struct request *own)
     shared->request[symmetric.me] = *own;
     symmetric_barrier();
     if (!symmetric.me)
-        decide();
+        decide_allocation();
     barrier_wait(&barrier);
     struct decision d = shared->decision;
     if (!symmetric.me && d.error)
@@ -463,7 +463,7 @@ static void shut(void)
     symmetric.pes = 0;
 }
 
-static void in_child(void)
+static void shut_in_child(void)
 {
     shut();
     why_not = REASON_FORKED;
@@ -488,7 +488,7 @@ static enum reason try_to_open(void)
     limit = symmetric.size;
     named_variable(&limit);
     limit = min_size(limit, symmetric.size);
-    pthread_atfork(NULL, NULL, in_child);
+    pthread_atfork(NULL, NULL, shut_in_child);
     if (!symmetric.me)
         warn_of_bad_sizes();
     return REASON_NONE;

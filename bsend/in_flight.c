@@ -55,7 +55,7 @@ static struct in_flight *take_first(void)
 
 static _Atomic size_t taken; /* bytes of room */
 
-static size_t room_of(size_t bytes)
+static size_t room_of_copy(size_t bytes)
 {
     return bytes + limits.overhead;
 }
@@ -77,8 +77,8 @@ static void release_copy(struct in_flight *f)
         send_buffer_give(&f->block);
     else
         free(f->copy);
-    assert(taken >= room_of(f->bytes));
-    taken -= room_of(f->bytes);
+    assert(taken >= room_of_copy(f->bytes));
+    taken -= room_of_copy(f->bytes);
 }
 
 static void deliver(struct in_flight *f)
@@ -111,7 +111,7 @@ static COLD void free_read_copies(void)
 
 static struct in_flight *new_copy(size_t bytes)
 {
-    size_t room = room_of(bytes);
+    size_t room = room_of_copy(bytes);
     if (!take_room(room)) {
         free_read_copies();
         if (!take_room(room))
@@ -274,7 +274,8 @@ static bool leaves(uintptr_t *request, bool may_wait)
 struct in_flight *in_flight_claim_pending(size_t bytes, bool may_wait)
 {
     struct sync_wait wait = SYNC_WAIT;
-    for (bool looked = false; room_of(bytes) <= limits.room && in_flight_pending; looked = true) {
+    for (bool looked = false; room_of_copy(bytes) <= limits.room && in_flight_pending;
+         looked = true) {
         struct in_flight *f = in_flight_pending < MOST ? new_copy(bytes) : NULL;
         if (f || (looked && !may_wait))
             return f;
@@ -312,12 +313,12 @@ static bool count_begun(size_t room)
 bool in_flight_reserve(size_t bytes)
 {
     look_sometimes();
-    return in_flight_pending && in_flight_pending < MOST && count_begun(room_of(bytes));
+    return in_flight_pending && in_flight_pending < MOST && count_begun(room_of_copy(bytes));
 }
 
 bool in_flight_keep(uintptr_t request, size_t bytes, bool reserved, bool may_wait)
 {
-    size_t room = room_of(bytes);
+    size_t room = room_of_copy(bytes);
     bool counted = reserved;
     /* Not with concurrent threads: another one may have counted a message that it has not added
      * yet. */

@@ -99,7 +99,7 @@ static struct child *take_child(const struct team *parent, struct children *c)
 }
 
 /* Keep what remains of the child for the next offer, or free it. */
-static void give_back(struct child *child)
+static void give_child_back(struct child *child)
 {
     bool locked = lock();
     struct team *parent = child->parent;
@@ -121,7 +121,7 @@ static void give_back(struct child *child)
 
 void child_cancel(struct child *child)
 {
-    give_back(child);
+    give_child_back(child);
 }
 
 /* ---- offering ---- */
@@ -197,7 +197,7 @@ static COLD void copy_offers(const struct team *t, struct child **unread)
 }
 
 /* The two steps before this rank may overwrite an entry: see child.h. */
-static inline void make_room(const struct team *t, struct children *c, uint32_t number)
+static inline void make_room_for_offer(const struct team *t, struct children *c, uint32_t number)
 {
     uint32_t count = number - CHILD_WINDOW + 1;
     if (UNLIKELY(!sync_reached(c->all_offered, count)))
@@ -211,8 +211,8 @@ static inline void make_room(const struct team *t, struct children *c, uint32_t 
 }
 
 /* Nobody sleeps on the entry. */
-static inline void publish(const struct team *t, struct child_offer *entry,
-                           const struct child *child, uint32_t number)
+static inline void publish_offer(const struct team *t, struct child_offer *entry,
+                                 const struct child *child, uint32_t number)
 {
     entry->mailbox = child ? node_offset(child->mailbox) : 0;
     entry->common = child ? node_offset(child->common) : 0;
@@ -225,9 +225,9 @@ void child_offer(struct team *t, bool declines)
     uint32_t number = t->children_created;
     struct children *c = children_of(t);
     if (c) {
-        make_room(t, c, number);
+        make_room_for_offer(t, c, number);
         struct child *child = declines ? NULL : take_child(t, c);
-        publish(t, &c->ring[number % CHILD_RING], child, number);
+        publish_offer(t, &c->ring[number % CHILD_RING], child, number);
         c->offered = child;
     }
     t->children_offered = number + 1;
@@ -347,7 +347,7 @@ struct team *child_settle(struct child *child, uint32_t size, uint32_t rank)
         team = NULL;
     }
     child->team = NULL;
-    give_back(child);
+    give_child_back(child);
     return team;
 }
 
@@ -363,7 +363,7 @@ void child_leave_unused(struct team *t)
     free(t);
 }
 
-static void discard(struct child *child)
+static void discard_child(struct child *child)
 {
     if (!child)
         return;
@@ -383,7 +383,7 @@ void child_parent_leaves(struct team *t)
             await_offers(t, c, t->children_created);
         copy_offers(t, &c->unread[i]);
     }
-    discard(c->offered);
+    discard_child(c->offered);
     free_child(c->spare);
     c->offered = c->spare = NULL;
 }

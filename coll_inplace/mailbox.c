@@ -22,7 +22,7 @@ static struct mailbox *spare[SPARE_MAILBOXES];
 static uint32_t spares, spares_with_cells;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* protects these */
 
-static bool is_short(const struct mailbox *mailbox)
+static bool is_short_mailbox(const struct mailbox *mailbox)
 {
     return !mailbox->cells_used && mailbox->written <= SPARE_PAGE;
 }
@@ -31,7 +31,7 @@ static struct mailbox *take_spare(void)
 {
     bool locked = lock_if_concurrent(&mutex);
     struct mailbox *mailbox = spares ? spare[--spares] : NULL;
-    if (mailbox && !is_short(mailbox))
+    if (mailbox && !is_short_mailbox(mailbox))
         spares_with_cells--;
     unlock_if_locked(&mutex, locked);
     return mailbox;
@@ -39,7 +39,7 @@ static struct mailbox *take_spare(void)
 
 static bool keep(struct mailbox *mailbox)
 {
-    bool with_cells = !is_short(mailbox);
+    bool with_cells = !is_short_mailbox(mailbox);
     bool locked = lock_if_concurrent(&mutex);
     bool kept = spares < SPARE_MAILBOXES && (!with_cells || spares_with_cells < SPARE_WITH_CELLS);
     if (kept) {

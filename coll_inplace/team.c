@@ -17,7 +17,7 @@
 
 /* Allocates the order of the ranks too: a rank that ran out of memory for it in team_settle() would
  * use another tree than the others. */
-static struct team *allocate(uint32_t size, uint32_t group, bool ordered)
+static struct team *allocate_team(uint32_t size, uint32_t group, bool ordered)
 {
     size_t mailboxes = size * (sizeof(struct ring *) + sizeof(struct mailbox *));
     size_t entries = (size > group ? size : group) + 1;
@@ -48,7 +48,7 @@ static void shape(struct team *team, uint32_t size, uint32_t rank, bool ordered)
 
 static struct team *create(uint32_t size, uint32_t group, uint32_t rank, bool ordered)
 {
-    struct team *team = allocate(size, group, ordered);
+    struct team *team = allocate_team(size, group, ordered);
     if (team)
         shape(team, size, rank, ordered);
     return team;
@@ -56,7 +56,7 @@ static struct team *create(uint32_t size, uint32_t group, uint32_t rank, bool or
 
 struct team *team_reserve(uint32_t size)
 {
-    return allocate(size, size, size > TREE_FLAT);
+    return allocate_team(size, size, size > TREE_FLAT);
 }
 
 void team_shape(struct team *team, uint32_t size, uint32_t rank)

@@ -16,7 +16,7 @@ static int compare(const void *one, const void *other)
 }
 
 /* Divide all domains into units of `unit` ranks. Returns the number of units. */
-static uint32_t divide(struct order *o, uint32_t unit)
+static uint32_t divide_domains(struct order *o, uint32_t unit)
 {
     o->unit = unit;
     for (uint32_t d = 0; d < o->domains; d++)
@@ -42,6 +42,6 @@ void order_make(struct order *o, struct located *ranks, uint32_t size)
     }
     o->start[o->domains] = (uint16_t)size;
     uint32_t most = o->domains > ORDER_RADIX ? o->domains : ORDER_RADIX, unit = 1;
-    while (divide(o, unit) > most)
+    while (divide_domains(o, unit) > most)
         unit *= ORDER_RADIX;
 }

@@ -20,7 +20,7 @@ uint64_t peer_memory_probe(uint64_t *address)
 /* By a bare system call: this library itself intercepts the C library's functions
  * (peer_copy/vm_copy.h). A call may copy less than requested: at most 2 GiB, and only up to a page
  * that does not exist. */
-static bool transfer(long call, int pid, char *local, uint64_t remote, size_t bytes)
+static bool transfer_by_os(long call, int pid, char *local, uint64_t remote, size_t bytes)
 {
     while (bytes) {
         struct iovec local_part = {local, bytes};
@@ -50,7 +50,7 @@ static _Atomic bool was_refused;
 
 static bool transfer_with_peer(long call, int pid, char *local, uint64_t remote, size_t bytes)
 {
-    bool done = transfer(call, pid, local, remote, bytes);
+    bool done = transfer_by_os(call, pid, local, remote, bytes);
     if (done)
         return true;
     if (errno == ESRCH) {
@@ -84,7 +84,7 @@ bool peer_memory_works(int pid, uint64_t address, uint64_t probe)
         !atomic_load_explicit(&was_refused, memory_order_relaxed))
         return true;
     /* No such process may also mean another PID namespace, so nothing is awaited. */
-    if (!transfer(SYS_process_vm_readv, pid, (char *)&found, address, sizeof found) ||
+    if (!transfer_by_os(SYS_process_vm_readv, pid, (char *)&found, address, sizeof found) ||
         found != probe)
         return false;
     atomic_store_explicit(known, probe, memory_order_relaxed);

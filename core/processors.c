@@ -43,7 +43,7 @@ static uint32_t limit_in(const char *folder)
 
 /* The lowest limit of a cgroup and of those around it. In a container the path may be the one
  * outside, which does not exist here; then the container's own cgroup is the root. */
-static void read_limits(struct processors *mine, const char *controller, const char *path)
+static void read_cgroup_limits(struct processors *mine, const char *controller, const char *path)
 {
     char folder[PATH_MAX];
     if (snprintf(folder, sizeof folder, "%s%s%s", cgroup_root, controller, path) >= PATH_MAX)
@@ -85,9 +85,9 @@ static void read_cgroups(struct processors *mine)
         *path++ = 0;
         list++;
         if (!*list)
-            read_limits(mine, "", path);
+            read_cgroup_limits(mine, "", path);
         else if (names_controller(list, "cpu"))
-            read_limits(mine, "/cpu", path);
+            read_cgroup_limits(mine, "/cpu", path);
     }
     if (file)
         fclose(file);

@@ -41,7 +41,7 @@ static void detach(void *value)
     free(entry);
 }
 
-static void before_fork(void)
+static void lock_before_fork(void)
 {
     pthread_mutex_lock(&mutex);
 }
@@ -54,7 +54,7 @@ static void after_fork(void)
 /* The slots are in shared memory that is not mapped in a child. Without a slot, a thread
  * accumulates in bulk mode. The child can do so only in windows of one rank, because all others are
  * in the same shared memory. */
-static void in_child(void)
+static void leave_slots_in_child(void)
 {
     slots = NULL;
     for (struct thread_entry *entry = entries; entry; entry = entry->next)
@@ -67,7 +67,7 @@ static void in_child(void)
 static void prepare_once(void)
 {
     has_key = !pthread_key_create(&key, detach);
-    pthread_atfork(before_fork, after_fork, in_child);
+    pthread_atfork(lock_before_fork, after_fork, leave_slots_in_child);
 }
 
 COLD struct thread *thread_attach(void)

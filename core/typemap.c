@@ -62,14 +62,14 @@ void typemap_free(struct typemap *map)
 /* ---- runs ---- */
 
 /* Blocks of bytes at equal distances. */
-static bool is_plain(const struct run *run)
+static bool is_plain_run(const struct run *run)
 {
     return !run->pattern && !run->list;
 }
 
 static bool is_one_block(const struct run *run)
 {
-    return is_plain(run) && run->blocks == 1;
+    return is_plain_run(run) && run->blocks == 1;
 }
 
 static bool continues(const struct run *last, const struct run *next)
@@ -111,7 +111,7 @@ static void merge_last_runs(struct typemap *map)
 /* Append a run, which shares its pattern and its list with the caller's. */
 static bool add_run(struct typemap *map, struct run next)
 {
-    if (is_plain(&next) && next.blocks > 1 && next.stride == (ptrdiff_t)next.bytes)
+    if (is_plain_run(&next) && next.blocks > 1 && next.stride == (ptrdiff_t)next.bytes)
         next = (struct run){.at = next.at, .bytes = next.bytes * next.blocks, .blocks = 1};
     if (map->run_count && merge_runs(&map->runs[map->run_count - 1], &next))
         return true;
@@ -240,11 +240,12 @@ static void end_runs(struct typemap *map)
         map->low = r && map->low < low ? map->low : low;
         map->high = r && map->high > high ? map->high : high;
         map->flat &= is_one_block(run);
-        map->pieces += is_plain(run) ? 1 : run->blocks * (run->pattern ? run->pattern->pieces : 1);
+        map->pieces +=
+            is_plain_run(run) ? 1 : run->blocks * (run->pattern ? run->pattern->pieces : 1);
         uint8_t nesting = run->pattern ? run->pattern->nesting + 1 : 0;
         map->nesting = map->nesting > nesting ? map->nesting : nesting;
     }
-    bool vector = map->run_count == 1 && is_plain(&map->runs[0]);
+    bool vector = map->run_count == 1 && is_plain_run(&map->runs[0]);
     map->fine = !vector && map->pieces && map->size / map->pieces < FINE_BYTES;
     map->contiguous =
         !map->run_count || (map->run_count == 1 && map->runs[0].at == 0 &&
@@ -369,7 +370,7 @@ struct typemap *typemap_predefined(uintptr_t base, enum prim prim, size_t size, 
 
 /* ---- blocks ---- */
 
-static ptrdiff_t block_at(const struct placement *p, size_t i)
+static ptrdiff_t placed_block_at(const struct placement *p, size_t i)
 {
     return p->at + (ptrdiff_t)i * p->stride +
            (p->displacements ? p->displacements[i] * p->unit : 0);
@@ -389,7 +390,7 @@ static bool are_equidistant(const struct placement *p, ptrdiff_t step)
     if (!p->displacements)
         return true;
     for (size_t i = 2; i < p->count; i++)
-        if (block_at(p, i) - block_at(p, i - 1) != step)
+        if (placed_block_at(p, i) - placed_block_at(p, i - 1) != step)
             return false;
     return true;
 }
@@ -416,7 +417,8 @@ static void widen(struct block_list *list, ptrdiff_t low, ptrdiff_t high)
 /* Whether block i begins where the previous block of a contiguous child ends. */
 static bool is_adjacent(const struct placement *p, size_t i, ptrdiff_t extent)
 {
-    return block_at(p, i) - block_at(p, i - 1) == p->lengths[(i - 1) * p->length_step] * extent;
+    return placed_block_at(p, i) - placed_block_at(p, i - 1) ==
+           p->lengths[(i - 1) * p->length_step] * extent;
 }
 
 /* How many blocks remain after adjacent ones are merged. */
@@ -435,7 +437,7 @@ static struct run merged_blocks(const struct placement *p, const struct typemap 
     struct block_list *list = new_list(most, true);
     for (size_t i = 0; list && i < p->count; i++) {
         size_t length = (size_t)p->lengths[i * p->length_step] * child->size;
-        ptrdiff_t at = block_at(p, i);
+        ptrdiff_t at = placed_block_at(p, i);
         if (!length)
             continue;
         if (!n || list->offset[n - 1] + (ptrdiff_t)(bytes - list->before[n - 1]) != at) {
@@ -457,7 +459,7 @@ static struct run equal_blocks(const struct placement *p, const struct typemap *
     struct block_list *list = new_list(p->count, false);
     ptrdiff_t span = row->high - row->low;
     for (size_t i = 0; list && i < p->count; i++) {
-        list->offset[i] = block_at(p, i);
+        list->offset[i] = placed_block_at(p, i);
         list->ascending &= !i || list->offset[i] - list->offset[i - 1] >= span;
         widen(list, list->offset[i], list->offset[i]);
     }
@@ -509,7 +511,8 @@ static bool append_each(struct typemap *map, const struct typemap *child, const 
 {
     bool ok = true;
     for (size_t i = 0; ok && i < p->count; i++)
-        ok = typemap_append(map, child, block_at(p, i), (size_t)p->lengths[i * p->length_step]);
+        ok = typemap_append(map, child, placed_block_at(p, i),
+                            (size_t)p->lengths[i * p->length_step]);
     return ok;
 }
 
@@ -518,13 +521,13 @@ static bool append_rows(struct typemap *map, const struct typemap *child, struct
                         const struct placement *p)
 {
     size_t length = (size_t)p->lengths[0];
-    ptrdiff_t step = p->count > 1 ? block_at(p, 1) - block_at(p, 0) : child->extent;
+    ptrdiff_t step = p->count > 1 ? placed_block_at(p, 1) - placed_block_at(p, 0) : child->extent;
     bool regular = are_equidistant(p, step);
     if (!typemap_append(row, child, 0, length) ||
         !typemap_end(row, regular ? step : (ptrdiff_t)length * child->extent))
         return false;
     if (regular)
-        return typemap_append(map, row, block_at(p, 0), p->count);
+        return typemap_append(map, row, placed_block_at(p, 0), p->count);
     size_t merged = child->simple ? merged_count(p, child->extent) : p->count;
     if (merged < LIST_BLOCKS)
         return append_each(map, child, p);

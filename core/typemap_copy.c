@@ -45,7 +45,7 @@ static void descend(struct cursor *c)
         push(c, in);
 }
 
-static void start(struct cursor *c, char *base, const struct typemap *map)
+static void start_cursor(struct cursor *c, char *base, const struct typemap *map)
 {
     c->top = c->level;
     c->skip = 0;
@@ -105,7 +105,7 @@ static void seek(struct cursor *c, size_t rest)
 static void cursor_at(struct cursor *c, char *base, const struct typemap *map, size_t first)
 {
     if (!first) {
-        start(c, base, map);
+        start_cursor(c, base, map);
         return;
     }
     c->top = c->level;
@@ -234,8 +234,8 @@ void typemap_walk(char *a, const struct typemap *a_map, char *b, const struct ty
     if (!total)
         return;
     struct cursor ca, cb;
-    start(&ca, a, a_map);
-    start(&cb, b, b_map);
+    start_cursor(&ca, a, a_map);
+    start_cursor(&cb, b, b_map);
     while (total) {
         struct piece a_own = piece_at(&ca, total), b_own = piece_at(&cb, total);
         size_t bytes = min_size(min_size(a_own.bytes, b_own.bytes), total);
@@ -389,8 +389,8 @@ static void copy_by_bounce(char *to, const struct typemap *to_map, char *from,
 {
     char bounce[BOUNCE];
     struct cursor target, source;
-    start(&target, to, to_map);
-    start(&source, from, from_map);
+    start_cursor(&target, to, to_map);
+    start_cursor(&source, from, from_map);
     while (total) {
         size_t part = min_size(total, BOUNCE);
         move(&source, bounce, part, true);
@@ -420,7 +420,7 @@ static bool copy_records(char *to, const char *from, const struct typemap *map, 
 static void copy_plain(char *data, const struct typemap *map, char *plain, size_t total, bool read)
 {
     struct cursor c;
-    start(&c, data, map);
+    start_cursor(&c, data, map);
     move(&c, plain, total, read);
 }
 
@@ -445,7 +445,7 @@ void typemap_copy(char *to, const struct typemap *to_map, const char *from,
 
 /* Copy between a buffer and plain memory. `read`: out of the buffer, usually into a shared cell
  * that a peer reads next. */
-static void transfer(struct buffer b, size_t first, char *plain, size_t bytes, bool read)
+static void transfer_typemap(struct buffer b, size_t first, char *plain, size_t bytes, bool read)
 {
     const struct typemap *map = typemap_to_move(b.map);
     if (!bytes)
@@ -465,7 +465,7 @@ static void transfer(struct buffer b, size_t first, char *plain, size_t bytes, b
 
 void buffer_read(char *to, struct buffer from, size_t first, size_t bytes)
 {
-    transfer(from, first, to, bytes, true);
+    transfer_typemap(from, first, to, bytes, true);
 }
 
 void buffer_fill(char *to, struct buffer from, size_t first, size_t bytes, bool nontemporal)
@@ -482,5 +482,5 @@ void buffer_fill(char *to, struct buffer from, size_t first, size_t bytes, bool 
 
 void buffer_write(struct buffer to, size_t first, const char *from, size_t bytes)
 {
-    transfer(to, first, (char *)from, bytes, false);
+    transfer_typemap(to, first, (char *)from, bytes, false);
 }

@@ -78,7 +78,7 @@ static bool make_private(const struct mapping *m)
     return made;
 }
 
-static void in_child(void)
+static void replace_mappings_in_child(void)
 {
     bool all = true;
     for (unsigned i = 0; i < mapping_count; i++) {
@@ -101,7 +101,7 @@ bool fork_add(enum fork_kind kind, char *address, size_t size, int file, uint64_
     if (mapping_count == sizeof mappings / sizeof *mappings || !memfd_keep(&memfd, file))
         return false;
     if (!registered)
-        pthread_atfork(before_fork, in_parent, in_child);
+        pthread_atfork(before_fork, in_parent, replace_mappings_in_child);
     registered = true;
     pthread_mutex_lock(&mutex);
     mappings[mapping_count++] = (struct mapping){

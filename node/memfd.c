@@ -31,7 +31,7 @@ static bool set_size(int file, size_t size, int seals)
     return !ftruncate(file, (off_t)size) && !fcntl(file, F_ADD_SEALS, seals);
 }
 
-static int create(size_t size, int seals)
+static int create_file_of(size_t size, int seals)
 {
     /* Without a flag that says whether the file may be executed, Linux 6.3 and later log a warning,
      * or refuse the call if vm.memfd_noexec is 2. */
@@ -53,12 +53,12 @@ static int create(size_t size, int seals)
 
 int memfd_create_sealed(size_t size)
 {
-    return create(size, SEALS_FINAL);
+    return create_file_of(size, SEALS_FINAL);
 }
 
 int memfd_create_growing(size_t size)
 {
-    return create(size, SEALS_GROWING);
+    return create_file_of(size, SEALS_GROWING);
 }
 
 bool memfd_lengthen(int file, size_t size)

@@ -124,7 +124,7 @@ static bool choose_sizes(struct layout_header *h, const struct node_needs *needs
 }
 
 /* Create and map the file. False: it cannot be mapped. */
-static bool create_file(struct layout_header *h, int world_size, int *file)
+static bool create_node_file(struct layout_header *h, int world_size, int *file)
 {
     *file = memfd_create_sealed(layout_size(h));
     if (*file < 0 || node_map(*file, layout_size(h), 0, h->members, world_size))
@@ -153,7 +153,7 @@ int node_create(uint32_t size, int world_size, const struct node_needs *needs)
         }
         /* Half of this file, if there is no address space for all of it: valgrind has little. */
         left.room = layout_size(&header) * (ADDRESS_SPACE_SHARE / 2);
-    } while (!create_file(&header, world_size, &file));
+    } while (!create_node_file(&header, world_size, &file));
     if (file >= 0)
         *node.header = header;
     return file;
@@ -192,7 +192,7 @@ bool node_map_shared(char *at, size_t size)
                                              node_file.file, at - node.base) != MAP_FAILED;
 }
 
-static void in_child(void)
+static void leave_node_in_child(void)
 {
     if (!node.header)
         return;
@@ -209,7 +209,7 @@ void node_open(int file)
     index_ranks();
     limit_inheritance();
     fork_add(FORK_HEAP, slice, node.slice_size, file, (uint64_t)(slice - node.base));
-    pthread_atfork(NULL, NULL, in_child);
+    pthread_atfork(NULL, NULL, leave_node_in_child);
 }
 
 /* ---- members ---- */

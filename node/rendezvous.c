@@ -91,7 +91,7 @@ static size_t address_space_left(void)
 /* Whether so few descriptors or so little private memory are left that the host and the program may
  * need all of it. Both hosts open up to 20 descriptors for two ranks, and allocate up to 24 MiB.
  * The lowest free number tells how many descriptors are in use. */
-static bool is_short(void)
+static bool is_short_of_resources(void)
 {
     enum { DESCRIPTORS = 40 };
     const size_t memory = (size_t)64 << 20;
@@ -106,7 +106,7 @@ static bool is_short(void)
 
 bool rendezvous_prepare(void)
 {
-    rendezvous.is_short = is_short();
+    rendezvous.is_short = is_short_of_resources();
     return !rendezvous.is_short;
 }
 
@@ -432,7 +432,7 @@ static void turn_away(uint32_t first, uint32_t last, enum reason why_not)
 }
 
 /* The leader's part in the verdict. */
-static bool decide(bool good, uint32_t size, rendezvous_exchange_fn *exchange)
+static bool decide_verdict(bool good, uint32_t size, rendezvous_exchange_fn *exchange)
 {
     if (good && size > 1 && exchange) {
         /* Releases what the header and the leader's record hold. */
@@ -462,8 +462,9 @@ static enum reason share(const struct greeting *all, int world_rank, struct conn
     offer.statics = map_all_statics(members, size);
     offer_to_all(members, size, offer);
     node.header->statics_shared = offer.statics != 0;
-    return decide(all_answer(members, size), size, exchange) ? REASON_NONE
-                                                             : (enum reason)node.header->why_not;
+    return decide_verdict(all_answer(members, size), size, exchange)
+               ? REASON_NONE
+               : (enum reason)node.header->why_not;
 }
 
 /* Find all members, and share a file with them or offer them none. */
@@ -485,7 +486,7 @@ static enum reason gather(struct connection *members, uint64_t *world_ranks, int
     return why_not;
 }
 
-static void lead(int world_rank, int world_size, rendezvous_exchange_fn *exchange)
+static void lead_node(int world_rank, int world_size, rendezvous_exchange_fn *exchange)
 {
     uint32_t expected = rendezvous.job.local_size;
     struct connection *members = malloc(expected * sizeof *members);
@@ -621,7 +622,7 @@ void rendezvous_settle(int world_rank, int world_size, rendezvous_exchange_fn *e
     else if (!rendezvous.job.local_size)
         node.why_not = REASON_UNKNOWN_NODE;
     else if (rendezvous.job.local_size == 1 || places_mine() == 0)
-        lead(world_rank, world_size, exchange);
+        lead_node(world_rank, world_size, exchange);
     else if (places_mine() == PLACE_NONE)
         node.why_not = rendezvous.why_not;
     else

@@ -167,7 +167,7 @@ static int find_in(struct dl_phdr_info *object, size_t size, void *first)
     return 0;
 }
 
-static void find(bool all_of_executable)
+static void find_statics(bool all_of_executable)
 {
     bool first = true; /* the executable is the first object */
     found.all_of_executable = all_of_executable;
@@ -179,7 +179,7 @@ static void find(bool all_of_executable)
 /* ---- checking ---- */
 
 /* Whether all of it is private memory that can be read and written. */
-static bool is_plain(const struct area *a)
+static bool is_private_memory(const struct area *a)
 {
     char line[512], permissions[8];
     unsigned long start, end;
@@ -217,7 +217,7 @@ static const char *find_obstacle(void)
     if (found.too_many)
         return "they lie in too many places";
     for (size_t i = 0; i < found.count; i++)
-        if (!is_plain(&found.area[i]))
+        if (!is_private_memory(&found.area[i]))
             return "they lie on pages that are not private memory to read and write";
     unsigned threads = count_threads();
     return threads == 1 ? NULL
@@ -277,7 +277,7 @@ static void keep_libraries(void)
             dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-static const char *move(int new_file)
+static const char *move_all(int new_file)
 {
     char *contents = new_file < 0 ? MAP_FAILED
                                   : mmap(NULL, found.bytes, PROT_READ | PROT_WRITE,
@@ -329,13 +329,13 @@ static int new_file_for(size_t bytes, size_t heap_size, const struct malloc_heap
 
 int statics_move(bool all_of_executable, size_t heap_size, const struct malloc_heap *of_malloc)
 {
-    find(all_of_executable);
+    find_statics(all_of_executable);
     if (found.count)
         why_not = find_obstacle();
     size_t bytes = found.count && !why_not ? found.bytes : 0;
     int new_file = new_file_for(bytes, heap_size, of_malloc);
     if (bytes)
-        why_not = move(new_file);
+        why_not = move_all(new_file);
     if (of_malloc)
         return file;
     bool has_heap = memfd_sealed_size(new_file) > bytes && map_heap(new_file, bytes, heap_size);

@@ -37,7 +37,7 @@ static char *cell_of(const struct side *s)
     return s->cells + s->done % CELLS * (size_t)PIECE;
 }
 
-static void give(struct side *s, enum copy_way way)
+static void give_data(struct side *s, enum copy_way way)
 {
     unsigned pieces = way == COPY_BY_OS ? 1 : PIECES;
     for (unsigned i = 0; i < pieces; i++) {
@@ -53,7 +53,7 @@ static void give(struct side *s, enum copy_way way)
         sync_wait_until(&s->shared->taken, s->done);
 }
 
-static void take(struct side *s, enum copy_way way)
+static void take_data(struct side *s, enum copy_way way)
 {
     unsigned pieces = way == COPY_BY_OS ? 1 : PIECES;
     for (unsigned i = 0; i < pieces; i++) {
@@ -78,7 +78,7 @@ static uint64_t messages(struct side *s, enum copy_way way, unsigned count)
 {
     uint64_t start = sync_now_ns();
     for (unsigned i = 0; i < count; i++)
-        give(s, way);
+        give_data(s, way);
     sync_wait_until(&s->shared->taken, s->done);
     return (sync_now_ns() - start) / count;
 }
@@ -123,7 +123,7 @@ static void read_samples(struct side *s)
 {
     for (enum copy_way way = 0; way < COPY_WAYS; way++)
         for (unsigned i = 0; i < ROUNDS * (1 + STREAM) && is_possible(s, way); i++)
-            take(s, way);
+            take_data(s, way);
 }
 
 /* ---- agreement ---- */
@@ -138,7 +138,7 @@ static bool change(struct layout_calibration *c, uint32_t from, uint32_t to)
 }
 
 /* Wait until the state is no longer `from`, but not longer than patience_ns. Returns the state. */
-static uint32_t await_change(struct layout_calibration *c, uint32_t from)
+static uint32_t await_state(struct layout_calibration *c, uint32_t from)
 {
     struct sync_wait wait = SYNC_WAIT;
     uint64_t end = sync_now_ns() + patience_ns;
@@ -155,7 +155,7 @@ static void write_all(struct side *s)
     if (ready) {
         s->shared->cells = position;
         s->shared->source = (uint64_t)(uintptr_t)s->memory;
-        if (await_change(s->shared, ABSENT) == PRESENT && change(s->shared, PRESENT, RUNNING))
+        if (await_state(s->shared, ABSENT) == PRESENT && change(s->shared, PRESENT, RUNNING))
             measure(s);
     }
     if (!change(s->shared, ABSENT, OVER))
@@ -171,7 +171,7 @@ static void read_all(struct side *s)
         peer_memory_works(s->writer->pid, s->writer->probe_address, s->writer->probe);
     if (!change(s->shared, ABSENT, PRESENT))
         return;
-    if (await_change(s->shared, PRESENT) != RUNNING && change(s->shared, PRESENT, OVER))
+    if (await_state(s->shared, PRESENT) != RUNNING && change(s->shared, PRESENT, OVER))
         return;
     if (sync_load(&s->shared->state) == RUNNING) {
         s->cells = node.base + s->shared->cells;

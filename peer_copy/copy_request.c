@@ -67,7 +67,7 @@ static struct copy_request *claim(void)
 }
 
 /* Also ends the owner's sleep if it waits for the host's messages. All other sleeps are short. */
-static void ask(struct copy_request *r, uint32_t owner)
+static void ask_owner(struct copy_request *r, uint32_t owner)
 {
     struct layout_member *member = node_member(owner);
     assert(sync_load(&r->state) == CLAIMED || sync_load(&r->state) == ANSWERED);
@@ -93,7 +93,7 @@ static void copy(uint32_t owner, uint64_t remote, char *to, const char *from, si
         r->writes = from;
         if (from)
             memcpy(room, from + at, part);
-        ask(r, owner);
+        ask_owner(r, owner);
         if (to)
             memcpy(to + at, room, part);
     }

@@ -17,7 +17,7 @@ struct peer {
 static struct peer *_Atomic peers; /* NULL: not open */
 static uint32_t mask;
 
-static struct peer *find(struct peer *table, int pid)
+static struct peer *find_peer(struct peer *table, int pid)
 {
     uint32_t i = (uint32_t)pid & mask;
     while (table[i].pid && table[i].pid != pid)
@@ -45,7 +45,7 @@ void vm_copy_open(void)
     mask = size - 1;
     for (uint32_t i = 0; i < node.size; i++) {
         const struct layout_member *member = node_member(i);
-        struct peer *peer = find(table, member->pid);
+        struct peer *peer = find_peer(table, member->pid);
         *peer = (struct peer){member->pid, i, peer->pid ? 0 : member->base, heap_of(i)};
     }
     /* Release: the host's threads may call at any time, and find the whole table or none. */
@@ -66,7 +66,7 @@ static const struct peer *owner_of(int pid, uint64_t remote, size_t bytes, uint6
     struct peer *table = atomic_load_explicit(&peers, memory_order_acquire);
     if (!table || !node.header)
         return NULL;
-    const struct peer *peer = find(table, pid);
+    const struct peer *peer = find_peer(table, pid);
     if (!peer->pid || !peer->base)
         return NULL;
     if (is_inside(remote, bytes, peer->base, (uint64_t)(node.end - node.base), position))

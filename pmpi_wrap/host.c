@@ -240,7 +240,7 @@ static void set_all(const struct dispatch_tables *tables)
 }
 
 /* While the handle is released, the host stays loaded by those who use it. */
-static void release(void)
+static void release_host(void)
 {
     if (host.library)
         dlclose(host.library);
@@ -264,7 +264,7 @@ bool host_open(const struct dispatch_tables *tables)
         host.abi = NULL; /* its functions are not bound */
     set_all(tables);
     if (!host_abi())
-        release();
+        release_host();
     return true;
 }
 
@@ -273,7 +273,7 @@ bool host_open(const struct dispatch_tables *tables)
 void host_close(void)
 {
     if (host_abi())
-        release();
+        release_host();
     progress_forget();
     host.was_closed = true;
     host.has_ended = false;

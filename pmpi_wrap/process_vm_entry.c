@@ -18,7 +18,7 @@ static transfer_fn *next_read, *next_write;
 
 /* Threads that search at the same time find the same definition, so the order of their stores does
  * not matter. */
-static COLD transfer_fn *find(transfer_fn **next, const char *name)
+static COLD transfer_fn *find_definition(transfer_fn **next, const char *name)
 {
     transfer_fn *found = (transfer_fn *)symbol_next(name);
     __atomic_store_n(next, found, __ATOMIC_RELAXED);
@@ -28,7 +28,7 @@ static COLD transfer_fn *find(transfer_fn **next, const char *name)
 HOT_INLINE transfer_fn *next_of(transfer_fn **next, const char *name)
 {
     transfer_fn *known = __atomic_load_n(next, __ATOMIC_RELAXED);
-    return LIKELY(known != NULL) ? known : find(next, name);
+    return LIKELY(known != NULL) ? known : find_definition(next, name);
 }
 
 /* One piece of memory on each side, both of the same length: hosts copy contiguous messages so. */

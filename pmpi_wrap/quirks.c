@@ -144,8 +144,8 @@ static const struct quirk_row rows[] = {
     },
 };
 
-static bool matches(const struct quirk_row *row, enum host_family family, const char *host,
-                    uint32_t version)
+static bool row_matches(const struct quirk_row *row, enum host_family family, const char *host,
+                        uint32_t version)
 {
     return row->family == family && (!row->host || !strcmp(row->host, host)) &&
            version >= row->first && version <= row->last;
@@ -156,7 +156,7 @@ void quirks_look_up(const struct quirk_row *table, size_t count, enum host_famil
 {
     memset(values, 0, QUIRK_COUNT * sizeof *values);
     for (size_t i = 0; i < count; i++)
-        if (matches(&table[i], family, host, version))
+        if (row_matches(&table[i], family, host, version))
             values[table[i].quirk] = table[i].value ? table[i].value : 1;
 }
 

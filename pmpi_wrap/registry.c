@@ -100,7 +100,7 @@ static struct entry *unlink_entry(struct entry **link)
     return e;
 }
 
-static struct entry *take(struct registry *r, uintptr_t handle)
+static struct entry *take_entry(struct registry *r, uintptr_t handle)
 {
     pthread_mutex_lock(&r->mutex);
     struct entry **link = &r->chain[registry_hash(handle)];
@@ -121,7 +121,7 @@ struct entry *registry_add(struct registry *r, uintptr_t handle, void *object, u
 
 void *registry_remove(struct registry *r, uintptr_t handle)
 {
-    struct entry *e = take(r, handle);
+    struct entry *e = take_entry(r, handle);
     void *object = e ? e->object : NULL;
     registry_discard(r, e);
     return object;
@@ -155,7 +155,7 @@ NOINLINE void *registry_begin_removal(struct registry *r, uintptr_t handle)
         struct entry *found = registry_find(r, handle);
         return found ? found->object : NULL;
     }
-    struct entry *e = take(r, handle);
+    struct entry *e = take_entry(r, handle);
     removals[removal_count++] = (struct removal){r, handle, e, frame};
     return e ? e->object : NULL;
 }

@@ -58,7 +58,7 @@ static COLD void change_to_bulk(struct win *win, struct win_target *target)
 
 /* This rank holds the lock of the target exclusively and only one of its threads at a time calls
  * MPI, so no other operation on the target can be in flight. */
-static inline bool is_alone(const struct peer *peer)
+static inline bool holds_target_alone(const struct peer *peer)
 {
     return peer->lock == WIN_EXCLUSIVE && !thread_concurrent;
 }
@@ -67,7 +67,7 @@ static inline bool is_alone(const struct peer *peer)
 static struct win_target *bulk_enter(struct win *win, const struct peer *peer)
 {
     struct win_target *target = peer->target;
-    if (is_alone(peer))
+    if (holds_target_alone(peer))
         return NULL;
     mutex_lock(&target->bulk_mutex);
     if (UNLIKELY(!atomic_load_explicit(&target->bulk_mode, memory_order_relaxed)))
@@ -327,7 +327,7 @@ void win_combine(struct win *win, struct thread *thread, const struct reduction_
 {
     const struct peer *peer = &win->peer[target];
     if (LIKELY(f->native != NULL) && LIKELY(bytes <= (size_t)ATOMIC_FEW * f->element) &&
-        LIKELY(is_aligned(at, f->element)) && LIKELY(!is_alone(peer)) &&
+        LIKELY(is_aligned(at, f->element)) && LIKELY(!holds_target_alone(peer)) &&
         LIKELY(native_enter(thread, peer->target))) {
         for (size_t i = 0; i < bytes; i += f->element)
             f->native(f, at + i, origin ? origin + i : NULL, result ? result + i : NULL);
@@ -341,7 +341,7 @@ void win_combine(struct win *win, struct thread *thread, const struct reduction_
 
 /* ---- accumulate ---- */
 
-static bool is_plain(const struct typemap *map)
+static bool is_plain_map(const struct typemap *map)
 {
     return map->contiguous && !map->without_holes;
 }
@@ -385,7 +385,7 @@ static enum win_error prepare_result(struct operation *o, struct buffer result)
         o->bytes > capacity)
         return WIN_ERR_LENGTH;
     o->result = result.at;
-    if (is_plain(result.map) && result.at != o->origin)
+    if (is_plain_map(result.map) && result.at != o->origin)
         return WIN_OK;
     o->result = o->result_copy = malloc(o->bytes ? o->bytes : 1);
     return o->result_copy ? WIN_OK : WIN_ERR_MEMORY;

@@ -84,7 +84,7 @@ static struct sync_word *await_no_exclusive(struct win *win, uint64_t limit_ns, 
 
 /* Wait until the word has changed, for at most `limit_ns`: the lock may be released and taken again
  * between two loads, which then read the same value. */
-static void await_change(struct sync_word *word, uint32_t seen, uint64_t limit_ns)
+static void await_release(struct sync_word *word, uint32_t seen, uint64_t limit_ns)
 {
     struct sync_wait wait = SYNC_WAIT;
     uint64_t start = sync_now_ns();
@@ -105,7 +105,7 @@ static void enter_lock_all(struct win *win)
         if (LIKELY(!held))
             return;
         rwlock_unlock_shared(&shared->lock_all);
-        await_change(held, seen, limit_ns);
+        await_release(held, seen, limit_ns);
         if (limit_ns < WITHDRAW_AFTER_NS_MAX)
             limit_ns *= 2;
     }

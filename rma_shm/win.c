@@ -152,12 +152,12 @@ void win_depart(struct win *win)
 static LIST_HEAD(, win) shared_with_children = LIST_HEAD_INITIALIZER(shared_with_children);
 static pthread_mutex_t shared_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void before_fork(void)
+static void lock_shared_windows(void)
 {
     pthread_mutex_lock(&shared_mutex);
 }
 
-static void after_fork(void)
+static void unlock_shared_windows(void)
 {
     pthread_mutex_unlock(&shared_mutex);
 }
@@ -178,7 +178,7 @@ void win_share_with_children(struct win *win, size_t bytes)
     pthread_mutex_lock(&shared_mutex);
     if (!registered) {
         node_let_children_inherit();
-        pthread_atfork(before_fork, after_fork, share_in_child);
+        pthread_atfork(lock_shared_windows, unlock_shared_windows, share_in_child);
     }
     registered = true;
     win->shared_with_children = bytes;
@@ -200,7 +200,7 @@ static void stop_sharing(struct win *win)
 static struct win *_Atomic lingering;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void list(struct win *win)
+static void list_window(struct win *win)
 {
     pthread_mutex_lock(&mutex);
     win->next = lingering;
@@ -265,7 +265,7 @@ void win_free(struct win *win)
     if (!win->shared || free_shared(win))
         free_private(win);
     else
-        list(win);
+        list_window(win);
 }
 
 void win_linger(struct win *win)
@@ -273,7 +273,7 @@ void win_linger(struct win *win)
     if (win->rank) /* a rank that finds all departed also finds that this one lingers */
         atomic_fetch_add_explicit(&win->shared->lingering, 1, memory_order_seq_cst);
     win_depart(win);
-    list(win);
+    list_window(win);
 }
 
 /* False: the window is still needed. */
@@ -297,6 +297,6 @@ void win_free_lingering(void)
     for (struct win *win = unlist_all(); win; win = next) {
         next = win->next;
         if (!end_lingering(win))
-            list(win);
+            list_window(win);
     }
 }

@@ -192,7 +192,7 @@ int accel_shmem_pe_accessible(int pe)
 
 /* ---- the heap ---- */
 
-static void *allocate(size_t size, size_t align)
+static void *allocate_symmetric(size_t size, size_t align)
 {
     enum symmetric_error error = SYMMETRIC_NOT_HERE;
     void *block = ready() ? symmetric_alloc(size, align, &error) : NULL;
@@ -208,21 +208,21 @@ static void *resize(void *block, size_t size)
     return resized;
 }
 
-static void release(void *block)
+static void release_symmetric(void *block)
 {
     mpiaccel_malloc_error = ready() ? symmetric_free(block) : SYMMETRIC_NOT_HERE;
 }
 
 void *accel_shmem_malloc(size_t size)
 {
-    return allocate(size, ARENA_GRAIN);
+    return allocate_symmetric(size, ARENA_GRAIN);
 }
 
 /* The hints change nothing: all memory supports atomics and signals. */
 void *accel_shmem_malloc_with_hints(size_t size, long hints)
 {
     (void)hints;
-    return allocate(size, ARENA_GRAIN);
+    return allocate_symmetric(size, ARENA_GRAIN);
 }
 
 void *accel_shmem_calloc(size_t count, size_t size)
@@ -238,7 +238,7 @@ void *accel_shmem_calloc(size_t count, size_t size)
 
 void *accel_shmem_align(size_t alignment, size_t size)
 {
-    return allocate(size, alignment);
+    return allocate_symmetric(size, alignment);
 }
 
 void *accel_shmem_realloc(void *block, size_t size)
@@ -248,17 +248,17 @@ void *accel_shmem_realloc(void *block, size_t size)
 
 void accel_shmem_free(void *block)
 {
-    release(block);
+    release_symmetric(block);
 }
 
 void *accel_shmalloc(size_t size)
 {
-    return allocate(size, ARENA_GRAIN);
+    return allocate_symmetric(size, ARENA_GRAIN);
 }
 
 void *accel_shmemalign(size_t alignment, size_t size)
 {
-    return allocate(size, alignment);
+    return allocate_symmetric(size, alignment);
 }
 
 void *accel_shrealloc(void *block, size_t size)
@@ -268,7 +268,7 @@ void *accel_shrealloc(void *block, size_t size)
 
 void accel_shfree(void *block)
 {
-    release(block);
+    release_symmetric(block);
 }
 
 /* ---- ordering ---- */

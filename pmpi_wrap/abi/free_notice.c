@@ -47,7 +47,7 @@ static int win_freed(MPI_Win win, int keyval, void *value, void *state)
 }
 
 /* A copy of the object is registered when it is used. */
-static int copy_nothing(int *copied)
+static int copy_no_notice(int *copied)
 {
     *copied = 0;
     return MPI_SUCCESS;
@@ -56,20 +56,20 @@ static int copy_nothing(int *copied)
 static int copy_comm(MPI_Comm comm, int keyval, void *state, void *value, void *copy, int *copied)
 {
     (void)comm, (void)keyval, (void)state, (void)value, (void)copy;
-    return copy_nothing(copied);
+    return copy_no_notice(copied);
 }
 
 static int copy_type(MPI_Datatype type, int keyval, void *state, void *value, void *copy,
                      int *copied)
 {
     (void)type, (void)keyval, (void)state, (void)value, (void)copy;
-    return copy_nothing(copied);
+    return copy_no_notice(copied);
 }
 
 static int copy_win(MPI_Win win, int keyval, void *state, void *value, void *copy, int *copied)
 {
     (void)win, (void)keyval, (void)state, (void)value, (void)copy;
-    return copy_nothing(copied);
+    return copy_no_notice(copied);
 }
 
 /* ---- setting ---- */

@@ -32,7 +32,7 @@ static void create_comm_of_session(void)
 
 /* ---- from either model ---- */
 
-static void create_comm(void)
+static void create_private_comm(void)
 {
     enter_host();
     if (world_model) /* MPI_Comm_dup would copy, and later delete, the program's attributes. */
@@ -69,7 +69,7 @@ static COLD void create_once(_Atomic bool *done, void (*create)(void))
 MPI_Comm private_comm(void)
 {
     if (UNLIKELY(!atomic_load_explicit(&exists, memory_order_acquire)))
-        create_once(&exists, create_comm);
+        create_once(&exists, create_private_comm);
     return comm;
 }
 

@@ -10,7 +10,7 @@
 
 #include <dlfcn.h>
 
-static bool matches(void *library, enum host_family family)
+static bool is_library_of(void *library, enum host_family family)
 {
 #if defined(MPIACCEL_STANDARD_ABI_H)
     (void)library;
@@ -49,7 +49,7 @@ static uintptr_t request_in(long requests, int index)
 #define JOIN(a, b)  JOIN_(a, b)
 const struct abi JOIN(abi_, ABI_NAME) = {
     .name = TEXT(ABI_NAME),
-    .matches = matches,
+    .matches = is_library_of,
     .bind = host_bind,
     .handler_of = handler_of,
     .fortran_window_attribute = fortran_window_attribute,

@@ -135,13 +135,13 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_BUFFER_AUTOMATIC ((void *)2)
 #define MPI_STATUS_IGNORE    ((MPI_Status *)0)
 
-#define MPI_PROC_NULL      (-3)
-#define MPI_ROOT           (-4)
-#define MPI_UNDEFINED      (-32766)
+#define MPI_PROC_NULL (-3)
+#define MPI_ROOT      (-4)
+#define MPI_UNDEFINED (-32766)
 
-#define MPI_CART       211
-#define MPI_GRAPH      212
-#define MPI_DIST_GRAPH 213
+#define MPI_CART           211
+#define MPI_GRAPH          212
+#define MPI_DIST_GRAPH     213
 #define MPI_BSEND_OVERHEAD 512
 #define MPI_MAX_INFO_VAL   1024
 #define MPI_MAX_PORT_NAME  1024

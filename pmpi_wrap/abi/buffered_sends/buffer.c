@@ -34,7 +34,7 @@ static bool is_sent(uintptr_t *bits)
     return complete || result != MPI_SUCCESS;
 }
 
-static void read_limits(void)
+static void read_tag_limit(void)
 {
     if (!attached_buffer.max_tag)
         attached_buffer.max_tag = largest_tag();
@@ -53,7 +53,7 @@ static bool open_buffer(uint64_t bytes, bool fast)
     b->given = 0;
     is_open = true;
     b->is_fast = fast;
-    read_limits();
+    read_tag_limit();
     b->nontemporal = copy_policy_configured(node.header->copy_policy) & COPY_POLICY_NONTEMPORAL;
     bool completes_late = quirk(QUIRK_BSEND_COMPLETES_LATE);
     uint32_t limit = quirk(QUIRK_ISEND_LIMIT);

@@ -20,7 +20,7 @@ static COLD void free_room(void)
     attached_buffer.given = 0;
 }
 
-static uint64_t room_of(const struct message *m)
+static uint64_t room_of_message(const struct message *m)
 {
     return m->bytes + MPI_BSEND_OVERHEAD;
 }
@@ -28,14 +28,14 @@ static uint64_t room_of(const struct message *m)
 void message_make_room(const struct message *m)
 {
     if (quirk(QUIRK_BSEND_REFUSES_EARLY) &&
-        UNLIKELY(attached_buffer.given + room_of(m) > attached_buffer.room))
+        UNLIKELY(attached_buffer.given + room_of_message(m) > attached_buffer.room))
         free_room();
 }
 
 int message_deferred(enum call call, const struct message *m, int result)
 {
     if (quirk(QUIRK_BSEND_REFUSES_EARLY))
-        counter_add(&attached_buffer.given, room_of(m));
+        counter_add(&attached_buffer.given, room_of_message(m));
     note_deferred(call, attached_buffer.is_fast ? REASON_HOST_MESSAGE : REASON_NO_BUFFER);
     if (host_wait_sleeps())
         host_wait_sent();

@@ -47,7 +47,7 @@ static int start_stand_in(const struct persistent *p, MPI_Request *request)
 
 /* ---- creating and freeing ---- */
 
-static void discard(struct persistent *p)
+static void discard_persistent(struct persistent *p)
 {
     if (p->by_host != MPI_REQUEST_NULL)
         host.Request_free(&p->by_host);
@@ -102,7 +102,7 @@ static bool replace_request(const struct message *m, MPI_Request *request)
     *p = (struct persistent){.message = *m, .by_host = MPI_REQUEST_NULL};
     keep_type(&p->message);
     if (p->message.type == MPI_DATATYPE_NULL || create_stand_in(p, &stand_in) != MPI_SUCCESS) {
-        discard(p);
+        discard_persistent(p);
         return false;
     }
     struct persistent *stale = persistent_find(&stand_in);
@@ -110,7 +110,7 @@ static bool replace_request(const struct message *m, MPI_Request *request)
         persistent_free(stale, &stand_in);
     if (!registry_add(&persistent_registry, BITS(stand_in), p, 0)) {
         host.Request_free(&stand_in);
-        discard(p);
+        discard_persistent(p);
         return false;
     }
     p->by_host = *request;
@@ -144,7 +144,7 @@ void persistent_free(struct persistent *p, const MPI_Request *request)
 {
     registry_remove(&persistent_registry, BITS(*request));
     remove_from_list(p);
-    discard(p);
+    discard_persistent(p);
 }
 
 void persistent_forget_comm(const MPI_Comm *comm)
@@ -157,7 +157,7 @@ void persistent_forget_comm(const MPI_Comm *comm)
     pthread_mutex_unlock(&mutex);
 }
 
-static bool forget(const struct entry *e)
+static bool forget_persistent(const struct entry *e)
 {
     remove_from_list(e->object);
     free(e->object);
@@ -166,7 +166,7 @@ static bool forget(const struct entry *e)
 
 void persistent_forget_all(void)
 {
-    registry_forget(&persistent_registry, forget);
+    registry_forget(&persistent_registry, forget_persistent);
 }
 
 /* ---- starting ---- */

@@ -4,22 +4,22 @@
 #include "pmpi_wrap/host_wait.h"
 
 /* To wake receivers that sleep. The request does not tell who they are. */
-static int announce(int result)
+static int wake_receivers(int result)
 {
     if (host_wait_sleeps())
         host_wait_sent_to(-1);
     return result;
 }
 
-static int start(enum call call, MPI_Request *request)
+static int start_message(enum call call, MPI_Request *request)
 {
     struct persistent *p = persistent_find(request);
-    return p ? persistent_start(call, p, request) : announce(host.Start(request));
+    return p ? persistent_start(call, p, request) : wake_receivers(host.Start(request));
 }
 
 int accel_Start(MPI_Request *request)
 {
-    return start(CALL_Start, request);
+    return start_message(CALL_Start, request);
 }
 
 int accel_Startall(int count, MPI_Request requests[])
@@ -29,9 +29,9 @@ int accel_Startall(int count, MPI_Request requests[])
         for (int i = 0; requests && i < count; i++)
             any |= persistent_find(&requests[i]) != NULL;
     if (!any)
-        return announce(host.Startall(count, requests));
+        return wake_receivers(host.Startall(count, requests));
     int result = MPI_SUCCESS;
     for (int i = 0; i < count && result == MPI_SUCCESS; i++)
-        result = start(CALL_Startall, &requests[i]);
+        result = start_message(CALL_Startall, &requests[i]);
     return result;
 }

@@ -29,7 +29,7 @@ static int others_of(MPI_Comm comm)
     return size;
 }
 
-static int size_of(MPI_Comm comm)
+static int size_of_contribution(MPI_Comm comm)
 {
     int size = 0;
     host.Comm_size(comm, &size);
@@ -107,9 +107,10 @@ uint64_t contribution(enum call call, const long a[])
         return blocks_of_types((const int *)sent(a)[1], (const MPI_Datatype *)sent(a)[3],
                                others_of(HANDLE_OF(MPI_Comm, a[8])));
     case CALL_Ireduce_scatter:
-        return blocks((const int *)a[2], a[3], size_of(HANDLE_OF(MPI_Comm, a[5])));
+        return blocks((const int *)a[2], a[3], size_of_contribution(HANDLE_OF(MPI_Comm, a[5])));
     case CALL_Ireduce_scatter_block:
-        return data_bytes((int64_t)(int)a[2] * size_of(HANDLE_OF(MPI_Comm, a[5])), a[3], 0);
+        return data_bytes((int64_t)(int)a[2] * size_of_contribution(HANDLE_OF(MPI_Comm, a[5])),
+                          a[3], 0);
     case CALL_Neighbor_alltoall:
     case CALL_Ineighbor_alltoall:
         return data_bytes((int64_t)(int)a[1] * neighbours_of(HANDLE_OF(MPI_Comm, a[6])), a[2], 0);

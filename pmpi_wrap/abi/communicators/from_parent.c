@@ -19,7 +19,7 @@ static inline struct child **chain_of(uintptr_t handle)
 }
 
 /* Take a child off its chain. NULL: there is none with this handle. */
-static struct child *take(uintptr_t handle)
+static struct child *take_off_chain(uintptr_t handle)
 {
     bool locked = lock_if_concurrent(&mutex);
     struct child **link = chain_of(handle), *child;
@@ -42,7 +42,7 @@ static void put(struct child *child)
 
 void team_forget_child(uintptr_t handle)
 {
-    struct child *child = take(handle);
+    struct child *child = take_off_chain(handle);
     if (child)
         child_cancel(child);
 }
@@ -69,7 +69,7 @@ static void place_ranks(MPI_Comm comm, struct child *child, int size)
     host.Group_free(&group);
 }
 
-static void settle(MPI_Comm comm, struct communicator *c, struct child *child)
+static void settle_child(MPI_Comm comm, struct communicator *c, struct child *child)
 {
     host.Comm_size(comm, &c->size);
     host.Comm_rank(comm, &c->rank);
@@ -87,10 +87,10 @@ static void settle(MPI_Comm comm, struct communicator *c, struct child *child)
 
 struct communicator *team_from_parent(MPI_Comm comm)
 {
-    struct child *child = take(BITS(comm));
+    struct child *child = take_off_chain(BITS(comm));
     struct communicator *c = child ? team_register(comm) : NULL;
     if (c) {
-        settle(comm, c, child);
+        settle_child(comm, c, child);
         free_notice_comm(comm);
     } else if (child) {
         child_cancel(child);

@@ -46,7 +46,7 @@ static void free_communicator(struct communicator *c)
         free(c);
 }
 
-static void discard(struct communicator *c)
+static void discard_communicator(struct communicator *c)
 {
     if (c->team || c->inter_team)
         team_leave(c->team ? c->team : c->inter_team);
@@ -79,7 +79,7 @@ static void unlist_exchange(struct communicator *c)
 }
 
 /* Take all communicators off the list, or the freed ones, so that no other thread finds them. */
-static struct communicator *unlist(bool freed_only)
+static struct communicator *unlist_communicators(bool freed_only)
 {
     struct communicator *taken = NULL;
     pthread_mutex_lock(&mutex);
@@ -279,13 +279,13 @@ static void complete_exchange(MPI_Comm comm, struct communicator *c)
 static void finish_freed_exchanges(void)
 {
     struct communicator *next;
-    for (struct communicator *c = unlist(true); c; c = next) {
+    for (struct communicator *c = unlist_communicators(true); c; c = next) {
         int complete;
         next = c->next;
         host.Test(&c->request, &complete, MPI_STATUS_IGNORE);
         if (complete) {
             finish_exchange(c);
-            discard(c);
+            discard_communicator(c);
         } else {
             list_exchange(c);
         }
@@ -309,7 +309,7 @@ static void read_properties(MPI_Comm comm, struct communicator *c)
     c->neighbour = s.neighbour;
 }
 
-static bool is_alone(const struct communicator *c)
+static bool is_of_one_rank(const struct communicator *c)
 {
     return c->size == 1 && !c->remote_size;
 }
@@ -332,7 +332,7 @@ struct communicator *team_register(MPI_Comm comm)
     struct communicator known = {.reason = REASON_OFF};
     if (config.coll)
         read_properties(comm, &known);
-    if (known.reason == REASON_NOT_READY && !is_alone(&known))
+    if (known.reason == REASON_NOT_READY && !is_of_one_rank(&known))
         abort_without_memory("a communicator");
     return NULL;
 }
@@ -342,7 +342,7 @@ static void begin_team(MPI_Comm comm, struct communicator *c)
     read_properties(comm, c);
     if (c->reason != REASON_NOT_READY)
         return;
-    if (is_alone(c)) {
+    if (is_of_one_rank(c)) {
         team_be_alone(c);
         return;
     }
@@ -502,7 +502,7 @@ static void discard_freed(struct communicator *c)
         c->freed = true; /* from now on the list of exchanges, or finish_exchange(), owns it */
         pthread_mutex_unlock(&mutex);
     } else if (c) {
-        discard(c);
+        discard_communicator(c);
     }
 }
 
@@ -544,29 +544,29 @@ void teams_world_ended(void)
     for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++) {
         struct communicator *c = registry_remove(&communicator_registry, BITS(predefined[i]));
         if (c)
-            discard(c);
+            discard_communicator(c);
     }
 }
 
 void teams_close(void)
 {
     struct communicator *next;
-    for (struct communicator *c = unlist(false); c; c = next) {
+    for (struct communicator *c = unlist_communicators(false); c; c = next) {
         next = c->next;
         finish_exchange(c);
         if (c->freed)
-            discard(c);
+            discard_communicator(c);
     }
 }
 
-static bool forget(const struct entry *e)
+static bool forget_communicator(const struct entry *e)
 {
-    discard(e->object);
+    discard_communicator(e->object);
     return true;
 }
 
 void teams_forget(void)
 {
     team_forget_children();
-    registry_forget(&communicator_registry, forget);
+    registry_forget(&communicator_registry, forget_communicator);
 }

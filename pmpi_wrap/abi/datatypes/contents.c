@@ -78,7 +78,7 @@ static MPI_Count integers_before(int combiner)
     return combiner == MPI_COMBINER_SUBARRAY ? 1 : combiner == MPI_COMBINER_DARRAY ? 3 : 0;
 }
 
-static void merge(struct contents *c, const struct raw *raw)
+static void merge_integers(struct contents *c, const struct raw *raw)
 {
     MPI_Count before = raw->large_count ? integers_before(c->combiner) : raw->integer_count;
     MPI_Count among = raw->large_count ? integers_among(c->combiner, raw) : 0;
@@ -126,7 +126,7 @@ static void correct_constants(struct contents *c)
 
 /* All arrays come from one allocation, because a program may make a datatype for each of its
  * messages. */
-static bool allocate(struct contents *c, struct raw *raw)
+static bool allocate_arrays(struct contents *c, struct raw *raw)
 {
     _Static_assert(sizeof(MPI_Aint) == 8 && sizeof(MPI_Count) == 8, "arrays of both are adjacent");
     size_t large = (size_t)raw->large_count, integers = (size_t)raw->integer_count + large + 1;
@@ -151,10 +151,10 @@ bool contents_get(MPI_Datatype type, struct contents *c)
     struct raw raw = {0};
     memset(c, 0, sizeof *c);
     if (!get_envelope(type, &raw, &c->combiner) || c->combiner == MPI_COMBINER_NAMED ||
-        !allocate(c, &raw) || !get_contents(type, &raw, c->types))
+        !allocate_arrays(c, &raw) || !get_contents(type, &raw, c->types))
         return false;
     c->type_count = (int)raw.type_count;
-    merge(c, &raw);
+    merge_integers(c, &raw);
     correct_constants(c);
     return true;
 }

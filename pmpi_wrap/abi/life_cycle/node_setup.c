@@ -83,7 +83,7 @@ static void ranks_of_meeting(int to_and_from[2])
 /* No other message of this library or the program is under way on the communicator between two
  * ranks that are meeting, so any tag will do. If the message does not come, the receive remains,
  * for one that comes later. */
-static bool exchange(int to, int from, uint64_t sent, uint64_t *received)
+static bool exchange_by_host(int to, int from, uint64_t sent, uint64_t *received)
 {
     enum { TAG = 1 };
     static const uint64_t patience_ns = UINT64_C(10000000000);
@@ -122,7 +122,7 @@ static void publish_start_facts(bool by_session)
         sync_publish_ordered(&node_member(node.me)->start_facts, own_facts);
 }
 
-static void open_arena(void)
+static void open_heap(void)
 {
     if (node.header && !arena_open(node_slice(node.me), layout_symmetric_at(node.header),
                                    node.header->control_size, heap_limit()))
@@ -148,15 +148,15 @@ static void open_handles(void)
     handles_known = true;
 }
 
-static void settle(bool by_session)
+static void settle_node(bool by_session)
 {
-    rendezvous_settle(world_rank, world_size, exchange);
+    rendezvous_settle(world_rank, world_size, exchange_by_host);
     publish_start_facts(by_session);
     vm_copy_open();
     copy_requests_open();
     statics_open();
     open_handles();
-    open_arena();
+    open_heap();
     if (!node_shortage().cause) {    /* otherwise the two ranks that measure may not run together */
         sync_configure(false, NULL); /* progress of the host would take a part of the time */
         calibrate();
@@ -172,7 +172,7 @@ void node_setup_settle(MPI_Comm all, bool by_session)
     pthread_mutex_lock(&mutex);
     if (!settled) {
         meeting = all;
-        settle(by_session);
+        settle_node(by_session);
         settled = true;
     } else if (!handles_known) {
         open_handles();

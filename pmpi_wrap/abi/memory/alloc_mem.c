@@ -41,7 +41,7 @@ static COLD void *alloc_early(MPI_Aint size, MPI_Info info, const void *baseptr,
 }
 
 /* The info is invalid. */
-static COLD int discard(void *memory, int error)
+static COLD int discard_block(void *memory, int error)
 {
     arena_free(memory);
     arena_early_free(memory);
@@ -58,7 +58,7 @@ int accel_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
     else
         memory = alloc_early(size, info, baseptr, &error);
     if (UNLIKELY(error != MPI_SUCCESS))
-        return discard(memory, error);
+        return discard_block(memory, error);
     if (UNLIKELY(!memory))
         return leave_to_host(size, info, baseptr);
     *(void **)baseptr = memory;

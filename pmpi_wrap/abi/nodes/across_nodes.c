@@ -162,7 +162,8 @@ struct shares {
     int *node_counts, *node_displs; /* of the nodes */
 };
 
-static bool divide(struct hierarchy *h, const struct blocks *all, struct shares *s, size_t *total)
+static bool divide_blocks(struct hierarchy *h, const struct blocks *all, struct shares *s,
+                          size_t *total)
 {
     s->counts = (int *)(void *)h->buffer[0];
     s->displs = s->counts + h->largest;
@@ -251,7 +252,7 @@ int across_nodes_allgather(enum call call, struct data from, const struct rank_b
         return defer_call(call, REASON_ARGUMENTS);
     if (in_place)
         own = block_of(&all, h->rank);
-    if (!divide(h, &all, &s, &total))
+    if (!divide_blocks(h, &all, &s, &total))
         return allgather_on_lanes(h, call, from, to, &all, comm);
     if (!total)
         return finish_call(call, comm, COLL_OK, 0);

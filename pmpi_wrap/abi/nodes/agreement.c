@@ -49,7 +49,7 @@ static void name_of(char name[NAME_MAX_BYTES], const char *what, int rank)
              job_hash(namespace ? namespace : ""), world_size, what, rank);
 }
 
-static bool publish(const char *what, int rank, const char *value)
+static bool publish_name(const char *what, int rank, const char *value)
 {
     char name[NAME_MAX_BYTES];
     name_of(name, what, rank);
@@ -137,26 +137,26 @@ static bool hear_all(const char *own_ranks)
 
 static bool decide_for_all(const char *own_ranks)
 {
-    if (!publish("begun", 0, "1"))
+    if (!publish_name("begun", 0, "1"))
         return false;
     bool good = hear_all(own_ranks);
-    return publish("verdict", 0, good ? "all" : "some") && good;
+    return publish_name("verdict", 0, good ? "all" : "some") && good;
 }
 
-static bool ask(const char *own_ranks)
+static bool ask_leader(const char *own_ranks)
 {
     char value[MPI_MAX_PORT_NAME];
     if (!look_up("begun", 0, sync_now_ns() + AGREEMENT_PATIENCE_NS, value) ||
-        !publish("node", world_rank, own_ranks))
+        !publish_name("node", world_rank, own_ranks))
         return false;
     look_up("verdict", 0, 0, value);
     return !strcmp(value, "all");
 }
 
-static void lead(void)
+static void lead_nodes(void)
 {
     char ranks[RANKS_MAX_BYTES];
-    bool good = write_ranks(ranks) && (world_rank == 0 ? decide_for_all(ranks) : ask(ranks));
+    bool good = write_ranks(ranks) && (world_rank == 0 ? decide_for_all(ranks) : ask_leader(ranks));
     sync_publish_ordered(&node_member(node.me)->nodes, good ? NODES_ALL : NODES_ONE);
 }
 
@@ -170,7 +170,7 @@ static bool await_leader(int leader)
     return verdict == NODES_ALL;
 }
 
-static void create_comm(void)
+static void create_comm_of_leaders(void)
 {
     enter_host();
     agreed = host.Comm_dup(MPI_COMM_WORLD, &all) == MPI_SUCCESS;
@@ -217,9 +217,9 @@ void nodes_agree(void)
         return;
     int leader = node_leader();
     if (leader == world_rank)
-        with_errors_returned(lead);
+        with_errors_returned(lead_nodes);
     if (await_leader(leader))
-        create_comm();
+        create_comm_of_leaders();
     log_message(1, agreed ? "collectives span the nodes of the job"
                           : "collectives do not span nodes: the library is not on all of them, or "
                             "the launcher has no names");

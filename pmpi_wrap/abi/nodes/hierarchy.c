@@ -12,7 +12,7 @@ static struct hierarchy *hierarchies;
 static uint32_t number_of_hierarchies;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void list(struct hierarchy *h)
+static void list_hierarchy(struct hierarchy *h)
 {
     pthread_mutex_lock(&mutex);
     number_of_hierarchies++;
@@ -24,7 +24,7 @@ static void list(struct hierarchy *h)
     pthread_mutex_unlock(&mutex);
 }
 
-static void unlist(struct hierarchy *h)
+static void unlist_hierarchy(struct hierarchy *h)
 {
     pthread_mutex_lock(&mutex);
     number_of_hierarchies--;
@@ -72,7 +72,7 @@ void hierarchy_find_place(MPI_Comm comm, int size, struct node_place *place)
 }
 
 /* The buffers come last and are not cleared, so that pages that no call needs stay untouched. */
-static struct hierarchy *allocate(uint32_t size)
+static struct hierarchy *allocate_hierarchy(uint32_t size)
 {
     size_t parts = 2 * (size_t)size * sizeof(int64_t);
     size_t tables = (7 * (size_t)size + 1) * sizeof(uint32_t);
@@ -130,7 +130,7 @@ static void sort_ranks(struct hierarchy *h)
 struct hierarchy *hierarchy_create(struct team *team, const int *leaders, uint32_t size,
                                    uint32_t rank)
 {
-    struct hierarchy *h = allocate(size);
+    struct hierarchy *h = allocate_hierarchy(size);
     if (!h)
         return NULL;
     h->node = team;
@@ -140,7 +140,7 @@ struct hierarchy *hierarchy_create(struct team *team, const int *leaders, uint32
     number_nodes(h, leaders);
     sort_ranks(h);
     h->my_node = h->node_of[rank];
-    list(h);
+    list_hierarchy(h);
     return h;
 }
 
@@ -198,7 +198,7 @@ static void free_lane(struct hierarchy *h)
 
 void hierarchy_free(struct hierarchy *h)
 {
-    unlist(h);
+    unlist_hierarchy(h);
     free_lane(h);
     team_leave(h->node);
     free(h);

@@ -28,7 +28,7 @@ static int thread_level(void)
 }
 
 /* Start and end MPI through the exported calls, so that tools see them. */
-static bool start(int requested)
+static bool start_mpi(int requested)
 {
     typedef int init_fn(int *, char ***, int, int *);
     int provided, begun = 0;
@@ -66,7 +66,7 @@ static int size(void)
 
 const struct shmem_host shmem_mpi_calls = {
     .running = running,
-    .start = start,
+    .start = start_mpi,
     .end = end,
     .stop_all = stop_all,
     .rank = rank,

@@ -7,7 +7,7 @@
 struct registry window_registry = REGISTRY_INITIALIZER;
 
 /* The window itself stays: other ranks may still access it. */
-static bool forget(const struct entry *e)
+static bool forget_window(const struct entry *e)
 {
     (void)e;
     return true;
@@ -15,7 +15,7 @@ static bool forget(const struct entry *e)
 
 void windows_forget(void)
 {
-    registry_forget(&window_registry, forget);
+    registry_forget(&window_registry, forget_window);
 }
 
 int report_on_win(MPI_Win win, int error_class)

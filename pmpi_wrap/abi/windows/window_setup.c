@@ -121,8 +121,8 @@ static enum reason allocate_block(const struct window_request *r, size_t size,
 
 /* Allocate it, except for memory of several ranks. Returns this rank's reason against a fast window,
  * or REASON_NONE. */
-static enum reason allocate(const struct window_request *r, const struct comm_properties *s,
-                            struct new_window *new)
+static enum reason allocate_window(const struct window_request *r, const struct comm_properties *s,
+                                   struct new_window *new)
 {
     new->win = win_prepare((uint32_t)s->size, (uint32_t)s->rank);
     new->entry = registry_new_entry(&window_registry);
@@ -153,7 +153,8 @@ static void discard_parts(struct new_window *new)
 
 /* The exchange goes through the communicator's team if it has one. All ranks find the same, because
  * they make this call and those that set up a team in the same order. */
-static bool exchange(const struct window_request *r, struct win_offer *own, struct win_offer *all)
+static bool exchange_offers(const struct window_request *r, struct win_offer *own,
+                            struct win_offer *all)
 {
     struct team *team = team_in_collective(r->comm);
     if (team) {
@@ -209,7 +210,7 @@ static enum reason allocate_shared_memory(const struct window_request *r,
     struct win_offer own = {.reason = (int32_t)reason,
                             .size = r->size > 0 ? (uint64_t)r->size : 0,
                             .unit = wants_parts_apart(r)};
-    if (!exchange(r, &own, all))
+    if (!exchange_offers(r, &own, all))
         return REASON_NO_MEMORY;
     *apart = all[0].unit != 0;
     if (s->rank || reason != REASON_NONE)
@@ -276,7 +277,7 @@ static enum reason settle_together(const struct window_request *r, const struct 
     if (r->flavor == MPI_WIN_FLAVOR_SHARED)
         reason = allocate_shared_memory(r, s, reason, new, all ? all : unread, &apart);
     make_offer(r, new, reason, &own);
-    if (!exchange(r, &own, all ? all : unread))
+    if (!exchange_offers(r, &own, all ? all : unread))
         reason = REASON_NO_MEMORY;
     else if (all && new->win)
         reason = settle_offers(r, s, new, all, apart);
@@ -295,7 +296,7 @@ static enum reason create_fast(const struct window_request *r, struct new_window
     *result = s.error;
     if (reason != REASON_NONE)
         return reason;
-    reason = allocate(r, &s, new);
+    reason = allocate_window(r, &s, new);
     reason = s.size == 1 ? settle_alone(reason, new) : settle_together(r, &s, reason, new);
     if (reason != REASON_NONE)
         discard_parts(new);
