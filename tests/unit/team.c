@@ -71,14 +71,16 @@ static unsigned used_again_after(void)
 static void run_ahead(unsigned me)
 {
     unsigned lag = bytes > SLOT_ROOM ? CELL_LAG : SLOT_LAG;
-    unsigned limit = seen_at_first / lag * lag + TEAM_RINGS * used_again_after();
+    /* So many if rank 0 has needed another ring before rank 1 had begun. */
+    unsigned least = TEAM_RINGS * used_again_after();
+    unsigned limit = seen_at_first / lag * lag + least;
     unsigned all = limit + 2 * TEAM_SLOTS;
     if (me == 1) {
         be_slow(team_of[1], 1, seen_at_first);
-        while (ahead < limit)
+        while (ahead < least)
             sleep_us(100);
         sleep_us(2000);
-        EXPECT(ahead == limit, "%u", ahead);
+        EXPECT(ahead >= least && ahead <= limit, "%u", ahead);
         EXPECT(ahead >= seen_at_first + 12);
         be_slow(team_of[1], seen_at_first + 1, all);
     } else if (me == 0 || gathers) {
