@@ -27,7 +27,7 @@
  * cell are not touched.
  *
  * Hosts let a rank run ahead by 1000 short messages, and programs rely on it. So a rank that has
- * waited for a millisecond for a slot, a cell or a part of one continues in another ring of slots
+ * waited for 50 ms for a slot, a cell or a part of one continues in another ring of slots
  * and cells, of which a mailbox has up to TEAM_RINGS. It uses one whose operations all ranks are
  * done with, or allocates one. That is a local decision, so it is published: `ring_from` of each
  * ring is the operation from which on it has been used last. A reader remembers in which ring it

@@ -1,4 +1,4 @@
-/* What libmpiaccel.so asks of libmpiaccel_heap.so, which may be in the process or not. */
+/* The function of libmpiaccel_heap.so that libmpiaccel.so calls if that library is loaded. */
 #ifndef MPIACCEL_HEAP_INTERFACE_H
 #define MPIACCEL_HEAP_INTERFACE_H
 

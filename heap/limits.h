@@ -1,4 +1,5 @@
-/* What the OS allows, and where the shared heap would be worse than private memory. */
+/* Whether the OS limits memory in a way that the shared heap does not obey, and whether private
+ * memory would be faster. */
 #ifndef MPIACCEL_HEAP_LIMITS_H
 #define MPIACCEL_HEAP_LIMITS_H
 

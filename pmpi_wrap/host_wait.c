@@ -55,7 +55,8 @@ static _Atomic bool host_yields;     /* now */
 enum { NOBODY = -2, ANYBODY = -1 };
 
 struct poller {
-    /* What each call needs: it is cold after a switch between processes. */
+    /* First what every call uses, in few cache lines: after a switch between processes none of them
+     * is in the cache. */
     enum call_kind call;
     int recipient;            /* NOBODY, ANYBODY, or a member that has not been woken yet */
     struct sync_word *mail;   /* the word in whose `sleepers` the thread is counted; NULL: none */
