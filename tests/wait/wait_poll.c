@@ -5,6 +5,7 @@
 
 static MPI_Win win;
 static int64_t *memory, other = 1;
+static double most_while_polling;
 
 static void fetch(void)
 {
@@ -75,7 +76,7 @@ static double calls_between_switches(void (*call)(void))
 }
 
 /* The best of some tries, as a rank may begin late and then run alone. */
-static void one(const char *name, void (*call)(void), bool polls)
+static double best(const char *name, void (*call)(void), bool polls)
 {
     enum { TRIES = 5 };
     double calls = calls_between_switches(call);
@@ -86,10 +87,24 @@ static void one(const char *name, void (*call)(void), bool polls)
     }
     if (test_rank == 0)
         printf("%-17s %8.0f calls between context switches\n", name, calls);
-    if (polls)
-        CHECK(calls < 200, "%s: %.0f calls", name, calls);
-    else
-        CHECK(calls > 150, "%s: %.0f calls", name, calls);
+    return calls;
+}
+
+static void polling(const char *name, void (*call)(void))
+{
+    double calls = best(name, call, true);
+    CHECK(calls < 200, "%s: %.0f calls", name, calls);
+    if (calls > most_while_polling)
+        most_while_polling = calls;
+}
+
+/* A program that works yields only inside the host, whose progress gets a share of the time, so the
+ * number of calls depends on the machine: compare with those that poll. */
+static void working(const char *name, void (*call)(void))
+{
+    double calls = best(name, call, false);
+    CHECK(calls > 2 * most_while_polling, "%s: %.0f calls, %.0f of those that poll", name, calls,
+          most_while_polling);
 }
 
 static void share_a_processor(void)
@@ -108,14 +123,14 @@ int main(int argc, char **argv)
     test_begin(&argc, &argv);
     MPI_Win_allocate(64, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
     memset(memory, 0, 64);
-    one("lock", lock, true);
+    polling("lock", lock);
     MPI_Win_lock_all(0, win);
-    one("fetch", fetch, true);
-    one("get", get, true);
-    one("compare_and_swap", compare_and_swap, true);
-    one("synchronise", synchronise, true);
-    one("count", count, false);
-    one("put", put, false);
+    polling("fetch", fetch);
+    polling("get", get);
+    polling("compare_and_swap", compare_and_swap);
+    polling("synchronise", synchronise);
+    working("count", count);
+    working("put", put);
     MPI_Win_unlock_all(win);
     MPI_Win_free(&win);
     return test_end();
