@@ -28,6 +28,12 @@ static uint64_t count(uint64_t *counter, uint64_t by)
     return counter_add((_Atomic uint64_t *)counter, by);
 }
 
+/* Ranks read a snapshot while its owner writes it anew: each number is read and written whole. */
+static void store(uint64_t *number, uint64_t value)
+{
+    atomic_store_explicit((_Atomic uint64_t *)number, value, memory_order_relaxed);
+}
+
 static uint64_t load(const uint64_t *counter)
 {
     return atomic_load((const _Atomic uint64_t *)counter);
@@ -122,7 +128,7 @@ void stats_take(struct stats_snapshot *s)
     const uint64_t *from = numbers_of(&own, &count);
     for (size_t i = 0; i < count; i++)
         if ((value = load(&from[i])))
-            to[i] = value;
+            store(&to[i], value);
     s->ranks = 1;
     s->elapsed = sync_elapsed_ns();
     for (unsigned c = 0; c < STATS_CALLS_MAX; c++)
@@ -138,7 +144,7 @@ void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more)
     uint64_t *to = numbers_of(sum, &count);
     const uint64_t *from = numbers_of(more, &count);
     for (size_t i = 0; i < count; i++)
-        to[i] += from[i];
+        to[i] += load(&from[i]);
     sum->ranks += more->ranks;
     timeline_add(&sum->heap, &more->heap);
 }

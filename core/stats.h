@@ -128,7 +128,8 @@ struct stats_identity {
 struct stats_job {
     const char *node; /* the host name of the node whose ranks are in the sum */
     uint32_t ranks;
-    struct shortage shortage;              /* of processors, on this node */
+    uint32_t process;         /* the job has not ended, and this process says so; 0: it has */
+    struct shortage shortage; /* of processors, on this node */
     const struct stats_identity *identity; /* NULL: not known */
     /* Traffic between the `members` ranks of this node. */
     uint32_t members;

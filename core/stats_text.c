@@ -81,12 +81,15 @@ static void heading(FILE *out, const char *version, const struct stats_snapshot 
                     const char *const calls[])
 {
     double duration = sum->ranks ? seconds(sum->elapsed) / sum->ranks : 0;
+    char so_far[48] = "";
+    if (job->process)
+        snprintf(so_far, sizeof so_far, " so far, says process %u", job->process);
     if (sum->ranks == job->ranks)
-        line(out, "%s with %s, %u %s, %.2f s", version, host_text(host).s, sum->ranks,
-             sum->ranks == 1 ? "rank" : "ranks", duration);
+        line(out, "%s with %s, %u %s, %.2f s%s", version, host_text(host).s, sum->ranks,
+             sum->ranks == 1 ? "rank" : "ranks", duration, so_far);
     else
-        line(out, "%s with %s, %u of %u ranks (node %s), %.2f s", version, host_text(host).s,
-             sum->ranks, job->ranks, job->node, duration);
+        line(out, "%s with %s, %u of %u ranks (node %s), %.2f s%s", version, host_text(host).s,
+             sum->ranks, job->ranks, job->node, duration, so_far);
     uint64_t fast = 0, deferred = 0, bytes = 0;
     for (unsigned c = 0; calls[c]; c++) {
         fast += sum->counts.fast[c];
@@ -194,8 +197,8 @@ static void time_summary(FILE *out, const struct stats_snapshot *sum, const stru
                   "MPI_Put into a window of MPI_Win_allocate would be faster");
     if (all.private_bytes)
         line(out,
-             "long messages: %s of %s sent from private memory; from memory of MPI_Alloc_mem, "
-             "they would be copied faster",
+             "long messages: %s of %s sent from private memory; from memory of MPI_Alloc_mem, or "
+             "with mpiaccel run --heap, they would be copied faster",
              size_text(all.private_bytes).s, size_text(all.long_bytes).s);
 }
 

@@ -23,9 +23,10 @@ struct thread {
     struct sync_seen read, synchronised; /* see sync_yield_if_same() */
     uint32_t shmem_calls;                /* number of OpenSHMEM calls */
     uintptr_t
-        recorded_frame; /* of the call that is being recorded (pmpi_wrap/recording.h); 0: none */
-    uint32_t inside;    /* nesting depth of our own calls into the host */
-    bool heap_bound;    /* allocations of this thread come from the shared heap */
+        recorded_frame;   /* of the call that is being recorded (pmpi_wrap/recording.h); 0: none */
+    uint64_t repeated_ns; /* when recording_repeat()'s action was last due in this thread */
+    uint32_t inside;      /* nesting depth of our own calls into the host */
+    bool heap_bound;      /* allocations of this thread come from the shared heap */
 };
 
 /* This variable does not use the initial-exec TLS model. One that did would force all thread-local

@@ -84,6 +84,38 @@ struct recording recording_begin(enum call call)
     return r;
 }
 
+static struct {
+    void (*action)(void); /* NULL: none */
+    uint64_t interval_ns;
+    uint64_t last_ns; /* the mutex guards it, and is held during the action */
+    pthread_mutex_t mutex;
+} repeated = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+void recording_repeat(void (*action)(void), uint64_t interval_ns)
+{
+    repeated.interval_ns = interval_ns;
+    repeated.last_ns = sync_now_ns();
+    repeated.action = action;
+}
+
+/* Only a thread itself can fold its counters while it uses them. In a child of fork nothing is
+ * repeated: its parent's snapshot is not its own. */
+static COLD void repeat(struct thread *thread)
+{
+    uint64_t now = sync_now_ns();
+    if (now - thread->repeated_ns < repeated.interval_ns || node.forked)
+        return;
+    thread->repeated_ns = now;
+    stats_fold(&thread->stats);
+    if (pthread_mutex_trylock(&repeated.mutex))
+        return;
+    if (now - repeated.last_ns >= repeated.interval_ns) {
+        repeated.last_ns = now;
+        repeated.action();
+    }
+    pthread_mutex_unlock(&repeated.mutex);
+}
+
 void recording_end(struct recording *r)
 {
     uint64_t ticks = sync_ticks() - r->start;
@@ -102,6 +134,8 @@ void recording_end(struct recording *r)
     thread->recorded_frame = 0;
     if (is_timed(r->call))
         stats_time(r->call, r->fast, ticks, sync_waited_ticks() - r->waited);
+    if (UNLIKELY(repeated.action != NULL))
+        repeat(thread);
 }
 
 void recording_defer(const struct recording *r, enum reason reason)
@@ -164,10 +198,17 @@ static bool forget_object(const struct entry *e)
 void recording_publish(struct stats_snapshot *snapshot)
 {
     uint64_t position;
-    registry_forget(&requests, forget_object); /* their handles become invalid */
     if (heap.interval)
         record_heap(arena_use().live);
+    pthread_mutex_lock(&heap_mutex);
     snapshot->heap = heap;
+    pthread_mutex_unlock(&heap_mutex);
     snapshot->traffic =
         traffic && node_position((const void *)traffic, 1, &position) ? position : 0;
+}
+
+void recording_close(void)
+{
+    repeated.action = NULL;
+    registry_forget(&requests, forget_object);
 }

@@ -61,8 +61,15 @@ void recording_forget(uintptr_t request);
  * nothing if `member` is negative. */
 void recording_traffic(int member, size_t bytes);
 
+/* Call `action` every so many nanoseconds, at the end of a recorded call, in one thread at a time.
+ * Each thread's counters are folded into those of the process by then, if it makes calls. */
+void recording_repeat(void (*action)(void), uint64_t interval_ns);
+
 /* Add what has been recorded to this process's snapshot. */
 void recording_publish(struct stats_snapshot *snapshot);
+
+/* MPI ends: handles of requests become invalid. */
+void recording_close(void);
 
 /* The bytes that `recording_traffic` counted on the member `from` for `to`, from the snapshot that
  * it has published. */

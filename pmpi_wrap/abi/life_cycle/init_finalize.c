@@ -78,6 +78,8 @@ static void begin_use(bool session)
     host.Group_rank(world_group(), &world_rank);
     host.Group_size(world_group(), &world_size);
     log_set_rank(world_rank);
+    if (host_use.open == 1)
+        statistics_begin(world_rank, world_size);
     wait_policy_apply(private_comm_progress);
     free_notice_begin();
     pthread_mutex_unlock(&host_use.mutex);

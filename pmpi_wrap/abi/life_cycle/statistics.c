@@ -30,18 +30,24 @@ static struct stats_snapshot *snapshot_of_this_process(void)
     return own_snapshot;
 }
 
-void statistics_publish(void)
+static void take(struct stats_snapshot *s)
 {
-    struct stats_snapshot *s = snapshot_of_this_process();
-    if (!s)
-        return;
     struct arena_use use = arena_use();
-    thread_fold_all();
     stats_take(s);
     s->heap_live = use.live;
     s->heap_peak = use.peak;
     s->heap_allocations = use.allocations;
     recording_publish(s);
+}
+
+void statistics_publish(void)
+{
+    struct stats_snapshot *s = snapshot_of_this_process();
+    recording_close();
+    if (!s)
+        return;
+    thread_fold_all();
+    take(s);
     /* Release: a rank that reads `complete` reads the counters above. */
     atomic_fetch_add_explicit(&s->complete, 1, memory_order_release);
 }
@@ -117,7 +123,7 @@ static int rank_of_member(uint32_t member)
     return node_member(member)->world_rank;
 }
 
-/* `sum` is empty. */
+/* `sum` is empty. While the job runs, nothing is complete, and nothing is awaited. */
 static void add_up(struct stats_snapshot *sum)
 {
     const uint64_t timeout_ns = 2000000000; /* for all members together */
@@ -167,13 +173,32 @@ static int write_file(const char *name, const struct stats_snapshot *sum,
     return error;
 }
 
-static void print(int world_size, const struct stats_snapshot *sum)
+/* While the job runs, a file is replaced at once, so that it is whole whenever the job ends. What is no
+ * file is written at the end only. */
+static int replace_file(const char *name, const struct stats_snapshot *sum,
+                        const struct stats_job *job)
+{
+    char new_name[PATH_MAX + 8];
+    struct stat file;
+    if (!stat(name, &file) && !S_ISREG(file.st_mode))
+        return 0;
+    snprintf(new_name, sizeof new_name, "%s.new", name);
+    int error = write_file(new_name, sum, job);
+    if (!error && rename(new_name, name))
+        error = errno;
+    if (error)
+        unlink(new_name);
+    return error;
+}
+
+static void print(int world_size, const struct stats_snapshot *sum, bool so_far)
 {
     char host_name[HOST_NAME_MAX + 1] = "", name[PATH_MAX];
     gethostname(host_name, sizeof host_name - 1);
     const struct stats_job job = {
         .node = host_name,
         .ranks = (uint32_t)world_size,
+        .process = so_far ? (uint32_t)getpid() : 0,
         .shortage = node_shortage(),
         .identity = job_identity(),
         .members = node.header ? node.size : 0,
@@ -186,13 +211,13 @@ static void print(int world_size, const struct stats_snapshot *sum)
     }
     file_name(name, sizeof name, host_name);
     report_overwritten(name);
-    int error = write_file(name, sum, &job);
+    int error = so_far ? replace_file(name, sum, &job) : write_file(name, sum, &job);
     if (error)
         log_message(0, "cannot write the statistics to %s: %s; %s", name, strerror(error),
                     advice(error));
 }
 
-void statistics_print(int world_rank, int world_size)
+static void add_up_and_print(int world_rank, int world_size, bool so_far)
 {
     if (!config.stats || !writes(world_rank))
         return;
@@ -202,6 +227,41 @@ void statistics_print(int world_rank, int world_size)
         return;
     }
     add_up(sum);
-    print(world_size, sum);
+    print(world_size, sum, so_far);
     free(sum);
+}
+
+void statistics_print(int world_rank, int world_size)
+{
+    add_up_and_print(world_rank, world_size, false);
+}
+
+/* ---- while the job runs ---- */
+
+/* A rank publishes several times before it prints, so the numbers of others are at most a part of
+ * the interval old, and the first ones are there. */
+enum { TIMES_PUBLISHED = 4 };
+
+static struct {
+    int world_rank, world_size;
+    unsigned published;
+} running;
+
+static void publish_and_print(void)
+{
+    struct stats_snapshot *s = snapshot_of_this_process();
+    if (!s)
+        return;
+    take(s);
+    if (++running.published % TIMES_PUBLISHED == 0)
+        add_up_and_print(running.world_rank, running.world_size, true);
+}
+
+void statistics_begin(int world_rank, int world_size)
+{
+    running.world_rank = world_rank;
+    running.world_size = world_size;
+    if (config.stats && config.stats_every)
+        recording_repeat(publish_and_print,
+                         config.stats_every * (UINT64_C(1000000000) / TIMES_PUBLISHED));
 }

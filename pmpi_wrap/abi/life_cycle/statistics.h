@@ -1,6 +1,9 @@
-/* The statistics of a node, in MPI_Finalize. */
+/* The statistics of a node, in MPI_Finalize and while the job runs. */
 #ifndef MPIACCEL_STATISTICS_H
 #define MPIACCEL_STATISTICS_H
+
+/* MPI has been initialized. From now on, do what MPIACCEL_STATS_EVERY asks for. */
+void statistics_begin(int world_rank, int world_size);
 
 /* Publish this rank's counters to the node's other ranks. Before the host's MPI_Finalize, which no
  * rank leaves before all have entered it. */
