@@ -15,6 +15,7 @@
 
 #include "core/stats.h"
 #include "node/node.h"
+#include "pmpi_wrap/eager_limit.h"
 #include "pmpi_wrap/host.h"
 #include "pmpi_wrap/host_wait.h"
 #include "pmpi_wrap/quirks.h"
@@ -202,8 +203,8 @@ static COLD struct recorded_message message_of(long result, const void *buffer, 
                                                long datatype, long rank, long comm)
 {
     uint64_t bytes = data_of(result, count, datatype, rank);
-    bool is_long = buffer && bytes > quirk(QUIRK_EAGER_BYTES) &&
-                   host_abi()->member_by_host(comm, (int)rank) >= 0;
+    bool is_long =
+        buffer && bytes > eager_limit() && host_abi()->member_by_host(comm, (int)rank) >= 0;
     return (struct recorded_message){
         .bytes = bytes, .is_long = is_long, .is_private = is_long && !node_shares(buffer, bytes)};
 }

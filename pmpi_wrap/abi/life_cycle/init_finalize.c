@@ -22,6 +22,7 @@
 #include "pmpi_wrap/abi/nodes/hierarchy.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/window.h"
+#include "pmpi_wrap/eager_limit.h"
 #include "pmpi_wrap/entry.h"
 #include "pmpi_wrap/host.h"
 #include "pmpi_wrap/wait_policy.h"
@@ -72,6 +73,7 @@ static void begin_use(bool session)
     host_use.open++;
     if (!session)
         private_comm_world_begins();
+    eager_limit_end();
     constants_read();
     if (world_group() == MPI_GROUP_NULL)
         abort_without_memory("a session");

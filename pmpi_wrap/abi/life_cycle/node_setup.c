@@ -15,6 +15,7 @@
 #include "pmpi_wrap/abi/datatypes/predefined.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/operation.h"
+#include "pmpi_wrap/eager_limit.h"
 #include "pmpi_wrap/host.h"
 #include "pmpi_wrap/host_wait.h"
 #include "pmpi_wrap/quirks.h"
@@ -61,6 +62,7 @@ void node_setup_enter(bool session)
     struct job job;
     host_job(&job);
     wait_policy_enter(job.local_size);
+    eager_limit_raise(&job);
     if (rendezvous_prepare())
         rendezvous_want(symmetric_wanted(), move_statics(session));
     rendezvous_enter(&job);

@@ -1,0 +1,27 @@
+/* How long a message may be that the host sends at once (eagerly): it is copied into shared memory and
+ * out of it, and the sender need not wait for the receiver. A longer one begins with an exchange in
+ * which the receiver asks for the data, and copies them with a system call.
+ *
+ * The defaults of the hosts, 4 KiB (Open MPI) and 8 KiB (MPICH with UCX), are too low for current
+ * machines: messages of up to 32 KiB are 1.2 to 3 times as fast at once (docs/measurements.md). So this
+ * library raises the limit through the host's own settings, unless somebody has tuned the host. The
+ * settings are in the environment only while the host initializes.
+ */
+#ifndef MPIACCEL_EAGER_LIMIT_H
+#define MPIACCEL_EAGER_LIMIT_H
+
+#include "core/base.h"
+#include "node/job.h"
+
+/* Before the host is initialized. Does nothing where the limit would also hold for messages to other
+ * nodes, and where the host's segments would not have room for as many messages as before. */
+void eager_limit_raise(const struct job *job);
+
+/* The host has been initialized, or could not be. */
+void eager_limit_end(void);
+
+/* The length of the longest message that a receiver on this node does not read out of the sender's
+ * memory. */
+size_t eager_limit(void);
+
+#endif
