@@ -32,12 +32,12 @@ static size_t table_bytes(uint32_t entries)
 /* A table is in the slot if it fits there, else at the beginning of the cell. */
 static size_t table_in_cell(uint32_t entries)
 {
-    return table_bytes(entries) <= SLOT_ROOM ? 0 : table_bytes(entries);
+    return fits_into_slot(table_bytes(entries)) ? 0 : table_bytes(entries);
 }
 
 static char *block_table(struct ring *ring, uint32_t op, uint32_t entries)
 {
-    return table_bytes(entries) <= SLOT_ROOM ? slot_of(ring, op)->data : cell_of(ring, op);
+    return table_in_cell(entries) ? cell_of(ring, op) : slot_of(ring, op)->data;
 }
 
 static char *behind_table(struct ring *ring, uint32_t op, uint32_t entries)
@@ -134,8 +134,7 @@ static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, 
     bool equal = blocks_are_equal(all); /* then also our own, which is where readers expect it */
     size_t own = equal && !team_is_inter(t) ? bytes_of(block_of(all, t->self)) : 0;
     size_t bytes = sizes.bytes + own, at = 0;
-    if (sizes.largest > EAGER_MAX || fits_into_cell(sizes.bytes + table_in_cell(t->size)) ||
-        bytes > HOLD_MAX)
+    if (!transport_holds_blocks(sizes.largest, sizes.bytes, table_in_cell(t->size), bytes))
         return false;
     team_wait_cell(t, TEAM_CELL);
     char *block = team_hold(t, op, bytes), *table = block_table(t->own_ring, op, t->size);
@@ -182,8 +181,8 @@ enum slot_kind blocks_publish(struct team *t, uint32_t op, const struct blocks *
     if (t->peers == 1)
         return team_publish_data(t, op, block_of(all, t->self == 0), by_reference);
     struct sizes sizes = sizes_of(t, all);
-    bool many = sizes.bytes + table_bytes(t->size) > TEAM_CELL / 2;
-    if (UNLIKELY(many) && by_reference == BY_REFERENCE_LONG && publish_held(t, op, all, sizes))
+    bool fits = fits_into_cell(sizes.bytes + table_bytes(t->size));
+    if (UNLIKELY(!fits) && by_reference == BY_REFERENCE_LONG && publish_held(t, op, all, sizes))
         return SLOT_BUFFERED; /* like that kind, it does not make the caller wait */
     return blocks_are_equal(all) ? publish_equal(t, op, all, sizes, by_reference)
                                  : publish_table(t, op, all, sizes.bytes, by_reference);
@@ -245,7 +244,7 @@ HOT_INLINE struct block_desc block_in(const struct sender *s, uint32_t op, const
         return equal_block(s, slot, to);
     if (LIKELY(slot_kind(slot) == SLOT_INLINE))
         return short_block(s, slot, to);
-    const char *table = table_bytes(s->entries) <= SLOT_ROOM ? slot->data : cell_of(s->ring, op);
+    const char *table = table_in_cell(s->entries) ? cell_of(s->ring, op) : slot->data;
     memcpy(&desc, table + to * sizeof desc, sizeof desc);
     return desc;
 }

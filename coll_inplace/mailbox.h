@@ -114,6 +114,11 @@ static inline char *cell_of(struct ring *ring, uint32_t op)
     return (char *)ring + ring->cells + op % TEAM_CELLS * (size_t)CELL_ROOM;
 }
 
+static inline bool fits_into_part(size_t bytes)
+{
+    return bytes <= CELL_FEW;
+}
+
 /* Where in the cell `bytes` bytes are written: up to CELL_FEW bytes, in the part that the owner has
  * chosen. Longer data move to another place in the cell each time the ring of cells wraps, until
  * all room of the cell has been used. A line that is rewritten only after 256 KiB of other lines
@@ -121,7 +126,7 @@ static inline char *cell_of(struct ring *ring, uint32_t op)
 static inline char *cell_for(struct ring *ring, uint32_t op, size_t bytes, uint32_t part)
 {
     char *cell = cell_of(ring, op);
-    if (bytes <= CELL_FEW)
+    if (fits_into_part(bytes))
         return cell + part * CELL_FEW;
     uint32_t step = bytes > TEAM_CELL / 2 ? TEAM_CELL : TEAM_CELL / 2;
     return cell + (op < CELLS_REUSED ? 0 : op / TEAM_CELLS * step % CELL_ROOM);

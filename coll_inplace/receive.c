@@ -40,8 +40,8 @@ static enum coll_error fetch_private(struct team *t, uint32_t owner, remote_addr
         return remote_read(t, owner, address, 0, to.at + map->low, bytes) ? COLL_OK
                                                                           : COLL_UNREACHABLE;
     char *part = stream_borrow(t);
-    for (size_t at = 0; at < bytes; at += TEAM_CELL) {
-        size_t some = min_size(TEAM_CELL, bytes - at);
+    for (size_t at = 0; at < bytes; at += STREAM_CELL) {
+        size_t some = min_size(STREAM_CELL, bytes - at);
         if (!remote_read(t, owner, address, at, part, some))
             return COLL_UNREACHABLE;
         buffer_write(to, at, part, some);

@@ -19,7 +19,7 @@ static enum slot_kind publish_operand(struct team *t, const struct reducer *red,
                                       struct buffer from, size_t bytes,
                                       enum by_reference by_reference)
 {
-    if (LIKELY(reducer_is_plain(red)) && LIKELY(bytes <= SLOT_ROOM)) {
+    if (LIKELY(reducer_is_plain(red)) && LIKELY(fits_into_slot(bytes))) {
         team_publish_inline(t, op, from.at, bytes);
         return SLOT_INLINE;
     }
@@ -190,7 +190,7 @@ static uint32_t combine_up(struct team *t, const struct reducer *red, struct buf
                            size_t bytes)
 {
     uint32_t op = team_begin(t);
-    enum slot_kind kind = bytes <= SLOT_ROOM ? SLOT_INLINE : SLOT_BUFFERED;
+    enum slot_kind kind = transport_of_copy(bytes);
     team_wait_room(t, kind, bytes);
     char *sum = kind == SLOT_INLINE ? slot_of(t->own_ring, op)->data : team_cell(t, bytes);
     reducer_read(red, sum, from, 0, bytes);

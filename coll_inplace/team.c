@@ -8,7 +8,6 @@
 #include "core/peer_memory.h"
 #include "peer_copy/copy_request.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -121,39 +120,39 @@ static bool can_access_peers(int neighbour)
            peer_memory_works(member->pid, member->probe_address, member->probe);
 }
 
-struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct team_offer *offer)
+/* Fills in our offer for `team`, which is NULL if there is no memory. */
+static void offer_mailbox(const struct team *team, int neighbour, bool with_common,
+                          struct team_offer *offer)
 {
-    *offer = (struct team_offer){.reason = REASON_NONE,
-                                 .can_access_peers = can_access_peers(neighbour),
-                                 .domain = size > TREE_FLAT ? locality_here() : 0};
-    struct team *team = create(size, size, rank, size > TREE_FLAT);
+    *offer =
+        (struct team_offer){.reason = REASON_NONE, .can_access_peers = can_access_peers(neighbour)};
     struct mailbox *mailbox = team ? mailbox_create() : NULL;
-    struct team_common *common = NULL;
-    if (mailbox && rank == 0)
-        common = team_common_create(size);
+    struct team_common *common = mailbox && with_common ? team_common_create(team->size) : NULL;
     if (mailbox)
         offer->mailbox = node_offset(mailbox);
     if (common)
         offer->common = node_offset(common);
-    if (!mailbox || (rank == 0 && !common))
+    if (!mailbox || (with_common && !common))
         offer->reason = REASON_NO_MEMORY;
+}
+
+struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct team_offer *offer)
+{
+    struct team *team = create(size, size, rank, size > TREE_FLAT);
+    offer_mailbox(team, neighbour, rank == 0, offer);
+    offer->domain = size > TREE_FLAT ? locality_here() : 0;
     return team;
 }
 
 struct team *team_prepare_between(uint32_t group, uint32_t rank, uint32_t size, int neighbour,
                                   struct team_offer *offer)
 {
-    *offer =
-        (struct team_offer){.reason = REASON_NONE, .can_access_peers = can_access_peers(neighbour)};
     struct team *team = create_between(group, rank, size);
-    struct mailbox *mailbox = team ? mailbox_create() : NULL;
-    if (!mailbox) {
-        offer->reason = REASON_NO_MEMORY;
-        return team;
+    offer_mailbox(team, neighbour, false, offer);
+    if (offer->reason == REASON_NONE) {
+        team->mine = node_at(offer->mailbox);
+        team->can_access_peers = offer->can_access_peers;
     }
-    offer->mailbox = node_offset(mailbox);
-    team->mine = mailbox;
-    team->can_access_peers = offer->can_access_peers;
     return team;
 }
 
@@ -194,14 +193,6 @@ void team_complete(struct team *team, struct team_common *common, struct located
                     team->order->domains);
 }
 
-static void complete_in_order(struct team *team, const struct team_offer *offers)
-{
-    struct located *located = team_table(team, TABLE_PAIRS);
-    for (uint32_t r = 0; r < team->size; r++)
-        located[r] = (struct located){offers[r].domain, r};
-    team_complete(team, node_at(offers[0].common), located);
-}
-
 enum reason team_settle(struct team *team, const struct team_offer *offers, uint32_t size)
 {
     for (uint32_t r = 0; r < size; r++)
@@ -217,10 +208,12 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
     if (inter) {
         team->policy = configured_policy();
         open_rings(team);
-    } else if (team->order)
-        complete_in_order(team, offers);
-    else
-        team_complete(team, node_at(offers[0].common), NULL);
+        return REASON_NONE;
+    }
+    struct located *located = team_table(team, TABLE_PAIRS);
+    for (uint32_t r = 0; team->order && r < size; r++)
+        located[r] = (struct located){offers[r].domain, r};
+    team_complete(team, node_at(offers[0].common), located);
     return REASON_NONE;
 }
 
@@ -333,20 +326,7 @@ COLD void team_reap_last(void)
 
 /* ---- operations ---- */
 
-void team_wait_all(struct team *t, uint32_t op)
-{
-    uint32_t least = t->op;
-    for (uint32_t r = 0; r < t->size; r++)
-        if (t->mailbox[r] != t->mine) {
-            sync_wait_until(&t->mailbox[r]->done, op);
-            uint32_t done = sync_load(&t->mailbox[r]->done);
-            least = sync_reached(done, least) ? least : done;
-        }
-    team_note_all_done(t, least);
-}
-
-/* As team_wait_all(), but without waiting. Returns the last operation with which all ranks are
- * done. */
+/* Returns the last operation with which all ranks are done. */
 static uint32_t note_done(struct team *t)
 {
     uint32_t least = t->op;
@@ -357,6 +337,14 @@ static uint32_t note_done(struct team *t)
         }
     team_note_all_done(t, least);
     return least;
+}
+
+void team_wait_all(struct team *t, uint32_t op)
+{
+    for (uint32_t r = 0; r < t->size; r++)
+        if (t->mailbox[r] != t->mine)
+            sync_wait_until(&t->mailbox[r]->done, op);
+    note_done(t);
 }
 
 /* ---- rings ---- */
@@ -464,9 +452,9 @@ COLD void team_wait_cell_slow(struct team *t, size_t bytes)
 {
     uint32_t before = t->op - TEAM_CELLS, first = t->op - TEAM_CELLS * CELL_PARTS;
     uint8_t *used = team_part(t, t->op);
-    bool in_part = bytes <= CELL_FEW && *used != WHOLE_CELL;
+    bool in_part = fits_into_part(bytes) && *used != WHOLE_CELL;
     note_done(t);
-    if (bytes > TEAM_CELL)
+    if (!fits_into_cell(bytes))
         team_wait_all(t, before);
     else if (!sync_reached(t->reusable, in_part ? first : before))
         team_make_room(t, in_part ? first : before);
@@ -533,35 +521,11 @@ char *team_hold(struct team *t, uint32_t op, size_t bytes)
     return block;
 }
 
-bool remote_read(const struct team *t, uint32_t owner, remote_addr_t address, size_t first,
-                 void *to, size_t bytes)
-{
-    uint64_t from = (address >> 1) + first;
-    if (LIKELY(peer_memory_read(t->mailbox[owner]->pid, to, from, bytes)))
-        return true;
-    if (errno == ESRCH)
-        return false;
-    copy_by_owner((uint32_t)node_owner_of(t->mailbox[owner]), to, from, bytes);
-    return true;
-}
-
-bool remote_write(const struct team *t, uint32_t owner, remote_addr_t address, size_t first,
-                  const void *from, size_t bytes)
-{
-    uint64_t to = (address >> 1) + first;
-    if (LIKELY(peer_memory_write(t->mailbox[owner]->pid, to, from, bytes)))
-        return true;
-    if (errno == ESRCH)
-        return false;
-    copy_to_owner((uint32_t)node_owner_of(t->mailbox[owner]), to, from, bytes);
-    return true;
-}
-
 enum slot_kind team_publish_data(struct team *t, uint32_t op, struct buffer from,
                                  enum by_reference by_reference)
 {
     size_t bytes = typemap_to_move(from.map)->size * from.count;
-    if (LIKELY(bytes <= SLOT_ROOM) && from.map->contiguous && !from.map->without_holes) {
+    if (LIKELY(fits_into_slot(bytes)) && from.map->contiguous && !from.map->without_holes) {
         team_publish_inline(t, op, from.at + from.map->low, bytes);
         return SLOT_INLINE;
     }

@@ -300,15 +300,15 @@ static inline uint8_t *team_part(struct team *t, uint32_t op)
 
 static inline void team_take_cell(struct team *t, size_t bytes)
 {
-    *team_part(t, t->op) = bytes <= CELL_FEW ? 0 : WHOLE_CELL;
-    if (bytes > TEAM_CELL)
+    *team_part(t, t->op) = fits_into_part(bytes) ? 0 : WHOLE_CELL;
+    if (!fits_into_cell(bytes))
         *team_part(t, t->op - 1) = WHOLE_CELL;
 }
 
 void team_wait_cell_slow(struct team *team, size_t bytes);
 
 /* Waits until this rank may write the slot of the last operation begun and `bytes` bytes in its
- * cell; those of a piece (more than TEAM_CELL) also in the cell before. If all ranks are done with
+ * cell; those of a piece also in the cell before. If all ranks are done with
  * the operation that used the cell before, all of it is free. */
 static inline void team_wait_cell(struct team *t, size_t bytes)
 {
@@ -488,14 +488,6 @@ static inline uint32_t team_partner(const struct team *t, uint32_t i)
 }
 
 /* ---- data in slots ---- */
-
-/* Copies from and to private memory of `owner`, at `first` bytes from `address`; through the owner
- * if the OS refuses. The owner waits in this call until this rank is done. False: the owner has
- * died. */
-bool remote_read(const struct team *team, uint32_t owner, remote_addr_t address, size_t first,
-                 void *to, size_t bytes);
-bool remote_write(const struct team *team, uint32_t owner, remote_addr_t address, size_t first,
-                  const void *from, size_t bytes);
 
 /* Sends up to SLOT_ROOM bytes inline. */
 HOT_INLINE void team_publish_inline(struct team *t, uint32_t op, const void *from, size_t bytes)

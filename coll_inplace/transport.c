@@ -1,6 +1,10 @@
 #include "coll_inplace/transport.h"
 
 #include "coll_inplace/coll.h"
+#include "core/peer_memory.h"
+#include "peer_copy/copy_request.h"
+
+#include <errno.h>
 
 /* ---- places ---- */
 
@@ -41,6 +45,30 @@ remote_addr_t remote_addr_of_operand(const struct team *t, struct buffer from, s
         return remote_addr_to_read(t, from, bytes);
     char *start;
     return shared_address(from, bytes, &start);
+}
+
+bool remote_read(const struct team *t, uint32_t owner, remote_addr_t address, size_t first,
+                 void *to, size_t bytes)
+{
+    uint64_t from = (address >> 1) + first;
+    if (LIKELY(peer_memory_read(t->mailbox[owner]->pid, to, from, bytes)))
+        return true;
+    if (errno == ESRCH)
+        return false;
+    copy_by_owner((uint32_t)node_owner_of(t->mailbox[owner]), to, from, bytes);
+    return true;
+}
+
+bool remote_write(const struct team *t, uint32_t owner, remote_addr_t address, size_t first,
+                  const void *from, size_t bytes)
+{
+    uint64_t to = (address >> 1) + first;
+    if (LIKELY(peer_memory_write(t->mailbox[owner]->pid, to, from, bytes)))
+        return true;
+    if (errno == ESRCH)
+        return false;
+    copy_to_owner((uint32_t)node_owner_of(t->mailbox[owner]), to, from, bytes);
+    return true;
 }
 
 /* ---- decisions ---- */
@@ -86,7 +114,7 @@ enum slot_kind transport_of_blocks(const struct team *t, const struct blocks *al
                                    size_t table, enum by_reference by_reference)
 {
     bool shared, fits = fits_into_cell(bytes + table);
-    if (bytes + t->size <= SLOT_ROOM)
+    if (fits_into_slot(bytes + t->size))
         return SLOT_INLINE;
     if (by_reference != BY_REFERENCE_NEVER && bytes >= BY_REFERENCE_MIN &&
         !(by_reference == BY_REFERENCE_LONG && fits) && have_addresses(t, all, &shared) &&

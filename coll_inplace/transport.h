@@ -109,9 +109,23 @@ static inline char *remote_addr_local(remote_addr_t address)
     return address & 1 ? NULL : node.base + (address >> 1);
 }
 
+/* Copies from and to private memory of `owner`, at `first` bytes from `address`; through the owner
+ * if the OS refuses. The owner waits in this call until this rank is done. False: the owner has
+ * died. */
+bool remote_read(const struct team *team, uint32_t owner, remote_addr_t address, size_t first,
+                 void *to, size_t bytes);
+bool remote_write(const struct team *team, uint32_t owner, remote_addr_t address, size_t first,
+                  const void *from, size_t bytes);
+
 /* ---- decisions ---- */
 
-/* Whether data fit into a cell. All ranks agree on it if they agree on the length. */
+/* Whether data fit into a slot, or into a cell. All ranks agree on it if they agree on the length.
+ */
+static inline bool fits_into_slot(size_t bytes)
+{
+    return bytes <= SLOT_ROOM;
+}
+
 static inline bool fits_into_cell(size_t bytes)
 {
     return bytes <= TEAM_CELL;
@@ -120,7 +134,7 @@ static inline bool fits_into_cell(size_t bytes)
 /* How data travel that are not read by reference. */
 static inline enum slot_kind transport_of_copy(size_t bytes)
 {
-    return bytes <= SLOT_ROOM      ? SLOT_INLINE
+    return fits_into_slot(bytes)   ? SLOT_INLINE
            : fits_into_cell(bytes) ? SLOT_BUFFERED
                                    : SLOT_PIPELINED;
 }
@@ -135,6 +149,14 @@ enum slot_kind transport_of(const struct team *team, struct buffer from, size_t 
 struct blocks;
 enum slot_kind transport_of_blocks(const struct team *team, const struct blocks *all, size_t bytes,
                                    size_t table, enum by_reference by_reference);
+
+/* Whether the root of a scatter copies its blocks into memory that it holds for them: they are short,
+ * so that it must not wait for its readers, but do not fit into a cell together, with a table of
+ * `table` bytes. `held`: the bytes that it would copy. */
+static inline bool transport_holds_blocks(size_t longest, size_t bytes, size_t table, size_t held)
+{
+    return !fits_into_cell(bytes + table) && longest <= EAGER_MAX && held <= HOLD_MAX;
+}
 
 /* The address at which the other ranks read our operand of a long reduction; 0: it is copied into
  * cells. In a scan all of them read all of it: if they are several, the OS would copy it once for
@@ -165,7 +187,7 @@ static inline bool transport_streams_copy(size_t bytes, size_t moved)
  * then waits for memory once, some 300 ns, which is not worthwhile for a few lines. */
 static inline bool transport_streams_cell(uint32_t policy, size_t bytes)
 {
-    return bytes > CELL_FEW && (policy & COPY_POLICY_NONTEMPORAL);
+    return !fits_into_part(bytes) && (policy & COPY_POLICY_NONTEMPORAL);
 }
 
 #endif
