@@ -88,8 +88,8 @@ static char *room_for_few(struct team *t)
     return t->alone ? NULL : stream_borrow(t) + TEAM_CELL;
 }
 
-static bool open_user_defined(struct reducer *red, struct team *t, MPI_Op op, MPI_Datatype type,
-                              struct buffer b)
+bool reducer_open_user_defined(struct reducer *red, struct team *t, MPI_Op op, MPI_Datatype type,
+                               struct buffer b)
 {
     const struct typemap *map = typemap_to_move(b.map);
     size_t bytes = map->size * b.count, room = 0;
@@ -112,28 +112,15 @@ static bool open_user_defined(struct reducer *red, struct team *t, MPI_Op op, MP
     return true;
 }
 
-/* ---- all operations ---- */
-
-bool reducer_open(struct reducer *red, struct team *t, MPI_Op op, MPI_Datatype type,
-                  struct buffer b)
+COLD void reducer_free_scratch(struct reducer *red)
 {
-    enum op known = op_of(op);
-    if (UNLIKELY(known == OP_COUNT))
-        return open_user_defined(red, t, op, type, b);
-    combine_fn *kernel = kernel_for(known, type, b.map);
-    if (UNLIKELY(!kernel))
-        return false;
-    *red = (struct reducer){.kernel = kernel, .element = b.map->element, .map = b.map};
-    return true;
-}
-
-void reducer_close(struct reducer *red)
-{
-    if (UNLIKELY(red->scratch_shared))
+    if (red->scratch_shared)
         arena_control_free(red->scratch);
-    else if (UNLIKELY(red->scratch != NULL))
+    else
         free(red->scratch);
 }
+
+/* ---- results ---- */
 
 bool translate_results(const struct reduction *r, const struct rank_blocks *results, uint32_t ranks,
                        struct blocks *blocks, MPI_Count *sum)
