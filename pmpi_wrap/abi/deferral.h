@@ -9,6 +9,14 @@
  * handler, calls the host. No error class of MPI is negative. */
 enum { DEFERRED = -1 };
 
+/* The end of a handler: the result of such a function; if that is DEFERRED, the result of the host's
+ * function. */
+#define OR_HOST(result, by_host)                           \
+    ({                                                     \
+        int or_host = (result);                            \
+        LIKELY(or_host != DEFERRED) ? or_host : (by_host); \
+    })
+
 /* Count a call that is left to the host. The first time, log the reason. */
 void note_deferred(enum call call, enum reason reason);
 

@@ -10,10 +10,8 @@
 int accel_Barrier(MPI_Comm comm)
 {
     struct team *t = team_for(comm, CALL_Barrier, true);
-    if (UNLIKELY(!t)) {
-        int result = across_nodes_barrier(comm);
-        return result != DEFERRED ? result : team_after_host(comm, host.Barrier(comm));
-    }
+    if (UNLIKELY(!t))
+        return OR_HOST(across_nodes_barrier(comm), team_after_host(comm, host.Barrier(comm)));
     coll_barrier(t);
     return finish_call(CALL_Barrier, comm, COLL_OK, 0);
 }
@@ -21,22 +19,18 @@ int accel_Barrier(MPI_Comm comm)
 
 int SUFFIXED(accel_Bcast)(void *buffer, COUNT count, MPI_Datatype type, int root, MPI_Comm comm)
 {
-    int result = do_bcast(SUFFIXED(CALL_Bcast), (struct data){buffer, count, type}, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : team_after_host(comm, host.SUFFIXED(Bcast)(buffer, count, type, root, comm));
+    return OR_HOST(do_bcast(SUFFIXED(CALL_Bcast), (struct data){buffer, count, type}, root, comm),
+                   team_after_host(comm, host.SUFFIXED(Bcast)(buffer, count, type, root, comm)));
 }
 
 int SUFFIXED(accel_Gather)(const void *from, COUNT count, MPI_Datatype type, void *to,
                            COUNT to_count, MPI_Datatype to_type, int root, MPI_Comm comm)
 {
     struct rank_blocks all = {.address = to, .count = to_count, .type = to_type};
-    int result =
-        do_gather(SUFFIXED(CALL_Gather), (struct data){from, count, type}, &all, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : team_after_host(comm, host.SUFFIXED(Gather)(from, count, type, to, to_count,
-                                                             to_type, root, comm));
+    return OR_HOST(
+        do_gather(SUFFIXED(CALL_Gather), (struct data){from, count, type}, &all, root, comm),
+        team_after_host(
+            comm, host.SUFFIXED(Gather)(from, count, type, to, to_count, to_type, root, comm)));
 }
 
 int SUFFIXED(accel_Gatherv)(const void *from, COUNT count, MPI_Datatype type, void *to,
@@ -48,24 +42,20 @@ int SUFFIXED(accel_Gatherv)(const void *from, COUNT count, MPI_Datatype type, vo
                               .displs = displs,
                               .large_counts = IS_LARGE,
                               .type = to_type};
-    int result =
-        do_gather(SUFFIXED(CALL_Gatherv), (struct data){from, count, type}, &all, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : team_after_host(comm, host.SUFFIXED(Gatherv)(from, count, type, to, counts, displs,
-                                                              to_type, root, comm));
+    return OR_HOST(
+        do_gather(SUFFIXED(CALL_Gatherv), (struct data){from, count, type}, &all, root, comm),
+        team_after_host(comm, host.SUFFIXED(Gatherv)(from, count, type, to, counts, displs, to_type,
+                                                     root, comm)));
 }
 
 int SUFFIXED(accel_Scatter)(const void *from, COUNT count, MPI_Datatype type, void *to,
                             COUNT to_count, MPI_Datatype to_type, int root, MPI_Comm comm)
 {
     struct rank_blocks all = {.address = from, .count = count, .type = type};
-    int result =
-        do_scatter(SUFFIXED(CALL_Scatter), &all, (struct data){to, to_count, to_type}, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : team_after_host(comm, host.SUFFIXED(Scatter)(from, count, type, to, to_count,
-                                                              to_type, root, comm));
+    return OR_HOST(
+        do_scatter(SUFFIXED(CALL_Scatter), &all, (struct data){to, to_count, to_type}, root, comm),
+        team_after_host(
+            comm, host.SUFFIXED(Scatter)(from, count, type, to, to_count, to_type, root, comm)));
 }
 
 int SUFFIXED(accel_Scatterv)(const void *from, const COUNT counts[], const DISPLACEMENT displs[],
@@ -77,24 +67,20 @@ int SUFFIXED(accel_Scatterv)(const void *from, const COUNT counts[], const DISPL
                               .displs = displs,
                               .large_counts = IS_LARGE,
                               .type = type};
-    int result =
-        do_scatter(SUFFIXED(CALL_Scatterv), &all, (struct data){to, to_count, to_type}, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : team_after_host(comm, host.SUFFIXED(Scatterv)(from, counts, displs, type, to,
-                                                               to_count, to_type, root, comm));
+    return OR_HOST(
+        do_scatter(SUFFIXED(CALL_Scatterv), &all, (struct data){to, to_count, to_type}, root, comm),
+        team_after_host(comm, host.SUFFIXED(Scatterv)(from, counts, displs, type, to, to_count,
+                                                      to_type, root, comm)));
 }
 
 int SUFFIXED(accel_Allgather)(const void *from, COUNT count, MPI_Datatype type, void *to,
                               COUNT to_count, MPI_Datatype to_type, MPI_Comm comm)
 {
     struct rank_blocks all = {.address = to, .count = to_count, .type = to_type};
-    int result =
-        do_allgather(SUFFIXED(CALL_Allgather), (struct data){from, count, type}, &all, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : team_after_host(comm, host.SUFFIXED(Allgather)(from, count, type, to, to_count,
-                                                                to_type, comm));
+    return OR_HOST(
+        do_allgather(SUFFIXED(CALL_Allgather), (struct data){from, count, type}, &all, comm),
+        team_after_host(comm,
+                        host.SUFFIXED(Allgather)(from, count, type, to, to_count, to_type, comm)));
 }
 
 int SUFFIXED(accel_Allgatherv)(const void *from, COUNT count, MPI_Datatype type, void *to,
@@ -106,12 +92,10 @@ int SUFFIXED(accel_Allgatherv)(const void *from, COUNT count, MPI_Datatype type,
                               .displs = displs,
                               .large_counts = IS_LARGE,
                               .type = to_type};
-    int result =
-        do_allgather(SUFFIXED(CALL_Allgatherv), (struct data){from, count, type}, &all, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : team_after_host(comm, host.SUFFIXED(Allgatherv)(from, count, type, to, counts,
-                                                                 displs, to_type, comm));
+    return OR_HOST(
+        do_allgather(SUFFIXED(CALL_Allgatherv), (struct data){from, count, type}, &all, comm),
+        team_after_host(
+            comm, host.SUFFIXED(Allgatherv)(from, count, type, to, counts, displs, to_type, comm)));
 }
 
 int SUFFIXED(accel_Alltoall)(const void *from, COUNT count, MPI_Datatype type, void *to,
@@ -119,11 +103,9 @@ int SUFFIXED(accel_Alltoall)(const void *from, COUNT count, MPI_Datatype type, v
 {
     struct rank_blocks out = {.address = from, .count = count, .type = type};
     struct rank_blocks in = {.address = to, .count = to_count, .type = to_type};
-    int result = do_alltoall(SUFFIXED(CALL_Alltoall), &out, &in, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : team_after_host(
-                     comm, host.SUFFIXED(Alltoall)(from, count, type, to, to_count, to_type, comm));
+    return OR_HOST(do_alltoall(SUFFIXED(CALL_Alltoall), &out, &in, comm),
+                   team_after_host(comm, host.SUFFIXED(Alltoall)(from, count, type, to, to_count,
+                                                                 to_type, comm)));
 }
 
 int SUFFIXED(accel_Alltoallv)(const void *from, const COUNT counts[], const DISPLACEMENT displs[],
@@ -140,12 +122,10 @@ int SUFFIXED(accel_Alltoallv)(const void *from, const COUNT counts[], const DISP
                              .displs = to_displs,
                              .large_counts = IS_LARGE,
                              .type = to_type};
-    int result = do_alltoall(SUFFIXED(CALL_Alltoallv), &out, &in, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : team_after_host(comm,
-                                 host.SUFFIXED(Alltoallv)(from, counts, displs, type, to, to_counts,
-                                                          to_displs, to_type, comm));
+    return OR_HOST(
+        do_alltoall(SUFFIXED(CALL_Alltoallv), &out, &in, comm),
+        team_after_host(comm, host.SUFFIXED(Alltoallv)(from, counts, displs, type, to, to_counts,
+                                                       to_displs, to_type, comm)));
 }
 
 int SUFFIXED(accel_Alltoallw)(const void *from, const COUNT counts[], const DISPLACEMENT displs[],
@@ -163,33 +143,28 @@ int SUFFIXED(accel_Alltoallw)(const void *from, const COUNT counts[], const DISP
                              .displs = to_displs,
                              .large_counts = IS_LARGE,
                              .types = to_types};
-    int result = do_alltoall(SUFFIXED(CALL_Alltoallw), &out, &in, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : team_after_host(comm,
-                                 host.SUFFIXED(Alltoallw)(from, counts, displs, types, to,
-                                                          to_counts, to_displs, to_types, comm));
+    return OR_HOST(
+        do_alltoall(SUFFIXED(CALL_Alltoallw), &out, &in, comm),
+        team_after_host(comm, host.SUFFIXED(Alltoallw)(from, counts, displs, types, to, to_counts,
+                                                       to_displs, to_types, comm)));
 }
 
 int SUFFIXED(accel_Reduce)(const void *from, void *to, COUNT count, MPI_Datatype type, MPI_Op op,
                            int root, MPI_Comm comm)
 {
     struct reduction r = {from, to, count, type, op};
-    int result = do_reduce(SUFFIXED(CALL_Reduce), &r, root, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : team_after_host(comm,
-                                 host.SUFFIXED(Reduce)(from, to, count, type, op, root, comm));
+    return OR_HOST(
+        do_reduce(SUFFIXED(CALL_Reduce), &r, root, comm),
+        team_after_host(comm, host.SUFFIXED(Reduce)(from, to, count, type, op, root, comm)));
 }
 
 int SUFFIXED(accel_Allreduce)(const void *from, void *to, COUNT count, MPI_Datatype type, MPI_Op op,
                               MPI_Comm comm)
 {
     struct reduction r = {from, to, count, type, op};
-    int result = do_allreduce(SUFFIXED(CALL_Allreduce), &r, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : team_after_host(comm, host.SUFFIXED(Allreduce)(from, to, count, type, op, comm));
+    return OR_HOST(
+        do_allreduce(SUFFIXED(CALL_Allreduce), &r, comm),
+        team_after_host(comm, host.SUFFIXED(Allreduce)(from, to, count, type, op, comm)));
 }
 
 int SUFFIXED(accel_Reduce_scatter)(const void *from, void *to, const COUNT counts[],
@@ -197,11 +172,9 @@ int SUFFIXED(accel_Reduce_scatter)(const void *from, void *to, const COUNT count
 {
     struct reduction r = {from, to, 0, type, op};
     struct rank_blocks shares = {.counts = counts, .large_counts = IS_LARGE};
-    int result = do_reduce_scatter(SUFFIXED(CALL_Reduce_scatter), r, shares, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : team_after_host(comm,
-                                 host.SUFFIXED(Reduce_scatter)(from, to, counts, type, op, comm));
+    return OR_HOST(
+        do_reduce_scatter(SUFFIXED(CALL_Reduce_scatter), r, shares, comm),
+        team_after_host(comm, host.SUFFIXED(Reduce_scatter)(from, to, counts, type, op, comm)));
 }
 
 int SUFFIXED(accel_Reduce_scatter_block)(const void *from, void *to, COUNT count, MPI_Datatype type,
@@ -209,28 +182,23 @@ int SUFFIXED(accel_Reduce_scatter_block)(const void *from, void *to, COUNT count
 {
     struct reduction r = {from, to, 0, type, op};
     struct rank_blocks shares = {.count = count};
-    int result = do_reduce_scatter(SUFFIXED(CALL_Reduce_scatter_block), r, shares, comm);
-    return LIKELY(result != DEFERRED) ? result
-                                      : team_after_host(comm, host.SUFFIXED(Reduce_scatter_block)(
-                                                                  from, to, count, type, op, comm));
+    return OR_HOST(do_reduce_scatter(SUFFIXED(CALL_Reduce_scatter_block), r, shares, comm),
+                   team_after_host(
+                       comm, host.SUFFIXED(Reduce_scatter_block)(from, to, count, type, op, comm)));
 }
 
 int SUFFIXED(accel_Scan)(const void *from, void *to, COUNT count, MPI_Datatype type, MPI_Op op,
                          MPI_Comm comm)
 {
     struct reduction r = {from, to, count, type, op};
-    int result = do_scan(SUFFIXED(CALL_Scan), &r, false, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : team_after_host(comm, host.SUFFIXED(Scan)(from, to, count, type, op, comm));
+    return OR_HOST(do_scan(SUFFIXED(CALL_Scan), &r, false, comm),
+                   team_after_host(comm, host.SUFFIXED(Scan)(from, to, count, type, op, comm)));
 }
 
 int SUFFIXED(accel_Exscan)(const void *from, void *to, COUNT count, MPI_Datatype type, MPI_Op op,
                            MPI_Comm comm)
 {
     struct reduction r = {from, to, count, type, op};
-    int result = do_scan(SUFFIXED(CALL_Exscan), &r, true, comm);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : team_after_host(comm, host.SUFFIXED(Exscan)(from, to, count, type, op, comm));
+    return OR_HOST(do_scan(SUFFIXED(CALL_Exscan), &r, true, comm),
+                   team_after_host(comm, host.SUFFIXED(Exscan)(from, to, count, type, op, comm)));
 }

@@ -96,7 +96,7 @@ static inline int check(const struct win *win, const struct operation *o, int cl
 static int complete_operation(const struct operation *o, size_t bytes)
 {
     thread_count(thread_self(), o->call, bytes);
-    return end_operation(o->call, o->request);
+    return end_operation(o->request);
 }
 
 /* ---- windows that are left to the host ---- */

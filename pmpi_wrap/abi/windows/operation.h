@@ -155,27 +155,10 @@ HOT_INLINE bool fast_compare_and_swap(struct win *win, const void *origin, const
  *
  * They return the result of the call, or DEFERRED. */
 
-static inline bool makes_request(enum call call)
+/* The end of an operation that is complete. `request`: NULL for calls that make none. */
+HOT_INLINE int end_operation(MPI_Request *request)
 {
-    switch (call) {
-    case CALL_Rput:
-    case CALL_Rput_c:
-    case CALL_Rget:
-    case CALL_Rget_c:
-    case CALL_Raccumulate:
-    case CALL_Raccumulate_c:
-    case CALL_Rget_accumulate:
-    case CALL_Rget_accumulate_c:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* The end of an operation that is complete. */
-HOT_INLINE int end_operation(enum call call, MPI_Request *request)
-{
-    return makes_request(call) ? complete_request(request) : MPI_SUCCESS;
+    return request ? complete_request(request) : MPI_SUCCESS;
 }
 
 /* Put or get. `request`: NULL for calls that make none. */
@@ -185,7 +168,7 @@ HOT_INLINE int do_transfer(enum call call, bool put, struct data origin, struct 
     struct win *win = fast_window(window);
     if (LIKELY(win && (put ? fast_put(call, win, origin, to, target)
                            : fast_get(call, win, origin, to, target))))
-        return end_operation(call, request);
+        return end_operation(request);
     struct operation o = {call, window, to, origin, target, .request = request};
     return slow_transfer(win, &o, put);
 }
@@ -201,7 +184,7 @@ HOT_INLINE int do_accumulate(enum call call, struct data origin, const struct da
     if (LIKELY(win && (!fetches || back.address) &&
                (!single || is_predefined(target.type, typemap_of(target.type))) &&
                fast_accumulate(call, win, origin, back, to, target, op)))
-        return end_operation(call, request);
+        return end_operation(request);
     struct operation o = {call, window, to, origin, target, request, op, back, fetches, NULL};
     return slow_accumulate(win, &o);
 }

@@ -8,42 +8,35 @@
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/abi/windows/operation.h"
 
+/* The arguments that most of these calls have. */
+#define ORIGIN   ((struct data){origin, origin_count, origin_type})
+#define TARGET   ((struct data){NULL, target_count, target_type})
+#define LOCATION ((struct location){rank, disp})
+
 int SUFFIXED(accel_Put)(const void *origin, COUNT origin_count, MPI_Datatype origin_type, int rank,
                         MPI_Aint disp, COUNT target_count, MPI_Datatype target_type, MPI_Win window)
 {
-    int result =
-        do_transfer(SUFFIXED(CALL_Put), true, (struct data){origin, origin_count, origin_type},
-                    (struct location){rank, disp}, (struct data){NULL, target_count, target_type},
-                    window, NULL);
-    return LIKELY(result != DEFERRED) ? result
-                                      : host.SUFFIXED(Put)(origin, origin_count, origin_type, rank,
-                                                           disp, target_count, target_type, window);
+    return OR_HOST(do_transfer(SUFFIXED(CALL_Put), true, ORIGIN, LOCATION, TARGET, window, NULL),
+                   host.SUFFIXED(Put)(origin, origin_count, origin_type, rank, disp, target_count,
+                                      target_type, window));
 }
 
 int SUFFIXED(accel_Get)(void *origin, COUNT origin_count, MPI_Datatype origin_type, int rank,
                         MPI_Aint disp, COUNT target_count, MPI_Datatype target_type, MPI_Win window)
 {
-    int result =
-        do_transfer(SUFFIXED(CALL_Get), false, (struct data){origin, origin_count, origin_type},
-                    (struct location){rank, disp}, (struct data){NULL, target_count, target_type},
-                    window, NULL);
-    return LIKELY(result != DEFERRED) ? result
-                                      : host.SUFFIXED(Get)(origin, origin_count, origin_type, rank,
-                                                           disp, target_count, target_type, window);
+    return OR_HOST(do_transfer(SUFFIXED(CALL_Get), false, ORIGIN, LOCATION, TARGET, window, NULL),
+                   host.SUFFIXED(Get)(origin, origin_count, origin_type, rank, disp, target_count,
+                                      target_type, window));
 }
 
 int SUFFIXED(accel_Accumulate)(const void *origin, COUNT origin_count, MPI_Datatype origin_type,
                                int rank, MPI_Aint disp, COUNT target_count,
                                MPI_Datatype target_type, MPI_Op op, MPI_Win window)
 {
-    int result =
-        do_accumulate(SUFFIXED(CALL_Accumulate), (struct data){origin, origin_count, origin_type},
-                      NULL, (struct location){rank, disp},
-                      (struct data){NULL, target_count, target_type}, op, window, NULL);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : host.SUFFIXED(Accumulate)(origin, origin_count, origin_type, rank, disp,
-                                           target_count, target_type, op, window);
+    return OR_HOST(
+        do_accumulate(SUFFIXED(CALL_Accumulate), ORIGIN, NULL, LOCATION, TARGET, op, window, NULL),
+        host.SUFFIXED(Accumulate)(origin, origin_count, origin_type, rank, disp, target_count,
+                                  target_type, op, window));
 }
 
 int SUFFIXED(accel_Get_accumulate)(const void *origin, COUNT origin_count, MPI_Datatype origin_type,
@@ -52,43 +45,31 @@ int SUFFIXED(accel_Get_accumulate)(const void *origin, COUNT origin_count, MPI_D
                                    MPI_Datatype target_type, MPI_Op op, MPI_Win window)
 {
     struct data back = {result, result_count, result_type};
-    int error = do_accumulate(SUFFIXED(CALL_Get_accumulate),
-                              (struct data){origin, origin_count, origin_type}, &back,
-                              (struct location){rank, disp},
-                              (struct data){NULL, target_count, target_type}, op, window, NULL);
-    return LIKELY(error != DEFERRED)
-               ? error
-               : host.SUFFIXED(Get_accumulate)(origin, origin_count, origin_type, result,
-                                               result_count, result_type, rank, disp, target_count,
-                                               target_type, op, window);
+    return OR_HOST(do_accumulate(SUFFIXED(CALL_Get_accumulate), ORIGIN, &back, LOCATION, TARGET, op,
+                                 window, NULL),
+                   host.SUFFIXED(Get_accumulate)(origin, origin_count, origin_type, result,
+                                                 result_count, result_type, rank, disp,
+                                                 target_count, target_type, op, window));
 }
 
 int SUFFIXED(accel_Rput)(const void *origin, COUNT origin_count, MPI_Datatype origin_type, int rank,
                          MPI_Aint disp, COUNT target_count, MPI_Datatype target_type,
                          MPI_Win window, MPI_Request *request)
 {
-    int result =
-        do_transfer(SUFFIXED(CALL_Rput), true, (struct data){origin, origin_count, origin_type},
-                    (struct location){rank, disp}, (struct data){NULL, target_count, target_type},
-                    window, request);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : host.SUFFIXED(Rput)(origin, origin_count, origin_type, rank, disp, target_count,
-                                     target_type, window, request);
+    return OR_HOST(
+        do_transfer(SUFFIXED(CALL_Rput), true, ORIGIN, LOCATION, TARGET, window, request),
+        host.SUFFIXED(Rput)(origin, origin_count, origin_type, rank, disp, target_count,
+                            target_type, window, request));
 }
 
 int SUFFIXED(accel_Rget)(void *origin, COUNT origin_count, MPI_Datatype origin_type, int rank,
                          MPI_Aint disp, COUNT target_count, MPI_Datatype target_type,
                          MPI_Win window, MPI_Request *request)
 {
-    int result =
-        do_transfer(SUFFIXED(CALL_Rget), false, (struct data){origin, origin_count, origin_type},
-                    (struct location){rank, disp}, (struct data){NULL, target_count, target_type},
-                    window, request);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : host.SUFFIXED(Rget)(origin, origin_count, origin_type, rank, disp, target_count,
-                                     target_type, window, request);
+    return OR_HOST(
+        do_transfer(SUFFIXED(CALL_Rget), false, ORIGIN, LOCATION, TARGET, window, request),
+        host.SUFFIXED(Rget)(origin, origin_count, origin_type, rank, disp, target_count,
+                            target_type, window, request));
 }
 
 int SUFFIXED(accel_Raccumulate)(const void *origin, COUNT origin_count, MPI_Datatype origin_type,
@@ -96,14 +77,10 @@ int SUFFIXED(accel_Raccumulate)(const void *origin, COUNT origin_count, MPI_Data
                                 MPI_Datatype target_type, MPI_Op op, MPI_Win window,
                                 MPI_Request *request)
 {
-    int result =
-        do_accumulate(SUFFIXED(CALL_Raccumulate), (struct data){origin, origin_count, origin_type},
-                      NULL, (struct location){rank, disp},
-                      (struct data){NULL, target_count, target_type}, op, window, request);
-    return LIKELY(result != DEFERRED)
-               ? result
-               : host.SUFFIXED(Raccumulate)(origin, origin_count, origin_type, rank, disp,
-                                            target_count, target_type, op, window, request);
+    return OR_HOST(do_accumulate(SUFFIXED(CALL_Raccumulate), ORIGIN, NULL, LOCATION, TARGET, op,
+                                 window, request),
+                   host.SUFFIXED(Raccumulate)(origin, origin_count, origin_type, rank, disp,
+                                              target_count, target_type, op, window, request));
 }
 
 int SUFFIXED(accel_Rget_accumulate)(const void *origin, COUNT origin_count,
@@ -113,15 +90,11 @@ int SUFFIXED(accel_Rget_accumulate)(const void *origin, COUNT origin_count,
                                     MPI_Win window, MPI_Request *request)
 {
     struct data back = {result, result_count, result_type};
-    int error = do_accumulate(SUFFIXED(CALL_Rget_accumulate),
-                              (struct data){origin, origin_count, origin_type}, &back,
-                              (struct location){rank, disp},
-                              (struct data){NULL, target_count, target_type}, op, window, request);
-    return LIKELY(error != DEFERRED)
-               ? error
-               : host.SUFFIXED(Rget_accumulate)(origin, origin_count, origin_type, result,
-                                                result_count, result_type, rank, disp, target_count,
-                                                target_type, op, window, request);
+    return OR_HOST(do_accumulate(SUFFIXED(CALL_Rget_accumulate), ORIGIN, &back, LOCATION, TARGET,
+                                 op, window, request),
+                   host.SUFFIXED(Rget_accumulate)(origin, origin_count, origin_type, result,
+                                                  result_count, result_type, rank, disp,
+                                                  target_count, target_type, op, window, request));
 }
 
 #ifndef LARGE_COUNT
@@ -129,21 +102,15 @@ int accel_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int 
                        MPI_Op op, MPI_Win window)
 {
     struct data back = {result, 1, type};
-    int error = do_accumulate(CALL_Fetch_and_op, (struct data){origin, 1, type}, &back,
-                              (struct location){rank, disp}, (struct data){NULL, 1, type}, op,
-                              window, NULL);
-    return LIKELY(error != DEFERRED)
-               ? error
-               : host.Fetch_and_op(origin, result, type, rank, disp, op, window);
+    return OR_HOST(do_accumulate(CALL_Fetch_and_op, (struct data){origin, 1, type}, &back, LOCATION,
+                                 (struct data){NULL, 1, type}, op, window, NULL),
+                   host.Fetch_and_op(origin, result, type, rank, disp, op, window));
 }
 
 int accel_Compare_and_swap(const void *origin, const void *compare, void *result, MPI_Datatype type,
                            int rank, MPI_Aint disp, MPI_Win window)
 {
-    int error =
-        do_compare_and_swap(origin, compare, result, type, (struct location){rank, disp}, window);
-    return LIKELY(error != DEFERRED)
-               ? error
-               : host.Compare_and_swap(origin, compare, result, type, rank, disp, window);
+    return OR_HOST(do_compare_and_swap(origin, compare, result, type, LOCATION, window),
+                   host.Compare_and_swap(origin, compare, result, type, rank, disp, window));
 }
 #endif
