@@ -2,6 +2,8 @@
 
 #include "coll_inplace/receive.h"
 
+#include <assert.h>
+
 enum { CHUNKS = 16, CHUNK_MIN = 32768, CHUNK_ALIGN = 4096 };
 
 static size_t chunk_of(size_t bytes)
@@ -44,6 +46,7 @@ static size_t chunk_at(size_t bytes, uint32_t left, size_t *first)
 void coop_copy_begin(const struct team *t, struct coop_copy *c, uint32_t op, struct buffer to,
                      size_t bytes)
 {
+    assert(!(uint32_t)atomic_load_explicit(&c->claims, memory_order_relaxed)); /* nothing is left */
     c->bytes = min_size(bytes, bytes_of(to));
     c->target = remote_addr_to_write(t, to, c->bytes);
     if (!c->target)
@@ -100,6 +103,7 @@ void coop_copy_help(const struct team *t, struct coop_copy *c, uint32_t op, uint
     sync_wait_until(&c->opened, op);
     for (uint32_t helped = 1; done && claim_chunk(c, op, &left); helped++) {
         done = send_chunk(t, c, left, peer, from.at + from.map->low);
+        assert(sync_load(&c->helped) == c->before + helped - 1); /* only the sender writes it */
         sync_publish(&c->helped, c->before + helped);
     }
 }

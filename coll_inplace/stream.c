@@ -10,6 +10,7 @@ enum { LONG_FROM = STREAM_CELLS_LONG * STREAM_CELL / 2 };
 struct stream stream_out(struct team *t, struct buffer data, uint32_t start)
 {
     size_t bytes = bytes_of(data);
+    assert(sync_load(&t->mine->consumed) == start); /* no stream of ours is in progress */
     if (bytes > LONG_FROM && t->mine->stream_cells < STREAM_CELLS_LONG)
         mailbox_lengthen_stream(t->mine);
     return (struct stream){t, t->mine, start, stream_pieces(bytes), 0, data, bytes};
@@ -53,6 +54,7 @@ static bool produce(struct stream *s, uint32_t consumed)
         return false;
     team_fill(s->team, stream_cell(s->mailbox, s->start + s->next), s->data, piece_first(s),
               piece_bytes(s));
+    assert(sync_load(&s->mailbox->produced) == s->start + s->next); /* only we write it */
     s->next++;
     sync_publish(&s->mailbox->produced, s->start + s->next);
     return true;
@@ -65,6 +67,8 @@ static bool consume(struct stream *s, uint32_t limit, uint32_t produced, enum co
         return false;
     *error |= receive_bytes(s->data, piece_first(s), stream_cell(s->mailbox, s->start + s->next),
                             piece_bytes(s));
+    assert(sync_load(&s->mailbox->consumed) ==
+           s->start + s->next); /* only the receiver writes it */
     s->next++;
     sync_publish(&s->mailbox->consumed, s->start + s->next);
     return true;

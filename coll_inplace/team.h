@@ -79,6 +79,8 @@
 #include "core/typemap.h"
 #include "node/node.h"
 
+#include <assert.h>
+
 enum {
     TEAM_RANKS_MAX = 512, /* a table of block descriptors fits into a cell */
     SLOT_LAG = 8,         /* `done` is published after this many operations at the latest, */
@@ -250,6 +252,7 @@ void team_release_held(struct team *team, uint32_t op, bool all);
  * done with `op`. Also frees the memory of team_hold() that no rank needs any more. */
 static inline void team_note_all_done(struct team *t, uint32_t op)
 {
+    assert(sync_reached(t->op, op));
     if (sync_reached(op, t->reusable))
         t->reusable = op;
     if (UNLIKELY(t->held != NULL))
@@ -360,6 +363,8 @@ static inline void team_fill(const struct team *t, char *cell, struct buffer fro
 static inline void team_publish_header(struct team *t, uint32_t op, uint64_t header)
 {
     struct slot *slot = slot_of(t->own_ring, op);
+    assert(sync_reached(t->reusable, op - TEAM_SLOTS)); /* no rank reads the slot any more, */
+    assert(!sync_reached(sync_load(&slot->op), op));    /* which has an earlier operation */
     slot->header = header;
     sync_publish(&slot->op, op);
     prefetch_to_write(slot_of(t->own_ring, op + SLOTS_AHEAD));
@@ -444,6 +449,8 @@ static inline void team_done(struct team *t, uint32_t op)
 {
     if (UNLIKELY((op ^ t->published) >= TEAM_FAR))
         team_keep_counters_close(t, op);
+    assert(sync_load(&t->mine->done) == t->published); /* only this rank writes it, */
+    assert(sync_reached(op, t->published));            /* and it only grows */
     t->published = op;
     t->lag = SLOT_LAG;
     sync_publish(&t->mine->done, op);
