@@ -55,7 +55,7 @@ static struct in_flight *take_first(void)
 
 static _Atomic size_t taken; /* bytes of room */
 
-static size_t room_of_copy(size_t bytes)
+static size_t room_in_buffer(size_t bytes)
 {
     return bytes + limits.overhead;
 }
@@ -77,8 +77,8 @@ static void release_copy(struct in_flight *f)
         send_buffer_give(&f->block);
     else
         free(f->copy);
-    assert(taken >= room_of_copy(f->bytes));
-    taken -= room_of_copy(f->bytes);
+    assert(taken >= room_in_buffer(f->bytes));
+    taken -= room_in_buffer(f->bytes);
 }
 
 static void deliver(struct in_flight *f)
@@ -111,7 +111,7 @@ static COLD void free_read_copies(void)
 
 static struct in_flight *new_copy(size_t bytes)
 {
-    size_t room = room_of_copy(bytes);
+    size_t room = room_in_buffer(bytes);
     if (!take_room(room)) {
         free_read_copies();
         if (!take_room(room))
@@ -180,7 +180,7 @@ void in_flight_finish(void)
 
 /* ---- messages out of a copy ---- */
 
-struct in_flight *in_flight_claim(size_t bytes)
+static struct in_flight *claim_if_faster(size_t bytes)
 {
     look(TESTS);
     if (in_flight_count >= limits.copies)
@@ -198,7 +198,7 @@ void in_flight_drop(struct in_flight *f)
     free(f);
 }
 
-void in_flight_add(struct in_flight *f, uintptr_t request)
+static void list_message(struct in_flight *f, uintptr_t request)
 {
     f->request = request;
     if (f->block.at)
@@ -271,10 +271,10 @@ static bool leaves(uintptr_t *request, bool may_wait)
 
 /* ---- pending messages ---- */
 
-struct in_flight *in_flight_claim_pending(size_t bytes, bool may_wait)
+static struct in_flight *claim_pending(size_t bytes, bool may_wait)
 {
     struct sync_wait wait = SYNC_WAIT;
-    for (bool looked = false; room_of_copy(bytes) <= limits.room && in_flight_pending;
+    for (bool looked = false; room_in_buffer(bytes) <= limits.room && in_flight_pending;
          looked = true) {
         struct in_flight *f = in_flight_pending < MOST ? new_copy(bytes) : NULL;
         if (f || (looked && !may_wait))
@@ -286,14 +286,19 @@ struct in_flight *in_flight_claim_pending(size_t bytes, bool may_wait)
     return NULL;
 }
 
-void in_flight_add_pending(struct in_flight *f, uintptr_t request, bool may_wait)
+struct in_flight *in_flight_claim(size_t bytes, enum in_flight_motive motive)
 {
-    if (leaves(&request, may_wait)) {
+    return motive == IN_FLIGHT_FASTER ? claim_if_faster(bytes)
+                                      : claim_pending(bytes, motive == IN_FLIGHT_PENDING_MAY_WAIT);
+}
+
+void in_flight_add(struct in_flight *f, uintptr_t request, enum in_flight_motive motive)
+{
+    f->pending = motive != IN_FLIGHT_FASTER;
+    if (f->pending && leaves(&request, motive == IN_FLIGHT_PENDING_MAY_WAIT))
         in_flight_drop(f);
-        return;
-    }
-    f->pending = true;
-    in_flight_add(f, request);
+    else
+        list_message(f, request);
 }
 
 /* Bytes of all messages that may have taken room since the buffer of the program was last known to
@@ -313,12 +318,12 @@ static bool count_begun(size_t room)
 bool in_flight_reserve(size_t bytes)
 {
     look_sometimes();
-    return in_flight_pending && in_flight_pending < MOST && count_begun(room_of_copy(bytes));
+    return in_flight_pending && in_flight_pending < MOST && count_begun(room_in_buffer(bytes));
 }
 
 bool in_flight_keep(uintptr_t request, size_t bytes, bool reserved, bool may_wait)
 {
-    size_t room = room_of_copy(bytes);
+    size_t room = room_in_buffer(bytes);
     bool counted = reserved;
     /* Not with concurrent threads: another one may have counted a message that it has not added
      * yet. */
@@ -337,7 +342,7 @@ bool in_flight_keep(uintptr_t request, size_t bytes, bool reserved, bool may_wai
     struct in_flight *f = calloc(1, sizeof *f);
     if (f) {
         f->pending = true;
-        in_flight_add(f, request);
+        list_message(f, request);
         return true;
     }
     if (!may_wait) {

@@ -74,17 +74,17 @@ void in_flight_close(void);
 /* Number of messages that are not delivered, and how many of them are pending. */
 extern _Atomic uint32_t in_flight_count, in_flight_pending;
 
+/* Why a message is sent out of a copy: because that is faster than out of the buffer of the program,
+ * or because other messages are pending. In the last case, claiming waits for room, and adding until
+ * the message has left, as long as MPI_Bsend may. */
+enum in_flight_motive { IN_FLIGHT_FASTER, IN_FLIGHT_PENDING, IN_FLIGHT_PENDING_MAY_WAIT };
+
 /* Allocate memory for a copy of `bytes` bytes. The caller fills it and calls the host to send it,
  * then calls in_flight_add(), or in_flight_drop() if the host has failed. NULL: no room, or too
  * many messages in flight. */
-struct in_flight *in_flight_claim(size_t bytes);
-void in_flight_add(struct in_flight *f, uintptr_t request);
+struct in_flight *in_flight_claim(size_t bytes, enum in_flight_motive motive);
+void in_flight_add(struct in_flight *f, uintptr_t request, enum in_flight_motive motive);
 void in_flight_drop(struct in_flight *f);
-
-/* The same while messages are pending. With `may_wait`, claiming waits for room, and adding waits
- * until the message has left, as long as MPI_Bsend may. */
-struct in_flight *in_flight_claim_pending(size_t bytes, bool may_wait);
-void in_flight_add_pending(struct in_flight *f, uintptr_t request, bool may_wait);
 
 /* While messages are pending: does the buffer of the program certainly have room for `bytes` bytes
  * of data? If so, they are counted as used. */

@@ -41,7 +41,7 @@ static int send_one(int byte)
     int number = (int)next++;
     memset(f->copy, byte, LONG);
     sends[number] = f;
-    in_flight_add(f, (uintptr_t)number);
+    in_flight_add(f, (uintptr_t)number, IN_FLIGHT_FASTER);
     return number;
 }
 
@@ -182,7 +182,7 @@ START_TEST(waiting_for_pending_messages_ignores_others)
     send_one(1);
     struct in_flight *f = calloc(1, sizeof *f);
     f->pending = true;
-    in_flight_add(f, next);
+    in_flight_add(f, next, IN_FLIGHT_FASTER);
     ck_assert_uint_eq(in_flight_pending, 1);
     complete[next++] = true;
     in_flight_wait_for_pending();
@@ -197,7 +197,7 @@ START_TEST(an_empty_message_is_delivered_when_the_host_completes)
     begin(MIB);
     struct in_flight *f = new_copy(0);
     ck_assert_ptr_nonnull(f);
-    in_flight_add(f, (uintptr_t)next++);
+    in_flight_add(f, (uintptr_t)next++, IN_FLIGHT_FASTER);
     look(LOOKS);
     ck_assert_uint_eq(in_flight_count, 1);
     complete_all();
@@ -211,12 +211,12 @@ START_TEST(overhead_takes_room)
 {
     begin(2 * LONG);
     attach(2 * LONG, 1, true);
-    struct in_flight *f = in_flight_claim(LONG);
+    struct in_flight *f = in_flight_claim(LONG, IN_FLIGHT_FASTER);
     ck_assert_ptr_nonnull(f);
-    ck_assert_ptr_null(in_flight_claim(LONG));
+    ck_assert_ptr_null(in_flight_claim(LONG, IN_FLIGHT_FASTER));
     in_flight_drop(f);
-    ck_assert_ptr_null(in_flight_claim(2 * LONG));
-    in_flight_drop(in_flight_claim(2 * LONG - 1));
+    ck_assert_ptr_null(in_flight_claim(2 * LONG, IN_FLIGHT_FASTER));
+    in_flight_drop(in_flight_claim(2 * LONG - 1, IN_FLIGHT_FASTER));
     ck_assert_uint_eq(taken, 0);
 }
 END_TEST
@@ -226,10 +226,10 @@ START_TEST(only_so_many_copies_are_in_flight)
     begin(MIB);
     limits.copies = 2;
     for (int i = 0; i < 2; i++)
-        in_flight_add(in_flight_claim(LONG), next++);
-    ck_assert_ptr_null(in_flight_claim(LONG));
+        in_flight_add(in_flight_claim(LONG, IN_FLIGHT_FASTER), next++, IN_FLIGHT_FASTER);
+    ck_assert_ptr_null(in_flight_claim(LONG, IN_FLIGHT_FASTER));
     complete[0] = true;
-    in_flight_drop(in_flight_claim(LONG));
+    in_flight_drop(in_flight_claim(LONG, IN_FLIGHT_FASTER));
     complete_all();
     in_flight_finish();
 }
@@ -255,7 +255,7 @@ static void *send_and_receive(void *unused)
         unsigned number = (unsigned)next++;
         const char *at = f->copy;
         memset(f->copy, (int)number, LONG);
-        in_flight_add(f, number);
+        in_flight_add(f, number, IN_FLIGHT_FASTER);
         receive(at, (int)number);
         if (i % 3)
             complete[number] = true;

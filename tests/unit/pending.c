@@ -29,13 +29,13 @@ enum way { BY_HOST, BUFFERED, COPIED }; /* BY_HOST: the host would report an err
 /* Send as MPI_Bsend does, or, if it must not wait, as MPI_Ibsend does. */
 static enum way send_as(size_t bytes, bool may_wait)
 {
+    enum in_flight_motive motive = may_wait ? IN_FLIGHT_PENDING_MAY_WAIT : IN_FLIGHT_PENDING;
     next_look_ns = 0;
     bool some_pending = in_flight_pending, reserved = some_pending && in_flight_reserve(bytes);
-    struct in_flight *copy =
-        some_pending && !reserved ? in_flight_claim_pending(bytes, may_wait) : NULL;
+    struct in_flight *copy = some_pending && !reserved ? in_flight_claim(bytes, motive) : NULL;
     if (copy) {
         memset(copy->copy, 1, bytes);
-        in_flight_add_pending(copy, next++, may_wait);
+        in_flight_add(copy, next++, motive);
         return COPIED;
     }
     EXPECT(in_flight_keep(next++, bytes, reserved, may_wait), "not kept");
@@ -258,7 +258,7 @@ START_TEST(dropped_copies_take_no_room)
 {
     begin_full(3 * LONG);
     for (int i = 0; i < FEW; i++) {
-        struct in_flight *copy = in_flight_claim_pending(3 * LONG, false);
+        struct in_flight *copy = in_flight_claim(3 * LONG, IN_FLIGHT_PENDING);
         ck_assert_ptr_nonnull(copy);
         in_flight_drop(copy);
     }

@@ -69,10 +69,6 @@ static bool has_right_arguments(const struct message *m, int *result)
            (*result = destination_count(m->comm, &ranks)) == MPI_SUCCESS && m->rank < ranks;
 }
 
-/* Why a copy is sent: because that is faster, or because other messages are pending; then waiting
- * for room or not. */
-enum motive { FASTER, PENDING, PENDING_MAY_WAIT };
-
 static void count_fast(enum call call, const struct message *m)
 {
     thread_count(thread_self(), call, m->bytes);
@@ -81,7 +77,7 @@ static void count_fast(enum call call, const struct message *m)
 }
 
 /* Begin to send the copy. Returns the host's result. */
-static int start_copy(const struct message *m, struct in_flight *copy, enum motive motive)
+static int start_copy(const struct message *m, struct in_flight *copy, enum in_flight_motive motive)
 {
     MPI_Request request;
     int result =
@@ -90,30 +86,27 @@ static int start_copy(const struct message *m, struct in_flight *copy, enum moti
         host_wait_sent_to(member_of_rank((long)BITS(m->comm), m->rank));
     if (UNLIKELY(result != MPI_SUCCESS))
         in_flight_drop(copy);
-    else if (motive == FASTER)
-        in_flight_add(copy, BITS(request));
     else
-        in_flight_add_pending(copy, BITS(request), motive == PENDING_MAY_WAIT);
+        in_flight_add(copy, BITS(request), motive);
     return result;
 }
 
 /* False: the host has to send the message. */
-static NOINLINE bool send_copy(enum call call, const struct message *m, enum motive motive,
-                               int *result)
+static NOINLINE bool send_copy(enum call call, const struct message *m,
+                               enum in_flight_motive motive, int *result)
 {
     struct buffer data = {(char *)m->data, typemap_of(m->type), (size_t)m->count};
     struct in_flight *copy = NULL;
     *result = MPI_SUCCESS;
     if (data.map && has_right_arguments(m, result))
-        copy = motive == FASTER ? in_flight_claim(m->bytes)
-                                : in_flight_claim_pending(m->bytes, motive == PENDING_MAY_WAIT);
+        copy = in_flight_claim(m->bytes, motive);
     if (*result != MPI_SUCCESS)
         message_deferred(call, m, *result);
     if (!copy)
         return *result != MPI_SUCCESS;
     buffer_fill(copy->copy, data, 0, m->bytes, copy->block.at && attached_buffer.nontemporal);
     *result = start_copy(m, copy, motive);
-    if (motive == FASTER && attached_buffer.is_fast)
+    if (motive == IN_FLIGHT_FASTER && attached_buffer.is_fast)
         count_fast(call, m);
     else
         message_deferred(call, m, *result);
@@ -140,7 +133,7 @@ static int send_guarded(enum call call, const struct message *m, bool may_wait,
     if (UNLIKELY(in_flight_pending) && m->rank >= 0) { /* not to MPI_PROC_NULL */
         reserved = in_flight_reserve(m->bytes);
         if (!reserved && in_flight_pending &&
-            send_copy(call, m, may_wait ? PENDING_MAY_WAIT : PENDING, &result))
+            send_copy(call, m, may_wait ? IN_FLIGHT_PENDING_MAY_WAIT : IN_FLIGHT_PENDING, &result))
             return result;
         if (!reserved && may_wait)
             in_flight_wait_for_pending();
@@ -158,7 +151,8 @@ int message_send(enum call call, const struct message *m)
     int result;
     MPI_Request request;
     message_make_room(m);
-    if (UNLIKELY(m->bytes > attached_buffer.copied_from) && send_copy(call, m, FASTER, &result))
+    if (UNLIKELY(m->bytes > attached_buffer.copied_from) &&
+        send_copy(call, m, IN_FLIGHT_FASTER, &result))
         return result;
     if (LIKELY(attached_buffer.guarded))
         return send_guarded(call, m, true, &request);
@@ -170,7 +164,7 @@ int message_start(enum call call, const struct message *m, MPI_Request *request)
 {
     int result;
     message_make_room(m);
-    if (m->bytes > attached_buffer.copied_from && send_copy(call, m, FASTER, &result))
+    if (m->bytes > attached_buffer.copied_from && send_copy(call, m, IN_FLIGHT_FASTER, &result))
         return result == MPI_SUCCESS ? complete_request(request) : result;
     if (attached_buffer.guarded) {
         result = send_guarded(call, m, false, request);
