@@ -6,6 +6,16 @@
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/abi/nodes/across_nodes.h"
 
+static inline struct rank_blocks varying_blocks(const void *address, const COUNT counts[],
+                                                const DISPLACEMENT displs[], MPI_Datatype type)
+{
+    return (struct rank_blocks){.address = address,
+                                .counts = counts,
+                                .displs = displs,
+                                .large_counts = IS_LARGE,
+                                .type = type};
+}
+
 #ifndef LARGE_COUNT
 int accel_Barrier(MPI_Comm comm)
 {
@@ -37,11 +47,7 @@ int SUFFIXED(accel_Gatherv)(const void *from, COUNT count, MPI_Datatype type, vo
                             const COUNT counts[], const DISPLACEMENT displs[], MPI_Datatype to_type,
                             int root, MPI_Comm comm)
 {
-    struct rank_blocks all = {.address = to,
-                              .counts = counts,
-                              .displs = displs,
-                              .large_counts = IS_LARGE,
-                              .type = to_type};
+    struct rank_blocks all = varying_blocks(to, counts, displs, to_type);
     return OR_HOST(
         do_gather(SUFFIXED(CALL_Gatherv), (struct data){from, count, type}, &all, root, comm),
         team_after_host(comm, host.SUFFIXED(Gatherv)(from, count, type, to, counts, displs, to_type,
@@ -62,11 +68,7 @@ int SUFFIXED(accel_Scatterv)(const void *from, const COUNT counts[], const DISPL
                              MPI_Datatype type, void *to, COUNT to_count, MPI_Datatype to_type,
                              int root, MPI_Comm comm)
 {
-    struct rank_blocks all = {.address = from,
-                              .counts = counts,
-                              .displs = displs,
-                              .large_counts = IS_LARGE,
-                              .type = type};
+    struct rank_blocks all = varying_blocks(from, counts, displs, type);
     return OR_HOST(
         do_scatter(SUFFIXED(CALL_Scatterv), &all, (struct data){to, to_count, to_type}, root, comm),
         team_after_host(comm, host.SUFFIXED(Scatterv)(from, counts, displs, type, to, to_count,
@@ -87,11 +89,7 @@ int SUFFIXED(accel_Allgatherv)(const void *from, COUNT count, MPI_Datatype type,
                                const COUNT counts[], const DISPLACEMENT displs[],
                                MPI_Datatype to_type, MPI_Comm comm)
 {
-    struct rank_blocks all = {.address = to,
-                              .counts = counts,
-                              .displs = displs,
-                              .large_counts = IS_LARGE,
-                              .type = to_type};
+    struct rank_blocks all = varying_blocks(to, counts, displs, to_type);
     return OR_HOST(
         do_allgather(SUFFIXED(CALL_Allgatherv), (struct data){from, count, type}, &all, comm),
         team_after_host(
@@ -112,16 +110,8 @@ int SUFFIXED(accel_Alltoallv)(const void *from, const COUNT counts[], const DISP
                               MPI_Datatype type, void *to, const COUNT to_counts[],
                               const DISPLACEMENT to_displs[], MPI_Datatype to_type, MPI_Comm comm)
 {
-    struct rank_blocks out = {.address = from,
-                              .counts = counts,
-                              .displs = displs,
-                              .large_counts = IS_LARGE,
-                              .type = type};
-    struct rank_blocks in = {.address = to,
-                             .counts = to_counts,
-                             .displs = to_displs,
-                             .large_counts = IS_LARGE,
-                             .type = to_type};
+    struct rank_blocks out = varying_blocks(from, counts, displs, type);
+    struct rank_blocks in = varying_blocks(to, to_counts, to_displs, to_type);
     return OR_HOST(
         do_alltoall(SUFFIXED(CALL_Alltoallv), &out, &in, comm),
         team_after_host(comm, host.SUFFIXED(Alltoallv)(from, counts, displs, type, to, to_counts,
