@@ -75,23 +75,13 @@ enum coll_error coll_bcast(struct team *t, struct buffer data, uint32_t root)
         return COLL_OK;
     }
     const struct slot *slot = wait_for_root(t, op, root);
-    size_t bytes = slot_bytes(slot);
     if (slot_kind(slot) == SLOT_PIPELINED) {
         enum coll_error error = receive_pipelined(t, data, slot, root);
         team_end(t);
         return error;
     }
-    enum coll_error error;
-    if (coop_copy_slot_pays(slot)) {
-        coop_copy_begin(t, &t->mine->coop_copy, op, data, bytes);
-        error =
-            coop_copy_receive(t, &t->mine->coop_copy, op, root, slot_address(slot), data, bytes);
-    } else {
-        error = receive_slot(t, root, op, slot, data);
-    }
-    if (slot_kind(slot) == SLOT_REFERENCE)
-        team_done(t, op);
-    else
-        team_end(t);
+    bool reads = slot_kind(slot) == SLOT_REFERENCE;
+    enum coll_error error = receive_rooted(t, &t->mine->coop_copy, op, root, slot, data);
+    team_end_by_reference(t, op, reads, false);
     return error;
 }

@@ -16,7 +16,7 @@
 #ifndef MPIACCEL_COOP_COPY_H
 #define MPIACCEL_COOP_COPY_H
 
-#include "coll_inplace/coll.h"
+#include "coll_inplace/receive.h"
 
 /* Whether the data of a slot are copied cooperatively. */
 static inline bool coop_copy_slot_pays(const struct slot *slot)
@@ -32,6 +32,19 @@ void coop_copy_begin(const struct team *team, struct coop_copy *coop_copy, uint3
 enum coll_error coop_copy_receive(struct team *team, struct coop_copy *coop_copy, uint32_t op,
                                   uint32_t peer, remote_addr_t from, struct buffer to,
                                   size_t bytes);
+
+/* Receive the data of a slot; begin first if that has not been done. */
+enum coll_error coop_copy_receive_slot(struct team *team, struct coop_copy *coop_copy, uint32_t op,
+                                       uint32_t peer, const struct slot *slot, struct buffer to);
+
+/* Receive the data of a slot that is not SLOT_PIPELINED, cooperatively if that pays. */
+static inline enum coll_error receive_rooted(struct team *team, struct coop_copy *coop_copy,
+                                             uint32_t op, uint32_t peer, const struct slot *slot,
+                                             struct buffer to)
+{
+    return coop_copy_slot_pays(slot) ? coop_copy_receive_slot(team, coop_copy, op, peer, slot, to)
+                                     : receive_slot(team, peer, op, slot, to);
+}
 
 /* The sender waits until the receiver, rank `peer`, has begun, and helps. */
 void coop_copy_help(const struct team *team, struct coop_copy *coop_copy, uint32_t op,

@@ -43,17 +43,10 @@ static enum coll_error receive_from(struct team *t, uint32_t op, uint32_t rank, 
                                     bool *by_reference)
 {
     const struct slot *slot = team_wait_ahead(t, rank, op);
-    size_t bytes = slot_bytes(slot);
-    struct coop_copy *coop_copy = &t->mailbox[rank]->coop_copy;
     *by_reference |= slot_kind(slot) == SLOT_REFERENCE;
-    if (coop_copy_slot_pays(slot)) {
-        if (sync_load(&coop_copy->opened) != op)
-            coop_copy_begin(t, coop_copy, op, to, bytes);
-        return coop_copy_receive(t, coop_copy, op, rank, slot_address(slot), to, bytes);
-    }
     if (slot_kind(slot) != SLOT_PIPELINED)
-        return receive_slot(t, rank, op, slot, to);
-    return stream_receive(t, stream_in(t, rank, to, bytes, slot_stream_start(slot)));
+        return receive_rooted(t, &t->mailbox[rank]->coop_copy, op, rank, slot, to);
+    return stream_receive(t, stream_in(t, rank, to, slot_bytes(slot), slot_stream_start(slot)));
 }
 
 enum coll_error coll_gather(struct team *t, struct buffer mine, const struct blocks *all,
@@ -75,10 +68,7 @@ enum coll_error coll_gather(struct team *t, struct buffer mine, const struct blo
     for (uint32_t r = 0; r < t->size; r++)
         if (r != root && bytes_of(block_of(all, r)))
             error |= receive_from(t, op, r, block_of(all, r), &by_reference);
-    if (by_reference)
-        team_done(t, op);
-    else
-        team_end(t);
+    team_end_by_reference(t, op, by_reference, false);
     return error;
 }
 
@@ -128,10 +118,7 @@ static enum coll_error receive_from_root(struct team *t, uint32_t op, struct buf
     } else {
         error = block_receive(t, root, op, slot, desc, equal, mine);
     }
-    if (slot_kind(slot) == SLOT_REFERENCE)
-        team_done(t, op);
-    else
-        team_end(t);
+    team_end_by_reference(t, op, slot_kind(slot) == SLOT_REFERENCE, false);
     return error;
 }
 
