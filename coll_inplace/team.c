@@ -6,7 +6,6 @@
 #include "core/locality.h"
 #include "core/log.h"
 #include "core/peer_memory.h"
-#include "peer_copy/copy_request.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -466,20 +465,13 @@ COLD void team_wait_cell_slow(struct team *t, size_t bytes)
 
 /* ---- counters ---- */
 
-COLD static void stop_references(struct team *t, uint32_t answered)
+COLD void team_stop_references(struct team *t, uint32_t answered)
 {
     t->answered = answered;
     t->can_access_peers = false;
     log_once(1,
              "the OS refuses copies from or to memory of this rank, so collectives copy it through "
              "shared memory");
-}
-
-void team_note_refusals(struct team *t)
-{
-    uint32_t answered = atomic_load_explicit(&copy_requests_answered, memory_order_relaxed);
-    if (UNLIKELY(answered != t->answered))
-        stop_references(t, answered);
 }
 
 /* All ranks are done with the other rings, so the current one must remain the latest. */

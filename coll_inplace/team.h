@@ -78,6 +78,7 @@
 #include "core/stats.h"
 #include "core/typemap.h"
 #include "node/node.h"
+#include "peer_copy/copy_request.h"
 
 #include <assert.h>
 
@@ -265,7 +266,13 @@ void team_wait_all(struct team *team, uint32_t op);
 /* Call when peers have accessed our buffers by reference, at the end of the call. If the OS has
  * refused, and this process has copied for them (peer_copy/copy_request.h), their next data go
  * through cells. Which way data go is a choice of their sender, published in the slot. */
-void team_note_refusals(struct team *team);
+void team_stop_references(struct team *team, uint32_t answered);
+static inline void team_note_refusals(struct team *t)
+{
+    uint32_t answered = atomic_load_explicit(&copy_requests_answered, memory_order_relaxed);
+    if (UNLIKELY(answered != t->answered))
+        team_stop_references(t, answered);
+}
 
 /* Call after data were sent by reference: waits until the readers, or the only reader `rank`, are
  * done. */
