@@ -2,6 +2,7 @@
 # make demo       run real programs with and without the library
 # make check      run the tests on every MPI found (TESTS="--abi mpich 'coll_*'")
 # make check-hosts run them in installations of other Debian releases too, as the user root (ROOTS=, HOSTS="--releases sid")
+# make check-arm64 run some of them on emulated arm64 processors, as the user root (ROOTS=, HOSTS="put_get 'lock_*'")
 # make check-long run the tests that take minutes each
 # make bench      compare the library with the host MPI (BENCH_RANKS="2 4" BENCH_OPTIONS="--part coll")
 # make scale      compare collectives with threads as ranks with a model of their cost
@@ -415,6 +416,10 @@ check: all tests
 check-hosts: all tests
 	tools/check-hosts $(if $(ROOTS),--roots $(ROOTS)) $(HOSTS)
 
+# In a Debian for arm64, which QEMU emulates. Hours for all; HOSTS="--parts mpi" for some.
+check-arm64: all
+	tools/check-hosts --releases bookworm-arm64 $(if $(ROOTS),--roots $(ROOTS)) $(HOSTS)
+
 # Each of these takes minutes, or much memory.
 check-long: all tests
 	tests/run $(addprefix --list ,$(wildcard tests/*/testlist.long))
@@ -425,7 +430,7 @@ clean:
 distclean:
 	rm -rf $(BUILD) autom4te.cache $(addprefix $(BUILD)/../,config.log config.status)
 
-.PHONY: all setup install uninstall dist deb rpm wheel help lint format examples demo bench scale figures reference check check-hosts check-long tests clean \
+.PHONY: all setup install uninstall dist deb rpm wheel help lint format examples demo bench scale figures reference check check-hosts check-arm64 check-long tests clean \
     distclean FORCE
 
 -include $(shell find $(BUILD)/obj $(BUILD)/test $(BUILD)/assert $(BUILD)/tsan $(BUILD)/asan -name '*.d' 2>/dev/null)

@@ -3,12 +3,15 @@
 # jemalloc is the same for all. The modules are an archive, so that a test may include the source of a
 # module instead, for access to its static functions.
 #
+# SANITIZERS= builds without them.
+#
 # make check-unit, check-tsan, check-asan, check-valgrind   one of these builds, or memcheck
 UNITS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
 UNIT_MODULES := $(patsubst %.c,%.o,$(filter core/% node/% alloc/% peer_copy/% rma_shm/% coll_inplace/% bsend/% %/registry.c,$(MODULES))) \
                 $(ISAS:%=core/kernels_%.o)
 CHECK_FLAGS = $(shell pkg-config --cflags --libs check)
 
+SANITIZERS ?= tsan asan
 SANITIZE_tsan := -UNDEBUG -fsanitize=thread -Wno-tsan
 SANITIZE_asan := -UNDEBUG -fsanitize=address,undefined -fno-sanitize-recover=all
 define unit_rules
@@ -28,12 +31,13 @@ $(2)/modules.a: $(UNIT_MODULES:%=$(1)/%)
 $(2)/%: tests/unit/%.c $(2)/modules.a $(JEMALLOC_LIB)
 	$$(call show,CC,$$< for $(4))$$(COMPILE) -O1 $(3) -o $$@ $$< $(2)/modules.a $(JEMALLOC_LIB) $$(CHECK_FLAGS) -lm -ldl $$(UNIT_LIBS)
 $(2)/locality: UNIT_LIBS := -lhwloc
-tests: units-$(4)
 units-$(4): $(UNITS:%=$(2)/%)
 endef
 $(eval $(call unit_programs,$(BUILD)/obj,$(BUILD)/test/unit,,plain))
 $(foreach build,tsan asan,\
     $(eval $(call unit_programs,$(BUILD)/$(build)/obj,$(BUILD)/$(build),$(SANITIZE_$(build)),$(build))))
+
+tests: units-plain $(SANITIZERS:%=units-%)
 
 check-unit: units-plain
 	tests/run --kind unit --build plain
