@@ -39,8 +39,8 @@ static inline bool rwlock_try(struct sync_word *lock, uint32_t from, uint32_t to
                                                    memory_order_relaxed);
 }
 
-/* A full fence, as are all four lock and unlock functions: it orders accesses before and after it.
- * `rank` identifies the claimant. */
+/* Acquire: accesses of this holder come after those of the last one. `rank` identifies the
+ * claimant. */
 static inline void rwlock_lock_exclusive(struct sync_word *lock, uint32_t rank)
 {
     if (UNLIKELY(!rwlock_try(lock, 0, RWLOCK_EXCLUSIVE)))
@@ -54,12 +54,22 @@ static inline void rwlock_lock_shared(struct sync_word *lock, uint32_t rank)
         rwlock_lock_contended(lock, false, rank);
 }
 
+/* On other processors than x86, an atomic operation lets a later load pass an earlier store. */
+static inline void rwlock_unlock_fence(void)
+{
+    if (!SYNC_ATOMICS_FENCE)
+        sync_full_fence();
+}
+
+/* Release, and a full fence, as is the next function: MPI_Win_unlock completes all operations
+ * before any later access of this rank. */
 static inline void rwlock_unlock_exclusive(struct sync_word *lock)
 {
     uint32_t before =
         atomic_fetch_and_explicit(&lock->value, ~RWLOCK_EXCLUSIVE, memory_order_seq_cst);
     assert(before & RWLOCK_EXCLUSIVE && rwlock_valid(before));
     (void)before; /* for NDEBUG */
+    rwlock_unlock_fence();
     sync_wake(lock);
 }
 
@@ -68,6 +78,7 @@ static inline void rwlock_unlock_shared(struct sync_word *lock)
     uint32_t before = atomic_fetch_sub_explicit(&lock->value, 1, memory_order_seq_cst);
     assert(before & RWLOCK_READERS && rwlock_valid(before));
     (void)before;
+    rwlock_unlock_fence();
     sync_wake(lock);
 }
 

@@ -113,8 +113,8 @@ static inline void sync_wake(struct sync_word *word)
         sync_wake_sleepers(word);
 }
 
-/* Publish `value` and everything stored before it, to ranks that poll and ranks that sleep. A full
- * fence: also orders earlier stores before later loads. */
+/* Publish `value` and everything stored before it, to ranks that poll and ranks that sleep. The
+ * change is ordered before the load of `sleepers`. */
 static inline void sync_publish_ordered(struct sync_word *word, uint32_t value)
 {
     atomic_exchange_explicit(&word->value, value, memory_order_seq_cst);

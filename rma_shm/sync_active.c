@@ -72,12 +72,15 @@ enum win_error win_complete(struct win *win)
             win_await_post(win, win->group[i]);
     for (uint32_t i = 0; i < win->group_size; i++) {
         clear_post(win, win->group[i]);
-        /* Full fence: orders our operations before the increment, so a target that counts us
-         * observes them. */
+        /* Release: orders our operations before the increment, so a target that counts us observes
+         * them. */
         struct sync_word *completions = &win->peer[win->group[i]].target->completions;
         atomic_fetch_add_explicit(&completions->value, 1, memory_order_seq_cst);
         sync_wake(completions);
     }
+    /* They are complete before any later access of this rank. */
+    if (!SYNC_ATOMICS_FENCE)
+        sync_full_fence();
     atomic_store_explicit(&win->written, 0, memory_order_relaxed);
     win->epochs &= (uint8_t)~WIN_START;
     win_close_peers(win);

@@ -34,7 +34,7 @@ active [2] proctype rank()
     :: atomic { READY(READ, ACQUIRE) -> seen = counter; DONE(READ) }
     /* A store is never visible before the branches in front of it are decided. */
     :: atomic { READY(WRITE, READ | TAKE_LOAD) -> counter = seen + 1; DONE(WRITE) }
-    :: atomic { READY(GIVE, RELEASE) && !reserved -> lock = false; DONE(GIVE) }
+    :: atomic { READY(GIVE, RELEASE) -> lock = false; DONE(GIVE) }
     :: atomic { FINISHED(TAKE_LOAD | TAKE_STORE | READ | WRITE | GIVE) -> break }
     od;
     atomic {

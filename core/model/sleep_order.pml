@@ -19,7 +19,7 @@
 
 bit value;
 byte sleepers;
-bool reserved, asleep;
+bool asleep;
 
 #define CHANGE 1
 #define LOOK   2
@@ -44,8 +44,8 @@ active proctype waiter()
     int done;
     byte count;
     do
-    :: atomic { READY(COUNT_LOAD, 0) && !reserved -> reserved = true; count = sleepers; DONE(COUNT_LOAD) }
-    :: atomic { READY(COUNT_STORE, COUNT_LOAD) -> sleepers = count + 1; reserved = false; DONE(COUNT_STORE) }
+    :: atomic { READY(COUNT_LOAD, 0) -> count = sleepers; DONE(COUNT_LOAD) }
+    :: atomic { READY(COUNT_STORE, COUNT_LOAD) -> sleepers = count + 1; DONE(COUNT_STORE) }
     :: atomic { READY(COMPARE, WAITER_ORDER) -> asleep = !value; DONE(COMPARE) }
     :: FINISHED(COUNT_LOAD | COUNT_STORE | COMPARE) -> break
     od;

@@ -17,8 +17,8 @@
  *     }
  *
  * Every alternative stands in `atomic`. An atomic read-modify-write is two steps, its load and its store: its
- * acquire orders only the load, and its release only the store, so accesses around it can change places. From
- * the first to the second, the word is RESERVED, and other threads do not write it.
+ * acquire orders only the load, and its release only the store, so accesses around it can change places. Where
+ * another thread writes the same word, it is reserved from the first step to the second.
  */
 #define READY(step, after) (!(done & (step)) && (done & (after)) == (after))
 #define DONE(step)         done = done | (step)

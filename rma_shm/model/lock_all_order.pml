@@ -58,6 +58,7 @@ active proctype reader()
 #define TAKE_STORE     4
 #define CHECK          8
 #define PUT            16
+#define GIVE           32
 active proctype locker()
 {
     int done;
@@ -69,6 +70,7 @@ active proctype locker()
     :: atomic { READY(CHECK, CHECK_ORDER) -> readers = lock_all > 0; DONE(CHECK) }
     /* With readers it gives the lock back. A store is never visible before the branches in front of it are decided. */
     :: atomic { READY(PUT, CHECK) -> element = !readers; DONE(PUT) }
-    :: FINISHED(EXCLUSIVE_USED | TAKE_LOAD | TAKE_STORE | CHECK | PUT) -> break
+    :: atomic { READY(GIVE, TAKE_STORE | PUT) -> lock = false; DONE(GIVE) }
+    :: FINISHED(EXCLUSIVE_USED | TAKE_LOAD | TAKE_STORE | CHECK | PUT | GIVE) -> break
     od
 }
