@@ -129,8 +129,10 @@ extern const struct part rma_part, coll_part, inter_part, send_part, bsend_part,
 /* shmem.c: whether the OpenSHMEM calls are available. */
 bool shmem_is_here(void);
 
-/* flags.c: allocate the flags, after MPI_Init, and free them. */
-bool share_flags(void); /* false: the ranks are on several nodes */
+/* flags.c: allocate the flags, after MPI_Init, and free them. Ranks on several nodes have none: then
+ * only the calls of coll.c are measured, without floors. */
+void share_flags(void);
+bool has_flags(void);
 void free_flags(void);
 
 /* flags.c: the floors of cells that synchronise ranks, with one flag per rank: each rank waits for
@@ -139,8 +141,12 @@ cell_fn flag_barrier, flags_from_root, flags_to_root;
 
 /* flags.c: waits until all ranks have called it, and returns a time in the near future on the clock
  * of now(), the same on all ranks. Rank 0 passes the latest of the returns from the last batch, as
- * times after the deadline, in *last; it is negative if a rank was too late for the deadline. */
+ * times after the deadline, in *last; it is negative if a rank was too late for the deadline.
+ * Without flags, the time is that at which the host's barrier has released this rank. */
 double common_deadline(double returned, double *last);
+
+/* machine.c: the number of nodes, by the names that the host gives them. */
+int count_nodes(void);
 
 /* machine.c: reports the processors, caches, memory and kernel, and basic costs. */
 void describe_machine(void);

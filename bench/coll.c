@@ -227,7 +227,7 @@ static void run_cell(size_t i, const char *bytes_name, size_t bytes, int memory,
         take_buffers(memory, stride * (size_t)calls, stride);
     struct cell c = {.name = name,
                      .run = run,
-                     .floor = collectives[i].floor,
+                     .floor = has_flags() ? collectives[i].floor : NULL,
                      .bytes = bytes,
                      .calls = calls,
                      .new_input = new_input};

@@ -36,7 +36,7 @@ static bool is_oversubscribed(void)
 
 /* The memory is a file of rank 0, which the others open by its path there. MPI_Win_allocate_shared
  * would not do: some MPIs take the ranks of a machine for those of several nodes. */
-bool share_flags(void)
+void share_flags(void)
 {
     struct {
         char path[64];
@@ -60,14 +60,20 @@ bool share_flags(void)
     good = !fstat(file, &status) && status.st_dev == place.device && status.st_ino == place.inode;
     if (good) {
         void *memory = mmap(NULL, flags_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        flags = memory;
         good = memory != MAP_FAILED;
+        flags = good ? memory : NULL;
     }
     api[HOST].Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (file >= 0)
         close(file);
     oversubscribed = is_oversubscribed();
-    return all;
+    if (!all)
+        free_flags();
+}
+
+bool has_flags(void)
+{
+    return flags;
 }
 
 /* Between two polls, the shortest pause that does not delay the awaited store: see relax() in
@@ -148,8 +154,18 @@ void flags_to_root(int way, long n, size_t bytes)
     }
 }
 
+/* Clocks of different nodes cannot be compared. */
+static double release_all(double returned, double *last)
+{
+    *last = slowest(fabs(returned));
+    api[HOST].Barrier(MPI_COMM_WORLD);
+    return now();
+}
+
 double common_deadline(double returned, double *last)
 {
+    if (!flags)
+        return release_all(returned, last);
     static unsigned round;
     bool late = false;
     struct flags *mine = &flags[rank];
@@ -175,5 +191,7 @@ double common_deadline(double returned, double *last)
 
 void free_flags(void)
 {
-    munmap((void *)flags, flags_size);
+    if (flags)
+        munmap((void *)flags, flags_size);
+    flags = NULL;
 }

@@ -160,11 +160,28 @@ static double copy_of_sample(bool by_os)
     return best;
 }
 
+int count_nodes(void)
+{
+    enum { MOST = MPI_MAX_PROCESSOR_NAME };
+    char own[MOST] = "", *names = malloc((size_t)size * MOST);
+    int length, nodes = 0;
+    MPI_Get_processor_name(own, &length);
+    api[HOST].Allgather(own, MOST, MPI_CHAR, names, MOST, MPI_CHAR, MPI_COMM_WORLD);
+    for (int r = 0; r < size; r++) {
+        int first = 0;
+        while (strcmp(names + first * MOST, names + r * MOST))
+            first++;
+        nodes += first == r;
+    }
+    free(names);
+    return nodes;
+}
+
 void describe_machine(void)
 {
     int cpu = sched_getcpu(), *cpus = malloc((size_t)size * sizeof *cpus);
     api[HOST].Gather(&cpu, 1, MPI_INT, cpus, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    double barrier = line_transfer();
+    double barrier = has_flags() ? line_transfer() : 0;
     struct utsname os;
     uname(&os);
     if (!rank) {
@@ -184,9 +201,10 @@ void describe_machine(void)
             printf("%s%d", r ? "," : "", cpus[r]);
         putchar(']');
         print_caches(cpus);
-        printf(",\"flag_barrier_ns\":%.1f,\"page_fault_ns\":%.1f,\"copy_64_kib_ns\":%.1f,"
-               "\"copy_64_kib_by_os_ns\":%.1f",
-               barrier, page_fault(), copy_of_sample(false), copy_of_sample(true));
+        if (barrier > 0)
+            printf(",\"flag_barrier_ns\":%.1f", barrier);
+        printf(",\"page_fault_ns\":%.1f,\"copy_64_kib_ns\":%.1f,\"copy_64_kib_by_os_ns\":%.1f",
+               page_fault(), copy_of_sample(false), copy_of_sample(true));
         line_end();
     }
     free(cpus);

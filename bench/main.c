@@ -44,7 +44,8 @@ static void read_options(int argc, char **argv)
 
 static bool chosen(const struct part *p)
 {
-    return (!part_name || !strcmp(part_name, p->name)) && (p != &shmem_part || shmem_is_here());
+    return (!part_name || !strcmp(part_name, p->name)) && (p != &shmem_part || shmem_is_here()) &&
+           (p == &coll_part || has_flags());
 }
 
 __attribute__((visibility("default"))) int bench_main(void *mpi, int argc, char **argv);
@@ -61,8 +62,9 @@ int bench_main(void *mpi, int argc, char **argv)
     read_options(argc, argv);
     if (size < 2)
         refuse("two ranks at least are needed", "; the launcher may belong to another MPI");
-    if (!share_flags())
-        refuse("the ranks are on several nodes", "; start all of them on one");
+    share_flags();
+    if (!has_flags() && part_name && strcmp(part_name, coll_part.name))
+        refuse("the ranks are on several nodes", ", where only part coll is measured");
     int cells = 0;
     for (size_t p = 0; p < PARTS; p++)
         if (chosen(parts[p]))

@@ -66,6 +66,7 @@ void report_begin(int cells)
     if (line)
         sscanf(line, "MPICH Device: %31s", device);
     host[strcspn(host, ",\n")] = 0;
+    int nodes = count_nodes();
     if (rank)
         return;
     line_begin("begin");
@@ -76,7 +77,7 @@ void report_begin(int cells)
     line_text("device", device);
     putchar(',');
     line_text("abi", BENCH_ABI);
-    printf(",\"ranks\":%d,\"cells\":%d", size, cells);
+    printf(",\"ranks\":%d,\"nodes\":%d,\"cells\":%d", size, nodes, cells);
     line_end();
 }
 
