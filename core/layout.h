@@ -36,7 +36,7 @@
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 19, /* of all shared structures; ranks with different versions do not share */
+    LAYOUT_VERSION = 20, /* of all shared structures; ranks with different versions do not share */
 };
 #define LAYOUT_MAGIC     UINT64_C(0x6c6363616970616d)
 #define LAYOUT_PAGE      ((size_t)65536) /* the largest base page of the supported processors */
@@ -44,8 +44,8 @@ enum {
 #define LAYOUT_COPY_ROOM LAYOUT_PAGE /* per member */
 
 enum layout_verdict { LAYOUT_OPEN, LAYOUT_CONFIRM, LAYOUT_COMPLETE, LAYOUT_PARTIAL };
-/* See abi/nodes/agreement.h. */
-enum nodes_verdict { NODES_UNKNOWN, NODES_ONE, NODES_ALL };
+/* See node/verdict.h. */
+enum nodes_verdict { NODES_UNKNOWN, NODES_NOT_ALL, NODES_NO_NAMES, NODES_ALL };
 enum layout_membership { LAYOUT_UNCONFIRMED, LAYOUT_SAME_WORLD, LAYOUT_OTHER_WORLD };
 
 /* A copy that the OS has refused this member. peer_copy/copy_request.h defines which member writes

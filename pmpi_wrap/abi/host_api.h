@@ -129,6 +129,7 @@ void constants_read(void);
     X(Type_get_extent)            \
     X(Type_set_attr)              \
     X(Type_size)                  \
+    X(Unpublish_name)             \
     X(Wait)                       \
     X(Win_call_errhandler)        \
     X(Win_create_keyval)          \

@@ -1,7 +1,8 @@
-/* Model of the agreement in abi/nodes/agreement.h: leaders of nodes, any of which may lack the
+/* Model of the agreement in node/verdict.h: leaders of nodes, any of which may lack the
  * library, and names that are published and looked up. A limited search may end at any time, as if
  * everything were late, so the model covers every delay, and names that are served late. A search
- * without a limit that never ends shows as an end that is not one.
+ * without a limit that never ends shows as an end that is not one. The service may refuse to publish
+ * the verdict.
  *
  * Each BREAK_x leaves out something that the protocol needs; tests/docs/model checks that the model
  * then fails.
@@ -46,8 +47,18 @@ proctype first()
 #ifdef BREAK_ALL
     heard = OTHERS;
 #endif
-    verdict = (heard == OTHERS -> all : some);
-    decide(heard == OTHERS)
+    if
+    :: verdict = (heard == OTHERS -> all : some); decide(heard == OTHERS)
+    :: true -> /* refused */
+#ifndef BREAK_REMOVE
+        begun = false;
+#endif
+#ifdef BREAK_REFUSED
+        decide(heard == OTHERS)
+#else
+        decide(false)
+#endif
+    fi
 }
 
 proctype other(byte me)
@@ -64,6 +75,7 @@ proctype other(byte me)
     node[me] = true;
     if
     :: verdict != none
+    :: verdict == none && !begun /* in this order: rank 0 has removed it after the verdict */
 #ifdef BREAK_VERDICT
     :: true -> decide(false); goto end
 #endif

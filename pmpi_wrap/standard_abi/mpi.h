@@ -308,6 +308,7 @@ int PMPI_Comm_get_errhandler(MPI_Comm, MPI_Errhandler *);
 int PMPI_Errhandler_free(MPI_Errhandler *);
 int PMPI_Lookup_name(const char *, MPI_Info, char *);
 int PMPI_Publish_name(const char *, MPI_Info, const char *);
+int PMPI_Unpublish_name(const char *, MPI_Info, const char *);
 int PMPI_Comm_get_parent(MPI_Comm *);
 int PMPI_Comm_group(MPI_Comm, MPI_Group *);
 int PMPI_Comm_rank(MPI_Comm, int *);

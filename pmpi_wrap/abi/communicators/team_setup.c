@@ -118,7 +118,7 @@ static void prepare_part(MPI_Comm comm, struct communicator *c)
     }
     /* Open MPI 4.1 sometimes hangs if several threads create communicators. */
     if (thread_concurrent || hierarchies_are_many())
-        c->own_offer.reason = REASON_ONE_NODE_ONLY;
+        c->own_offer.reason = REASON_NODES_LIMIT;
     c->own_offer.node = node_leader();
     c->own_offer.tag = ++next_tag & 0x3fff;
 }
@@ -185,7 +185,7 @@ static void settle_parts(struct communicator *c)
         together |= c->offers[r].mailbox != 0;
     }
     if (reason == REASON_NONE && !together) /* every rank is alone on its node */
-        reason = REASON_ONE_NODE_ONLY;
+        reason = REASON_NODES_ALONE;
     if (reason != REASON_NONE) {
         withdraw_team(c, reason);
         return;
@@ -299,10 +299,13 @@ static void read_properties(MPI_Comm comm, struct communicator *c)
 {
     struct comm_properties s = {0};
     enum reason reason = comm_properties_of(comm, TEAM_RANKS_MAX, &s);
-    c->spans_nodes = reason == REASON_ONE_NODE_ONLY && nodes_have_agreed();
+    if (reason == REASON_ONE_NODE_ONLY) {
+        reason = nodes_why_not();
+        c->spans_nodes = reason == REASON_NONE;
+    }
     if (reason == REASON_INTERCOMM)
         reason = intercomm_properties_of(comm, TEAM_RANKS_MAX, &s);
-    c->reason = reason == REASON_NONE || c->spans_nodes ? REASON_NOT_READY : reason;
+    c->reason = reason == REASON_NONE ? REASON_NOT_READY : reason;
     c->size = s.size;
     c->rank = s.rank;
     c->remote_size = s.remote_size;

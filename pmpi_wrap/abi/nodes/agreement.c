@@ -4,22 +4,18 @@
 #include "core/log.h"
 #include "node/job.h"
 #include "node/node.h"
+#include "node/verdict.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { NAME_MAX_BYTES = 96, RANKS_MAX_BYTES = 200 }; /* MPICH's port names have 256 bytes */
-
-static bool agreed;
+static enum reason why_not = REASON_ONE_NODE_ONLY;
 static MPI_Comm all;
 
-bool nodes_have_agreed(void)
+enum reason nodes_why_not(void)
 {
-    return agreed;
+    return why_not;
 }
 
 MPI_Comm nodes_comm(void)
@@ -42,141 +38,84 @@ int node_leader(void)
 
 /* ---- names ---- */
 
-static void name_of(char name[NAME_MAX_BYTES], const char *what, int rank)
+static bool publish_name(const char *name, const char *value)
 {
-    const char *namespace = getenv("PMIX_NAMESPACE");
-    snprintf(name, NAME_MAX_BYTES, "mpiaccel.%016" PRIx64 ".%d.%s.%d",
-             job_hash(namespace ? namespace : ""), world_size, what, rank);
-}
-
-static bool publish_name(const char *what, int rank, const char *value)
-{
-    char name[NAME_MAX_BYTES];
-    name_of(name, what, rank);
     return host.Publish_name(name, MPI_INFO_NULL, value) == MPI_SUCCESS;
 }
 
-/* Look a name up until it is there or the time has come; 0 means without a limit. The launcher
- * serves the names of all nodes, so a rank that waits asks at growing intervals and sleeps
- * meanwhile. No rank needs the progress of this one before MPI_Init returns. */
-static bool look_up(const char *what, int rank, uint64_t deadline, char value[MPI_MAX_PORT_NAME])
+static bool look_up_name(const char *name, char value[VERDICT_VALUE_BYTES])
 {
-    struct timespec pause = {0, 200000};
-    char name[NAME_MAX_BYTES];
-    name_of(name, what, rank);
-    while (host.Lookup_name(name, MPI_INFO_NULL, value) != MPI_SUCCESS) {
-        if (deadline && sync_now_ns() > deadline)
-            return false;
-        nanosleep(&pause, NULL);
-        if (pause.tv_nsec < 5000000)
-            pause.tv_nsec += pause.tv_nsec / 2;
-    }
+    char found[MPI_MAX_PORT_NAME];
+    if (host.Lookup_name(name, MPI_INFO_NULL, found) != MPI_SUCCESS)
+        return false;
+    size_t length = strnlen(found, VERDICT_VALUE_BYTES - 1);
+    memcpy(value, found, length);
+    value[length] = '\0';
     return true;
 }
 
-/* ---- the ranks of a node ---- */
-
-/* Write the ranks of this node as "FIRST.NUMBER.STEP", joined by "_". False: too long. */
-static bool write_ranks(char text[RANKS_MAX_BYTES])
+static bool remove_name(const char *name, const char *value)
 {
-    size_t length = 0;
-    for (int r = node_leader(); r < world_size;) {
-        int step = 1, number = 1, next;
-        while (r + step < world_size && !is_here(r + step))
-            step++;
-        while ((next = r + number * step) < world_size && is_here(next))
-            number++;
-        int last = r + (number - 1) * step;
-        length += (size_t)snprintf(text + length, RANKS_MAX_BYTES - length, "%s%d.%d.%d",
-                                   length ? "_" : "", r, number, step);
-        if (length >= RANKS_MAX_BYTES)
-            return false;
-        for (r = last + 1; r < world_size && !is_here(r); r++)
-            ;
-    }
-    return true;
-}
-
-/* Mark the ranks of a node. Returns how many were not marked before. */
-static int mark_ranks(bool *known, const char *text)
-{
-    int first, number, step, length, marked = 0;
-    for (; sscanf(text, "%d.%d.%d%n", &first, &number, &step, &length) == 3; text++) {
-        for (int i = 0, r = first; i < number && r >= 0 && r < world_size; i++, r += step) {
-            marked += !known[r];
-            known[r] = true;
-        }
-        text += length;
-        if (*text != '_')
-            break;
-    }
-    return marked;
+    return host.Unpublish_name(name, MPI_INFO_NULL, value) == MPI_SUCCESS;
 }
 
 /* ---- the agreement ---- */
 
-/* Whether the nodes that have published their names have all ranks. */
-static bool hear_all(const char *own_ranks)
+static bool is_number(const char *variable, int number)
 {
-    uint64_t deadline = sync_now_ns() + AGREEMENT_PATIENCE_NS;
-    bool *known = calloc((size_t)world_size, sizeof *known);
-    char ranks[MPI_MAX_PORT_NAME];
-    int left = known ? world_size - mark_ranks(known, own_ranks) : world_size, next = 0;
-    while (known && left) {
-        while (known[next])
-            next++;
-        if (!look_up("node", next, deadline, ranks))
-            break;
-        left -= mark_ranks(known, ranks);
-        if (!known[next])
-            break;
-    }
-    free(known);
-    return !left;
+    const char *text = getenv(variable);
+    return text && atoi(text) == number;
 }
 
-static bool decide_for_all(const char *own_ranks)
+/* Whether one of the launchers that are known to serve names has started this process: mpirun of
+ * Open MPI, or Hydra, that of MPICH. Another one may never answer. Inside a Slurm job, they may
+ * start ranks by a task of Slurm on each node, whose variables the ranks inherit. */
+static bool launcher_serves_names(void)
 {
-    if (!publish_name("begun", 0, "1"))
-        return false;
-    bool good = hear_all(own_ranks);
-    return publish_name("verdict", 0, good ? "all" : "some") && good;
-}
-
-static bool ask_leader(const char *own_ranks)
-{
-    char value[MPI_MAX_PORT_NAME];
-    if (!look_up("begun", 0, sync_now_ns() + AGREEMENT_PATIENCE_NS, value) ||
-        !publish_name("node", world_rank, own_ranks))
-        return false;
-    look_up("verdict", 0, 0, value);
-    return !strcmp(value, "all");
+    bool of_slurm =
+        is_number("SLURM_PROCID", world_rank) && is_number("SLURM_STEP_NUM_TASKS", world_size);
+    bool of_hydra = getenv("PMI_FD") && getenv("MPI_LOCALNRANKS");
+    return (is_number("OMPI_COMM_WORLD_SIZE", world_size) || of_hydra) && !of_slurm;
 }
 
 static void lead_nodes(void)
 {
-    char ranks[RANKS_MAX_BYTES];
-    bool good = write_ranks(ranks) && (world_rank == 0 ? decide_for_all(ranks) : ask_leader(ranks));
-    sync_publish_ordered(&node_member(node.me)->nodes, good ? NODES_ALL : NODES_ONE);
+    static const struct name_service names = {publish_name, look_up_name, remove_name};
+    const char *namespace = getenv("PMIX_NAMESPACE");
+    char ranks[VERDICT_VALUE_BYTES];
+    struct leader leader = {.names = &names,
+                            .job = job_hash(namespace ? namespace : ""),
+                            .rank = world_rank,
+                            .world_size = world_size,
+                            .nodes = world_size / (int)node.size,
+                            .ranks = ranks,
+                            .patience_ns = AGREEMENT_PATIENCE_NS};
+    enum nodes_verdict verdict = NODES_NOT_ALL;
+    if (!launcher_serves_names())
+        verdict = NODES_NO_NAMES;
+    else if (verdict_write_ranks(ranks, world_size, is_here))
+        verdict = verdict_find(&leader);
+    sync_publish_ordered(&node_member(node.me)->nodes, verdict);
 }
 
-static bool await_leader(int leader)
+static enum nodes_verdict await_leader(int leader)
 {
     struct sync_word *word = &node_member((uint32_t)node_member_of(leader))->nodes;
     struct sync_wait wait = SYNC_WAIT;
     uint32_t verdict;
     while (!(verdict = sync_load(word)))
         sync_wait(&wait, word, 0);
-    return verdict == NODES_ALL;
+    return (enum nodes_verdict)verdict;
 }
 
-static void create_comm_of_leaders(void)
+static enum reason create_comm_of_leaders(void)
 {
     enter_host();
-    agreed = host.Comm_dup(MPI_COMM_WORLD, &all) == MPI_SUCCESS;
-    if (agreed)
+    int result = host.Comm_dup(MPI_COMM_WORLD, &all);
+    if (result == MPI_SUCCESS)
         host.Comm_set_errhandler(all, MPI_ERRORS_RETURN);
     leave_host();
+    return result == MPI_SUCCESS ? REASON_NONE : REASON_NO_MEMORY;
 }
 
 /* A name that is missing is an error, which must not end the program. Before MPI_Init returns, no
@@ -196,13 +135,6 @@ static void with_errors_returned(void (*function)(void))
     }
 }
 
-static bool takes_part(void)
-{
-    MPI_Comm parent;
-    host.Comm_get_parent(&parent);
-    return config.nodes && node.header && parent == MPI_COMM_NULL && !getenv("SLURM_PROCID");
-}
-
 static bool spans_nodes(void)
 {
     for (int r = 0; r < world_size; r++)
@@ -211,23 +143,34 @@ static bool spans_nodes(void)
     return false;
 }
 
-void nodes_agree(void)
+static enum reason agree_with_nodes(void)
 {
-    if (!takes_part() || !spans_nodes())
-        return;
     int leader = node_leader();
     if (leader == world_rank)
         with_errors_returned(lead_nodes);
-    if (await_leader(leader))
-        create_comm_of_leaders();
-    log_message(1, agreed ? "collectives span the nodes of the job"
-                          : "collectives do not span nodes: the library is not on all of them, or "
-                            "the launcher has no names");
+    enum nodes_verdict verdict = await_leader(leader);
+    return verdict == NODES_ALL        ? create_comm_of_leaders()
+           : verdict == NODES_NO_NAMES ? REASON_NODES_NO_NAMES
+                                       : REASON_NODES_NOT_ALL;
+}
+
+void nodes_agree(void)
+{
+    if (!config.nodes || !node.header || !spans_nodes())
+        return;
+    MPI_Comm parent;
+    host.Comm_get_parent(&parent);
+    why_not = parent == MPI_COMM_NULL ? agree_with_nodes() : REASON_NODES_NOT_ALL;
+    if (why_not == REASON_NONE)
+        log_message(1, "collectives span the nodes of the job");
+    else
+        log_message(1, "collectives do not span nodes: %s; %s", stats_reasons[why_not],
+                    stats_advice[why_not]);
 }
 
 void nodes_close(void)
 {
-    if (agreed)
+    if (why_not == REASON_NONE)
         host.Comm_free(&all);
-    agreed = false;
+    why_not = REASON_ONE_NODE_ONLY;
 }

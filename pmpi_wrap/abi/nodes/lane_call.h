@@ -38,7 +38,7 @@ static inline bool is_countable(size_t blocks, size_t bytes)
 
 static inline int leave(enum call call)
 {
-    return defer_call(call, REASON_ONE_NODE_ONLY);
+    return defer_call(call, REASON_NODES_CALL);
 }
 
 /* ---- the host ---- */
