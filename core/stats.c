@@ -39,6 +39,11 @@ static uint64_t load(const uint64_t *counter)
     return atomic_load((const _Atomic uint64_t *)counter);
 }
 
+void stats_between_nodes(unsigned call)
+{
+    count(&own.between_nodes[call], 1);
+}
+
 uint64_t stats_defer(unsigned call, enum reason reason)
 {
     return count(&own.deferred[call][reason], 1);

@@ -55,6 +55,7 @@ struct stats_snapshot {
     uint64_t elapsed; /* nanoseconds since this process initialized MPI; see sync_elapsed_ns() */
     struct stats_counts counts;
     uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
+    uint64_t between_nodes[STATS_CALLS_MAX]; /* fast calls that used the host between nodes */
     /* Of fast calls, and of messages and file accesses of the host. */
     uint64_t sizes[STATS_CALLS_MAX][STATS_SIZES];
     struct stats_record records[STATS_CALLS_MAX];
@@ -68,6 +69,9 @@ struct stats_snapshot {
 
 /* Count a deferred call. Returns how often this call was deferred for this reason. */
 uint64_t stats_defer(unsigned call, enum reason reason);
+
+/* Count a fast collective in which ranks of different nodes communicated through the host. */
+void stats_between_nodes(unsigned call);
 
 /* Count calls of the same size that have moved so many bytes together. */
 void stats_sizes(unsigned call, uint64_t calls, uint64_t bytes);

@@ -82,6 +82,8 @@ static void json_calls(FILE *out, const struct stats_snapshot *sum, const char *
         json_key(out, &comma, calls[c]);
         json_outcome(out, sum->counts.fast[c], sum->deferred[c]);
         fprintf(out, ",\"bytes\":%" PRIu64, sum->counts.bytes[c]);
+        if (sum->between_nodes[c])
+            fprintf(out, ",\"between_nodes\":%" PRIu64, sum->between_nodes[c]);
         if (sum->counts.bytes[c] || record->host_bytes)
             json_sizes(out, sum->sizes[c]);
         if (record->calls)

@@ -76,6 +76,27 @@ static struct host_text host_text(const struct stats_host *host)
     return text;
 }
 
+static void totals(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
+                   const char *const calls[])
+{
+    uint64_t fast = 0, deferred = 0, bytes = 0, between = 0;
+    for (unsigned c = 0; calls[c]; c++) {
+        fast += sum->counts.fast[c];
+        deferred += stats_total(sum->deferred[c]);
+        bytes += sum->counts.bytes[c];
+        between += sum->between_nodes[c];
+    }
+    if (fast + deferred)
+        line(out, "accelerated: %" PRIu64 " of %" PRIu64 " %s (%s) with %s", fast, fast + deferred,
+             fast + deferred == 1 ? "call" : "calls", share_text(fast, deferred).s,
+             size_text(bytes).s);
+    else
+        line(out, "accelerated: no call; the program did not communicate");
+    if (between)
+        line(out, "between nodes: in %" PRIu64 " of these calls, %s connected the nodes", between,
+             host->name);
+}
+
 static void heading(FILE *out, const char *version, const struct stats_snapshot *sum,
                     const struct stats_host *host, const struct stats_job *job,
                     const char *const calls[])
@@ -90,18 +111,7 @@ static void heading(FILE *out, const char *version, const struct stats_snapshot 
     else
         line(out, "%s with %s, %u of %u ranks (node %s), %.2f s%s", version, host_text(host).s,
              sum->ranks, job->ranks, job->node, duration, so_far);
-    uint64_t fast = 0, deferred = 0, bytes = 0;
-    for (unsigned c = 0; calls[c]; c++) {
-        fast += sum->counts.fast[c];
-        deferred += stats_total(sum->deferred[c]);
-        bytes += sum->counts.bytes[c];
-    }
-    if (fast + deferred)
-        line(out, "accelerated: %" PRIu64 " of %" PRIu64 " %s (%s) with %s", fast, fast + deferred,
-             fast + deferred == 1 ? "call" : "calls", share_text(fast, deferred).s,
-             size_text(bytes).s);
-    else
-        line(out, "accelerated: no call; the program did not communicate");
+    totals(out, sum, host, calls);
 }
 
 /* ---- time ---- */
