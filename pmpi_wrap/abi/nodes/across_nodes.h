@@ -11,15 +11,17 @@
  *   MPI_Allgatherv                      all blocks fit
  *   MPI_Alltoall                        all blocks of a node's ranks fit
  *   MPI_Allreduce                       the operand fits, or the nodes have equally many ranks
- *   MPI_Reduce                          the nodes have equally many ranks
- *   MPI_Scan, MPI_Exscan                the same, those of a node follow each other, and the operand
- *                                       fits
+ *   MPI_Reduce                          the nodes have equally many ranks, and the operand has at
+ *                                       most HIERARCHY_BUFFER bytes
+ *   MPI_Scan, MPI_Exscan                the nodes have equally many ranks, those of a node follow each
+ *                                       other, and the operand fits
  *   MPI_Reduce_scatter(_block)          the operand fits
  *
  * Data fit if they have at most HIERARCHY_ROOM bytes. They pass through the leaders of the nodes.
- * Longer data of MPI_Allreduce, MPI_Reduce and MPI_Allgather travel on all lanes at once: each rank
- * sends and receives a segment, or its own block. The host counts elements with int, so more than
- * INT_MAX bytes are left to it.
+ * Longer data of MPI_Allreduce and MPI_Allgather travel on all lanes at once: each rank sends and
+ * receives a segment, or its own block. MPI_Reduce uses the lane of the root: on several lanes, the
+ * root would have to collect the segments, which took longer. The host counts elements with int, so
+ * more than INT_MAX bytes are left to it.
  *
  * Reductions are fast if the operation and the datatype are predefined. MPI_Allreduce is also fast
  * with user-defined operations, if the operand fits and the operation commutes or the ranks of

@@ -39,7 +39,7 @@ static bool is_performed(const struct operation *o, enum call call)
         return equal || fits(1, o->bytes);
     if (is_scan)
         return equal && o->h->consecutive && fits(1, o->bytes);
-    return is_reduce ? equal : fits(1, o->bytes);
+    return is_reduce ? equal && o->bytes <= HIERARCHY_BUFFER : fits(1, o->bytes);
 }
 
 /* False: the call is left to the host, and has been counted. `receives`: this rank gets a result;
@@ -80,34 +80,6 @@ static int end_operation(struct operation *o, enum call call, MPI_Comm comm, enu
     return end_call(o->h, call, comm, error, bytes_of(o->from));
 }
 
-/* ---- segments ---- */
-
-/* Divide `count` elements among the ranks of the node: the same way on all nodes. */
-static struct blocks divide(struct hierarchy *h, struct buffer to, size_t count)
-{
-    size_t ranks = h->node->size;
-    for (size_t i = 0; i < ranks; i++) {
-        h->displs[i] = (int64_t)(count * i / ranks);
-        h->counts[i] = (int64_t)(count * (i + 1) / ranks) - h->displs[i];
-    }
-    return (struct blocks){
-        .at = to.at, .map = to.map, .counts = h->counts, .displs = h->displs, .wide = true};
-}
-
-/* Reduce each segment of the node's operands at one of its ranks: see segmented_reduce_scatter().
- */
-static enum coll_error reduce_segments(struct operation *o, struct buffer from, struct buffer to,
-                                       bool in_vector)
-{
-    struct hierarchy *h = o->h;
-    size_t *begin = team_table(h->node, TABLE_SEGMENTS);
-    uint32_t ranks = h->node->size;
-    for (uint32_t i = 0; i < ranks; i++)
-        begin[i] = (size_t)h->displs[i] * o->red.element;
-    begin[ranks] = from.count * o->red.element;
-    return segmented_reduce_scatter(h->node, &o->red, from, to, begin, in_vector);
-}
-
 /* ---- allreduce ---- */
 
 static enum coll_error allreduce_by_leaders(struct operation *o)
@@ -120,12 +92,38 @@ static enum coll_error allreduce_by_leaders(struct operation *o)
     return error | coll_bcast(h->node, o->to, 0);
 }
 
+/* Divide the elements among the ranks of the node: the same way on all nodes. */
+static struct blocks divide(struct operation *o)
+{
+    struct hierarchy *h = o->h;
+    size_t ranks = h->node->size, count = o->to.count;
+    for (size_t i = 0; i < ranks; i++) {
+        h->displs[i] = (int64_t)(count * i / ranks);
+        h->counts[i] = (int64_t)(count * (i + 1) / ranks) - h->displs[i];
+    }
+    return (struct blocks){
+        .at = o->to.at, .map = o->to.map, .counts = h->counts, .displs = h->displs, .wide = true};
+}
+
+/* Reduce each segment of the node's operands at one of its ranks: see segmented_reduce_scatter().
+ */
+static enum coll_error reduce_segments(struct operation *o)
+{
+    struct hierarchy *h = o->h;
+    size_t *begin = team_table(h->node, TABLE_SEGMENTS);
+    uint32_t ranks = h->node->size;
+    for (uint32_t i = 0; i < ranks; i++)
+        begin[i] = (size_t)h->displs[i] * o->red.element;
+    begin[ranks] = o->from.count * o->red.element;
+    return segmented_reduce_scatter(h->node, &o->red, o->from, o->to, begin, true);
+}
+
 static enum coll_error allreduce_on_lanes(struct operation *o)
 {
     struct hierarchy *h = o->h;
-    struct blocks segments = divide(h, o->to, o->to.count);
+    struct blocks segments = divide(o);
     struct buffer own = block_of(&segments, h->node->rank);
-    enum coll_error error = reduce_segments(o, o->from, o->to, true);
+    enum coll_error error = reduce_segments(o);
     ON_LANE(h, host.Allreduce(MPI_IN_PLACE, own.at, (int)own.count, o->r->type, o->r->op, h->lane));
     return error | coll_allgather(h->node, own, &segments, true);
 }
@@ -147,14 +145,6 @@ int across_nodes_allreduce(enum call call, const struct reduction *r, MPI_Comm c
 
 /* ---- reduce ---- */
 
-static void reduce_between_nodes(struct operation *o, const void *from, void *to, size_t count,
-                                 int root)
-{
-    struct hierarchy *h = o->h;
-    ON_LANE(
-        h, host.Reduce(from, to, (int)count, o->r->type, o->r->op, (int)h->node_of[root], h->lane));
-}
-
 /* On the root's lane. MPICH 4.0 crashes in place, except if rank 0 is the root. */
 static enum coll_error reduce_on_lane(struct operation *o, int root)
 {
@@ -163,32 +153,8 @@ static enum coll_error reduce_on_lane(struct operation *o, int root)
     struct buffer of_node = {h->buffer[0], o->from.map, o->from.count};
     enum coll_error error = coll_reduce(h->node, &o->red, o->from, of_node, local);
     if (h->node->rank == local)
-        reduce_between_nodes(o, of_node.at, o->r->to, o->from.count, root);
-    return error;
-}
-
-/* Chunk by chunk, so that a segment fits into a buffer. The root's node reduces on every lane, and
- * its ranks send the results to the root. */
-static enum coll_error reduce_on_lanes(struct operation *o, int root)
-{
-    struct hierarchy *h = o->h;
-    enum coll_error error = COLL_OK;
-    size_t element = o->red.element, chunk = HIERARCHY_SEGMENT / element * h->node->size;
-    uint32_t local = h->local[root], me = h->node->rank;
-    bool at_root = h->my_node == h->node_of[root], is_root = h->rank == (uint32_t)root;
-    for (size_t at = 0; at < o->from.count; at += chunk) {
-        size_t count = min_size(chunk, o->from.count - at);
-        struct buffer from = {o->from.at + at * element, o->from.map, count};
-        struct buffer to = {o->to.at + at * element, o->to.map, count};
-        struct blocks results = divide(h, to, count);
-        struct buffer own = {h->buffer[0], o->from.map, (size_t)h->counts[me]};
-        error |= reduce_segments(o, from, own, false);
-        char *result = is_root ? block_of(&results, me).at : h->buffer[1];
-        reduce_between_nodes(o, own.at, result, own.count, root);
-        own.at = h->buffer[1];
-        if (at_root)
-            error |= coll_gather(h->node, own, &results, local, is_root);
-    }
+        ON_LANE(h, host.Reduce(of_node.at, o->r->to, (int)o->r->count, o->r->type, o->r->op,
+                               (int)h->node_of[root], h->lane));
     return error;
 }
 
@@ -204,7 +170,7 @@ int across_nodes_reduce(enum call call, const struct reduction *r, int root, MPI
         return DEFERRED;
     enum coll_error error = COLL_OK;
     if (bytes_of(o.from))
-        error = fits(1, o.bytes) ? reduce_on_lane(&o, root) : reduce_on_lanes(&o, root);
+        error = reduce_on_lane(&o, root);
     return end_operation(&o, call, comm, error);
 }
 

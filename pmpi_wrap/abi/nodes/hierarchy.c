@@ -77,12 +77,12 @@ static struct hierarchy *allocate_hierarchy(uint32_t size)
     size_t parts = 2 * (size_t)size * sizeof(int64_t);
     size_t tables = (7 * (size_t)size + 1) * sizeof(uint32_t);
     size_t cleared = round_up(sizeof(struct hierarchy) + parts + tables, LINE);
-    struct hierarchy *h = malloc(cleared + HIERARCHY_BUFFERS * HIERARCHY_SEGMENT);
+    struct hierarchy *h = malloc(cleared + HIERARCHY_BUFFERS * HIERARCHY_BUFFER);
     if (!h)
         return NULL;
     memset(h, 0, cleared);
     for (int i = 0; i < HIERARCHY_BUFFERS; i++)
-        h->buffer[i] = (char *)h + cleared + (size_t)i * HIERARCHY_SEGMENT;
+        h->buffer[i] = (char *)h + cleared + (size_t)i * HIERARCHY_BUFFER;
     h->counts = (int64_t *)(h + 1);
     h->displs = h->counts + size;
     h->node_of = (uint32_t *)(h->displs + size);

@@ -20,8 +20,8 @@ enum {
     /* Of a node's blocks in MPI_Gather and MPI_Scatter, whose ranks may run ahead (H15): hosts send
      * so few bytes without waiting for the receiver. */
     HIERARCHY_AHEAD = 2048,
-    HIERARCHY_SEGMENT = 524288, /* the most bytes of a rank's segment in MPI_Reduce at a time */
-    HIERARCHIES_MAX = 64,       /* of a process: MPICH has about 2000 communicators */
+    HIERARCHY_BUFFER = 524288, /* the longest operand in MPI_Reduce */
+    HIERARCHIES_MAX = 64,      /* of a process: MPICH has about 2000 communicators */
     HIERARCHY_BUFFERS = 2,
 };
 
@@ -35,7 +35,7 @@ struct hierarchy {
     bool connected;
     uint32_t calls;                  /* that were fast: the same number on all ranks */
     int result;                      /* of this rank's last call of the host on its lane */
-    char *buffer[HIERARCHY_BUFFERS]; /* of HIERARCHY_SEGMENT bytes each; untouched pages are free */
+    char *buffer[HIERARCHY_BUFFERS]; /* of HIERARCHY_BUFFER bytes each; untouched pages are free */
     struct hierarchy *next, **link;  /* in the list of all */
     /* By rank of the communicator: its node, its number in the team of that node, and its position
      * if all ranks are sorted by node. `first`, with one more entry than there are nodes: the
