@@ -54,6 +54,9 @@ enum quirk {
     /* Value: bytes beyond which MPI_Reduce with a user-defined operation is left to the host, which
      * does it with fewer copies. */
     QUIRK_REDUCE_USER_BYTES,
+    /* Value: bytes of all ranks together beyond which MPI_Allgatherv divides blocks into small
+     * messages. */
+    QUIRK_ALLGATHERV_BYTES,
     /* Value: the number of MPI_Isend calls that this library may have in progress at a time. */
     QUIRK_ISEND_LIMIT,
     /* Value: bytes of the longest message that the receiver does not read out of the sender's

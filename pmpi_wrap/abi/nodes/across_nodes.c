@@ -1,6 +1,7 @@
 #include "pmpi_wrap/abi/nodes/across_nodes.h"
 
 #include "pmpi_wrap/abi/nodes/lane_call.h"
+#include "pmpi_wrap/quirks.h"
 
 /* ---- barrier and broadcast ---- */
 
@@ -220,7 +221,9 @@ static int allgather_on_lanes(struct hierarchy *h, enum call call, struct data f
 {
     size_t bytes = bytes_of(block_of(all, 0));
     enum coll_error error = COLL_OK;
-    if (to->counts || !h->equal || !is_countable(h->size, bytes))
+    size_t most = quirk(QUIRK_ALLGATHERV_BYTES);
+    if (to->counts || !h->equal || !is_countable(h->size, bytes) ||
+        (most && h->nodes * bytes > most))
         return leave(call);
     begin_call(h);
     allgather_between_nodes(h, from, to);
@@ -314,7 +317,7 @@ int across_nodes_alltoall(enum call call, const struct rank_blocks *from,
         !translate_blocks(in_place ? to : from, h->size, &out, NULL))
         return defer_call(call, REASON_ARGUMENTS);
     size_t bytes = bytes_of(block_of(&in, 0)), of_rank = bytes * h->size;
-    if (!fits(h->size, bytes) || !fits(h->largest, of_rank))
+    if (bytes > HIERARCHY_BLOCK || !fits(h->size, bytes) || !fits(h->largest, of_rank))
         return leave(call);
     if (!bytes)
         return finish_call(call, comm, COLL_OK, 0);

@@ -7,9 +7,11 @@
  *   MPI_Barrier, MPI_Bcast              always
  *   MPI_Gather, MPI_Scatter             all blocks fit, those of a node into HIERARCHY_AHEAD, and
  *                                       the nodes have equally many ranks
- *   MPI_Allgather                       all blocks fit, or the nodes have equally many ranks
+ *   MPI_Allgather                       all blocks fit, or the nodes have equally many ranks and one
+ *                                       block per node has at most QUIRK_ALLGATHERV_BYTES bytes
  *   MPI_Allgatherv                      all blocks fit
- *   MPI_Alltoall                        all blocks of a node's ranks fit
+ *   MPI_Alltoall                        all blocks of a node's ranks fit, and a block has at most
+ *                                       HIERARCHY_BLOCK bytes
  *   MPI_Allreduce                       the operand fits, or the nodes have equally many ranks
  *   MPI_Reduce                          the nodes have equally many ranks, and the operand has at
  *                                       most HIERARCHY_BUFFER bytes

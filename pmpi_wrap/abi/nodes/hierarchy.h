@@ -20,6 +20,7 @@ enum {
     /* Of a node's blocks in MPI_Gather and MPI_Scatter, whose ranks may run ahead (H15): hosts send
      * so few bytes without waiting for the receiver. */
     HIERARCHY_AHEAD = 2048,
+    HIERARCHY_BLOCK = 4096,    /* the longest block in MPI_Alltoall: longer ones gain nothing */
     HIERARCHY_BUFFER = 524288, /* the longest operand in MPI_Reduce */
     HIERARCHIES_MAX = 64,      /* of a process: MPICH has about 2000 communicators */
     HIERARCHY_BUFFERS = 2,
