@@ -242,6 +242,7 @@ static bool take_behind(struct blocks *b, uint32_t end, uint32_t more)
 bool blocks_resize(struct blocks *b, uint32_t at, uint32_t pages)
 {
     uint32_t length = b->run[at].pages;
+    uint16_t offset = b->run[at].offset;
     if (pages <= length)
         shrink(b, at, pages);
     else if (!take_behind(b, at + length, pages - length))
@@ -250,6 +251,7 @@ bool blocks_resize(struct blocks *b, uint32_t at, uint32_t pages)
         clear_run(b, at);
         set_run(b, at, pages, RUN_LIVE);
     }
+    b->run[at].offset = offset;
     assert(valid(b));
     return true;
 }

@@ -27,6 +27,7 @@ enum run_kind { RUN_INSIDE, RUN_LIVE, RUN_KEPT, RUN_EMPTY };
 struct run {
     uint32_t pages;
     uint32_t before, after; /* in the list of its class, by their first pages */
+    uint16_t offset;        /* of the block in its first page, set by the caller */
     uint8_t kind;           /* enum run_kind; RUN_INSIDE: neither the first nor the last page */
     bool is_first;
 };
@@ -59,7 +60,7 @@ uint32_t blocks_length(const struct blocks *b, uint32_t at);
 /* Give a block back, with its pages kept or empty. */
 void blocks_give(struct blocks *b, uint32_t at, enum run_kind kind);
 
-/* Make a block longer or shorter, in place. False: there is no room behind it. */
+/* Make a block longer or shorter, in place; its offset stays. False: there is no room behind it. */
 bool blocks_resize(struct blocks *b, uint32_t at, uint32_t pages);
 
 /* Turn one of the longest kept runs into a block, so that the caller can free its pages and give it

@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct heap heap = {.minimum = SIZE_MAX};
+struct heap heap;
 
 static struct blocks blocks;
 static int file = -1;
@@ -83,6 +83,18 @@ static uint32_t pages_for(size_t bytes)
     return bytes ? (uint32_t)(round_up(bytes, page) / page) : 1;
 }
 
+/* Where in its first page the next block begins, with `room` bytes more than it needs. Successive
+ * offsets are far from each other: a store shortly before a load from the same offset in another page
+ * delays the load. */
+static size_t next_offset(size_t room)
+{
+    enum { TURNS = 64, STEP = 23, LINE_BYTES = 64 };
+    static unsigned turn;
+    size_t lines = min_size(room, page - LINE_BYTES) / LINE_BYTES;
+    turn = (turn + STEP) % TURNS;
+    return turn * (lines + 1) / TURNS * LINE_BYTES;
+}
+
 static void raise_keep(size_t bytes)
 {
     size_t wanted = min_size(bytes, keep_most);
@@ -106,17 +118,22 @@ static uint32_t take(uint32_t pages, uint32_t align, bool *is_empty)
 
 void *heap_take(size_t size, size_t align, bool zeroed)
 {
+    enum { ROOM = 1024, ANY_ALIGN = 64 }; /* bytes */
     uint32_t at = BLOCKS_NONE;
-    bool is_empty;
+    bool is_empty, any_offset = align <= ANY_ALIGN;
+    char *block = NULL;
     if (size > heap.size || align > heap.size)
         return NULL;
+    uint32_t pages = pages_for(any_offset ? size + ROOM : size);
     pthread_mutex_lock(&mutex);
     if (!forking && !in_child)
-        at = take(pages_for(size), align > page ? (uint32_t)(align / page) : 1, &is_empty);
+        at = take(pages, align > page ? (uint32_t)(align / page) : 1, &is_empty);
+    if (at != BLOCKS_NONE) {
+        blocks.run[at].offset = any_offset ? (uint16_t)next_offset(pages * page - size) : 0;
+        block = address_of(at) + blocks.run[at].offset;
+    }
     pthread_mutex_unlock(&mutex);
-    if (at == BLOCKS_NONE)
-        return NULL;
-    return zeroed && !is_empty ? memset(address_of(at), 0, size) : address_of(at);
+    return block && zeroed && !is_empty ? memset(block, 0, size) : block;
 }
 
 /* The page at which a block begins. As in glibc, the program ends if none does. */
@@ -124,7 +141,7 @@ static uint32_t page_of(const void *block)
 {
     size_t offset = (size_t)((const char *)block - heap.start);
     uint32_t at = (uint32_t)(offset / page);
-    if (offset % page || !blocks_length(&blocks, at)) {
+    if (!blocks_length(&blocks, at) || offset % page != blocks.run[at].offset) {
         log_message(0, "free or realloc: no block of malloc begins at %p", block);
         abort();
     }
@@ -134,7 +151,8 @@ static uint32_t page_of(const void *block)
 size_t heap_usable(const void *block)
 {
     pthread_mutex_lock(&mutex);
-    size_t bytes = blocks_length(&blocks, page_of(block)) * page;
+    uint32_t at = page_of(block);
+    size_t bytes = blocks_length(&blocks, at) * page - blocks.run[at].offset;
     pthread_mutex_unlock(&mutex);
     return bytes;
 }
@@ -143,10 +161,11 @@ bool heap_resize(void *block, size_t size)
 {
     pthread_mutex_lock(&mutex);
     uint32_t at = page_of(block), length = blocks_length(&blocks, at);
-    bool fits = size <= length * page;
-    bool resized = fits || (size <= heap.size && !forking && !in_child);
+    size_t offset = blocks.run[at].offset;
+    bool fits = size <= length * page - offset;
+    bool resized = fits || (size <= heap.size && heap_wants(size) && !forking && !in_child);
     if (resized)
-        resized = blocks_resize(&blocks, at, pages_for(size));
+        resized = blocks_resize(&blocks, at, pages_for(size + offset));
     if (!forking && !in_child)
         make_room(0);
     pthread_mutex_unlock(&mutex);
@@ -159,7 +178,7 @@ void heap_give(void *block)
     pthread_mutex_lock(&mutex);
     uint32_t at = page_of(block), pages = blocks_length(&blocks, at);
     if (in_child)
-        madvise(block, pages * page, MADV_DONTNEED);
+        madvise(address_of(at), pages * page, MADV_DONTNEED);
     else if (!forking && pages * page <= keep)
         make_room(pages);
     if (!in_child && !forking && pages * page > keep)
@@ -219,7 +238,7 @@ static void after_fork(void)
     copy = NULL;
     forking = false;
     in_child = true;
-    heap.minimum = SIZE_MAX;
+    heap.lengths = 0;
     mutex = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
 
@@ -286,6 +305,13 @@ static void open_heap(void)
     pthread_atfork(before_fork, in_parent, after_fork);
     atomic_store_explicit(&heap.size, size, memory_order_release);
     heap.minimum = config.heap_min;
+    size_t length = min_size(size, limits_block_length());
+    if (length < size)
+        log_message(1,
+                    "malloc takes only blocks of less than %zu bytes from the shared heap, because "
+                    "longer ones have huge pages in private memory only",
+                    length);
+    heap.lengths = length > config.heap_min ? length - config.heap_min : 0;
 }
 
 __attribute__((visibility("default"))) bool mpiaccel_malloc_heap_open_1(struct malloc_heap *opened)

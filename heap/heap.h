@@ -5,7 +5,11 @@
  * it does with static variables (node/statics.h, docs/decisions/061-heap-of-malloc.md). Until then,
  * and in a process that never becomes a rank, it is like other memory of the process.
  *
- * Blocks consist of whole pages (heap/blocks.h). Up to HEAP_KEEP bytes of freed blocks keep their
+ * Blocks consist of whole pages (heap/blocks.h), and begin at different offsets in their first page.
+ * Otherwise the same elements of several arrays, or of the rows of a matrix, would compete for a few
+ * lines of the first-level cache, because their addresses would be equal modulo a page.
+ *
+ * Up to HEAP_KEEP bytes of freed blocks keep their
  * pages, so that memory that is allocated and freed in turn costs no page faults. Beyond that the
  * pages go back to the OS, first those of the longest unused runs. If a longer block gets pages that
  * have gone back, as much as its length is kept from then on, up to an eighth of a processor's share
@@ -17,9 +21,9 @@
  * A child of fork gets a copy of all blocks, made before the fork. It allocates no more blocks here.
  *
  * The heap stays closed, so that every block comes from the next allocator, where this is not the
- * process's malloc, where memory is limited in a way that shared memory does not obey (`ulimit -d`,
- * `ulimit -v`, vm.overcommit_memory=2), and where private memory consists of huge pages but shared
- * memory cannot.
+ * process's malloc, and where memory is limited in a way that shared memory does not obey (`ulimit -d`,
+ * `ulimit -v`, vm.overcommit_memory=2). Where private memory consists of huge pages but shared memory
+ * cannot, blocks that could contain a huge page come from the next allocator.
  */
 #ifndef MPIACCEL_HEAP_HEAP_H
 #define MPIACCEL_HEAP_HEAP_H
@@ -33,13 +37,16 @@
 struct heap {
     char *_Atomic start;
     _Atomic size_t size;    /* 0: closed */
-    _Atomic size_t minimum; /* shorter blocks are left to the next allocator */
+    _Atomic size_t minimum; /* shorter blocks are left to the next allocator, */
+    _Atomic size_t lengths; /* and those that are longer by this number of bytes or more */
 };
 extern struct heap heap;
 
+/* Acquire: `minimum` is written before `lengths`. */
 static inline bool heap_wants(size_t size)
 {
-    return UNLIKELY(size >= atomic_load_explicit(&heap.minimum, memory_order_relaxed));
+    size_t lengths = atomic_load_explicit(&heap.lengths, memory_order_acquire);
+    return UNLIKELY(size - atomic_load_explicit(&heap.minimum, memory_order_relaxed) < lengths);
 }
 
 /* Acquire: `start` is written before `size`, and the heap may open while other threads free memory. */

@@ -65,16 +65,16 @@ EXPORTED int posix_memalign(void **result, size_t align, size_t size)
     return 0;
 }
 
-/* Blocks consist of whole pages. */
+/* An aligned block has whole pages. */
 EXPORTED void *valloc(size_t size)
 {
-    void *block = aligned(1, size);
+    void *block = aligned((size_t)getpagesize(), size);
     return block ? block : next.valloc(size);
 }
 
 EXPORTED void *pvalloc(size_t size)
 {
-    void *block = aligned(1, size);
+    void *block = aligned((size_t)getpagesize(), size);
     return block ? block : next.pvalloc(size);
 }
 

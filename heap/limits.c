@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,16 @@ enum huge_pages limits_huge_pages(void)
     return setting_is(shared, "advise") ? HUGE_PAGES_ADVISED : HUGE_PAGES_PRIVATE;
 }
 
+size_t limits_block_length(void)
+{
+    if (config.heap == 1 || limits_huge_pages() != HUGE_PAGES_PRIVATE)
+        return SIZE_MAX;
+    char bytes[32];
+    read_file(HUGE_PAGES_FOLDER "hpage_pmd_size", bytes, sizeof bytes);
+    size_t length = strtoul(bytes, NULL, 10);
+    return length ? length : (size_t)2 << 20;
+}
+
 /* ---- obstacles ---- */
 
 static bool is_limited(int resource)
@@ -72,9 +83,6 @@ const char *limits_obstacle(void)
         return "`ulimit -d` or `ulimit -v` limits memory";
     if (os_number("/proc/sys/vm/overcommit_memory") == 2)
         return "vm.overcommit_memory is 2";
-    if (config.heap != 1 && limits_huge_pages() == HUGE_PAGES_PRIVATE)
-        return "private memory consists of huge pages (transparent_hugepage/enabled is always), "
-               "shared memory does not; set shmem_enabled to advise, or MPIACCEL_HEAP=1";
     return NULL;
 }
 

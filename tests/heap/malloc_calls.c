@@ -1,6 +1,6 @@
 /* Each function of malloc's family, for short blocks, which the next allocator has, and for long
  * ones, which the shared heap has: alignment, usable size, zeroes, contents across realloc() between
- * both, sizes that are impossible, errno. Blocks from before MPI_Init count. */
+ * both, sizes that are impossible, errno, where in a page blocks begin. Blocks from before MPI_Init count. */
 #include "where.h"
 
 #include <stdlib.h>
@@ -126,6 +126,28 @@ static void reuses(size_t size)
           after.ru_minflt - before.ru_minflt, size);
 }
 
+/* The rows of a matrix begin at different lines of the cache, so that columns are read fast. */
+static void offsets(size_t size)
+{
+    enum { ROWS = 32, LINE_BYTES = 64, LINES = 4096 / LINE_BYTES };
+    char *row[ROWS];
+    bool has[LINES] = {false};
+    int lines = 0;
+    for (int i = 0; i < ROWS; i++) {
+        row[i] = malloc(size);
+        lines += !has[(uintptr_t)row[i] / LINE_BYTES % LINES];
+        has[(uintptr_t)row[i] / LINE_BYTES % LINES] = true;
+        CHECK(!has_heap() || (uintptr_t)row[i] % LINE_BYTES == 0, "%p", (void *)row[i]);
+        fill(row[i], size, (unsigned)i);
+    }
+    for (int i = 0; i < ROWS; i++) {
+        row[i] = realloc(row[i], size + 5000);
+        CHECK(holds(row[i], size, (unsigned)i));
+        free(row[i]);
+    }
+    CHECK(!has_heap() || lines >= 12, "%d rows of %zu bytes begin at %d lines", ROWS, size, lines);
+}
+
 /* Much less is kept than all that is freed. */
 static void returns(void)
 {
@@ -161,6 +183,9 @@ int main(int argc, char **argv)
         for (int j = 0; j < SIZES; j++)
             resizes(sizes[i], sizes[j]);
     }
+    offsets(MINIMUM);
+    offsets(MINIMUM + 4000);
+    offsets(1 << 20);
     returns();
     much();
     reuses((size_t)64 << 20);

@@ -34,6 +34,19 @@ START_TEST(reuses_the_same_pages)
 }
 END_TEST
 
+START_TEST(keeps_the_offset)
+{
+    begin();
+    uint32_t a = take(10, 1);
+    blocks.run[a].offset = 192;
+    ck_assert(blocks_resize(&blocks, a, 4) && blocks.run[a].offset == 192);
+    ck_assert(blocks_resize(&blocks, a, 9) && blocks.run[a].offset == 192);
+    blocks_give(&blocks, a, RUN_KEPT);
+    ck_assert_uint_eq(take(10, 1), a);
+    ck_assert_uint_eq(blocks.run[a].offset, 0);
+}
+END_TEST
+
 START_TEST(joins_neighbours)
 {
     begin();
@@ -228,6 +241,6 @@ START_TEST(random_calls)
 }
 END_TEST
 
-UNIT_MAIN(reuses_the_same_pages, joins_neighbours, keeps_kept_and_empty_pages_apart,
-          finds_the_start_of_blocks_only, resizes_in_place, fails_when_full,
-          gives_the_longest_kept_run_up_first, random_calls)
+UNIT_MAIN(reuses_the_same_pages, keeps_the_offset, joins_neighbours,
+          keeps_kept_and_empty_pages_apart, finds_the_start_of_blocks_only, resizes_in_place,
+          fails_when_full, gives_the_longest_kept_run_up_first, random_calls)
