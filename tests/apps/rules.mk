@@ -1,6 +1,7 @@
 # Not part of `make check`, because it installs large packages:
-# make check-apps  run real programs: NWChem, BAGEL, PETSc, OpenFOAM
+# make check-apps  run real programs: NWChem, BAGEL, PETSc, OpenFOAM, LAMMPS, GROMACS, CP2K, HPCC;
+#                  REPEATS=5 for times with their spread, NPB=FOLDER for the NAS parallel benchmarks
 check-apps: all
-	tests/apps/run
+	tests/apps/run $(if $(REPEATS),-r $(REPEATS)) $(if $(NPB),--npb $(NPB))
 
 .PHONY: check-apps
