@@ -77,7 +77,7 @@ static void impossible_sizes(void)
     fill(block, MINIMUM, 1);
     errno = 0;
     CHECK(!malloc(most) && errno == ENOMEM);
-    CHECK(!calloc(most, 4) && !calloc(most / MINIMUM * 2 + 8, MINIMUM)); /* 196608 modulo 2^64 */
+    CHECK(!calloc(most, 4) && !calloc(most / MINIMUM * 2 + 8, MINIMUM)); /* 98304 modulo 2^64 */
     errno = 0;
     CHECK(!reallocarray(block, most, 4) && errno == ENOMEM);
     CHECK(!reallocarray(NULL, most, 4) && !realloc(block, most));

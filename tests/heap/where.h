@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <malloc.h>
 
-enum { MINIMUM = 32768 }; /* the default of MPIACCEL_HEAP_MIN */
+enum { MINIMUM = 16384 }; /* the default of MPIACCEL_HEAP_MIN */
 
 /* Whether the block is in a shared file of the library. */
 static inline bool is_shared(const void *block)
