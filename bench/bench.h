@@ -60,6 +60,7 @@
     X(Send)                 \
     X(Wait)                 \
     X(Win_allocate)         \
+    X(Win_allocate_shared)  \
     X(Win_create)           \
     X(Win_fence)            \
     X(Win_flush)            \

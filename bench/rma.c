@@ -132,13 +132,26 @@ static void fence(int way, long n, size_t bytes)
         api[way].Win_fence(0, win[way]);
 }
 
-static void create_free(int way, long n, size_t bytes)
+static void create_and_free(int way, long n, void *memory, size_t bytes)
 {
     MPI_Win w;
     for (; n; n--) {
-        api[way].Win_create(local, (MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
+        api[way].Win_create(memory, (MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
         api[way].Win_free(&w);
     }
+}
+
+static void create_free(int way, long n, size_t bytes)
+{
+    void *memory;
+    api[way].Alloc_mem((MPI_Aint)bytes, MPI_INFO_NULL, &memory);
+    create_and_free(way, n, memory, bytes);
+    api[way].Free_mem(memory);
+}
+
+static void create_free_malloc(int way, long n, size_t bytes)
+{
+    create_and_free(way, n, local, bytes);
 }
 
 static void allocate_free(int way, long n, size_t bytes)
@@ -147,6 +160,17 @@ static void allocate_free(int way, long n, size_t bytes)
     void *memory;
     for (; n; n--) {
         api[way].Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &w);
+        api[way].Win_free(&w);
+    }
+}
+
+static void allocate_shared_free(int way, long n, size_t bytes)
+{
+    MPI_Win w;
+    void *memory;
+    for (; n; n--) {
+        api[way].Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                                     &w);
         api[way].Win_free(&w);
     }
 }
@@ -295,8 +319,10 @@ static const struct cell cells[] = {
 static const struct cell other_cells[] = {
     {.name = "Alloc_mem + Free_mem 1 KiB", .run = alloc_free, .bytes = 1 << 10, .alone = true},
     {.name = "Alloc_mem + Free_mem 1 MiB", .run = alloc_free, .bytes = 1 << 20, .alone = true},
-    {.name = "Win_create + Win_free, malloc", .run = create_free, .bytes = 1 << 10},
+    {.name = "Win_create + Win_free", .run = create_free, .bytes = 1 << 10},
+    {.name = "Win_create + Win_free, malloc", .run = create_free_malloc, .bytes = 1 << 10},
     {.name = "Win_allocate + Win_free", .run = allocate_free, .bytes = 1 << 10},
+    {.name = "Win_allocate_shared + Win_free", .run = allocate_shared_free, .bytes = 1 << 10},
 };
 
 /* ---- a target that does not call MPI ---- */
@@ -360,25 +386,36 @@ static void run_on_windows(const char *kind)
     run_cells(cells, sizeof cells / sizeof *cells, kind);
 }
 
-/* Windows over memory of MPI_Alloc_mem, and of MPI_Win_allocate. With Open MPI alone, windows
- * of MPI_Win_allocate are the faster ones. */
-static void run(void)
+/* With Open MPI alone, windows of MPI_Win_allocate are faster than those of MPI_Win_create. */
+static void run_on_allocated_windows(void)
 {
-    void *memory[2];
-    local = malloc(WINDOW_BYTES);
-    floor_target = malloc(WINDOW_BYTES);
-    memset(local, 0, WINDOW_BYTES);
-    memset(floor_target, 0, WINDOW_BYTES);
-    MPI_Type_vector(64, 1, 2, MPI_DOUBLE, &every_second);
-    MPI_Type_commit(&every_second);
-
+    void *memory;
     for (int w = LIBRARY; w <= HOST; w++) {
-        api[w].Win_allocate(WINDOW_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory[w], &win[w]);
-        memset(memory[w], 0, WINDOW_BYTES);
+        api[w].Win_allocate(WINDOW_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win[w]);
+        memset(memory, 0, WINDOW_BYTES);
     }
     run_on_windows("Win_allocate");
-    for (int w = LIBRARY; w <= HOST; w++) {
+    for (int w = LIBRARY; w <= HOST; w++)
         api[w].Win_free(&win[w]);
+}
+
+static void run_on_shared_windows(void)
+{
+    void *memory;
+    for (int w = LIBRARY; w <= HOST; w++) {
+        api[w].Win_allocate_shared(WINDOW_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                                   &win[w]);
+        memset(memory, 0, WINDOW_BYTES);
+    }
+    run_on_windows("Win_allocate_shared");
+    for (int w = LIBRARY; w <= HOST; w++)
+        api[w].Win_free(&win[w]);
+}
+
+static void run_on_created_windows(void)
+{
+    void *memory[2];
+    for (int w = LIBRARY; w <= HOST; w++) {
         api[w].Alloc_mem(WINDOW_BYTES, MPI_INFO_NULL, &memory[w]);
         memset(memory[w], 0, WINDOW_BYTES);
         api[w].Win_create(memory[w], WINDOW_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[w]);
@@ -395,8 +432,20 @@ static void run(void)
         api[w].Win_free(&win[w]);
         api[w].Free_mem(memory[w]);
     }
-    run_cells(other_cells, sizeof other_cells / sizeof *other_cells, "");
+}
 
+static void run(void)
+{
+    local = malloc(WINDOW_BYTES);
+    floor_target = malloc(WINDOW_BYTES);
+    memset(local, 0, WINDOW_BYTES);
+    memset(floor_target, 0, WINDOW_BYTES);
+    MPI_Type_vector(64, 1, 2, MPI_DOUBLE, &every_second);
+    MPI_Type_commit(&every_second);
+    run_on_allocated_windows();
+    run_on_shared_windows();
+    run_on_created_windows();
+    run_cells(other_cells, sizeof other_cells / sizeof *other_cells, "");
     MPI_Type_free(&every_second);
     free(local);
     free(floor_target);
