@@ -29,7 +29,7 @@ extern const char *const stats_reasons[REASON_COUNT], *const stats_advice[REASON
 
 /* Calls are counted by size in classes: class 0 is 0 bytes, class k is 2^(k-1) to 2^k - 1 bytes,
  * and the last one also has all larger sizes. */
-enum { STATS_CALLS_MAX = 256, STATS_SIZES = 40 };
+enum { STATS_CALLS_MAX = 320, STATS_SIZES = 40 };
 
 struct stats_counts {
     uint64_t fast[STATS_CALLS_MAX], bytes[STATS_CALLS_MAX];

@@ -47,6 +47,9 @@ struct abi {
     /* The handle of a request, as a number. `requests`: the address of an array of handles. */
     uintptr_t (*request_in)(long requests, int index);
 
+    /* Call when the host has made a persistent request. `request`: the address of its handle. */
+    void (*request_created)(long request);
+
     const struct shmem_host *shmem;
 };
 

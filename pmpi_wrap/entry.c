@@ -59,6 +59,12 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
 #define NAMES_11 NAMES_10, k
 #define NAMES_12 NAMES_11, l
 #define NAMES_13 NAMES_12, m
+#define LAST_3   c
+#define LAST_7   g
+#define LAST_8   h
+#define LAST_9   i
+#define LAST_10  j
+#define LAST_11  k
 
 /* NULL: none yet. Acquire: whatever dispatch_open() stored before the target is visible to a thread
  * that reads the target. */
@@ -117,12 +123,6 @@ static COLD mpi_fn *first_target(mpi_fn *const *target)
             host_wait_sent_to(-1);                                              \
         return result;                                                          \
     }
-#define OUTSIDE(name, n)                                                 \
-    static long outside_##name(TYPES_##n)                                \
-    {                                                                    \
-        host_wait_stay_awake();                                          \
-        return ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n); \
-    }
 #define SEND(name, n, rank, comm)                                               \
     static COLD long announced_##name(TYPES_##n)                                \
     {                                                                           \
@@ -157,6 +157,19 @@ static COLD mpi_fn *first_target(mpi_fn *const *target)
                    ? ((type_##name *)dispatch_onward[CALL_##name])(NAMES_##n)   \
                    : observed_##name(NAMES_##n);                                \
     }
+/* The new request may have the handle of one that has been freed past this library. */
+#define CREATING(name, n, target)                           \
+    static long creating_##name(TYPES_##n)                  \
+    {                                                       \
+        long result = ((type_##name *)(target))(NAMES_##n); \
+        if (!(int)result)                                   \
+            host_abi()->request_created(LAST_##n);          \
+        return result;                                      \
+    }
+#define PERSISTENT(name, n) CREATING(name, n, dispatch_onward[CALL_##name])
+#define PERSISTENT_COLLECTIVE(name, n) \
+    HOST(name, n)                      \
+    CREATING(name, n, counted_##name)
 #define WAITING(name, n)        OBSERVED(waiting, name, n, CALL_WAITS, true)
 #define POLLING(name, n, found) OBSERVED(polling, name, n, CALL_POLLS, *(const int *)(found) > 0)
 #define MESSAGE(name, n)
@@ -171,7 +184,8 @@ static mpi_fn *forwarder_of(enum call call)
         return (mpi_fn *)kind##_##name;
 #define CALL(name, n)
 #define HOST(name, n)             FORWARDER(name, counted)
-#define OUTSIDE(name, n)          FORWARDER(name, outside)
+#define PERSISTENT(name, n)       FORWARDER(name, creating)
+#define PERSISTENT_COLLECTIVE     PERSISTENT
 #define WAITING(name, n)          FORWARDER(name, waiting)
 #define POLLING(name, n, found)   FORWARDER(name, polling)
 #define SEND(name, n, rank, comm) FORWARDER(name, sending)
@@ -277,14 +291,15 @@ static COLD long forgetting_Request_free(long a)
              RECORD_SENT(name, b, c, rank, comm))
 #define MESSAGE(name, n) \
     RECORDED(name, n, ONWARD(name), recording_defer(&r, REASON_MESSAGE); RECORD_DATA(name, b, c, d))
+#define PERSISTENT(name, n)   RECORDED(name, n, creating_##name, )
+#define PERSISTENT_COLLECTIVE PERSISTENT
 #define PERSISTENT_SEND(name, n) \
-    RECORDED(name, n, ONWARD(name), RECORD_REQUEST(name, (const void *)a))
-#define PERSISTENT_RECEIVE(name, n) RECORDED(name, n, ONWARD(name), RECORD_REQUEST(name, NULL))
+    RECORDED(name, n, creating_##name, RECORD_REQUEST(name, (const void *)a))
+#define PERSISTENT_RECEIVE(name, n) RECORDED(name, n, creating_##name, RECORD_REQUEST(name, NULL))
 #define ACCESSES_FILE(name, n, count, datatype)                       \
     RECORDED(name, n, ONWARD(name), recording_defer(&r, REASON_FILE); \
              RECORD_DATA(name, count, datatype, 0))
-#define OUTSIDE(name, n) RECORDED(name, n, outside_##name, )
-#define OTHER(name, n)   RECORDED(name, n, ONWARD(name), )
+#define OTHER(name, n) RECORDED(name, n, ONWARD(name), )
 #include "pmpi_wrap/calls.def"
 
 static mpi_fn *recorder_of(enum call call)

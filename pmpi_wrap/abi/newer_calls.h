@@ -22,6 +22,8 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local, int local_leader, MPI_Gro
 #endif
 
 #if MPI_VERSION < 4
+int PMPI_Comm_idup_with_info(MPI_Comm parent, MPI_Info info, MPI_Comm *created,
+                             MPI_Request *request);
 int PMPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
                       MPI_Win *win);
 int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,

@@ -1,5 +1,6 @@
 /* The table of this ABI: the only global symbol of its object. */
 #include "pmpi_wrap/abi.h"
+#include "pmpi_wrap/abi/buffered_sends/persistent.h"
 #include "pmpi_wrap/abi/collectives/contribution.h"
 #include "pmpi_wrap/abi/communicators/members.h"
 #include "pmpi_wrap/abi/datatypes/data_bytes.h"
@@ -43,6 +44,11 @@ static uintptr_t request_in(long requests, int index)
     return BITS(((const MPI_Request *)requests)[index]);
 }
 
+static void request_created(long request)
+{
+    persistent_forget_stale((const MPI_Request *)request);
+}
+
 #define TEXT_(name) #name
 #define TEXT(name)  TEXT_(name)
 #define JOIN_(a, b) a##b
@@ -59,5 +65,6 @@ const struct abi JOIN(abi_, ABI_NAME) = {
     .data_bytes = data_bytes,
     .contribution = contribution,
     .request_in = request_in,
+    .request_created = request_created,
     .shmem = &shmem_mpi_calls,
 };

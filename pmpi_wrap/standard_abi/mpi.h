@@ -321,6 +321,13 @@ int PMPI_Comm_create(MPI_Comm, MPI_Group, MPI_Comm *);
 int PMPI_Comm_create_group(MPI_Comm, MPI_Group, int, MPI_Comm *);
 int PMPI_Comm_dup(MPI_Comm, MPI_Comm *);
 int PMPI_Comm_idup(MPI_Comm, MPI_Comm *, MPI_Request *);
+int PMPI_Comm_idup_with_info(MPI_Comm, MPI_Info, MPI_Comm *, MPI_Request *);
+int PMPI_Comm_spawn(const char *, char *[], int, MPI_Info, int, MPI_Comm, MPI_Comm *, int[]);
+int PMPI_Comm_spawn_multiple(int, char *[], char **[], const int[], const MPI_Info[], int, MPI_Comm,
+                             MPI_Comm *, int[]);
+int PMPI_Comm_accept(const char *, MPI_Info, int, MPI_Comm, MPI_Comm *);
+int PMPI_Comm_connect(const char *, MPI_Info, int, MPI_Comm, MPI_Comm *);
+int PMPI_Comm_join(int, MPI_Comm *);
 int PMPI_Intercomm_create(MPI_Comm, int, MPI_Comm, int, int, MPI_Comm *);
 int PMPI_Intercomm_merge(MPI_Comm, int, MPI_Comm *);
 int PMPI_Comm_dup_with_info(MPI_Comm, MPI_Info, MPI_Comm *);

@@ -1,46 +1,14 @@
 /* Julia, ctypes and the like call functions that they look up in the host's own library, so they
  * pass by this one. A program that frees objects in this way creates others, which get the same
  * handles. Fails if the library takes a new object for the freed one with the same handle (H24:
- * stale handles and mappings). Argument: `some`, to free past the library on odd ranks only. */
+ * stale handles and mappings). Arguments: `some`, to free past the library on odd ranks only;
+ * `connects`, to connect the ranks with each other, too. */
 #define _GNU_SOURCE
-#include "test.h"
-
-#include <dlfcn.h>
-#include <link.h>
+#include "past_library.h"
 
 enum { ROUNDS = 8 };
 
-static bool some;
-
-/* ---- the host's functions ---- */
-
-struct search {
-    const char *name;
-    void *found;
-};
-
-/* The host is the library named libmpi or libmpich, without a further word, or libmpi_abi. */
-static int search_in(struct dl_phdr_info *info, size_t size, void *argument)
-{
-    static const char *const hosts[] = {"libmpi.so", "libmpich.so", "libmpi_abi.so"};
-    struct search *s = argument;
-    const char *slash = strrchr(info->dlpi_name, '/'), *file = slash ? slash + 1 : info->dlpi_name;
-    (void)size;
-    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++)
-        if (!strncmp(file, hosts[i], strlen(hosts[i]))) {
-            void *host = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-            s->found = host ? dlsym(host, s->name) : NULL;
-        }
-    return s->found != NULL;
-}
-
-static void *find(const char *name)
-{
-    struct search s = {name, NULL};
-    dl_iterate_phdr(search_in, &s);
-    CHECK(s.found, "%s not found", name);
-    return s.found;
-}
+static bool some, connects;
 
 #define FREE(name, type, handle)                                                 \
     do {                                                                         \
@@ -104,45 +72,106 @@ static void groups(int calls)
     MPI_Group_free(&world);
 }
 
-/* Freed before any collective call, and followed by communicators that do not come from all ranks of
- * a parent. */
-static void unused(void)
+/* ---- communicators that do not come from all ranks of a parent ---- */
+
+/* The next communicator may get the handle of this one. */
+static void discard_unused(void)
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    FREE(MPI_Comm_free, MPI_Comm, &comm);
+}
+
+static MPI_Comm of_group(void)
 {
     MPI_Group world, group;
+    MPI_Comm comm;
     int ranks[64];
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     for (int i = 0; i < test_size; i++)
         ranks[i] = test_size - 1 - i;
     MPI_Group_incl(world, test_size, ranks, &group);
-    for (int round = 0; round < 3 * ROUNDS; round++) {
-        MPI_Comm comm, merged, local = MPI_COMM_SELF;
-        MPI_Request request;
-        if (round % 3 == 2)
-            MPI_Comm_split(MPI_COMM_WORLD, test_rank % 2, 0, &local);
-        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-        FREE(MPI_Comm_free, MPI_Comm, &comm);
-        if (round % 3 == 0) {
-            MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, &comm);
-        } else if (round % 3 == 1) {
-            MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
-            MPI_Wait(&request, MPI_STATUS_IGNORE);
-        } else {
-            int sum = -1, one = 1;
-            MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, !(test_rank % 2), 0, &comm);
-            MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
-            CHECK(sum == (test_size + test_rank % 2) / 2, "%d", sum);
-            MPI_Comm_dup(MPI_COMM_WORLD, &merged);
-            FREE(MPI_Comm_free, MPI_Comm, &merged);
-            MPI_Intercomm_merge(comm, test_rank % 2, &merged);
-            MPI_Comm_free(&comm);
-            MPI_Comm_free(&local);
-            comm = merged;
-        }
+    discard_unused();
+    MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, &comm);
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+    return comm;
+}
+
+static MPI_Comm idup(bool with_info)
+{
+    MPI_Comm comm;
+    MPI_Request request;
+    discard_unused();
+#if MPI_VERSION >= 4
+    if (with_info)
+        MPI_Comm_idup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &comm, &request);
+    else
+#endif
+        MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
+    (void)with_info;
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return comm;
+}
+
+/* Between even and odd ranks. */
+static MPI_Comm intercommunicator(MPI_Comm local)
+{
+    MPI_Comm between;
+    discard_unused();
+    MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, !(test_rank % 2), 0, &between);
+    return between;
+}
+
+static MPI_Comm connected(MPI_Comm local)
+{
+    MPI_Comm between;
+    char port[MPI_MAX_PORT_NAME] = "";
+    if (test_rank == 0)
+        MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
+    discard_unused();
+    if (test_rank % 2)
+        MPI_Comm_connect(port, MPI_INFO_NULL, 0, local, &between);
+    else
+        MPI_Comm_accept(port, MPI_INFO_NULL, 0, local, &between);
+    if (test_rank == 0)
+        MPI_Close_port(port);
+    return between;
+}
+
+static MPI_Comm merged(MPI_Comm creates(MPI_Comm local))
+{
+    MPI_Comm local, between, comm;
+    int sum = -1, one = 1;
+    MPI_Comm_split(MPI_COMM_WORLD, test_rank % 2, 0, &local);
+    between = creates(local);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, between);
+    CHECK(sum == (test_size + test_rank % 2) / 2, "%d", sum);
+    discard_unused();
+    MPI_Intercomm_merge(between, test_rank % 2, &comm);
+    if (creates == connected)
+        MPI_Comm_disconnect(&between);
+    else
+        MPI_Comm_free(&between);
+    MPI_Comm_free(&local);
+    return comm;
+}
+
+static void unused(void)
+{
+    for (int round = 0; round < 4 * ROUNDS; round++) {
+        MPI_Comm comm = round % 4 == 0   ? of_group()
+                        : round % 4 == 1 ? merged(intercommunicator)
+                                         : idup(round % 4 == 2);
         use_comm(comm, 5);
         MPI_Comm_free(&comm);
     }
-    MPI_Group_free(&group);
-    MPI_Group_free(&world);
+    for (int round = 0; connects && round < ROUNDS; round++) {
+        MPI_Comm comm = merged(connected);
+        use_comm(comm, 5);
+        MPI_Comm_free(&comm);
+    }
 }
 
 /* ---- datatypes ---- */
@@ -244,10 +273,69 @@ static void unlike_windows(void)
     free(private);
 }
 
+/* ---- persistent requests ---- */
+
+enum { NEW = 1, OLD, ELEMENTS = 1 << 17 };
+
+/* Buffered, and long: some hosts send these so late that the library sends them instead. */
+static void discard_buffered(const int *data)
+{
+    MPI_Request request;
+    MPI_Bsend_init(data, ELEMENTS, MPI_INT, test_next(), OLD, MPI_COMM_WORLD, &request);
+    FREE(MPI_Request_free, MPI_Request, &request);
+}
+
+static void start(MPI_Request *request)
+{
+    MPI_Start(request);
+    MPI_Wait(request, MPI_STATUS_IGNORE);
+    MPI_Request_free(request);
+}
+
+static void start_collective(const int *data)
+{
+#if MPI_VERSION >= 4
+    MPI_Request request;
+    discard_buffered(data);
+    MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    start(&request);
+#endif
+    (void)data;
+}
+
+/* If a request that is started has taken the place of the freed one, its message is sent. */
+static void requests(void)
+{
+    int *data = calloc(ELEMENTS, sizeof *data), size = 4 * ELEMENTS * (int)sizeof *data;
+    void *buffer = malloc((size_t)size);
+    MPI_Buffer_attach(buffer, size);
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Request request, receive;
+        int flag, got = -1;
+        discard_buffered(data);
+        MPI_Recv_init(&got, 1, MPI_INT, test_previous(), NEW, MPI_COMM_WORLD, &receive);
+        MPI_Start(&receive);
+        discard_buffered(data);
+        MPI_Send_init(&round, 1, MPI_INT, test_next(), NEW, MPI_COMM_WORLD, &request);
+        start(&request);
+        start_collective(data);
+        MPI_Wait(&receive, MPI_STATUS_IGNORE);
+        MPI_Request_free(&receive);
+        CHECK(got == round, "%d", got);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Iprobe(MPI_ANY_SOURCE, OLD, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        CHECK(!flag, "round %d: a message of a request that has been freed", round);
+    }
+    MPI_Buffer_detach(&buffer, &size);
+    free(buffer);
+    free(data);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
     some = argc > 1 && !strcmp(argv[1], "some");
+    connects = argc > 1 && !strcmp(argv[1], "connects");
     for (int i = 0; i < 5; i++)
         MPI_Barrier(MPI_COMM_WORLD);
     for (int calls = 0; calls <= 5; calls++) {
@@ -255,6 +343,7 @@ int main(int argc, char **argv)
         groups(calls);
     }
     unused();
+    requests();
     datatypes();
     needed_datatypes();
     windows();

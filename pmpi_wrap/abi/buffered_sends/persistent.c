@@ -105,9 +105,7 @@ static bool replace_request(const struct message *m, MPI_Request *request)
         discard_persistent(p);
         return false;
     }
-    struct persistent *stale = persistent_find(&stand_in);
-    if (stale) /* its request has been freed past this library */
-        persistent_free(stale, &stand_in);
+    persistent_forget_stale(&stand_in);
     if (!registry_add(&persistent_registry, BITS(stand_in), p, 0)) {
         host.Request_free(&stand_in);
         discard_persistent(p);
@@ -131,6 +129,8 @@ static bool needs_stand_in(const struct message *m)
 
 int persistent_created(enum call call, const struct message *m, MPI_Request *request, int result)
 {
+    if (result == MPI_SUCCESS)
+        persistent_forget_stale(request);
     if (result != MPI_SUCCESS)
         note_deferred(call, REASON_ARGUMENTS);
     else if (needs_stand_in(m) && replace_request(m, request))
@@ -145,6 +145,13 @@ void persistent_free(struct persistent *p, const MPI_Request *request)
     registry_remove(&persistent_registry, BITS(*request));
     remove_from_list(p);
     discard_persistent(p);
+}
+
+void persistent_forget_stale(const MPI_Request *created)
+{
+    struct persistent *stale = persistent_find(created);
+    if (stale)
+        persistent_free(stale, created);
 }
 
 void persistent_forget_comm(const MPI_Comm *comm)

@@ -52,6 +52,10 @@ int persistent_start(enum call call, struct persistent *p, MPI_Request *request)
 /* Before the host frees the stand-in. */
 void persistent_free(struct persistent *p, const MPI_Request *request);
 
+/* After the host has made a request: a stand-in with the same handle has been freed past this
+ * library (free_notice.h). */
+void persistent_forget_stale(const MPI_Request *created);
+
 /* Before the host frees or disconnects a communicator: this library can no longer start the
  * persistent requests on it. Waiting for messages is left to the host (MPI-4.0, 11.10.4). */
 void persistent_forget_comm(const MPI_Comm *comm);
