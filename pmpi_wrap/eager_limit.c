@@ -18,7 +18,7 @@ static struct variable {
     char name[48];
 } chosen[2];
 
-static void choose(const char *name, size_t value)
+static void set_for_host(const char *name, size_t value)
 {
     char text[24];
     snprintf(text, sizeof text, "%zu", value);
@@ -98,9 +98,9 @@ static bool raise_open_mpi(const struct job *job)
         !has_room(segment, job->local_size))
         return false;
     snprintf(name, sizeof name, "%seager_limit", start);
-    choose(name, piece);
+    set_for_host(name, piece);
     snprintf(name, sizeof name, "%ssegment_size", start);
-    choose(name, segment);
+    set_for_host(name, segment);
     return true;
 }
 
@@ -113,7 +113,7 @@ static bool raise_ucx(const struct job *job)
     if (environment_has("UCX_RNDV_") || environment_has("UCX_TLS=") || !size ||
         strtoul(size, NULL, 10) != job->local_size)
         return false;
-    choose("UCX_RNDV_THRESH", config.eager + 1);
+    set_for_host("UCX_RNDV_THRESH", config.eager + 1);
     return true;
 }
 
