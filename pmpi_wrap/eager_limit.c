@@ -1,10 +1,12 @@
 #include "pmpi_wrap/eager_limit.h"
 
 #include "core/config.h"
+#include "heap/interface.h"
 #include "pmpi_wrap/host_identity.h"
 #include "pmpi_wrap/quirks.h"
 #include "pmpi_wrap/symbols.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,11 +89,11 @@ static bool has_room(size_t segment, uint32_t local_ranks)
 
 /* MPI_Bsend waits for the receiver if more than 135 messages that are sent at once are on their way to it,
  * and otherwise more than 512, unless this library performs it (QUIRK_BSEND_WAITS). */
-static bool raise_open_mpi(const struct job *job)
+static bool raise_open_mpi(const struct job *job, size_t limit)
 {
     enum { PIECES = 1024, HEADERS = 64 };
     const char *btl = quirks_version(host_identity.version) < VERSION(5, 0, 0) ? "vader" : "sm";
-    size_t piece = config.eager + HEADERS, segment = PIECES * piece;
+    size_t piece = limit + HEADERS, segment = PIECES * piece;
     char start[32], name[64];
     snprintf(start, sizeof start, "OMPI_MCA_btl_%s_", btl);
     if (!config.bsend || environment_has(start) || files_have(start + strlen("OMPI_MCA_")) ||
@@ -107,26 +109,35 @@ static bool raise_open_mpi(const struct job *job)
 /* ---- MPICH ---- */
 
 /* UCX has one limit for all transports, so the job must not have ranks on other nodes. */
-static bool raise_ucx(const struct job *job)
+static bool raise_ucx(const struct job *job, size_t limit)
 {
     const char *size = getenv("PMI_SIZE");
     if (environment_has("UCX_RNDV_") || environment_has("UCX_TLS=") || !size ||
         strtoul(size, NULL, 10) != job->local_size)
         return false;
-    set_for_host("UCX_RNDV_THRESH", config.eager + 1);
+    set_for_host("UCX_RNDV_THRESH", limit + 1);
     return true;
 }
 
 /* ---- both ---- */
 
+/* Longer messages out of the heap of malloc are copied directly, which is faster still. */
+static size_t wanted_limit(void)
+{
+    bool has_heap = config.heap && dlsym(RTLD_DEFAULT, MALLOC_HEAP_OPEN_NAME);
+    return has_heap ? min_size(config.eager, config.heap_min) : config.eager;
+}
+
 void eager_limit_raise(const struct job *job)
 {
-    if (config.eager <= quirk(QUIRK_EAGER_BYTES) || job->local_size < 2 || raised)
+    size_t limit = wanted_limit();
+    bool has_xpmem = !access("/dev/xpmem", F_OK); /* copies between processes need no system call */
+    if (limit <= quirk(QUIRK_EAGER_BYTES) || job->local_size < 2 || has_xpmem || raised)
         return;
-    bool is_raised = !strcmp(host_identity.name, "Open MPI") ? raise_open_mpi(job)
-                     : strstr(host_identity.device, "ucx")   ? raise_ucx(job)
+    bool is_raised = !strcmp(host_identity.name, "Open MPI") ? raise_open_mpi(job, limit)
+                     : strstr(host_identity.device, "ucx")   ? raise_ucx(job, limit)
                                                              : false;
-    raised = is_raised ? config.eager : 0;
+    raised = is_raised ? limit : 0;
 }
 
 void eager_limit_end(void)

@@ -3,7 +3,7 @@
  * which the receiver asks for the data, and copies them with a system call.
  *
  * The defaults of the hosts, 4 KiB (Open MPI) and 8 KiB (MPICH with UCX), are too low for current
- * machines: messages of up to 32 KiB are 1.2 to 3 times as fast at once (docs/measurements.md). So this
+ * machines: longer messages are faster at once, too (docs/decisions/064-eager-limit.md). So this
  * library raises the limit through the host's own settings, unless somebody has tuned the host. The
  * settings are in the environment only while the host initializes.
  */

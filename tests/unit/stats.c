@@ -382,7 +382,7 @@ START_TEST(the_summary_says_where_the_time_goes)
                                "accelerated, 38 % left to Open MPI, 50 % waiting\n"
                                "mpiaccel: 75 % of the time in MPI is in MPI_Win_lock: messages of "
                                "512 B on average, which the library leaves to Open MPI\n"
-                               "mpiaccel: little to gain: messages are as fast as without the "
+                               "mpiaccel: little to gain: short messages are as fast as without the "
                                "library; inside a node, MPI_Put into a window of MPI_Win_allocate "
                                "would be faster\n"
                                "mpiaccel:\n"
