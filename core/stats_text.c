@@ -203,8 +203,9 @@ static void time_summary(FILE *out, const struct stats_snapshot *sum, const stru
          host->name, share_text(all.waited_ns, ns - all.waited_ns).s);
     longest_call(out, sum, host, calls, ns);
     if (is_in_messages(sum, calls, &all))
-        line(out, "little to gain: short messages are as fast as without the library; inside a node, "
-                  "MPI_Put into a window of MPI_Win_allocate would be faster");
+        line(out,
+             "little to gain: short messages are as fast as without the library; inside a node, "
+             "MPI_Put into a window of MPI_Win_allocate would be faster");
     if (all.private_bytes)
         line(out,
              "long messages: %s of %s sent from private memory; from memory of MPI_Alloc_mem, or "

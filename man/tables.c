@@ -27,7 +27,8 @@ static const char *const treatments[] = {
     "Left to the host, and counted",
     "Left to the host, which polls for messages in them: the library changes how the rank waits",
     "Left to the host; afterwards the library wakes a receiver that sleeps",
-    "Left to the host; intercepted for the statistics, or to detect handles that the host uses again",
+    "Left to the host; intercepted for the statistics, or to detect handles that the host uses "
+    "again",
 };
 enum treatment { HANDLED, COUNTED, WAITED, SENT, OBSERVED };
 
