@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -79,11 +80,14 @@ static bool files_have(const char *start)
 
 /* Each rank has a file in /dev/shm, out of which it takes a piece of the limit's length for each
  * message on its way, whatever the message's length. The default size of the file, 4 MiB, has room
- * for 127 pieces of 32 KiB, and Open MPI uses up to 512. Only pieces in use take memory. */
+ * for 127 pieces of 32 KiB, and Open MPI uses up to 512. Only pieces in use take memory, but each rank
+ * maps the files of all. */
 static bool has_room(size_t segment, uint32_t local_ranks)
 {
     struct statvfs shm;
-    return local_ranks && !statvfs("/dev/shm", &shm) &&
+    struct rlimit space;
+    bool is_limited = getrlimit(RLIMIT_AS, &space) || space.rlim_cur != RLIM_INFINITY;
+    return !is_limited && !statvfs("/dev/shm", &shm) &&
            shm.f_bavail / 2 >= (uint64_t)segment / shm.f_frsize * local_ranks;
 }
 
