@@ -78,6 +78,12 @@ static bool files_have(const char *start)
     return file_has(path, start);
 }
 
+static bool is_limited(int resource)
+{
+    struct rlimit limit;
+    return getrlimit(resource, &limit) || limit.rlim_cur != RLIM_INFINITY;
+}
+
 /* Each rank has a file in /dev/shm, out of which it takes a piece of the limit's length for each
  * message on its way, whatever the message's length. The default size of the file, 4 MiB, has room
  * for 127 pieces of 32 KiB, and Open MPI uses up to 512. Only pieces in use take memory, but each rank
@@ -85,9 +91,7 @@ static bool files_have(const char *start)
 static bool has_room(size_t segment, uint32_t local_ranks)
 {
     struct statvfs shm;
-    struct rlimit space;
-    bool is_limited = getrlimit(RLIMIT_AS, &space) || space.rlim_cur != RLIM_INFINITY;
-    return !is_limited && !statvfs("/dev/shm", &shm) &&
+    return !is_limited(RLIMIT_AS) && !is_limited(RLIMIT_FSIZE) && !statvfs("/dev/shm", &shm) &&
            shm.f_bavail / 2 >= (uint64_t)segment / shm.f_frsize * local_ranks;
 }
 
