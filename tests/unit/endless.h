@@ -38,15 +38,15 @@ static long watched_syscall(long number, ...)
     return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* Minimum duration of a yield. */
+/* Duration of a yield. 0: it is a real one, which takes long on a busy machine. */
 static uint64_t yield_takes_ns;
 
 static int slow_yield(void)
 {
-    int result = sched_yield();
-    if (yield_takes_ns)
-        spin_ns(yield_takes_ns);
-    return result;
+    if (!yield_takes_ns)
+        return sched_yield();
+    spin_ns(yield_takes_ns);
+    return 0;
 }
 
 #define sched_yield          slow_yield
