@@ -8,11 +8,7 @@
  * `ahead` the number of operations in transfer. These follow from the algorithms; `transfer`,
  * `line` and `turn` are measured.
  *
- * The cost of domains is only computed, because the machine may have a single one: when each rank
- * has received what it waits for, with transfers that take longer between domains.
- *
- * Prints the tables of docs/measurements.md#scaling-of-collectives and of
- * docs/measurements.md#domains. No MPI.
+ * Prints the table of docs/measurements.md#scaling-of-collectives. No MPI.
  */
 #include "alloc/arena.h"
 #include "coll_inplace/coll.h"
@@ -255,167 +251,6 @@ static struct cost cost_of(enum what it, unsigned n)
     }
 }
 
-/* ---- domains ---- */
-
-/* Transfers within a domain and between two, in ns; medians of the public measurements of
- * https://github.com/nviennot/core-to-core-latency */
-static const struct machine {
-    const char *name;
-    unsigned domains;
-    double near, far;
-} machines[] = {{"2 sockets (Xeon 8375C)", 2, 51, 108},
-                {"6 caches (EPYC 7R13)", 6, 23, 107},
-                {"8 such caches", 8, 23, 107}};
-
-enum { MODEL_MOST = 256 };
-
-/* A run of the model: where the ranks are, and the order that they follow. */
-struct model {
-    const struct machine *machine;
-    unsigned ranks;
-    double share; /* cost of one more line, as a share of a transfer */
-    const struct order *order, *places;
-};
-
-/* When rank `me` has received from the ranks `them`; each began at `from[rank]`. */
-static double receive(const struct model *m, const double *from, unsigned me, const uint16_t *them,
-                      unsigned count)
-{
-    double last = from[me], lines = 0;
-    for (unsigned i = 0; i < count; i++) {
-        bool far = m->places->domain[me] != m->places->domain[them[i]];
-        double way = far ? m->machine->far : m->machine->near;
-        last = from[them[i]] + way > last ? from[them[i]] + way : last;
-        lines += way * m->share;
-    }
-    return last + lines;
-}
-
-static double latest(const struct model *m, const double *when)
-{
-    double last = 0;
-    for (unsigned r = 0; r < m->ranks; r++)
-        last = when[r] > last ? when[r] : last;
-    return last;
-}
-
-static double go_down(const struct model *m, double *when, unsigned root)
-{
-    bool reached[MODEL_MOST] = {0};
-    reached[root] = true;
-    for (unsigned left = m->ranks - 1; left;)
-        for (unsigned r = 0; r < m->ranks; r++) {
-            uint16_t parent = reached[r] ? 0 : (uint16_t)tree_node(m->order, r, root).parent;
-            if (reached[r] || !reached[parent])
-                continue;
-            when[r] = receive(m, when, r, &parent, 1);
-            reached[r] = true;
-            left--;
-        }
-    return latest(m, when);
-}
-
-static double go_up(const struct model *m, const struct order *order, unsigned rank, double *when)
-{
-    uint16_t child[TREE_CHILDREN_MAX];
-    unsigned count = tree_children(order, rank, 0, child);
-    for (unsigned i = 0; i < count; i++)
-        go_up(m, order, child[i], when);
-    return when[rank] = receive(m, when, rank, child, count);
-}
-
-static double allreduce_time(const struct model *m, const struct order *up)
-{
-    double when[MODEL_MOST] = {0};
-    double sum = go_up(m, up, 0, when);
-    memset(when, 0, sizeof when);
-    when[0] = sum;
-    return go_down(m, when, 0);
-}
-
-static double bcast_time(const struct model *m)
-{
-    double when[MODEL_MOST] = {0};
-    return go_down(m, when, m->ranks / 3);
-}
-
-/* A round of core/barrier.c: each rank waits for the ranks that are multiples of `step` before it
- * in its domain; with `all`, for one rank per unit in every domain. There are at most as many
- * domains as the radix. */
-static void enter_round(const struct model *m, double *when, unsigned step, bool all)
-{
-    const struct order *o = m->order;
-    double begun[MODEL_MOST];
-    memcpy(begun, when, sizeof begun);
-    for (unsigned r = 0; r < m->ranks; r++) {
-        uint16_t them[2 * TREE_RADIX];
-        unsigned count = 0, mine = o->domain[r], me = o->place[r] - o->start[mine];
-        for (unsigned d = all ? 0 : mine; d < (all ? o->domains : mine + 1); d++) {
-            unsigned n = order_ranks_of(o, d), end = all ? n : TREE_RADIX * step;
-            for (unsigned back = d == mine ? step : 0; back < end && back < n; back += step)
-                them[count++] = o->rank[o->start[d] + (me % n + n - back) % n];
-        }
-        when[r] = receive(m, begun, r, them, count);
-    }
-}
-
-static double barrier_time(const struct model *m)
-{
-    double when[MODEL_MOST] = {0};
-    for (unsigned step = 1; step < m->order->unit; step *= TREE_RADIX)
-        enter_round(m, when, step, false);
-    enter_round(m, when, m->order->unit, true);
-    return latest(m, when);
-}
-
-static struct order *order_of(unsigned n, unsigned domains, bool by_turns)
-{
-    struct located run[MODEL_MOST];
-    struct order *o = calloc(1, order_size(n));
-    for (unsigned r = 0; o && r < n; r++)
-        run[r] = (struct located){by_turns ? r % domains : r * domains / n, r};
-    if (!o)
-        exit(1);
-    order_make(o, run, n);
-    return o;
-}
-
-static void print_domains(const struct machine *machine, unsigned n, double share)
-{
-    static const char *const rows[] = {"barrier", "bcast", "allreduce, integers",
-                                       "allreduce, reals"};
-    struct order *by_rank = order_of(n, 1, false);
-    struct order *at[] = {order_of(n, machine->domains, false),
-                          order_of(n, machine->domains, true)};
-    for (int row = 0; row < 4; row++) {
-        printf("| %s | %u | %s |", rows[row], n, machine->name);
-        for (int turns = 0; turns < 2; turns++)
-            for (int by_domain = 0; by_domain < 2; by_domain++) {
-                const struct order *order = by_domain ? at[turns] : by_rank;
-                struct model m = {machine, n, share, order, at[turns]};
-                double time = row == 0   ? barrier_time(&m)
-                              : row == 1 ? bcast_time(&m)
-                                         : allreduce_time(&m, row == 2 ? order : by_rank);
-                printf(" %.0f |", time);
-            }
-        printf("\n");
-    }
-    free(by_rank);
-    free(at[0]);
-    free(at[1]);
-}
-
-static void print_all_domains(double share)
-{
-    printf(
-        "\n| ns | ranks | domains | in blocks, by rank | by domain | by turns, by rank | by domain "
-        "|\n"
-        "|---|---|---|---|---|---|---|\n");
-    for (unsigned i = 0; i < sizeof machines / sizeof *machines; i++)
-        for (unsigned n = 128; n <= MODEL_MOST; n *= 2)
-            print_domains(&machines[i], n, share);
-}
-
 int main(void)
 {
     cpu_set_t set;
@@ -454,6 +289,5 @@ int main(void)
                    c.lines, apart / 1e3, (oversubscribed ? shared : apart) / 1e3, time / 1e3);
             fflush(stdout);
         }
-    print_all_domains(per_line / transfer);
     return 0;
 }

@@ -39,13 +39,12 @@ static struct child *new_child(const struct team *parent)
 {
     uint32_t size = parent->size;
     struct child *child;
-    size_t each = sizeof *child->offers + sizeof *child->located + sizeof *child->rank_of_parent;
+    size_t each = sizeof *child->offers + sizeof *child->rank_of_parent;
     child = malloc(sizeof *child + size * each + node.size * sizeof *child->rank_of_member);
     if (!child)
         return NULL;
     *child = (struct child){.parent_size = size};
-    child->located = (struct located *)&child->offers[size];
-    child->rank_of_parent = (uint16_t *)&child->located[size];
+    child->rank_of_parent = (uint16_t *)&child->offers[size];
     child->rank_of_member = child->rank_of_parent + size;
     return child;
 }
@@ -178,8 +177,7 @@ static struct child_offer read_offer(const struct team *t, uint32_t rank, uint32
     const struct child_offer *entry = entry_of(t, rank, number);
     if (!entry)
         return (struct child_offer){0};
-    return (struct child_offer){
-        .domain = entry->domain, .mailbox = entry->mailbox, .common = entry->common};
+    return (struct child_offer){.mailbox = entry->mailbox, .common = entry->common};
 }
 
 /* Copy the offers for a child of `t`, which have been published, unless it has read them. */
@@ -211,12 +209,11 @@ static inline void make_room_for_offer(const struct team *t, struct children *c,
 }
 
 /* Nobody sleeps on the entry. */
-static inline void publish_offer(const struct team *t, struct child_offer *entry,
-                                 const struct child *child, uint32_t number)
+static inline void publish_offer(struct child_offer *entry, const struct child *child,
+                                 uint32_t number)
 {
     entry->mailbox = child ? node_offset(child->mailbox) : 0;
     entry->common = child ? node_offset(child->common) : 0;
-    entry->domain = t->order ? t->order->domain[t->rank] : 0;
     atomic_store_explicit(&entry->end, number + 1, memory_order_release);
 }
 
@@ -227,7 +224,7 @@ void child_offer(struct team *t, bool declines)
     if (c) {
         make_room_for_offer(t, c, number);
         struct child *child = declines ? NULL : take_child(t, c);
-        publish_offer(t, &c->ring[number % CHILD_RING], child, number);
+        publish_offer(&c->ring[number % CHILD_RING], child, number);
         c->offered = child;
     }
     t->children_offered = number + 1;
@@ -326,7 +323,6 @@ static struct team_common *read_offers(struct child *child, uint32_t size)
         declined |= !offer.mailbox;
         common = r ? common : offer.common;
         child->team->mailbox[r] = node_at(offer.mailbox);
-        child->located[r] = (struct located){offer.domain, r};
     }
     unlock(locked);
     return declined ? NULL : node_at(common);
@@ -338,7 +334,7 @@ struct team *child_settle(struct child *child, uint32_t size, uint32_t rank)
     team_shape(team, size, rank);
     struct team_common *common = read_offers(child, size);
     if (common) {
-        team_complete(team, common, child->located);
+        team_complete(team, common);
         child->mailbox = NULL;
         if (!rank)
             child->common = NULL;

@@ -55,7 +55,6 @@ enum { CHILD_RING = 32, CHILD_WINDOW = CHILD_RING / 2, CHILD_UNUSED_MAX = 64 };
 
 struct child_offer {
     _Atomic uint32_t end;     /* the number of the child, plus 1 */
-    uint32_t domain;          /* the number of the rank's domain in the parent */
     uint64_t mailbox, common; /* positions; 0: this rank declines */
 };
 
@@ -71,7 +70,6 @@ struct child {
     struct team *team;
     struct mailbox *mailbox;
     struct team_common *common;
-    struct located *located;  /* by rank of the child */
     uint16_t *rank_of_parent; /* by rank of the child */
     uint16_t *rank_of_member; /* the rank in the parent, by member of the node; or CHILD_NO_RANK */
     struct child_offer offers[]; /* by rank of the parent */

@@ -16,7 +16,7 @@ const struct slot *wait_for_root(struct team *t, uint32_t op, uint32_t root)
 {
     if (t->flat)
         return team_wait_ahead(t, root, op);
-    struct tree_node mine = tree_node(t->order, t->rank, root);
+    struct tree_node mine = tree_node(t->size, t->rank, root);
     const struct slot *received = team_wait(t, mine.parent, op);
     team_find_ring(t, root, op);
     return mine.inner ? pass_on(t, op, received) : received;

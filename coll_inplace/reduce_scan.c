@@ -5,9 +5,7 @@
  *
  * Each rank sends its operand in its slot. In a small team, each rank that receives a result
  * combines all operands in rank order. In a larger one, operands are combined up a tree whose
- * subtrees are ranges of ranks, so the order is still the rank order, wherever the ranks run;
- * integers, for which the order makes no difference, use the tree that follows the domains. Rank 0
- * publishes the result. */
+ * subtrees are ranges of ranks, so the order is still the rank order. Rank 0 publishes the result. */
 #include "coll_inplace/receive.h"
 #include "coll_inplace/reduce_segmented.h"
 #include "coll_inplace/reduce_unsegmented.h"
@@ -160,27 +158,15 @@ static bool combine_child(struct team *t, const struct reducer *red, uint32_t op
     return true;
 }
 
-/* In rank order: the tree without domains. */
-static bool combine_ranges(struct team *t, const struct reducer *red, uint32_t op, char *sum,
-                           size_t bytes)
+/* In rank order. */
+static bool combine_children(struct team *t, const struct reducer *red, uint32_t op, char *sum,
+                             size_t bytes)
 {
     uint32_t v = t->rank;
     bool all = true;
     for (uint32_t step = 1; step < t->size && v % (step * TREE_RADIX) == 0; step *= TREE_RADIX)
         for (uint32_t j = 1; j < TREE_RADIX && v + j * step < t->size; j++)
             all &= combine_child(t, red, op, v + j * step, sum, bytes);
-    return all;
-}
-
-/* In any order: the tree that follows the domains. */
-static bool combine_children(struct team *t, const struct reducer *red, uint32_t op, char *sum,
-                             size_t bytes)
-{
-    uint16_t child[TREE_CHILDREN_MAX];
-    uint32_t count = tree_children(t->order, t->rank, 0, child);
-    bool all = true;
-    for (uint32_t i = 0; i < count; i++)
-        all &= combine_child(t, red, op, child[i], sum, bytes);
     return all;
 }
 
@@ -194,9 +180,7 @@ static uint32_t combine_up(struct team *t, const struct reducer *red, struct buf
     team_wait_room(t, kind, bytes);
     char *sum = kind == SLOT_INLINE ? slot_of(t->own_ring, op)->data : team_cell(t, bytes);
     reducer_read(red, sum, from, 0, bytes);
-    bool all = reducer_is_exact(red) ? combine_children(t, red, op, sum, bytes)
-                                     : combine_ranges(t, red, op, sum, bytes);
-    team_publish(t, op, kind, all ? bytes : 0);
+    team_publish(t, op, kind, combine_children(t, red, op, sum, bytes) ? bytes : 0);
     return op;
 }
 

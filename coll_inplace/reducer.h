@@ -6,8 +6,7 @@
  * host (user-defined operations, datatypes that have no kernel), and elements travel packed.
  *
  * Elements are combined in rank order, ((x0 op x1) op x2) op ... or in pairs, (x0 op x1) op (x2 op
- * x3) (H17: the result must not depend on which rank arrives first). Only reductions that give the
- * same bits in every order use a different order.
+ * x3) (H17: the result must not depend on which rank arrives first).
  */
 #ifndef MPIACCEL_REDUCER_H
 #define MPIACCEL_REDUCER_H
@@ -63,13 +62,6 @@ static inline size_t reducer_bytes(const struct reducer *r, struct buffer b)
 static inline bool reducer_is_plain(const struct reducer *r)
 {
     return r->kernel;
-}
-
-/* Whether the result has the same bits in every order of operands. All ranks return the same,
- * because it depends on the operation and the basic datatype only. */
-static inline bool reducer_is_exact(const struct reducer *r)
-{
-    return reducer_is_plain(r) && prim_is_exact(r->map->prim);
 }
 
 /* Operands of `bytes` bytes as data to send; `run` and `map` are storage for their typemap. */

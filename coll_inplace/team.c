@@ -3,7 +3,6 @@
 #include "alloc/arena.h"
 #include "coll_inplace/child.h"
 #include "core/concurrency.h"
-#include "core/locality.h"
 #include "core/log.h"
 #include "core/peer_memory.h"
 
@@ -13,21 +12,18 @@
 
 /* ---- creation ---- */
 
-/* Allocates the order of the ranks too: a rank that ran out of memory for it in team_settle() would
- * use another tree than the others. */
-static struct team *allocate_team(uint32_t size, uint32_t group, bool ordered)
+static struct team *allocate_team(uint32_t size, uint32_t group)
 {
     size_t mailboxes = size * (sizeof(struct ring *) + sizeof(struct mailbox *));
     size_t entries = (size > group ? size : group) + 1;
     struct team *team =
-        calloc(1, sizeof *team + mailboxes + entries * TABLE_WORDS * sizeof(uint64_t) +
-                      (ordered ? order_size(size) : 0));
+        calloc(1, sizeof *team + mailboxes + entries * TABLE_WORDS * sizeof(uint64_t));
     if (team)
         team->entries = (uint32_t)entries;
     return team;
 }
 
-static void shape(struct team *team, uint32_t size, uint32_t rank, bool ordered)
+void team_shape(struct team *team, uint32_t size, uint32_t rank)
 {
     team->mailbox = (struct mailbox **)&team->ring[size];
     team->tables = (uint64_t *)&team->mailbox[size];
@@ -36,30 +32,23 @@ static void shape(struct team *team, uint32_t size, uint32_t rank, bool ordered)
     team->peers = team->readers = size - 1;
     team->alone = size == 1;
     team->few = size > 1 && size <= TREE_FLAT;
-    team->flat = !ordered;
+    team->flat = size <= TREE_FLAT;
     team->first_partner = first_partner(rank, size, size);
     team->lag = SLOT_LAG;
     team->answered = atomic_load_explicit(&copy_requests_answered, memory_order_relaxed);
-    team->order =
-        ordered ? (struct order *)&team->tables[(size_t)TABLE_WORDS * team->entries] : NULL;
 }
 
-static struct team *create(uint32_t size, uint32_t group, uint32_t rank, bool ordered)
+static struct team *create(uint32_t size, uint32_t group, uint32_t rank)
 {
-    struct team *team = allocate_team(size, group, ordered);
+    struct team *team = allocate_team(size, group);
     if (team)
-        shape(team, size, rank, ordered);
+        team_shape(team, size, rank);
     return team;
 }
 
 struct team *team_reserve(uint32_t size)
 {
-    return allocate_team(size, size, size > TREE_FLAT);
-}
-
-void team_shape(struct team *team, uint32_t size, uint32_t rank)
-{
-    shape(team, size, rank, size > TREE_FLAT);
+    return allocate_team(size, size);
 }
 
 /* One that has been freed is kept for the next small team, which may exist for only 3 us. */
@@ -96,9 +85,10 @@ void team_common_free(struct team_common *common, uint32_t size)
 
 static struct team *create_between(uint32_t group, uint32_t rank, uint32_t size)
 {
-    struct team *team = create(size, group, rank, false);
+    struct team *team = create(size, group, rank);
     if (team) {
         team->alone = team->few = false;
+        team->flat = true;
         team->group = team->readers = group;
         team->self = INTER_ROOT;
         team->peers = size;
@@ -109,7 +99,7 @@ static struct team *create_between(uint32_t group, uint32_t rank, uint32_t size)
 
 struct team *team_of_one(void)
 {
-    return create(1, 1, 0, false);
+    return create(1, 1, 0);
 }
 
 static bool can_access_peers(int neighbour)
@@ -137,9 +127,8 @@ static void offer_mailbox(const struct team *team, int neighbour, bool with_comm
 
 struct team *team_prepare(uint32_t size, uint32_t rank, int neighbour, struct team_offer *offer)
 {
-    struct team *team = create(size, size, rank, size > TREE_FLAT);
+    struct team *team = create(size, size, rank);
     offer_mailbox(team, neighbour, rank == 0, offer);
-    offer->domain = size > TREE_FLAT ? locality_here() : 0;
     return team;
 }
 
@@ -176,20 +165,14 @@ static void open_rings(struct team *team)
     team->own_ring = &team->mine->ring;
 }
 
-void team_complete(struct team *team, struct team_common *common, struct located *located)
+void team_complete(struct team *team, struct team_common *common)
 {
     team->policy = configured_policy();
     team->common = common;
     team->mine = team->mailbox[team->self];
     open_rings(team);
-    team->barrier = (struct barrier){
-        .flags = common->flags, .rank = team->rank, .size = team->size, .order = team->order};
-    if (!team->order)
-        return;
-    order_make(team->order, located, team->size);
-    if (!team->rank)
-        log_message(3, "a communicator of %u ranks; domains that share a cache: %u", team->size,
-                    team->order->domains);
+    team->barrier =
+        (struct barrier){.flags = common->flags, .rank = team->rank, .size = team->size};
 }
 
 enum reason team_settle(struct team *team, const struct team_offer *offers, uint32_t size)
@@ -209,10 +192,7 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
         open_rings(team);
         return REASON_NONE;
     }
-    struct located *located = team_table(team, TABLE_PAIRS);
-    for (uint32_t r = 0; team->order && r < size; r++)
-        located[r] = (struct located){offers[r].domain, r};
-    team_complete(team, node_at(offers[0].common), located);
+    team_complete(team, node_at(offers[0].common));
     return REASON_NONE;
 }
 

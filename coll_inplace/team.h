@@ -133,7 +133,6 @@ struct team {
     uint32_t entries;              /* of each table: one more than there are ranks in a group */
     struct held *held;             /* see team_hold() */
     struct team *next;         /* in the list of teams that this rank has left but not yet freed */
-    struct order *order;       /* of the ranks, for the tree; NULL: `flat` */
     uint32_t children_created; /* these three: see child.h */
     uint32_t children_offered;
     struct children *children; /* NULL: this rank has offered nothing, or had no memory */
@@ -173,7 +172,6 @@ struct team_offer {
     int32_t reason;           /* why this rank cannot take part; REASON_NONE: it can */
     int32_t can_access_peers; /* this rank can read the private memory of `neighbour` */
     uint64_t mailbox, common; /* positions in the node's file; `common` only of rank 0 */
-    uint64_t domain;          /* see locality.h; 0 in teams of up to TREE_FLAT ranks */
     /* If the communicator spans nodes: the node of this rank, and a number that rank 0 chooses. */
     int32_t node, tag;
 };
@@ -196,11 +194,10 @@ void team_withdraw(struct team *team, const struct team_offer *offer);
 
 /* The steps for the team of a child (child.h), whose offers do not come from the host: a team with
  * room for `size` ranks (NULL: no memory); its size and our rank, for up to as many ranks; and,
- * when the caller has filled in `mailbox` and `can_access_peers`, the rest. `located`: see
- * order_make(). */
+ * when the caller has filled in `mailbox` and `can_access_peers`, the rest. */
 struct team *team_reserve(uint32_t size);
 void team_shape(struct team *team, uint32_t size, uint32_t rank);
-void team_complete(struct team *team, struct team_common *common, struct located *located);
+void team_complete(struct team *team, struct team_common *common);
 
 /* The struct team_common of up to `size` ranks, in its first state. NULL: no memory. It is freed
  * when no rank accesses it any more. */

@@ -94,12 +94,6 @@ enum prim {
     PRIM_COUNT
 };
 
-/* All operations on these give the same bits in any order. */
-static inline bool prim_is_exact(enum prim prim)
-{
-    return prim <= PRIM_U64 || (prim >= PRIM_L8 && prim <= PRIM_BYTE);
-}
-
 #define OPS(X) \
     X(MAX)     \
     X(MIN)     \

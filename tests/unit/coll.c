@@ -16,20 +16,16 @@ static void play_in_team(play_fn *what, unsigned size, unsigned how_often, size_
     play(what, how_often, bytes);
 }
 
-/* More ranks than processors from the second size on, near each other and apart; no sleep ends by
- * itself. */
+/* More ranks than processors from the second size on; no sleep ends by itself. */
 static void play_in_all_sizes(play_fn *what)
 {
     static const unsigned n[] = {2, 3, 5, 8, 9, 17, 26, 64};
     static const unsigned often[] = {150, 100, 60, 40, 40, 16, 10, 4};
-    static const unsigned domains[] = {0, 0, 0, 0, 2, 0, 4, 15};
     endless = true;
     for (unsigned i = 0; i < sizeof n / sizeof *n; i++) {
         sync_configure(i > 0, NULL);
-        domains_of_teams = domains[i];
         play_in_team(what, n[i], effort(often[i]), MUCH, 0);
     }
-    domains_of_teams = 0;
     endless = false;
 }
 

@@ -29,8 +29,7 @@ $(2)/modules.a: $(UNIT_MODULES:%=$(1)/%)
 	@mkdir -p $$(@D)
 	$$(call show,AR,$$@)rm -f $$@ && $$(AR) rc $$@ $$^
 $(2)/%: tests/unit/%.c $(2)/modules.a $(JEMALLOC_LIB)
-	$$(call show,CC,$$< for $(4))$$(COMPILE) -O1 $(3) -o $$@ $$< $(2)/modules.a $(JEMALLOC_LIB) $$(CHECK_FLAGS) -lm -ldl $$(UNIT_LIBS)
-$(2)/locality: UNIT_LIBS := -lhwloc
+	$$(call show,CC,$$< for $(4))$$(COMPILE) -O1 $(3) -o $$@ $$< $(2)/modules.a $(JEMALLOC_LIB) $$(CHECK_FLAGS) -lm -ldl
 units-$(4): $(UNITS:%=$(2)/%)
 endef
 $(eval $(call unit_programs,$(BUILD)/obj,$(BUILD)/test/unit,,plain))

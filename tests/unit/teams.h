@@ -4,7 +4,6 @@
 #define UNIT_TEAMS_H
 
 #include "coll_inplace/coll.h"
-#include "core/locality.h"
 #include "tests/unit/windows.h"
 
 static struct team *team_of[UNIT_RANKS_MAX];
@@ -43,18 +42,6 @@ static inline void set_numbers(unsigned size, uint32_t number)
     }
 }
 
-/* The number of made-up domains, of any sizes, besides ranks in none; 0: the real ones. */
-static unsigned domains_of_teams;
-
-static inline void choose_domains(struct team_offer *offers, unsigned size)
-{
-    struct chance chance = {size};
-    for (unsigned r = 0; r < size; r++) {
-        unsigned domain = below(&chance, domains_of_teams + 1);
-        offers[r].domain = domain ? domain : LOCALITY_UNKNOWN;
-    }
-}
-
 static inline void make_team(unsigned size)
 {
     struct team_offer offers[UNIT_RANKS_MAX];
@@ -63,8 +50,6 @@ static inline void make_team(unsigned size)
     group_size[1] = 0;
     for (unsigned r = 0; r < size; r++)
         team_of[r] = team_prepare(size, r, 0, &offers[r]);
-    if (domains_of_teams)
-        choose_domains(offers, size);
     for (unsigned r = 0; r < size; r++)
         ck_assert_int_eq(team_settle(team_of[r], offers, size), REASON_NONE);
 }
