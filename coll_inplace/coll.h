@@ -22,7 +22,7 @@
 #ifndef MPIACCEL_COLL_H
 #define MPIACCEL_COLL_H
 
-#include "coll_inplace/reducer.h"
+#include "core/reducer.h"
 #include "coll_inplace/team.h"
 #include "coll_inplace/tree.h"
 

@@ -99,47 +99,47 @@ static bool is_aligned(const void *at, size_t power_of_two)
 
 /* ---- native operations on one element ---- */
 
-#define NATIVE(type, bits)                                                                   \
-    static void native_load_##bits(const struct reduction_function *f, void *at,             \
-                                   const void *origin, void *result)                         \
-    {                                                                                        \
-        (void)f, (void)origin;                                                               \
-        type old = __atomic_load_n((type *)at, __ATOMIC_SEQ_CST);                            \
-        if (result)                                                                          \
-            memcpy(result, &old, sizeof old);                                                \
-    }                                                                                        \
-    static void native_exchange_##bits(const struct reduction_function *f, void *at,         \
-                                       const void *origin, void *result)                     \
-    {                                                                                        \
-        (void)f;                                                                             \
-        type operand;                                                                        \
-        memcpy(&operand, origin, sizeof operand);                                            \
-        operand = __atomic_exchange_n((type *)at, operand, __ATOMIC_SEQ_CST);                \
-        if (result)                                                                          \
-            memcpy(result, &operand, sizeof operand);                                        \
-    }                                                                                        \
-    static void native_add_##bits(const struct reduction_function *f, void *at,              \
-                                  const void *origin, void *result)                          \
-    {                                                                                        \
-        (void)f;                                                                             \
-        type operand;                                                                        \
-        memcpy(&operand, origin, sizeof operand);                                            \
-        operand = __atomic_fetch_add((type *)at, operand, __ATOMIC_SEQ_CST);                 \
-        if (result)                                                                          \
-            memcpy(result, &operand, sizeof operand);                                        \
-    }                                                                                        \
-    static void native_kernel_##bits(const struct reduction_function *f, void *at,           \
-                                     const void *origin, void *result)                       \
-    {                                                                                        \
-        type operand, new, old = __atomic_load_n((type *)at, __ATOMIC_RELAXED);              \
-        memcpy(&operand, origin, sizeof operand);                                            \
-        do {                                                                                 \
-            new = old;                                                                       \
-            f->kernel(&new, &new, &operand, 1, NULL);                                        \
-        } while (!__atomic_compare_exchange_n((type *)at, &old, new, true, __ATOMIC_SEQ_CST, \
-                                              __ATOMIC_RELAXED));                            \
-        if (result)                                                                          \
-            memcpy(result, &old, sizeof old);                                                \
+#define NATIVE(type, bits)                                                                    \
+    static void native_load_##bits(const struct reducer *r, void *at, const void *origin,     \
+                                   void *result)                                              \
+    {                                                                                         \
+        (void)r, (void)origin;                                                                \
+        type old = __atomic_load_n((type *)at, __ATOMIC_SEQ_CST);                             \
+        if (result)                                                                           \
+            memcpy(result, &old, sizeof old);                                                 \
+    }                                                                                         \
+    static void native_exchange_##bits(const struct reducer *r, void *at, const void *origin, \
+                                       void *result)                                          \
+    {                                                                                         \
+        (void)r;                                                                              \
+        type operand;                                                                         \
+        memcpy(&operand, origin, sizeof operand);                                             \
+        operand = __atomic_exchange_n((type *)at, operand, __ATOMIC_SEQ_CST);                 \
+        if (result)                                                                           \
+            memcpy(result, &operand, sizeof operand);                                         \
+    }                                                                                         \
+    static void native_add_##bits(const struct reducer *r, void *at, const void *origin,      \
+                                  void *result)                                               \
+    {                                                                                         \
+        (void)r;                                                                              \
+        type operand;                                                                         \
+        memcpy(&operand, origin, sizeof operand);                                             \
+        operand = __atomic_fetch_add((type *)at, operand, __ATOMIC_SEQ_CST);                  \
+        if (result)                                                                           \
+            memcpy(result, &operand, sizeof operand);                                         \
+    }                                                                                         \
+    static void native_kernel_##bits(const struct reducer *r, void *at, const void *origin,   \
+                                     void *result)                                            \
+    {                                                                                         \
+        type operand, new, old = __atomic_load_n((type *)at, __ATOMIC_RELAXED);               \
+        memcpy(&operand, origin, sizeof operand);                                             \
+        do {                                                                                  \
+            new = old;                                                                        \
+            r->kernel(&new, &new, &operand, 1, NULL);                                         \
+        } while (!__atomic_compare_exchange_n((type *)at, &old, new, true, __ATOMIC_SEQ_CST,  \
+                                              __ATOMIC_RELAXED));                             \
+        if (result)                                                                           \
+            memcpy(result, &old, sizeof old);                                                 \
     }
 NATIVE(uint8_t, 8)
 NATIVE(uint16_t, 16)
@@ -147,10 +147,9 @@ NATIVE(uint32_t, 32)
 NATIVE(uint64_t, 64)
 #undef NATIVE
 
-struct reduction_function reduction_function_of(enum op op, enum prim prim, uint32_t bytes,
-                                                combine_fn *kernel)
+struct reducer atomic_reducer(enum op op, enum prim prim, uint32_t bytes, combine_fn *kernel)
 {
-    struct reduction_function f = {.op = op, .element = bytes, .kernel = kernel};
+    struct reducer r = {.op = op, .element = bytes, .kernel = kernel};
     bool integer = prim <= PRIM_U64;
 #define CHOOSE(bits)                                      \
     (op == OP_NO_OP              ? native_load_##bits     \
@@ -160,51 +159,49 @@ struct reduction_function reduction_function_of(enum op op, enum prim prim, uint
                                  : native_kernel_##bits)
     switch (bytes) {
     case 1:
-        f.native = CHOOSE(8);
+        r.native = CHOOSE(8);
         break;
     case 2:
-        f.native = CHOOSE(16);
+        r.native = CHOOSE(16);
         break;
     case 4:
-        f.native = CHOOSE(32);
+        r.native = CHOOSE(32);
         break;
     case 8:
-        f.native = CHOOSE(64);
+        r.native = CHOOSE(64);
         break;
     default:
         break;
     }
 #undef CHOOSE
-    return f;
+    return r;
 }
 _Static_assert(PRIM_I8 == 0 && PRIM_U64 == 7, "the integers come first");
 
 /* ---- bulk operations ---- */
 
-static void combine(const struct reduction_function *f, void *inout, const void *in, size_t bytes)
+static void combine(const struct reducer *r, void *inout, const void *in, size_t bytes)
 {
-    if (f->op == OP_REPLACE)
+    if (r->op == OP_REPLACE)
         copy_bytes(inout, in, bytes);
-    else if (LIKELY(f->kernel != NULL))
-        kernel_combine(f->kernel, f->element, inout, inout, in, bytes, NULL);
     else
-        f->host(f, inout, in, bytes / f->element);
+        reducer_combine(r, inout, inout, in, bytes);
 }
 
 /* Only elements must be atomic, so a long operation releases the mutex after this many bytes. */
 enum { HOLD_BYTES = 65536 };
 
-static void bulk_block(const struct reduction_function *f, struct win_target *entered, char *at,
+static void bulk_block(const struct reducer *r, struct win_target *entered, char *at,
                        const char *origin, char *result, size_t bytes)
 {
     for (;;) {
         size_t part = bytes;
         if (UNLIKELY(part > HOLD_BYTES))
-            part = HOLD_BYTES - HOLD_BYTES % f->element;
+            part = HOLD_BYTES - HOLD_BYTES % r->element;
         if (result)
             memcpy(result, at, part);
-        if (f->op != OP_NO_OP)
-            combine(f, at, origin, part);
+        if (r->op != OP_NO_OP)
+            combine(r, at, origin, part);
         bytes -= part;
         if (LIKELY(!bytes))
             return;
@@ -217,7 +214,7 @@ static void bulk_block(const struct reduction_function *f, struct win_target *en
 
 /* An operation in bulk mode on a target that is not contiguous, by a walk of its blocks. */
 struct bulk {
-    const struct reduction_function *function;
+    const struct reducer *reducer;
     struct win_target *entered;
     char *other;        /* the other side of the walk: `origin`, or with OP_NO_OP `result` */
     const char *origin; /* contiguous elements; NULL with OP_NO_OP */
@@ -229,7 +226,7 @@ struct bulk {
 /* Performs the operation on `bytes` bytes that begin at `offset` in the contiguous elements. */
 static void bulk_part(struct bulk *b, char *at, size_t offset, size_t bytes)
 {
-    bulk_block(b->function, b->entered, at, b->origin ? b->origin + offset : NULL,
+    bulk_block(b->reducer, b->entered, at, b->origin ? b->origin + offset : NULL,
                b->result ? b->result + offset : NULL, bytes);
     b->held += bytes;
 }
@@ -257,7 +254,7 @@ static void bulk_piece(void *context, char *at, ptrdiff_t at_stride, char *other
 
 /* One operation. All fields are set before any memory of the program changes. */
 struct operation {
-    const struct reduction_function *function;
+    const struct reducer *reducer;
     const struct typemap *map; /* of the target */
     char *at;                  /* address in the window of the target */
     size_t bytes;              /* of data; elements count with their holes */
@@ -271,23 +268,23 @@ struct operation {
 enum { GATHER_BYTES = 768, GATHER_BLOCK = 256 };
 
 /* Combine the elements [first, first + bytes) of the target in one step: gather, combine, scatter.
- * One call of the reduction function per block would take twice as long. */
+ * One call of the kernel per block would take twice as long. */
 static void gather_part(const struct operation *o, struct buffer target, size_t first, size_t bytes)
 {
     _Alignas(64) char part[GATHER_BYTES];
-    const struct reduction_function *f = o->function;
+    const struct reducer *r = o->reducer;
     const char *data = o->origin ? o->origin + first : NULL;
     char *result = o->result ? o->result + first : NULL;
     if (result)
         buffer_read(result, target, first, bytes);
-    if (f->op == OP_NO_OP)
+    if (r->op == OP_NO_OP)
         return;
-    if (f->op != OP_REPLACE) {
+    if (r->op != OP_REPLACE) {
         if (result)
             memcpy(part, result, bytes);
         else
             buffer_read(part, target, first, bytes);
-        combine(f, part, data, bytes);
+        combine(r, part, data, bytes);
         data = part;
     }
     buffer_write(target, first, data, bytes);
@@ -309,7 +306,7 @@ static void operate_by_gathering(const struct operation *o, struct win_target *e
 }
 
 /* Only blocks that ascend are known not to overlap: the hosts combine a location that occurs twice
- * with both operands. A reduction function does not write to the holes of elements. */
+ * with both operands. A reduction does not write to the holes of elements. */
 static bool can_gather(const struct operation *o)
 {
     const struct typemap *map = o->map;
@@ -322,20 +319,20 @@ static bool can_gather(const struct operation *o)
 
 /* ---- contiguous elements ---- */
 
-void win_combine(struct win *win, struct thread *thread, const struct reduction_function *f,
-                 uint32_t target, char *at, const char *origin, char *result, size_t bytes)
+void win_combine(struct win *win, struct thread *thread, const struct reducer *r, uint32_t target,
+                 char *at, const char *origin, char *result, size_t bytes)
 {
     const struct peer *peer = &win->peer[target];
-    if (LIKELY(f->native != NULL) && LIKELY(bytes <= (size_t)ATOMIC_FEW * f->element) &&
-        LIKELY(is_aligned(at, f->element)) && LIKELY(!holds_target_alone(peer)) &&
+    if (LIKELY(r->native != NULL) && LIKELY(bytes <= (size_t)ATOMIC_FEW * r->element) &&
+        LIKELY(is_aligned(at, r->element)) && LIKELY(!holds_target_alone(peer)) &&
         LIKELY(native_enter(thread, peer->target))) {
-        for (size_t i = 0; i < bytes; i += f->element)
-            f->native(f, at + i, origin ? origin + i : NULL, result ? result + i : NULL);
+        for (size_t i = 0; i < bytes; i += r->element)
+            r->native(r, at + i, origin ? origin + i : NULL, result ? result + i : NULL);
         native_leave(win, thread);
         return;
     }
     struct win_target *entered = bulk_enter(win, peer);
-    bulk_block(f, entered, at, origin, result, bytes);
+    bulk_block(r, entered, at, origin, result, bytes);
     bulk_leave(win, entered);
 }
 
@@ -347,9 +344,9 @@ static bool is_plain_map(const struct typemap *map)
 }
 
 /* Data that is only moved is accessed without the holes of its elements. */
-static const struct typemap *map_for(const struct reduction_function *f, const struct typemap *map)
+static const struct typemap *map_for(const struct reducer *r, const struct typemap *map)
 {
-    return f->op == OP_REPLACE || f->op == OP_NO_OP ? typemap_to_move(map) : map;
+    return r->op == OP_REPLACE || r->op == OP_NO_OP ? typemap_to_move(map) : map;
 }
 
 static bool same_elements(const struct typemap *map, const struct typemap *element)
@@ -360,7 +357,7 @@ static bool same_elements(const struct typemap *map, const struct typemap *eleme
 
 static enum win_error prepare_origin(struct operation *o, struct buffer origin)
 {
-    const struct typemap *map = map_for(o->function, origin.map);
+    const struct typemap *map = map_for(o->reducer, origin.map);
     size_t bytes;
     if (__builtin_mul_overflow(map->size, origin.count, &bytes) || bytes > o->bytes)
         return WIN_ERR_LENGTH;
@@ -381,7 +378,7 @@ static enum win_error prepare_origin(struct operation *o, struct buffer origin)
 static enum win_error prepare_result(struct operation *o, struct buffer result)
 {
     size_t capacity;
-    if (__builtin_mul_overflow(map_for(o->function, result.map)->size, result.count, &capacity) ||
+    if (__builtin_mul_overflow(map_for(o->reducer, result.map)->size, result.count, &capacity) ||
         o->bytes > capacity)
         return WIN_ERR_LENGTH;
     o->result = result.at;
@@ -396,7 +393,7 @@ static void deliver_result(struct operation *o, const struct typemap *element, s
 {
     if (!o->result_copy)
         return;
-    if (map_for(o->function, element) == element && element->without_holes) {
+    if (map_for(o->reducer, element) == element && element->without_holes) {
         size_t bytes = o->bytes / element->element * element->without_holes->size;
         typemap_copy(result.at, typemap_to_move(result.map), o->result_copy, element->without_holes,
                      bytes);
@@ -412,13 +409,13 @@ static void operate_by_walk(struct operation *o, const struct typemap *element,
 {
     struct run run;
     struct typemap plain = typemap_of_bytes(&run, o->bytes);
-    struct bulk bulk = {.function = o->function,
+    struct bulk bulk = {.reducer = o->reducer,
                         .entered = entered,
                         .other = o->origin ? (char *)o->origin : o->result,
                         .origin = o->origin,
                         .result = o->result,
                         .element =
-                            element->prim == PRIM_MIXED ? 1 : map_for(o->function, element)->size};
+                            element->prim == PRIM_MIXED ? 1 : map_for(o->reducer, element)->size};
     typemap_walk(o->at, o->map, bulk.other, &plain, o->bytes, bulk_piece, &bulk);
 }
 
@@ -433,13 +430,13 @@ static void operate_in_bulk(struct win *win, struct operation *o, const struct t
     bulk_leave(win, entered);
 }
 
-enum win_error win_accumulate(struct win *win, const struct reduction_function *f,
+enum win_error win_accumulate(struct win *win, const struct reducer *r,
                               const struct typemap *element, struct buffer origin,
                               struct buffer result, int target, int64_t disp,
                               struct buffer target_data)
 {
-    struct operation o = {.function = f, .map = map_for(f, target_data.map)};
-    bool fetch = result.map, use = f->op != OP_NO_OP, moves = !use || f->op == OP_REPLACE;
+    struct operation o = {.reducer = r, .map = map_for(r, target_data.map)};
+    bool fetch = result.map, use = r->op != OP_NO_OP, moves = !use || r->op == OP_REPLACE;
     if (!moves &&
         (!same_elements(target_data.map, element) || !same_elements(origin.map, element) ||
          (fetch && !same_elements(result.map, element))))
@@ -453,7 +450,7 @@ enum win_error win_accumulate(struct win *win, const struct reduction_function *
         error = win_locate_data(win, target, disp, o.map, o.bytes, &o.at);
     if (!error && o.bytes && (use || fetch)) {
         if (o.map->contiguous)
-            win_combine(win, thread_self(), f, (uint32_t)target, o.at, o.origin, o.result, o.bytes);
+            win_combine(win, thread_self(), r, (uint32_t)target, o.at, o.origin, o.result, o.bytes);
         else
             operate_in_bulk(win, &o, element, target);
         deliver_result(&o, element, result);

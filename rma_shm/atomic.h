@@ -29,27 +29,13 @@
 #ifndef MPIACCEL_ATOMIC_H
 #define MPIACCEL_ATOMIC_H
 
-#include "core/kernels.h"
+#include "core/reducer.h"
 #include "core/thread.h"
 #include "rma_shm/access.h"
 
-/* An operation applied to elements of one datatype. */
-struct reduction_function {
-    enum op op;
-    uint32_t element;   /* bytes per element */
-    combine_fn *kernel; /* NULL: OP_REPLACE, OP_NO_OP, or the host applies the operation */
-    /* Combine one aligned element atomically, and store the old value in `result` unless `result`
-     * is NULL. `native` is NULL if the processor has no instruction for the operation. */
-    void (*native)(const struct reduction_function *function, void *at, const void *origin,
-                   void *result);
-    void (*host)(const struct reduction_function *function, void *inout, const void *in, size_t n);
-    uintptr_t host_type, host_op;
-};
-
-/* `prim` and `bytes` describe one element. Without a kernel only OP_REPLACE and OP_NO_OP work
- * without the host. */
-struct reduction_function reduction_function_of(enum op op, enum prim prim, uint32_t bytes,
-                                                combine_fn *kernel);
+/* `prim` and `bytes` describe one element. Without a kernel and `apply` only OP_REPLACE and OP_NO_OP
+ * work. */
+struct reducer atomic_reducer(enum op op, enum prim prim, uint32_t bytes, combine_fn *kernel);
 
 /* The most elements that element mode handles in one operation. Without contention, an operation in
  * bulk mode takes as long as one native instruction; with two ranks that access the same elements,
@@ -59,7 +45,7 @@ enum { ATOMIC_FEW = 4 };
 /* MPI_Accumulate (`result.map` is NULL) or MPI_Get_accumulate. `element` is the predefined datatype
  * of all buffers; OP_REPLACE and OP_NO_OP accept any. OP_NO_OP ignores `origin`. The address of
  * `target_data` is ignored, as in access.h. */
-enum win_error win_accumulate(struct win *win, const struct reduction_function *function,
+enum win_error win_accumulate(struct win *win, const struct reducer *reducer,
                               const struct typemap *element, struct buffer origin,
                               struct buffer result, int target, int64_t disp,
                               struct buffer target_data);
@@ -69,10 +55,10 @@ enum win_error win_accumulate(struct win *win, const struct reduction_function *
 void win_compare_and_swap(struct win *win, struct thread *thread, uint32_t target, char *at,
                           const void *origin, const void *compare, void *result, size_t bytes);
 
-/* Apply `function` to `bytes` bytes of contiguous elements, at least one element, at the address
+/* Apply `reducer` to `bytes` bytes of contiguous elements, at least one element, at the address
  * `at` in the window of `target`. `thread` is the calling thread. OP_NO_OP ignores `origin`;
  * `result` may be NULL, but not `origin`. */
-void win_combine(struct win *win, struct thread *thread, const struct reduction_function *function,
+void win_combine(struct win *win, struct thread *thread, const struct reducer *reducer,
                  uint32_t target, char *at, const char *origin, char *result, size_t bytes);
 
 #endif

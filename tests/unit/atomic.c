@@ -6,23 +6,23 @@
 
 static unsigned rounds;
 
-static struct reduction_function combine_with(enum op op, enum prim prim, uint32_t bytes)
+static struct reducer combine_with(enum op op, enum prim prim, uint32_t bytes)
 {
-    return reduction_function_of(op, prim, bytes, kernels_best()->combine[op][prim]);
+    return atomic_reducer(op, prim, bytes, kernels_best()->combine[op][prim]);
 }
 #define SUM combine_with(OP_SUM, PRIM_I64, 8)
 
 static const struct buffer nowhere;
 
-static enum win_error accumulate(unsigned me, const struct reduction_function *c,
-                                 const void *origin, size_t count, int64_t disp)
+static enum win_error accumulate(unsigned me, const struct reducer *c, const void *origin,
+                                 size_t count, int64_t disp)
 {
     return win_accumulate(view[me], c, I64, buffer(origin, I64, count), nowhere, 0, disp,
                           buffer(NULL, I64, count));
 }
 
-static enum win_error fetch(unsigned me, const struct reduction_function *c, const void *origin,
-                            void *result, size_t count, int64_t disp)
+static enum win_error fetch(unsigned me, const struct reducer *c, const void *origin, void *result,
+                            size_t count, int64_t disp)
 {
     return win_accumulate(view[me], c, I64, buffer(origin, I64, count), buffer(result, I64, count),
                           0, disp, buffer(NULL, I64, count));
@@ -64,7 +64,7 @@ static _Atomic int64_t added[WORDS];
 
 static void add_one(unsigned me, unsigned at)
 {
-    const struct reduction_function sum = SUM;
+    const struct reducer sum = SUM;
     int64_t one = 1, old;
     win_combine(view[me], thread_self(), &sum, 0, (char *)&words(0)[at], (char *)&one, (char *)&old,
                 8);
@@ -73,7 +73,7 @@ static void add_one(unsigned me, unsigned at)
 
 static void add_some(unsigned me, unsigned at, unsigned count, bool fetches)
 {
-    const struct reduction_function sum = SUM;
+    const struct reducer sum = SUM;
     int64_t ones[WORDS], old[WORDS];
     for (unsigned i = 0; i < count; i++)
         ones[i] = 1;
@@ -191,7 +191,7 @@ static _Atomic uint8_t bytes_added[ROOM];
 
 static void add_bytes(unsigned me)
 {
-    const struct reduction_function sum = combine_with(OP_SUM, PRIM_U8, 1);
+    const struct reducer sum = combine_with(OP_SUM, PRIM_U8, 1);
     struct chance c = {me};
     uint8_t ones[ROOM], old[ROOM];
     memset(ones, 1, sizeof ones);
@@ -318,7 +318,7 @@ static _Atomic bool changed;
 
 static void hold_up_or_change(unsigned me)
 {
-    const struct reduction_function sum = SUM;
+    const struct reducer sum = SUM;
     int64_t ones[WORDS] = {1};
     struct win_target *target = view[0]->peer[0].target;
     if (me == 0) {
@@ -365,7 +365,7 @@ END_TEST
 
 START_TEST(long_and_unaligned_elements_need_the_mutex)
 {
-    const struct reduction_function replace = {.op = OP_REPLACE, .element = 16}, sum = SUM;
+    const struct reducer replace = {.op = OP_REPLACE, .element = 16}, sum = SUM;
     int64_t one = 1, wide[2] = {3, 4}, old[2];
     begin(3, 64);
     win_combine(view[0], thread_self(), &replace, 0, (char *)words(0), (char *)wide, (char *)old,
@@ -428,7 +428,7 @@ START_TEST(both_modes_return_the_old_and_store_the_new_value)
     begin(2, 100 * 8);
     for (unsigned count = 1; count <= 100; count += 99)
         for (size_t t = 0; t < sizeof tries / sizeof *tries; t++) {
-            const struct reduction_function c = combine_with(tries[t].op, PRIM_I64, 8);
+            const struct reducer c = combine_with(tries[t].op, PRIM_I64, 8);
             int64_t origin[100], result[100];
             for (unsigned i = 0; i < count; i++) {
                 words(0)[i] = 10;
@@ -447,10 +447,11 @@ END_TEST
 
 static unsigned host_calls;
 
-static void host_adds(const struct reduction_function *c, void *inout, const void *in, size_t n)
+static void host_adds(const struct reducer *c, void *out, const void *a, const void *b, size_t n)
 {
-    int64_t *to = inout;
-    const int64_t *from = in;
+    int64_t *to = out;
+    const int64_t *from = b;
+    ck_assert_ptr_eq(out, a);
     host_calls++;
     ck_assert_uint_eq(c->host_op, 77);
     for (size_t i = 0; i < n; i++)
@@ -459,8 +460,7 @@ static void host_adds(const struct reduction_function *c, void *inout, const voi
 
 START_TEST(the_host_reduces_under_the_mutex_without_a_kernel)
 {
-    const struct reduction_function c = {
-        .op = OP_SUM, .element = 8, .host = host_adds, .host_op = 77};
+    const struct reducer c = {.op = OP_SUM, .element = 8, .apply = host_adds, .host_op = 77};
     int64_t seven = 7;
     begin(2, 64);
     host_calls = 0;
@@ -476,7 +476,7 @@ END_TEST
 START_TEST(long_operations_on_noncontiguous_data)
 {
     enum { BLOCKS = 3 * HOLD_BYTES / 8 };
-    const struct reduction_function sum = SUM;
+    const struct reducer sum = SUM;
     struct typemap *gaps = typemap_derived();
     ck_assert(typemap_append(gaps, I64, 0, 1) && typemap_end(gaps, 16));
     int64_t *origin = malloc(BLOCKS * 16), *result = malloc(BLOCKS * 24);
@@ -512,7 +512,7 @@ END_TEST
 START_TEST(long_operations_on_pairs_give_way)
 {
     enum { PAIRS = 3 * HOLD_BYTES / 6 };
-    const struct reduction_function replace = {.op = OP_REPLACE, .element = 8};
+    const struct reducer replace = {.op = OP_REPLACE, .element = 8};
     struct typemap *pair = typemap_predefined(1, PRIM_SHORT_INT, 6, 8), *many = typemap_derived();
     ck_assert(typemap_append(many, pair, 0, PAIRS) && typemap_end(many, PAIRS * 8));
     char *origin = malloc(PAIRS * 6);
@@ -520,7 +520,7 @@ START_TEST(long_operations_on_pairs_give_way)
     begin(2, PAIRS * 8);
     struct run run;
     struct typemap plain = typemap_of_bytes(&run, PAIRS * 6);
-    struct bulk bulk = {.function = &replace,
+    struct bulk bulk = {.reducer = &replace,
                         .entered = bulk_enter(view[0], &view[0]->peer[0]),
                         .other = origin,
                         .origin = origin,
@@ -564,7 +564,7 @@ static struct typemap *scattered(int64_t *at, size_t blocks, int64_t last)
 START_TEST(short_blocks_are_combined_together)
 {
     enum { BLOCKS = 3 * HOLD_BYTES / 8 };
-    struct reduction_function sum = SUM;
+    struct reducer sum = SUM;
     int64_t *at = malloc(BLOCKS * 8), *origin = malloc(BLOCKS * 8), *result = malloc(BLOCKS * 8);
     struct typemap *map = scattered(at, BLOCKS, -1);
     sum.kernel = counted_sum;
@@ -600,7 +600,7 @@ END_TEST
 START_TEST(a_location_that_occurs_twice_gets_both_operands)
 {
     enum { BLOCKS = 40 };
-    const struct reduction_function sum = SUM;
+    const struct reducer sum = SUM;
     int64_t at[BLOCKS], ones[2 * BLOCKS];
     struct typemap *map = scattered(at, BLOCKS, 4), *tight = scattered(at, BLOCKS, -1);
     tight->extent = 0;
@@ -627,7 +627,7 @@ enum { LONG = 5 * HOLD_BYTES / 16 };
 
 static void add_long_arrays(unsigned me)
 {
-    const struct reduction_function sum = SUM;
+    const struct reducer sum = SUM;
     int64_t *array = malloc(LONG * 8);
     for (unsigned i = 0; i < LONG; i++)
         array[i] = i * (me + 1);
@@ -655,7 +655,7 @@ END_TEST
 
 START_TEST(refused_operations_change_nothing)
 {
-    const struct reduction_function sum = SUM, replace = combine_with(OP_REPLACE, PRIM_I64, 8);
+    const struct reducer sum = SUM, replace = combine_with(OP_REPLACE, PRIM_I64, 8);
     int64_t data[4] = {1, 1, 1, 1}, result[4] = {5, 5, 5, 5};
     struct buffer two = buffer(data, I64, 2), three = buffer(data, I64, 3);
     begin(2, 4 * 8);

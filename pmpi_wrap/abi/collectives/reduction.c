@@ -11,8 +11,6 @@
 #include <limits.h>
 #include <stdlib.h>
 
-const struct kernels *reduction_kernels;
-
 /* ---- user-defined operations ---- */
 
 /* Elements are transported packed. True: the operation's function needs them unpacked. */

@@ -3,20 +3,8 @@
 #define MPIACCEL_REDUCTION_H
 
 #include "coll_inplace/coll.h"
-#include "core/kernels.h"
 #include "pmpi_wrap/abi/collectives/collectives.h"
-#include "pmpi_wrap/abi/datatypes/predefined.h"
-
-/* Those of this processor; set in MPI_Init by reduction_functions_open(), before other threads may
- * read it. */
-extern const struct kernels *reduction_kernels;
-
-/* For a predefined operation on a predefined datatype; NULL: none. A derived datatype is an error
- * of the program, even if it is made of one predefined datatype. */
-HOT_INLINE combine_fn *kernel_for(enum op op, MPI_Datatype type, const struct typemap *map)
-{
-    return LIKELY(map->base == BITS(type)) ? reduction_kernels->combine[op][map->prim] : NULL;
-}
+#include "pmpi_wrap/abi/datatypes/reducers.h"
 
 /* The parts of the following two functions for user-defined operations. */
 bool reducer_open_user_defined(struct reducer *red, struct team *t, MPI_Op op, MPI_Datatype type,

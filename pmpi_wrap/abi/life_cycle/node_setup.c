@@ -11,10 +11,8 @@
 #include "peer_copy/copy_request.h"
 #include "peer_copy/vm_copy.h"
 #include "pmpi_wrap/abi/collectives/collectives.h"
-#include "pmpi_wrap/abi/collectives/reduction.h"
-#include "pmpi_wrap/abi/datatypes/predefined.h"
+#include "pmpi_wrap/abi/datatypes/reducers.h"
 #include "pmpi_wrap/abi/private_comm.h"
-#include "pmpi_wrap/abi/windows/operation.h"
 #include "pmpi_wrap/eager_limit.h"
 #include "pmpi_wrap/host.h"
 #include "pmpi_wrap/host_wait.h"
@@ -145,7 +143,7 @@ static bool has_ranks_outside(bool by_session)
 static void open_handles(void)
 {
     predefined_open();
-    reduction_functions_open();
+    reducers_open();
     collectives_open();
     handles_known = true;
 }

@@ -1,7 +1,5 @@
 #include "pmpi_wrap/abi/windows/operation.h"
 
-#include "core/kernels.h"
-#include "pmpi_wrap/abi/collectives/reduction.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/quirks.h"
@@ -164,66 +162,6 @@ NOINLINE int slow_transfer(struct win *win, const struct operation *o, bool put)
 
 /* ---- the accumulate family ---- */
 
-struct reduction_function reduction_functions[OP_COUNT][PRIM_COUNT];
-
-void reduction_functions_open(void)
-{
-    static const uint32_t element[PRIM_COUNT] = {
-#define X(name, type) [PRIM_##name] = sizeof(type),
-        PRIMS(X)
-#undef X
-    };
-    const struct kernels *kernels = reduction_kernels = kernels_best();
-    for (int op = 0; op < OP_COUNT; op++)
-        for (int prim = 0; prim < PRIM_COUNT; prim++) {
-            enum prim as =
-                prim == PRIM_BYTE && quirk(QUIRK_ACCUMULATES_BYTES) ? PRIM_I8 : (enum prim)prim;
-            combine_fn *kernel = kernels->combine[op][as];
-            bool implemented = kernel || op == OP_REPLACE || op == OP_NO_OP;
-            reduction_functions[op][prim] =
-                reduction_function_of((enum op)op, as, implemented ? element[prim] : 0, kernel);
-        }
-}
-
-static void reduce_by_host(const struct reduction_function *c, void *inout, const void *in,
-                           size_t n)
-{
-    for (; n; n -= n < INT_MAX ? n : INT_MAX) {
-        size_t part = n < INT_MAX ? n : INT_MAX;
-        host.Reduce_local(in, inout, (int)part, HANDLE_OF(MPI_Datatype, c->host_type),
-                          HANDLE_OF(MPI_Op, c->host_op));
-        in = (const char *)in + part * c->element;
-        inout = (char *)inout + part * c->element;
-    }
-}
-
-/* How to reduce elements of this datatype. False: neither MPI nor the host defines it. */
-static bool find_reduction_function(MPI_Op op, const struct typemap *element,
-                                    struct reduction_function *function)
-{
-    enum op known = op_of(op);
-    if (known == OP_COUNT)
-        return false;
-    if (!element->size) { /* it has no prim, and no element will be reduced */
-        *function = (struct reduction_function){.op = known == OP_NO_OP ? OP_NO_OP : OP_REPLACE,
-                                                .element = 1};
-        return true;
-    }
-    *function = reduction_functions[known][element->prim];
-    if (function->element)
-        return true;
-    *function = reduction_function_of(known, element->prim, element->element, NULL);
-    if (element->prim == PRIM_MIXED)
-        function->native = NULL; /* the bytes of one element are moved together */
-    if (known == OP_REPLACE || known == OP_NO_OP)
-        return true;
-    function->host = reduce_by_host;
-    function->host_type = element->base;
-    function->host_op = BITS(op);
-    return element->base && node_setup_has_reduce_local() &&
-           host_reduces(HANDLE_OF(MPI_Datatype, element->base), op);
-}
-
 /* Arguments that this library could use, but not every host accepts. */
 static bool is_doubtful(const struct operation *o, enum op op, const struct typemap *target)
 {
@@ -232,13 +170,13 @@ static bool is_doubtful(const struct operation *o, enum op op, const struct type
            (o->to.rank == MPI_PROC_NULL && o->origin.type != o->target.type);
 }
 
-static int accumulate(struct win *win, const struct operation *o,
-                      const struct reduction_function *function, const struct typemap *maps[3])
+static int accumulate(struct win *win, const struct operation *o, const struct reducer *reducer,
+                      const struct typemap *maps[3])
 {
     struct buffer origin = {(char *)o->origin.address, maps[0], (size_t)o->origin.count};
     struct buffer result = {(char *)o->result.address, maps[1], (size_t)o->result.count};
     struct buffer target = {NULL, maps[2], (size_t)o->target.count};
-    enum win_error error = win_accumulate(win, function, predefined_for(target.map), origin, result,
+    enum win_error error = win_accumulate(win, reducer, predefined_for(target.map), origin, result,
                                           o->to.rank, o->to.disp, target);
     if (error == WIN_ERR_TYPE)
         return check_with_host(win, o, MPI_ERR_TYPE);
@@ -252,7 +190,7 @@ static int accumulate(struct win *win, const struct operation *o,
 NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
 {
     const struct typemap *maps[3] = {NULL}; /* of origin, result and target */
-    struct reduction_function function;
+    struct reducer reducer;
     enum op op = op_of(o->op);
     if (!win)
         return defer_operation(o);
@@ -261,11 +199,11 @@ NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
         class = check_local_side(o, o->origin, &maps[0]);
     if (!class && o->fetches)
         class = check_local_side(o, o->result, &maps[1]);
-    bool undefined = !class && !find_reduction_function(o->op, predefined_for(maps[2]), &function);
+    bool undefined = !class && !find_reducer(o->op, predefined_for(maps[2]), &reducer);
     bool ignored =
         undefined && op != OP_COUNT && quirk(QUIRK_ACCUMULATES_BYTES) && !o->target.count;
     if (ignored)
-        function = (struct reduction_function){.op = OP_NO_OP, .element = 1};
+        reducer = (struct reducer){.op = OP_NO_OP, .element = 1};
     else if (undefined)
         class = MPI_ERR_OP;
     class = check(win, o, class, is_doubtful(o, op, maps[2]));
@@ -273,7 +211,7 @@ NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
         return class;
     if (o->to.rank == MPI_PROC_NULL)
         return complete_operation(o, 0);
-    return accumulate(win, o, &function, maps);
+    return accumulate(win, o, &reducer, maps);
 }
 
 /* One integer, logical or byte (MPI-4.0, 12.3.4). Characters too, which hosts accept. */

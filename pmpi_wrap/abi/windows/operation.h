@@ -9,11 +9,11 @@
 #ifndef MPIACCEL_OPERATION_H
 #define MPIACCEL_OPERATION_H
 
+#include "pmpi_wrap/abi/datatypes/reducers.h"
 #include "pmpi_wrap/abi/datatypes/typemap_of.h"
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/window.h"
-#include "rma_shm/atomic.h"
 #include "rma_shm/win.h"
 
 #include <limits.h>
@@ -89,12 +89,6 @@ HOT_INLINE bool fast_get(enum call call, struct win *win, struct data origin,
 
 /* ---- the accumulate family ---- */
 
-/* By operation and prim; an element of 0 bytes where this library has no arithmetic. */
-extern struct reduction_function reduction_functions[OP_COUNT][PRIM_COUNT] HIDDEN;
-
-/* Choose the reduction kernels for this processor, also for collectives; in MPI_Init. */
-void reduction_functions_open(void);
-
 /* For contiguous elements of one datatype on all sides. `result.address` NULL: nothing is fetched,
  * and MPI_NO_OP is an error. */
 HOT_INLINE bool fast_accumulate(enum call call, struct win *win, struct data origin,
@@ -111,15 +105,15 @@ HOT_INLINE bool fast_accumulate(enum call call, struct win *win, struct data ori
         UNLIKELY(op >= (result.address ? OP_COUNT : OP_NO_OP)) || UNLIKELY(!map->simple) ||
         UNLIKELY(!origin.address && op != OP_NO_OP) || UNLIKELY(result.address == origin.address))
         return false;
-    const struct reduction_function *function = &reduction_functions[op][map->prim];
-    if (UNLIKELY(map->element != function->element))
+    const struct reducer *reducer = &reducers[op][map->prim];
+    if (UNLIKELY(map->element != reducer->element))
         return false;
     size_t bytes = map->size * (size_t)target.count;
     char *at = win_at(win, location.rank, location.disp, bytes);
     if (UNLIKELY(!at))
         return false;
     struct thread *thread = thread_self();
-    win_combine(win, thread, function, (uint32_t)location.rank, at, origin.address,
+    win_combine(win, thread, reducer, (uint32_t)location.rank, at, origin.address,
                 (char *)result.address, bytes);
     if (result.address)
         thread_count_read(thread, call, bytes, at);

@@ -1,4 +1,5 @@
-/* How the elements of a reduction are combined, and how they are laid out in buffers.
+/* How an operation combines the elements of a datatype, in accumulates (rma_shm/atomic.h) and in
+ * collectives, and how the elements of collectives are laid out in buffers.
  *
  * In transit, elements have `element` bytes each and are adjacent. If there is a kernel (predefined
  * operations on predefined datatypes), the layout in the program's buffers is the same, holes
@@ -21,8 +22,14 @@ struct reducer {
     combine_fn *kernel; /* NULL: use `apply` */
     size_t element;     /* bytes */
     void (*apply)(const struct reducer *reducer, void *out, const void *a, const void *b, size_t n);
+    uintptr_t host_type, host_op; /* for `apply` */
+    /* Only in accumulates: the operation, and the function that combines one aligned element
+     * atomically, and stores the old value in `result` unless `result` is NULL. NULL: the processor
+     * has no instruction for the operation. */
+    enum op op;
+    void (*native)(const struct reducer *reducer, void *at, const void *origin, void *result);
+    /* Only in collectives. */
     const struct typemap *map; /* of an element in the program's buffers */
-    uintptr_t host_type, host_op;
     bool divides;  /* in MPI_Allreduce, `apply` may get some of the elements of long operands */
     char *scratch; /* room for operands of `apply` in the layout of their datatype */
     char *few;     /* room for TEAM_CELL bytes, for `apply` to replace an operand by the result */
