@@ -69,6 +69,11 @@ void stats_host_data(unsigned call, uint64_t bytes)
     stats_sizes(call, 1, bytes);
 }
 
+void stats_eager_message(unsigned call, uint64_t bytes)
+{
+    count(&own.records[call].eager_bytes, bytes);
+}
+
 void stats_long_message(unsigned call, uint64_t bytes, bool is_private)
 {
     count(&own.records[call].long_bytes, bytes);

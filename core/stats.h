@@ -42,6 +42,7 @@ struct stats_record {
     uint64_t fast_ns, host_ns; /* time in accelerated calls, and in others, without waiting */
     uint64_t waited_ns;        /* in either of them */
     uint64_t host_bytes;       /* of calls that are left to the host, as far as it is known */
+    uint64_t eager_bytes;      /* sent at once, because this library has raised the host's limit */
     uint64_t long_bytes;       /* sent in long messages */
     uint64_t private_bytes;    /* the part of these whose buffer was in private memory */
 };
@@ -83,6 +84,10 @@ void stats_time(unsigned call, bool fast, uint64_t ticks, uint64_t waited);
 
 /* The data of a call that is left to the host. */
 void stats_host_data(unsigned call, uint64_t bytes);
+
+/* Count a message that the host sends at once because its limit has been raised, and whose bytes
+ * stats_host_data() has counted too. */
+void stats_eager_message(unsigned call, uint64_t bytes);
 
 /* Count a long message, whose bytes stats_host_data() has counted too. */
 void stats_long_message(unsigned call, uint64_t bytes, bool is_private);

@@ -66,6 +66,8 @@ static void json_record(FILE *out, const struct stats_record *record)
             record->calls, record->fast_ns, record->host_ns, record->waited_ns);
     if (record->host_bytes)
         fprintf(out, ",\"host_bytes\":%" PRIu64, record->host_bytes);
+    if (record->eager_bytes)
+        fprintf(out, ",\"eager_bytes\":%" PRIu64, record->eager_bytes);
     if (record->long_bytes)
         fprintf(out, ",\"long_bytes\":%" PRIu64 ",\"private_bytes\":%" PRIu64, record->long_bytes,
                 record->private_bytes);

@@ -181,12 +181,16 @@ static void longest_call(FILE *out, const struct stats_snapshot *sum, const stru
          calls[c], what);
 }
 
-/* Does most of the time in MPI go into messages, which the library leaves to the host? */
-static bool is_in_messages(const struct stats_snapshot *sum, const char *const calls[],
-                           const struct stats_record *all)
+/* Does most of the time in MPI go into messages that are neither faster with the library nor could
+ * be? Those of less than 4 KiB are not with any host; longer ones go to other nodes unless they are
+ * recorded as eager or long. */
+static bool gains_little(const struct stats_snapshot *sum, const char *const calls[],
+                         const struct stats_record *all)
 {
+    enum { SHORT = 4096 };
     return sum->deferred[next_longest(sum, calls, -1)][REASON_MESSAGE] &&
-           all->host_ns > all->fast_ns;
+           all->host_ns > all->fast_ns &&
+           (mean_message(sum, calls) < SHORT || !(all->eager_bytes + all->long_bytes));
 }
 
 static void time_summary(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
@@ -202,10 +206,15 @@ static void time_summary(FILE *out, const struct stats_snapshot *sum, const stru
          share_text(all.fast_ns, ns - all.fast_ns).s, share_text(all.host_ns, ns - all.host_ns).s,
          host->name, share_text(all.waited_ns, ns - all.waited_ns).s);
     longest_call(out, sum, host, calls, ns);
-    if (is_in_messages(sum, calls, &all))
+    if (gains_little(sum, calls, &all))
         line(out,
              "little to gain: short messages are as fast as without the library; inside a node, "
              "MPI_Put into a window of MPI_Win_allocate would be faster");
+    if (all.eager_bytes)
+        line(out,
+             "eager messages: %s sent faster by %s, because the library has raised the length up "
+             "to which it sends at once",
+             size_text(all.eager_bytes).s, host->name);
     if (all.private_bytes)
         line(out,
              "long messages: %s of %s sent from private memory; from memory of MPI_Alloc_mem, or "

@@ -211,16 +211,19 @@ static COLD uint64_t data_of(long result, int64_t count, long datatype, long ran
     return (int)result ? 0 : host_abi()->data_bytes(count, datatype, (int)rank);
 }
 
-/* `buffer`: what is sent, or NULL. A receiver on the node copies a long message out of the sender's
- * memory. */
+/* `buffer`: what is sent, or NULL. A message that the host alone would not send at once is either
+ * eager, because its limit has been raised, or long: the receiver copies it out of the sender's memory. */
 static COLD struct recorded_message message_of(long result, const void *buffer, int64_t count,
                                                long datatype, long rank, long comm)
 {
     uint64_t bytes = data_of(result, count, datatype, rank);
-    bool is_long =
-        buffer && bytes > eager_limit() && host_abi()->member_by_host(comm, (int)rank) >= 0;
-    return (struct recorded_message){
-        .bytes = bytes, .is_long = is_long, .is_private = is_long && !node_shares(buffer, bytes)};
+    bool is_longer = buffer && bytes > quirk(QUIRK_EAGER_BYTES) &&
+                     host_abi()->member_by_host(comm, (int)rank) >= 0;
+    bool is_long = is_longer && bytes > eager_limit();
+    return (struct recorded_message){.bytes = bytes,
+                                     .is_eager = is_longer && !is_long,
+                                     .is_long = is_long,
+                                     .is_private = is_long && !node_shares(buffer, bytes)};
 }
 
 static COLD void record_started(const struct recording *r, long result, long count, long requests)

@@ -47,7 +47,10 @@ static void record_heap(uint64_t live)
     if (node.forked)
         return;
     pthread_mutex_lock(&heap_mutex);
-    timeline_set(&heap, sync_now_ns(), live);
+    uint64_t now = sync_now_ns();
+    if (!heap.interval)
+        timeline_set(&heap, now - sync_elapsed_ns(), 0); /* empty since MPI_Init began */
+    timeline_set(&heap, now, live);
     atomic_store_explicit(&heap_recorded, live, memory_order_relaxed);
     pthread_mutex_unlock(&heap_mutex);
 }
@@ -153,6 +156,8 @@ void recording_host_data(const struct recording *r, uint64_t bytes)
 void recording_message(const struct recording *r, struct recorded_message message)
 {
     recording_host_data(r, message.bytes);
+    if (!r->is_inner && message.is_eager)
+        stats_eager_message(r->call, message.bytes);
     if (!r->is_inner && message.is_long)
         stats_long_message(r->call, message.bytes, message.is_private);
 }

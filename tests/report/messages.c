@@ -2,6 +2,7 @@
  *
  *   4 MPI_Isend of 256 doubles, 4 MPI_Irecv with room for 512, MPI_Waitall
  *   1 MPI_Send of 64 KiB out of private memory, 2 out of memory of MPI_Alloc_mem, MPI_Recv
+ *   1 MPI_Send of 16 KiB, MPI_Recv
  *   1 MPI_Send to MPI_PROC_NULL, and 1 with a wrong datatype, which fails
  *   3 MPI_Iallreduce of 100 ints, MPI_Wait
  *   3 starts of a persistent send of 64 KiB out of private memory, 1 of them by MPI_Startall together
@@ -19,7 +20,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LONG = 1 << 16 };
+enum { EAGER = 1 << 14, LONG = 1 << 16 };
 
 static int other;
 static char private[LONG], received[LONG];
@@ -37,13 +38,13 @@ static void exchange(void)
 }
 
 /* Rank 0 sends before it receives, rank 1 the other way round. */
-static void send_long(const char *data)
+static void send(const char *data, int length)
 {
     for (int turn = 0; turn < 2; turn++)
         if (turn == !other)
-            MPI_Send(data, LONG, MPI_CHAR, other, 9, MPI_COMM_WORLD);
+            MPI_Send(data, length, MPI_CHAR, other, 9, MPI_COMM_WORLD);
         else
-            MPI_Recv(received, LONG, MPI_CHAR, other, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(received, length, MPI_CHAR, other, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void persist(void)
@@ -115,9 +116,10 @@ int main(int argc, char **argv)
     other = 1 - rank;
     MPI_Alloc_mem(LONG, MPI_INFO_NULL, &shared);
     exchange();
-    send_long(private);
-    send_long(shared);
-    send_long(shared);
+    send(private, LONG);
+    send(shared, LONG);
+    send(shared, LONG);
+    send(private, EAGER);
     MPI_Send(private, LONG, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Send(private, LONG, MPI_DATATYPE_NULL, other, 0, MPI_COMM_WORLD);

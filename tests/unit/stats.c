@@ -410,6 +410,26 @@ START_TEST(the_summary_says_what_alloc_mem_would_help)
 }
 END_TEST
 
+START_TEST(the_summary_says_which_messages_gain)
+{
+    static struct stats_snapshot sum;
+    sum = sum_of_messages();
+    sum.records[0].host_bytes = 2 * 16384;
+    sum.records[0].eager_bytes = 16384;
+    const char *text = text_of(&sum);
+    ck_assert_msg(
+        strstr(text, "mpiaccel: eager messages: 16.0 KiB sent faster by Open MPI, because "), "%s",
+        text);
+    ck_assert_msg(!strstr(text, "little to gain"), "%s", text);
+    sum.records[0].eager_bytes = 0; /* to other nodes */
+    ck_assert_msg(strstr(text_of(&sum), "little to gain"), "no line");
+    sum.records[0].long_bytes = 16384;
+    ck_assert_msg(!strstr(text_of(&sum), "little to gain"), "a line");
+    sum.records[0].host_bytes = 2 * 4000; /* most are short */
+    ck_assert_msg(strstr(text_of(&sum), "little to gain"), "no line");
+}
+END_TEST
+
 START_TEST(the_summary_says_what_an_accelerated_program_does)
 {
     static struct stats_snapshot sum;
@@ -430,12 +450,14 @@ START_TEST(records_have_their_keys)
 {
     static struct stats_snapshot sum;
     sum = sum_of_messages();
+    sum.records[0].eager_bytes = 300;
     sum.records[0].long_bytes = 600;
     sum.records[0].private_bytes = 500;
     char *json = json_of(&sum, &plain_host);
     EXPECT_VALUE(json, "/calls/MPI_Put/calls", "2");
     EXPECT_VALUE(json, "/calls/MPI_Put/time_ns/host", "500000000");
     EXPECT_VALUE(json, "/calls/MPI_Put/host_bytes", "1024");
+    EXPECT_VALUE(json, "/calls/MPI_Put/eager_bytes", "300");
     EXPECT_VALUE(json, "/calls/MPI_Put/long_bytes", "600");
     EXPECT_VALUE(json, "/calls/MPI_Put/private_bytes", "500");
     EXPECT_VALUE(json, "/calls/MPI_Put/sizes/512", "2");
@@ -606,7 +628,7 @@ START_TEST(snapshots_add_up)
         for (unsigned r = 0; r < REASON_COUNT; r++)
             one.deferred[c][r] = c + r;
         one.sizes[c][c % STATS_SIZES] = c;
-        one.records[c] = (struct stats_record){c, c + 1, c + 2, c + 3, c + 4, c + 5, c + 6};
+        one.records[c] = (struct stats_record){c, c + 1, c + 2, c + 3, c + 4, c + 5, c + 6, c + 7};
     }
     timeline_set(&one.heap, 0, 6);
     memset(&sum, 0, sizeof sum);
@@ -628,7 +650,8 @@ START_TEST(snapshots_add_up)
         const struct stats_record *r = &sum.records[c];
         INSIST(r->calls == 3 * c && r->fast_ns == 3 * (c + 1) && r->host_ns == 3 * (c + 2) &&
                    r->waited_ns == 3 * (c + 3) && r->host_bytes == 3 * (c + 4) &&
-                   r->long_bytes == 3 * (c + 5) && r->private_bytes == 3 * (c + 6),
+                   r->eager_bytes == 3 * (c + 5) && r->long_bytes == 3 * (c + 6) &&
+                   r->private_bytes == 3 * (c + 7),
                "call %u", c);
     }
     ck_assert_uint_eq(sum.heap.highest[0], 18);
@@ -640,7 +663,7 @@ UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, what_was_recorde
           each_line_of_the_summary_is_written_at_once, host_names_are_escaped,
           the_summary_lists_calls_and_reasons, the_summary_of_one_node_says_so,
           one_rank_and_one_call_are_singular, the_summary_says_where_the_time_goes,
-          the_summary_says_what_alloc_mem_would_help,
+          the_summary_says_what_alloc_mem_would_help, the_summary_says_which_messages_gain,
           the_summary_says_what_an_accelerated_program_does, records_have_their_keys,
           the_job_has_its_keys, waiting_is_part_of_the_time, counts_of_ended_threads_are_kept,
           snapshots_add_up)
