@@ -4,8 +4,9 @@
 
 /* Up to UNROLL_RUNS runs are copied rather than repeated as a pattern, since a walk through them is
  * faster. From LIST_BLOCKS blocks on, irregular blocks are a list. Blocks of bytes are `fine` if
- * they have less than FINE_BYTES on average. */
-enum { UNROLL_RUNS = 12, LIST_BLOCKS = 16, FINE_BYTES = 256 };
+ * they have less than FINE_BYTES on average. FIRST_RUNS: how many runs a typemap has room for at
+ * first. */
+enum { UNROLL_RUNS = 12, LIST_BLOCKS = 16, FINE_BYTES = 256, FIRST_RUNS = 4 };
 
 struct typemap *typemap_derived(void)
 {
@@ -108,6 +109,16 @@ static void merge_last_runs(struct typemap *map)
     typemap_free((struct typemap *)last->pattern);
 }
 
+static bool set_capacity(struct typemap *map, size_t capacity)
+{
+    struct run *runs = reallocarray(map->runs, capacity, sizeof *runs);
+    if (!runs)
+        return false;
+    map->runs = runs;
+    map->run_capacity = capacity;
+    return true;
+}
+
 /* Append a run, which shares its pattern and its list with the caller's. */
 static bool add_run(struct typemap *map, struct run next)
 {
@@ -116,14 +127,9 @@ static bool add_run(struct typemap *map, struct run next)
     if (map->run_count && merge_runs(&map->runs[map->run_count - 1], &next))
         return true;
     merge_last_runs(map);
-    if (map->run_count == map->run_capacity) {
-        size_t capacity = map->run_capacity ? 2 * map->run_capacity : 4;
-        struct run *runs = reallocarray(map->runs, capacity, sizeof *runs);
-        if (!runs)
-            return false;
-        map->runs = runs;
-        map->run_capacity = capacity;
-    }
+    if (map->run_count == map->run_capacity &&
+        !set_capacity(map, map->run_capacity ? 2 * map->run_capacity : FIRST_RUNS))
+        return false;
     share_map(next.pattern);
     share_list(next.list);
     map->runs[map->run_count++] = next;
@@ -389,8 +395,9 @@ static bool are_equidistant(const struct placement *p, ptrdiff_t step)
 {
     if (!p->displacements)
         return true;
-    for (size_t i = 2; i < p->count; i++)
-        if (placed_block_at(p, i) - placed_block_at(p, i - 1) != step)
+    ptrdiff_t next = placed_block_at(p, 0);
+    for (size_t i = 0; i < p->count; i++, next += step)
+        if (placed_block_at(p, i) != next)
             return false;
     return true;
 }
@@ -414,26 +421,24 @@ static void widen(struct block_list *list, ptrdiff_t low, ptrdiff_t high)
     list->high = high > list->high ? high : list->high;
 }
 
-/* Whether block i begins where the previous block of a contiguous child ends. */
-static bool is_adjacent(const struct placement *p, size_t i, ptrdiff_t extent)
-{
-    return placed_block_at(p, i) - placed_block_at(p, i - 1) ==
-           p->lengths[(i - 1) * p->length_step] * extent;
-}
-
-/* How many blocks remain after adjacent ones are merged. */
+/* How many blocks of a contiguous child remain after adjacent ones are merged. */
 static size_t merged_count(const struct placement *p, ptrdiff_t extent)
 {
+    const struct placement q = *p; /* kept in registers */
     size_t count = 1;
-    for (size_t i = 1; i < p->count; i++)
-        count += !is_adjacent(p, i, extent);
+    ptrdiff_t end = placed_block_at(&q, 0) + q.lengths[0] * extent;
+    for (size_t i = 1; i < q.count; i++) {
+        ptrdiff_t at = placed_block_at(&q, i);
+        count += at != end;
+        end = at + q.lengths[i * q.length_step] * extent;
+    }
     return count;
 }
 
-/* The blocks of a contiguous child with adjacent ones merged. */
-static struct run merged_blocks(const struct placement *p, const struct typemap *child)
+/* The blocks of a contiguous child with adjacent ones merged, which leaves `most` at most. */
+static struct run merged_blocks(const struct placement *p, const struct typemap *child, size_t most)
 {
-    size_t most = merged_count(p, child->extent), n = 0, bytes = 0;
+    size_t n = 0, bytes = 0;
     struct block_list *list = new_list(most, true);
     for (size_t i = 0; list && i < p->count; i++) {
         size_t length = (size_t)p->lengths[i * p->length_step] * child->size;
@@ -453,17 +458,41 @@ static struct run merged_blocks(const struct placement *p, const struct typemap 
     return (struct run){.blocks = n, .list = list};
 }
 
-/* Blocks of `length` copies of a child. */
-static struct run equal_blocks(const struct placement *p, const struct typemap *row)
+static void widen_to_all(struct block_list *list, size_t blocks)
 {
-    struct block_list *list = new_list(p->count, false);
-    ptrdiff_t span = row->high - row->low;
-    for (size_t i = 0; list && i < p->count; i++) {
-        list->offset[i] = placed_block_at(p, i);
-        list->ascending &= !i || list->offset[i] - list->offset[i - 1] >= span;
-        widen(list, list->offset[i], list->offset[i]);
+    if (list->ascending) {
+        widen(list, list->offset[0], list->offset[blocks - 1]);
+        return;
     }
-    return (struct run){.bytes = row->size, .blocks = p->count, .list = list};
+    for (size_t i = 0; i < blocks; i++)
+        widen(list, list->offset[i], list->offset[i]);
+}
+
+/* Blocks that are copies of `row`, in one pass, since a program may make a datatype for each of its
+ * messages. `joined`: how many begin where the data of the previous block end, if `row` is
+ * contiguous. */
+static struct run equal_blocks(const struct placement *p, const struct typemap *row, size_t *joined)
+{
+    const struct placement q = *p; /* kept in registers */
+    struct block_list *list = new_list(q.count, false);
+    ptrdiff_t span = row->high - row->low, size = (ptrdiff_t)row->size;
+    ptrdiff_t previous = placed_block_at(&q, 0);
+    size_t touching = 0;
+    bool ascending = true;
+    if (list)
+        list->offset[0] = previous;
+    for (size_t i = 1; list && i < q.count; i++) {
+        ptrdiff_t at = placed_block_at(&q, i), step = at - previous;
+        list->offset[i] = previous = at;
+        ascending &= step >= span;
+        touching += step == size;
+    }
+    if (list) {
+        list->ascending = ascending;
+        widen_to_all(list, q.count);
+    }
+    *joined = touching;
+    return (struct run){.bytes = row->size, .blocks = q.count, .list = list};
 }
 
 /* Append a run with a list to a map whose prim is set; the blocks of the run are copies of `row`
@@ -507,12 +536,23 @@ static struct typemap *listed(struct run run, const struct typemap *row)
     return NULL;
 }
 
+/* Once typemap_append() has compared a simple child with the map, more blocks of it are bytes. */
 static bool append_each(struct typemap *map, const struct typemap *child, const struct placement *p)
 {
-    bool ok = true;
-    for (size_t i = 0; ok && i < p->count; i++)
-        ok = typemap_append(map, child, placed_block_at(p, i),
-                            (size_t)p->lengths[i * p->length_step]);
+    bool ok = map->runs || p->count <= FIRST_RUNS ||
+              set_capacity(map, min_size(p->count, LIST_BLOCKS)),
+         compared = false;
+    for (size_t i = 0; ok && i < p->count; i++) {
+        size_t length = (size_t)p->lengths[i * p->length_step];
+        struct run block = {
+            .at = placed_block_at(p, i), .bytes = child->size * length, .blocks = 1};
+        if (!length)
+            continue;
+        if (compared)
+            map->size += block.bytes;
+        ok = compared ? add_run(map, block) : typemap_append(map, child, block.at, length);
+        compared = child->simple;
+    }
     return ok;
 }
 
@@ -528,11 +568,16 @@ static bool append_rows(struct typemap *map, const struct typemap *child, struct
         return false;
     if (regular)
         return typemap_append(map, row, placed_block_at(p, 0), p->count);
-    size_t merged = child->simple ? merged_count(p, child->extent) : p->count;
-    if (merged < LIST_BLOCKS)
-        return append_each(map, child, p);
-    bool merge = merged <= p->count / 2;
-    struct typemap *blocks = listed(merge ? merged_blocks(p, child) : equal_blocks(p, row), row);
+    size_t joined;
+    struct run run = equal_blocks(p, row, &joined);
+    size_t merged = child->simple ? p->count - joined : p->count;
+    if (merged <= p->count / 2 || merged < LIST_BLOCKS) {
+        release_list(run.list);
+        if (merged < LIST_BLOCKS)
+            return append_each(map, child, p);
+        run = merged_blocks(p, child, merged);
+    }
+    struct typemap *blocks = listed(run, row);
     bool ok = blocks && typemap_append(map, blocks, 0, 1);
     typemap_free(blocks);
     return ok;
@@ -546,14 +591,16 @@ bool typemap_append_blocks(struct typemap *map, const struct typemap *child,
     bool equal = have_equal_lengths(p);
     if (p->displacements && (p->count < LIST_BLOCKS || (!equal && !child->simple)))
         return append_each(map, child, p);
-    if (!equal && merged_count(p, child->extent) < LIST_BLOCKS)
+    size_t merged = equal ? 0 : merged_count(p, child->extent);
+    if (!equal && merged < LIST_BLOCKS)
         return append_each(map, child, p);
     struct typemap *row = equal ? typemap_derived() : NULL, *blocks = NULL;
     bool ok;
     if (equal)
         ok = !p->lengths[0] || (row && append_rows(map, child, row, p));
     else
-        ok = (blocks = listed(merged_blocks(p, child), child)) && typemap_append(map, blocks, 0, 1);
+        ok = (blocks = listed(merged_blocks(p, child, merged), child)) &&
+             typemap_append(map, blocks, 0, 1);
     typemap_free(row);
     typemap_free(blocks);
     return ok;

@@ -668,6 +668,24 @@ START_TEST(irregular_blocks_are_a_list)
 }
 END_TEST
 
+/* Groups of four blocks, each of which begins where the previous block ends. */
+START_TEST(blocks_that_touch_are_merged)
+{
+    enum { BLOCKS = 400 };
+    struct typemap *number = typemap_predefined(4, PRIM_F64, 8, 8), *map = typemap_derived();
+    int64_t length = 1, at[BLOCKS];
+    for (int64_t i = 0; i < BLOCKS; i++)
+        at[i] = i + i / 4 * 2 + i / 4 % 2;
+    struct placement p = {0, BLOCKS, &length, at, 0, 0, 8};
+    ck_assert(typemap_append_blocks(map, number, &p) && typemap_end(map, 0));
+    ck_assert_uint_eq(map->run_count, 1);
+    ck_assert_uint_eq(map->runs[0].blocks, BLOCKS / 4);
+    ck_assert_uint_eq(map->size, BLOCKS * 8);
+    typemap_free(map);
+    typemap_free(number);
+}
+END_TEST
+
 START_TEST(a_span_that_leaves_the_address_space_is_refused)
 {
     ptrdiff_t low, high;
@@ -694,4 +712,4 @@ UNIT_MAIN(agrees_with_a_list_of_elements, parts_of_many_runs, a_vector_is_one_ru
           a_subarray_has_one_run_per_plane, contiguous_blocks_are_simple,
           an_array_of_structures_has_few_runs, pairs_without_holes_are_one_run,
           copies_are_not_stored, irregular_blocks_are_a_list,
-          a_span_that_leaves_the_address_space_is_refused)
+          a_span_that_leaves_the_address_space_is_refused, blocks_that_touch_are_merged)
