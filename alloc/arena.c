@@ -33,7 +33,7 @@ const char *je(malloc_conf) = "narenas:1,lg_tcache_max:20,tcache_nslots_large:2,
                               "muzzy_decay_ms:0,dirty_decay_ms:10000,retain:false";
 
 static struct region heap, control, symmetric, early;
-static uint8_t *live_at; /* per grain of the heap: class_of() the allocation there, or 0 */
+static uint8_t *live_at; /* per grain of the heap: size_class_of() the allocation there, or 0 */
 static _Atomic uint64_t live, peak, allocations;
 static _Atomic uint64_t control_live;    /* bytes of all allocations in the control part */
 static _Atomic uint64_t control_written; /* see arena_control_free_written() */
@@ -175,7 +175,7 @@ static inline size_t class_size(size_t size)
     return round_up(size, step);
 }
 
-static inline uint8_t class_of(size_t size)
+static inline uint8_t size_class_of(size_t size)
 {
     size_t e = 61 - (size_t)__builtin_clzl(size);
     return (uint8_t)(4 * e + (size >> e & 3));
@@ -228,7 +228,7 @@ void *arena_alloc(size_t size, size_t align)
     if (UNLIKELY(!at) && !(at = take_after_all(usable, align)))
         return NULL;
     assert(usable == je(malloc_usable_size)(at));
-    live_at[(at - heap.start) / ARENA_GRAIN] = class_of(usable);
+    live_at[(at - heap.start) / ARENA_GRAIN] = size_class_of(usable);
     count_allocation(now);
     return at;
 }

@@ -23,7 +23,7 @@ static void insert(struct ranges *r, size_t i, struct range range)
     r->list[i] = range;
 }
 
-static void drop(struct ranges *r, size_t i)
+static void drop_range(struct ranges *r, size_t i)
 {
     memmove(r->list + i, r->list + i + 1, (--r->count - i) * sizeof *r->list);
 }
@@ -64,7 +64,7 @@ bool ranges_give(struct ranges *r, char *start, size_t size)
         last->size += size;
         if (joins_next) {
             last->size += r->list[i].size;
-            drop(r, i);
+            drop_range(r, i);
         }
     } else if (joins_next) {
         r->list[i].start = start;
@@ -90,7 +90,7 @@ char *ranges_take(struct ranges *r, size_t size, size_t align)
         if (tail)
             insert(r, i + 1, (struct range){start + size, tail});
         if (!head)
-            drop(r, i);
+            drop_range(r, i);
         assert(valid(r));
         return start;
     }

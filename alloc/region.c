@@ -22,7 +22,7 @@ static bool prepare_map(const struct region *r, size_t from, size_t to)
 
 /* Prepare the addresses before `end`, in steps, since each step takes two system calls. False: no
  * memory. */
-static bool prepare(struct region *r, const char *end)
+static bool prepare_region(struct region *r, const char *end)
 {
     const size_t step = (size_t)4 << 20;
     char *from = r->prepared;
@@ -37,10 +37,10 @@ static bool prepare(struct region *r, const char *end)
 }
 
 /* Take addresses that were never used. */
-static char *take_new(struct region *r, size_t size, size_t alignment)
+static char *take_new_range(struct region *r, size_t size, size_t alignment)
 {
     char *start = (char *)round_up((uintptr_t)r->next, alignment);
-    if (start > r->end || size > (size_t)(r->end - start) || !prepare(r, start + size))
+    if (start > r->end || size > (size_t)(r->end - start) || !prepare_region(r, start + size))
         return NULL;
     if (start > r->next && !ranges_give(&r->unused, r->next, (size_t)(start - r->next)))
         return NULL;
@@ -58,7 +58,7 @@ static void *grow(extent_hooks_t *hooks, void *at, size_t size, size_t alignment
     pthread_mutex_lock(&r->mutex);
     char *start = ranges_take(&r->unused, size, alignment);
     if (!start)
-        start = take_new(r, size, alignment);
+        start = take_new_range(r, size, alignment);
     if (start)
         atomic_fetch_add_explicit(&r->granted, size, memory_order_relaxed);
     pthread_mutex_unlock(&r->mutex);

@@ -12,7 +12,7 @@
 
 struct symmetric symmetric;
 
-enum call { ALLOC = 1, CLEAR, FREE, RESIZE };
+enum symmetric_call { ALLOC = 1, CLEAR, FREE, RESIZE };
 enum { FAILED = UINT32_MAX };
 #define COMMON_ALIGNMENT ((size_t)1 << 36) /* of all common_addresses */
 #define OWN_ALIGNMENT    ((size_t)1 << 30)
@@ -241,7 +241,7 @@ static uint64_t offset_of(const void *block)
 
 /* The address of an allocated block. Core files contain pages from the first allocation there on;
  * with the whole heap they would be too long. */
-static void *address_of(uint64_t block, size_t size)
+static void *address_of_block(uint64_t block, size_t size)
 {
     if (block == NO_BLOCK)
         return NULL;
@@ -258,7 +258,7 @@ void *symmetric_alloc(size_t size, size_t align, enum symmetric_error *error)
     struct decision d =
         agree(&(struct request){.call = ALLOC, .size = size, .align = align, .block = NO_BLOCK});
     *error = (enum symmetric_error)d.error;
-    return address_of(d.block, size);
+    return address_of_block(d.block, size);
 }
 
 /* CLEAR is a call of its own, because all PEs must enter its third barrier. */
@@ -267,7 +267,7 @@ void *symmetric_alloc_zeroed(size_t size, enum symmetric_error *error)
     struct decision d = agree(
         &(struct request){.call = CLEAR, .size = size, .align = ARENA_GRAIN, .block = NO_BLOCK});
     *error = (enum symmetric_error)d.error;
-    void *block = address_of(d.block, size);
+    void *block = address_of_block(d.block, size);
     if (block) {
         memset(block, 0, size);
         symmetric_barrier();
@@ -286,7 +286,7 @@ void *symmetric_resize(void *block, size_t size, enum symmetric_error *error)
     uint64_t before = offset_of(block);
     struct decision d = agree(&(struct request){.call = RESIZE, .size = size, .block = before});
     *error = (enum symmetric_error)d.error;
-    void *after = address_of(d.block, size);
+    void *after = address_of_block(d.block, size);
     if (d.kept) {
         memcpy(after, block, d.kept);
         symmetric_barrier();

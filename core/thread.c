@@ -46,7 +46,7 @@ static void lock_before_fork(void)
     pthread_mutex_lock(&mutex);
 }
 
-static void after_fork(void)
+static void unlock_after_fork(void)
 {
     pthread_mutex_unlock(&mutex);
 }
@@ -67,7 +67,7 @@ static void leave_slots_in_child(void)
 static void prepare_once(void)
 {
     has_key = !pthread_key_create(&key, detach);
-    pthread_atfork(lock_before_fork, after_fork, leave_slots_in_child);
+    pthread_atfork(lock_before_fork, unlock_after_fork, leave_slots_in_child);
 }
 
 COLD struct thread *thread_attach(void)

@@ -4,13 +4,13 @@
 
 /* ---- lists ---- */
 
-static struct run_lists *lists_of(struct blocks *b, enum run_kind kind)
+static struct run_lists *lists_of(struct block_heap *b, enum run_kind kind)
 {
     return &b->lists[kind == RUN_EMPTY];
 }
 
 /* Up to 7 pages each length has a class of its own. */
-static unsigned class_of(uint32_t pages)
+static unsigned run_class_of(uint32_t pages)
 {
     if (pages < 8)
         return pages;
@@ -18,11 +18,11 @@ static unsigned class_of(uint32_t pages)
     return 8 + (e - 3) * 4 + (pages >> (e - 2) & 3);
 }
 
-static void link_run(struct blocks *b, uint32_t at)
+static void link_run(struct block_heap *b, uint32_t at)
 {
-    struct run *r = &b->run[at];
+    struct page_run *r = &b->run[at];
     struct run_lists *lists = lists_of(b, r->kind);
-    unsigned class = class_of(r->pages);
+    unsigned class = run_class_of(r->pages);
     r->before = BLOCKS_NONE;
     r->after = lists->first[class];
     if (r->after != BLOCKS_NONE)
@@ -31,11 +31,11 @@ static void link_run(struct blocks *b, uint32_t at)
     lists->is_filled[class / 64] |= UINT64_C(1) << class % 64;
 }
 
-static void unlink_run(struct blocks *b, uint32_t at)
+static void unlink_run(struct block_heap *b, uint32_t at)
 {
-    const struct run *r = &b->run[at];
+    const struct page_run *r = &b->run[at];
     struct run_lists *lists = lists_of(b, r->kind);
-    unsigned class = class_of(r->pages);
+    unsigned class = run_class_of(r->pages);
     if (r->after != BLOCKS_NONE)
         b->run[r->after].before = r->before;
     if (r->before != BLOCKS_NONE)
@@ -60,11 +60,11 @@ static unsigned filled_class(const struct run_lists *lists, unsigned class)
 /* ---- runs ---- */
 
 /* Describe a run. Entries inside it must be RUN_INSIDE. */
-static void set_run(struct blocks *b, uint32_t at, uint32_t pages, enum run_kind kind)
+static void set_run(struct block_heap *b, uint32_t at, uint32_t pages, enum run_kind kind)
 {
     uint32_t last = at + pages - 1;
-    b->run[last] = (struct run){.pages = pages, .kind = (uint8_t)kind};
-    b->run[at] = (struct run){.pages = pages, .kind = (uint8_t)kind, .is_first = true};
+    b->run[last] = (struct page_run){.pages = pages, .kind = (uint8_t)kind};
+    b->run[at] = (struct page_run){.pages = pages, .kind = (uint8_t)kind, .is_first = true};
     if (kind == RUN_LIVE)
         b->live += pages;
     else
@@ -74,7 +74,7 @@ static void set_run(struct blocks *b, uint32_t at, uint32_t pages, enum run_kind
 }
 
 /* Forget a run, and return its length. Its entries are RUN_INSIDE afterwards. */
-static uint32_t clear_run(struct blocks *b, uint32_t at)
+static uint32_t clear_run(struct block_heap *b, uint32_t at)
 {
     uint32_t pages = b->run[at].pages;
     if (b->run[at].kind == RUN_LIVE)
@@ -83,16 +83,16 @@ static uint32_t clear_run(struct blocks *b, uint32_t at)
         unlink_run(b, at);
     if (b->run[at].kind == RUN_KEPT)
         b->kept -= pages;
-    b->run[at + pages - 1] = b->run[at] = (struct run){.kind = RUN_INSIDE};
+    b->run[at + pages - 1] = b->run[at] = (struct page_run){.kind = RUN_INSIDE};
     return pages;
 }
 
 /* Whether the entries describe runs without a gap. */
-__attribute__((unused)) static bool valid(const struct blocks *b)
+__attribute__((unused)) static bool valid(const struct block_heap *b)
 {
     uint32_t at = 0;
     while (at < b->next) {
-        const struct run *r = &b->run[at];
+        const struct page_run *r = &b->run[at];
         if (!r->is_first || !r->pages || b->run[at + r->pages - 1].pages != r->pages ||
             b->run[at + r->pages - 1].kind != r->kind)
             return false;
@@ -102,7 +102,7 @@ __attribute__((unused)) static bool valid(const struct blocks *b)
 }
 
 /* Add an unused run, joined with its neighbours. Empty pages at the end are as if never used. */
-static void add_unused(struct blocks *b, uint32_t at, uint32_t pages, enum run_kind kind)
+static void add_unused(struct block_heap *b, uint32_t at, uint32_t pages, enum run_kind kind)
 {
     if (at && b->run[at - 1].kind == kind) {
         at -= b->run[at - 1].pages;
@@ -119,34 +119,34 @@ static void add_unused(struct blocks *b, uint32_t at, uint32_t pages, enum run_k
 /* ---- taking ---- */
 
 /* The pages before the first aligned one. */
-static uint32_t head_of(const struct blocks *b, uint32_t at, uint32_t align)
+static uint32_t head_of(const struct block_heap *b, uint32_t at, uint32_t align)
 {
     return (uint32_t)(-(b->base + at) & (align - 1));
 }
 
-static bool fits(const struct blocks *b, uint32_t at, uint32_t pages, uint32_t align)
+static bool run_fits(const struct block_heap *b, uint32_t at, uint32_t pages, uint32_t align)
 {
     uint32_t head = head_of(b, at, align);
     return head <= b->run[at].pages && b->run[at].pages - head >= pages;
 }
 
 /* An unused run that is long enough. BLOCKS_NONE: none. */
-static uint32_t find(struct blocks *b, enum run_kind kind, uint32_t pages, uint32_t align)
+static uint32_t find(struct block_heap *b, enum run_kind kind, uint32_t pages, uint32_t align)
 {
     enum { LOOKS = 16 };
     const struct run_lists *lists = lists_of(b, kind);
     uint32_t most = pages + (align - 1);
-    unsigned class = class_of(pages);
+    unsigned class = run_class_of(pages);
     uint32_t at = lists->first[class];
     for (int i = 0; i < LOOKS && at != BLOCKS_NONE; i++, at = b->run[at].after)
-        if (fits(b, at, pages, align))
+        if (run_fits(b, at, pages, align))
             return at;
-    class = filled_class(lists, class_of(most) + 1);
+    class = filled_class(lists, run_class_of(most) + 1);
     return class < RUN_CLASSES ? lists->first[class] : BLOCKS_NONE;
 }
 
 /* Cut a block out of an unused run. */
-static uint32_t cut(struct blocks *b, uint32_t at, uint32_t pages, uint32_t align)
+static uint32_t cut(struct block_heap *b, uint32_t at, uint32_t pages, uint32_t align)
 {
     enum run_kind kind = b->run[at].kind;
     uint32_t head = head_of(b, at, align);
@@ -160,7 +160,7 @@ static uint32_t cut(struct blocks *b, uint32_t at, uint32_t pages, uint32_t alig
 }
 
 /* Take pages that were never used. */
-static uint32_t take_new(struct blocks *b, uint32_t pages, uint32_t align)
+static uint32_t take_new_run(struct block_heap *b, uint32_t pages, uint32_t align)
 {
     uint32_t head = head_of(b, b->next, align);
     if (head > b->ready - b->next || pages > b->ready - b->next - head)
@@ -173,18 +173,18 @@ static uint32_t take_new(struct blocks *b, uint32_t pages, uint32_t align)
     return at;
 }
 
-uint32_t blocks_take(struct blocks *b, uint32_t pages, uint32_t align, bool *is_empty)
+uint32_t blocks_take(struct block_heap *b, uint32_t pages, uint32_t align, bool *is_empty)
 {
     uint32_t at = find(b, RUN_KEPT, pages, align);
     *is_empty = at == BLOCKS_NONE;
     if (*is_empty)
         at = find(b, RUN_EMPTY, pages, align);
-    at = at == BLOCKS_NONE ? take_new(b, pages, align) : cut(b, at, pages, align);
+    at = at == BLOCKS_NONE ? take_new_run(b, pages, align) : cut(b, at, pages, align);
     assert(valid(b));
     return at;
 }
 
-uint32_t blocks_take_kept(struct blocks *b)
+uint32_t blocks_take_kept(struct block_heap *b)
 {
     const struct run_lists *lists = lists_of(b, RUN_KEPT);
     for (unsigned word = RUN_CLASSES / 64; word-- > 0;)
@@ -198,13 +198,13 @@ uint32_t blocks_take_kept(struct blocks *b)
 
 /* ---- giving back ---- */
 
-uint32_t blocks_length(const struct blocks *b, uint32_t at)
+uint32_t blocks_length(const struct block_heap *b, uint32_t at)
 {
     bool is_block = at < b->next && b->run[at].is_first && b->run[at].kind == RUN_LIVE;
     return is_block ? b->run[at].pages : 0;
 }
 
-void blocks_give(struct blocks *b, uint32_t at, enum run_kind kind)
+void blocks_give(struct block_heap *b, uint32_t at, enum run_kind kind)
 {
     uint32_t pages = clear_run(b, at);
     add_unused(b, at, pages, kind);
@@ -213,7 +213,7 @@ void blocks_give(struct blocks *b, uint32_t at, enum run_kind kind)
 
 /* ---- resizing ---- */
 
-static void shrink(struct blocks *b, uint32_t at, uint32_t pages)
+static void shrink(struct block_heap *b, uint32_t at, uint32_t pages)
 {
     uint32_t tail = clear_run(b, at) - pages;
     set_run(b, at, pages, RUN_LIVE);
@@ -222,7 +222,7 @@ static void shrink(struct blocks *b, uint32_t at, uint32_t pages)
 }
 
 /* Whether the pages behind a block, up to `more` of them, are unused, and then take them. */
-static bool take_behind(struct blocks *b, uint32_t end, uint32_t more)
+static bool take_behind(struct block_heap *b, uint32_t end, uint32_t more)
 {
     if (end == b->next) {
         if (more > b->ready - b->next)
@@ -239,7 +239,7 @@ static bool take_behind(struct blocks *b, uint32_t end, uint32_t more)
     return true;
 }
 
-bool blocks_resize(struct blocks *b, uint32_t at, uint32_t pages)
+bool blocks_resize(struct block_heap *b, uint32_t at, uint32_t pages)
 {
     uint32_t length = b->run[at].pages;
     uint16_t offset = b->run[at].offset;
@@ -258,9 +258,9 @@ bool blocks_resize(struct blocks *b, uint32_t at, uint32_t pages)
 
 /* ---- opening ---- */
 
-void blocks_open(struct blocks *b, struct run *run, size_t base)
+void blocks_open(struct block_heap *b, struct page_run *run, size_t base)
 {
-    *b = (struct blocks){.run = run, .base = base};
+    *b = (struct block_heap){.run = run, .base = base};
     for (size_t i = 0; i < 2 * RUN_CLASSES; i++)
         b->lists[i / RUN_CLASSES].first[i % RUN_CLASSES] = BLOCKS_NONE;
 }

@@ -24,7 +24,7 @@
 
 enum run_kind { RUN_INSIDE, RUN_LIVE, RUN_KEPT, RUN_EMPTY };
 
-struct run {
+struct page_run {
     uint32_t pages;
     uint32_t before, after; /* in the list of its class, by their first pages */
     uint16_t offset;        /* of the block in its first page, set by the caller */
@@ -39,32 +39,33 @@ struct run_lists {
     uint64_t is_filled[RUN_CLASSES / 64];
 };
 
-struct blocks {
-    struct run *run; /* by page; must read as zeroes at first, and be writable before `ready` */
-    size_t base;     /* the number of the first page in the address space, for alignment */
-    uint32_t next;   /* pages from here on were never used, or are empty */
-    uint32_t ready;  /* pages before this one may be used; the caller increases it */
+struct block_heap {
+    struct page_run
+        *run;       /* by page; must read as zeroes at first, and be writable before `ready` */
+    size_t base;    /* the number of the first page in the address space, for alignment */
+    uint32_t next;  /* pages from here on were never used, or are empty */
+    uint32_t ready; /* pages before this one may be used; the caller increases it */
     uint32_t live, kept;
     struct run_lists lists[2]; /* of kept and empty runs */
 };
 
-void blocks_open(struct blocks *b, struct run *run, size_t base);
+void blocks_open(struct block_heap *b, struct page_run *run, size_t base);
 
 /* Take `pages` pages, aligned to `align` pages, a power of two. `is_empty` becomes whether they read
  * as zeroes. BLOCKS_NONE: there is no room before `ready`. */
-uint32_t blocks_take(struct blocks *b, uint32_t pages, uint32_t align, bool *is_empty);
+uint32_t blocks_take(struct block_heap *b, uint32_t pages, uint32_t align, bool *is_empty);
 
 /* The length of the block that begins at this page. 0: none does. */
-uint32_t blocks_length(const struct blocks *b, uint32_t at);
+uint32_t blocks_length(const struct block_heap *b, uint32_t at);
 
 /* Give a block back, with its pages kept or empty. */
-void blocks_give(struct blocks *b, uint32_t at, enum run_kind kind);
+void blocks_give(struct block_heap *b, uint32_t at, enum run_kind kind);
 
 /* Make a block longer or shorter, in place; its offset stays. False: there is no room behind it. */
-bool blocks_resize(struct blocks *b, uint32_t at, uint32_t pages);
+bool blocks_resize(struct block_heap *b, uint32_t at, uint32_t pages);
 
 /* Turn one of the longest kept runs into a block, so that the caller can free its pages and give it
  * back as empty. BLOCKS_NONE: there is none. */
-uint32_t blocks_take_kept(struct blocks *b);
+uint32_t blocks_take_kept(struct block_heap *b);
 
 #endif

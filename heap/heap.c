@@ -21,7 +21,7 @@
 
 struct heap heap;
 
-static struct blocks blocks;
+static struct block_heap blocks;
 static int file = -1;
 static size_t page; /* bytes */
 static size_t keep = HEAP_KEEP, keep_most;
@@ -31,7 +31,7 @@ static char *copy; /* of all blocks, during a fork */
 /* Recursive: handlers of pthread_atfork() may allocate and free memory. */
 static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-static char *address_of(uint32_t at)
+static char *address_of_page(uint32_t at)
 {
     return heap.start + at * page;
 }
@@ -41,28 +41,28 @@ static char *address_of(uint32_t at)
 enum { TABLE_STEP = 1 << 13 }; /* pages; their part of the table consists of whole pages */
 
 /* Make the pages before `end` accessible. False: the OS refuses. */
-static bool prepare(uint32_t end)
+static bool prepare_pages(uint32_t end)
 {
     uint32_t from = blocks.ready;
     uint32_t to = (uint32_t)min_size(round_up(end, TABLE_STEP), heap.size / page);
     size_t bytes = (to - from) * page;
     if (mprotect(blocks.run + from, (to - from) * sizeof *blocks.run, PROT_READ | PROT_WRITE) ||
-        mprotect(address_of(from), bytes, PROT_READ | PROT_WRITE))
+        mprotect(address_of_page(from), bytes, PROT_READ | PROT_WRITE))
         return false;
-    madvise(address_of(from), bytes, MADV_DODUMP);
+    madvise(address_of_page(from), bytes, MADV_DODUMP);
     if (advise)
-        madvise(address_of(from), bytes, MADV_HUGEPAGE);
+        madvise(address_of_page(from), bytes, MADV_HUGEPAGE);
     blocks.ready = to;
     return true;
 }
 
 /* Free the pages of a block and give it back. The mutex is released meanwhile: a large block takes
  * milliseconds, and hosts that watch the address space are called. */
-static bool drop(uint32_t at)
+static bool drop_run(uint32_t at)
 {
     size_t bytes = blocks_length(&blocks, at) * page;
     pthread_mutex_unlock(&mutex);
-    bool dropped = !madvise(address_of(at), bytes, MADV_REMOVE);
+    bool dropped = !madvise(address_of_page(at), bytes, MADV_REMOVE);
     pthread_mutex_lock(&mutex);
     blocks_give(&blocks, at, dropped ? RUN_EMPTY : RUN_KEPT);
     return dropped;
@@ -72,7 +72,7 @@ static bool drop(uint32_t at)
 static void make_room(uint32_t pages)
 {
     while (blocks.kept && (blocks.kept + pages) * page > keep)
-        if (!drop(blocks_take_kept(&blocks)))
+        if (!drop_run(blocks_take_kept(&blocks)))
             break;
 }
 
@@ -102,12 +102,12 @@ static void raise_keep(size_t bytes)
         keep = wanted;
 }
 
-static uint32_t take(uint32_t pages, uint32_t align, bool *is_empty)
+static uint32_t take_run(uint32_t pages, uint32_t align, bool *is_empty)
 {
     uint32_t at = blocks_take(&blocks, pages, align, is_empty);
     uint64_t end = (uint64_t)blocks.next + align - 1 + pages;
     if (at == BLOCKS_NONE && end > blocks.ready && end <= heap.size / page &&
-        prepare((uint32_t)end))
+        prepare_pages((uint32_t)end))
         at = blocks_take(&blocks, pages, align, is_empty);
     if (at != BLOCKS_NONE && *is_empty && at < used)
         raise_keep(pages * page);
@@ -127,10 +127,10 @@ void *heap_take(size_t size, size_t align, bool zeroed)
     uint32_t pages = pages_for(any_offset ? size + ROOM : size);
     pthread_mutex_lock(&mutex);
     if (!forking && !in_child)
-        at = take(pages, align > page ? (uint32_t)(align / page) : 1, &is_empty);
+        at = take_run(pages, align > page ? (uint32_t)(align / page) : 1, &is_empty);
     if (at != BLOCKS_NONE) {
         blocks.run[at].offset = any_offset ? (uint16_t)next_offset(pages * page - size) : 0;
-        block = address_of(at) + blocks.run[at].offset;
+        block = address_of_page(at) + blocks.run[at].offset;
     }
     pthread_mutex_unlock(&mutex);
     return block && zeroed && !is_empty ? memset(block, 0, size) : block;
@@ -178,11 +178,11 @@ void heap_give(void *block)
     pthread_mutex_lock(&mutex);
     uint32_t at = page_of(block), pages = blocks_length(&blocks, at);
     if (in_child)
-        madvise(address_of(at), pages * page, MADV_DONTNEED);
+        madvise(address_of_page(at), pages * page, MADV_DONTNEED);
     else if (!forking && pages * page <= keep)
         make_room(pages);
     if (!in_child && !forking && pages * page > keep)
-        drop(at);
+        drop_run(at);
     else
         blocks_give(&blocks, at, RUN_KEPT);
     pthread_mutex_unlock(&mutex);
@@ -195,13 +195,13 @@ static void copy_blocks(void)
 {
     for (uint32_t at = 0; at < blocks.next; at += blocks.run[at].pages)
         if (blocks_length(&blocks, at))
-            snapshot_copy(file, at * page, copy + at * page, address_of(at),
+            snapshot_copy(file, at * page, copy + at * page, address_of_page(at),
                           blocks_length(&blocks, at) * page);
 }
 
 /* Without memory for a copy, the child gets a private mapping of the file: each page shows what the
  * parent writes until the child writes to it. This is right for a child that calls exec(). */
-static void before_fork(void)
+static void heap_before_fork(void)
 {
     pthread_mutex_lock(&mutex);
     forking = true;
@@ -222,7 +222,7 @@ static void before_fork(void)
              "matters");
 }
 
-static void in_parent(void)
+static void heap_in_parent(void)
 {
     if (copy)
         munmap(copy, blocks.next * page);
@@ -231,7 +231,7 @@ static void in_parent(void)
     pthread_mutex_unlock(&mutex);
 }
 
-static void after_fork(void)
+static void heap_after_fork(void)
 {
     if (copy && !snapshot_replace(heap.start, copy, blocks.next * page))
         log_message(0, "a child of fork shares large blocks of malloc with its parent: %m");
@@ -276,10 +276,10 @@ static char *reserve(size_t size)
 static bool map(size_t size)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    size_t table = size / page * sizeof(struct run);
+    size_t table = size / page * sizeof(struct page_run);
     file = memfd_out_of_way(memfd_create_growing(size));
     char *start = file < 0 ? NULL : reserve(size);
-    struct run *run = start ? mmap(NULL, table, PROT_NONE, flags, -1, 0) : MAP_FAILED;
+    struct page_run *run = start ? mmap(NULL, table, PROT_NONE, flags, -1, 0) : MAP_FAILED;
     if (run == MAP_FAILED ||
         mmap(start, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, 0) == MAP_FAILED)
         return false;
@@ -290,7 +290,7 @@ static bool map(size_t size)
     return true;
 }
 
-static void open_heap(void)
+static void open_malloc_heap(void)
 {
     config_read(environ, NULL);
     page = (size_t)sysconf(_SC_PAGESIZE);
@@ -302,7 +302,7 @@ static void open_heap(void)
         log_message(1, "malloc does not use the shared heap: %s", why_not);
         return;
     }
-    pthread_atfork(before_fork, in_parent, after_fork);
+    pthread_atfork(heap_before_fork, heap_in_parent, heap_after_fork);
     atomic_store_explicit(&heap.size, size, memory_order_release);
     heap.minimum = config.heap_min;
     size_t length = min_size(size, limits_block_length());
@@ -317,7 +317,7 @@ static void open_heap(void)
 __attribute__((visibility("default"))) bool mpiaccel_malloc_heap_open_1(struct malloc_heap *opened)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, open_heap);
+    pthread_once(&once, open_malloc_heap);
     *opened = (struct malloc_heap){file, heap.start, heap.size};
     return heap.size && !in_child;
 }

@@ -29,7 +29,7 @@ static void copy_variables(struct mapping *m)
         memcpy(m->copy, m->address, m->size);
 }
 
-static void before_fork(void)
+static void node_before_fork(void)
 {
     pthread_mutex_lock(&mutex);
     for (unsigned i = 0; i < mapping_count; i++)
@@ -37,7 +37,7 @@ static void before_fork(void)
             copy_variables(&mappings[i]);
 }
 
-static void in_parent(void)
+static void node_in_parent(void)
 {
     for (unsigned i = 0; i < mapping_count; i++)
         if (mappings[i].copy) {
@@ -101,7 +101,7 @@ bool fork_add(enum fork_kind kind, char *address, size_t size, int file, uint64_
     if (mapping_count == sizeof mappings / sizeof *mappings || !memfd_keep(&memfd, file))
         return false;
     if (!registered)
-        pthread_atfork(before_fork, in_parent, replace_mappings_in_child);
+        pthread_atfork(node_before_fork, node_in_parent, replace_mappings_in_child);
     registered = true;
     pthread_mutex_lock(&mutex);
     mappings[mapping_count++] = (struct mapping){

@@ -32,7 +32,7 @@ struct side {
 
 /* ---- the two sides of a message ---- */
 
-static char *cell_of(const struct side *s)
+static char *sample_cell(const struct side *s)
 {
     return s->cells + s->done % CELLS * (size_t)PIECE;
 }
@@ -43,9 +43,9 @@ static void give_data(struct side *s, enum copy_way way)
     for (unsigned i = 0; i < pieces; i++) {
         sync_wait_until(&s->shared->taken, s->done + 1 - CELLS);
         if (way == COPY_CACHED)
-            copy_to_peers(cell_of(s), s->memory + i * (size_t)PIECE, PIECE);
+            copy_to_peers(sample_cell(s), s->memory + i * (size_t)PIECE, PIECE);
         else if (way == COPY_NONTEMPORAL)
-            copy_nontemporal(cell_of(s), s->memory + i * (size_t)PIECE, PIECE);
+            copy_nontemporal(sample_cell(s), s->memory + i * (size_t)PIECE, PIECE);
         assert(sync_load(&s->shared->given) == s->done); /* written here only */
         sync_publish(&s->shared->given, ++s->done);
     }
@@ -61,7 +61,7 @@ static void take_data(struct side *s, enum copy_way way)
         if (way == COPY_BY_OS)
             peer_memory_read(s->writer->pid, s->memory, s->shared->source, SAMPLE);
         else
-            memcpy(s->memory + i * (size_t)PIECE, cell_of(s), PIECE);
+            memcpy(s->memory + i * (size_t)PIECE, sample_cell(s), PIECE);
         assert(sync_load(&s->shared->taken) == s->done); /* written here only */
         sync_publish(&s->shared->taken, ++s->done);
     }

@@ -8,16 +8,16 @@
 #include <stdlib.h>
 
 /* A hash table by process id, at most half full. */
-struct peer {
+struct vm_peer {
     int pid; /* 0: unused */
     uint32_t member;
     uint64_t base;           /* of its mapping; 0: several members have this process id */
     struct layout_heap heap; /* with its position in the node's file; size 0: it is not shared */
 };
-static struct peer *_Atomic peers; /* NULL: not open */
+static struct vm_peer *_Atomic peers; /* NULL: not open */
 static uint32_t mask;
 
-static struct peer *find_peer(struct peer *table, int pid)
+static struct vm_peer *find_peer(struct vm_peer *table, int pid)
 {
     uint32_t i = (uint32_t)pid & mask;
     while (table[i].pid && table[i].pid != pid)
@@ -38,15 +38,15 @@ void vm_copy_open(void)
     uint32_t size = 2;
     while (size < 2 * node.size)
         size *= 2;
-    struct peer *table =
+    struct vm_peer *table =
         copy_policy_replaces_host_copies() && node.header ? calloc(size, sizeof *table) : NULL;
     if (!table)
         return;
     mask = size - 1;
     for (uint32_t i = 0; i < node.size; i++) {
         const struct layout_member *member = node_member(i);
-        struct peer *peer = find_peer(table, member->pid);
-        *peer = (struct peer){member->pid, i, peer->pid ? 0 : member->base, heap_of(i)};
+        struct vm_peer *peer = find_peer(table, member->pid);
+        *peer = (struct vm_peer){member->pid, i, peer->pid ? 0 : member->base, heap_of(i)};
     }
     /* Release: the host's threads may call at any time, and find the whole table or none. */
     atomic_store_explicit(&peers, table, memory_order_release);
@@ -61,12 +61,12 @@ static bool is_inside(uint64_t remote, size_t bytes, uint64_t start, uint64_t si
 }
 
 /* The owner of that memory, and its position in the file. NULL: it is not in the file. */
-static const struct peer *owner_of(int pid, uint64_t remote, size_t bytes, uint64_t *position)
+static const struct vm_peer *owner_of(int pid, uint64_t remote, size_t bytes, uint64_t *position)
 {
-    struct peer *table = atomic_load_explicit(&peers, memory_order_acquire);
+    struct vm_peer *table = atomic_load_explicit(&peers, memory_order_acquire);
     if (!table || !node.header)
         return NULL;
-    const struct peer *peer = find_peer(table, pid);
+    const struct vm_peer *peer = find_peer(table, pid);
     if (!peer->pid || !peer->base)
         return NULL;
     if (is_inside(remote, bytes, peer->base, (uint64_t)(node.end - node.base), position))
@@ -79,7 +79,7 @@ static const struct peer *owner_of(int pid, uint64_t remote, size_t bytes, uint6
 bool vm_copy_read(int pid, void *local, uint64_t remote, size_t bytes)
 {
     uint64_t position;
-    const struct peer *owner = owner_of(pid, remote, bytes, &position);
+    const struct vm_peer *owner = owner_of(pid, remote, bytes, &position);
     if (!owner)
         return false;
     copy_bytes(local, node.base + position, bytes);

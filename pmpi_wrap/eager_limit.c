@@ -78,7 +78,7 @@ static bool files_have(const char *start)
     return file_has(path, start);
 }
 
-static bool is_limited(int resource)
+static bool may_be_limited(int resource)
 {
     struct rlimit limit;
     return getrlimit(resource, &limit) || limit.rlim_cur != RLIM_INFINITY;
@@ -91,7 +91,8 @@ static bool is_limited(int resource)
 static bool has_room(size_t segment, uint32_t local_ranks)
 {
     struct statvfs shm;
-    return !is_limited(RLIMIT_AS) && !is_limited(RLIMIT_FSIZE) && !statvfs("/dev/shm", &shm) &&
+    return !may_be_limited(RLIMIT_AS) && !may_be_limited(RLIMIT_FSIZE) &&
+           !statvfs("/dev/shm", &shm) &&
            shm.f_bavail / 2 >= (uint64_t)segment / shm.f_frsize * local_ranks;
 }
 

@@ -213,8 +213,9 @@ static COLD uint64_t data_of(long result, int64_t count, long datatype, long ran
 
 /* `buffer`: what is sent, or NULL. A message that the host alone would not send at once is either
  * eager, because its limit has been raised, or long: the receiver copies it out of the sender's memory. */
-static COLD struct recorded_message message_of(long result, const void *buffer, int64_t count,
-                                               long datatype, long rank, long comm)
+static COLD struct recorded_message recorded_message_of(long result, const void *buffer,
+                                                        int64_t count, long datatype, long rank,
+                                                        long comm)
 {
     uint64_t bytes = data_of(result, count, datatype, rank);
     bool is_longer = buffer && bytes > quirk(QUIRK_EAGER_BYTES) &&
@@ -259,13 +260,13 @@ static COLD long forgetting_Request_free(long a)
 #define ONWARD(name)  dispatch_onward[CALL_##name]
 #define RECORD_DATA(name, count, datatype, rank) \
     recording_host_data(&r, data_of(result, COUNT_OF(name, count), datatype, rank))
-#define RECORD_SENT(name, count, datatype, rank, comm) \
-    recording_message(                                 \
-        &r, message_of(result, (const void *)a, COUNT_OF(name, count), datatype, rank, comm))
+#define RECORD_SENT(name, count, datatype, rank, comm)                                        \
+    recording_message(&r, recorded_message_of(result, (const void *)a, COUNT_OF(name, count), \
+                                              datatype, rank, comm))
 #define RECORD_REQUEST(name, buffer)                    \
     if (!(int)result)                                   \
     recording_request(&r, host_abi()->request_in(g, 0), \
-                      message_of(result, buffer, COUNT_OF(name, b), c, d, f))
+                      recorded_message_of(result, buffer, COUNT_OF(name, b), c, d, f))
 #define RECORD_TRAFFIC(rank, window) \
     if (r.bytes)                     \
     recording_traffic(host_abi()->member_of_target(window, (int)rank), r.bytes)

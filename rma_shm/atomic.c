@@ -253,7 +253,7 @@ static void bulk_piece(void *context, char *at, ptrdiff_t at_stride, char *other
 /* ---- bulk operations on many short blocks ---- */
 
 /* One operation. All fields are set before any memory of the program changes. */
-struct operation {
+struct accumulation {
     const struct reducer *reducer;
     const struct typemap *map; /* of the target */
     char *at;                  /* address in the window of the target */
@@ -269,7 +269,8 @@ enum { GATHER_BYTES = 768, GATHER_BLOCK = 256 };
 
 /* Combine the elements [first, first + bytes) of the target in one step: gather, combine, scatter.
  * One call of the kernel per block would take twice as long. */
-static void gather_part(const struct operation *o, struct buffer target, size_t first, size_t bytes)
+static void gather_part(const struct accumulation *o, struct buffer target, size_t first,
+                        size_t bytes)
 {
     _Alignas(64) char part[GATHER_BYTES];
     const struct reducer *r = o->reducer;
@@ -290,7 +291,7 @@ static void gather_part(const struct operation *o, struct buffer target, size_t 
     buffer_write(target, first, data, bytes);
 }
 
-static void operate_by_gathering(const struct operation *o, struct win_target *entered)
+static void operate_by_gathering(const struct accumulation *o, struct win_target *entered)
 {
     struct buffer target = {.at = o->at, .map = o->map, .count = 1};
     size_t most = GATHER_BYTES - GATHER_BYTES % o->map->element, held = 0;
@@ -307,7 +308,7 @@ static void operate_by_gathering(const struct operation *o, struct win_target *e
 
 /* Only blocks that ascend are known not to overlap: the hosts combine a location that occurs twice
  * with both operands. A reduction does not write to the holes of elements. */
-static bool can_gather(const struct operation *o)
+static bool can_gather(const struct accumulation *o)
 {
     const struct typemap *map = o->map;
     const struct run *run = &map->runs[0];
@@ -355,7 +356,7 @@ static bool same_elements(const struct typemap *map, const struct typemap *eleme
            (map->prim == element->prim && (map->prim != PRIM_OTHER || map->base == element->base));
 }
 
-static enum win_error prepare_origin(struct operation *o, struct buffer origin)
+static enum win_error prepare_origin(struct accumulation *o, struct buffer origin)
 {
     const struct typemap *map = map_for(o->reducer, origin.map);
     size_t bytes;
@@ -375,7 +376,7 @@ static enum win_error prepare_origin(struct operation *o, struct buffer origin)
 }
 
 /* MPI does not allow the operand's buffer as the result's, but programs pass it. */
-static enum win_error prepare_result(struct operation *o, struct buffer result)
+static enum win_error prepare_result(struct accumulation *o, struct buffer result)
 {
     size_t capacity;
     if (__builtin_mul_overflow(map_for(o->reducer, result.map)->size, result.count, &capacity) ||
@@ -389,7 +390,8 @@ static enum win_error prepare_result(struct operation *o, struct buffer result)
 }
 
 /* Copy the result to the program's buffer without writing to holes. */
-static void deliver_result(struct operation *o, const struct typemap *element, struct buffer result)
+static void deliver_result(struct accumulation *o, const struct typemap *element,
+                           struct buffer result)
 {
     if (!o->result_copy)
         return;
@@ -404,7 +406,7 @@ static void deliver_result(struct operation *o, const struct typemap *element, s
     typemap_copy(result.at, typemap_to_move(result.map), o->result_copy, &plain, o->bytes);
 }
 
-static void operate_by_walk(struct operation *o, const struct typemap *element,
+static void operate_by_walk(struct accumulation *o, const struct typemap *element,
                             struct win_target *entered)
 {
     struct run run;
@@ -419,7 +421,7 @@ static void operate_by_walk(struct operation *o, const struct typemap *element,
     typemap_walk(o->at, o->map, bulk.other, &plain, o->bytes, bulk_piece, &bulk);
 }
 
-static void operate_in_bulk(struct win *win, struct operation *o, const struct typemap *element,
+static void operate_in_bulk(struct win *win, struct accumulation *o, const struct typemap *element,
                             int target)
 {
     struct win_target *entered = bulk_enter(win, &win->peer[target]);
@@ -435,7 +437,7 @@ enum win_error win_accumulate(struct win *win, const struct reducer *r,
                               struct buffer result, int target, int64_t disp,
                               struct buffer target_data)
 {
-    struct operation o = {.reducer = r, .map = map_for(r, target_data.map)};
+    struct accumulation o = {.reducer = r, .map = map_for(r, target_data.map)};
     bool fetch = result.map, use = r->op != OP_NO_OP, moves = !use || r->op == OP_REPLACE;
     if (!moves &&
         (!same_elements(target_data.map, element) || !same_elements(origin.map, element) ||

@@ -2,14 +2,14 @@
  * nonblocking calls are the same as the blocking ones. */
 #include "shmem/shmem.h"
 
-HOT_INLINE void put(void *to, const void *from, size_t bytes, int pe, const char *call)
+HOT_INLINE void put_bytes(void *to, const void *from, size_t bytes, int pe, const char *call)
 {
     char *remote = shmem_at(to, bytes, pe, call);
     if (LIKELY(bytes))
         copy_bytes(remote, from, bytes);
 }
 
-HOT_INLINE void get(void *to, const void *from, size_t bytes, int pe, const char *call)
+HOT_INLINE void get_bytes(void *to, const void *from, size_t bytes, int pe, const char *call)
 {
     const char *remote = shmem_at(from, bytes, pe, call);
     if (LIKELY(bytes))
@@ -18,7 +18,7 @@ HOT_INLINE void get(void *to, const void *from, size_t bytes, int pe, const char
 
 /* The size of `count` elements. SIZE_MAX if it overflows: no memory is that large, so shmem_at()
  * fails. */
-HOT_INLINE size_t bytes_of(size_t count, size_t element)
+HOT_INLINE size_t bytes_of_elements(size_t count, size_t element)
 {
     size_t bytes;
     return UNLIKELY(__builtin_mul_overflow(count, element, &bytes)) ? SIZE_MAX : bytes;
@@ -27,7 +27,7 @@ HOT_INLINE size_t bytes_of(size_t count, size_t element)
 /* From the first byte of the first element to the last byte of the last one. */
 static size_t span(size_t count, ptrdiff_t stride, size_t element)
 {
-    size_t between = bytes_of(count - 1, bytes_of((size_t)stride, element));
+    size_t between = bytes_of_elements(count - 1, bytes_of_elements((size_t)stride, element));
     return between > SIZE_MAX - element ? SIZE_MAX : between + element;
 }
 
@@ -53,41 +53,41 @@ static void iget(void *to, const void *from, ptrdiff_t to_stride, ptrdiff_t from
 
 void accel_shmem_putmem(void *to, const void *from, size_t bytes, int pe)
 {
-    put(to, from, bytes, pe, "shmem_putmem");
+    put_bytes(to, from, bytes, pe, "shmem_putmem");
 }
 
 void accel_shmem_getmem(void *to, const void *from, size_t bytes, int pe)
 {
-    get(to, from, bytes, pe, "shmem_getmem");
+    get_bytes(to, from, bytes, pe, "shmem_getmem");
 }
 
 void accel_shmem_putmem_nbi(void *to, const void *from, size_t bytes, int pe)
 {
-    put(to, from, bytes, pe, "shmem_putmem_nbi");
+    put_bytes(to, from, bytes, pe, "shmem_putmem_nbi");
 }
 
 void accel_shmem_getmem_nbi(void *to, const void *from, size_t bytes, int pe)
 {
-    get(to, from, bytes, pe, "shmem_getmem_nbi");
+    get_bytes(to, from, bytes, pe, "shmem_getmem_nbi");
 }
 
 /* Six calls with elements of one type. */
 #define FAMILY(type, bytes, PUT, GET, PUT_NBI, GET_NBI, IPUT, IGET)                           \
     void accel_##PUT(type *to, const type *from, size_t count, int pe)                        \
     {                                                                                         \
-        put(to, from, bytes_of(count, bytes), pe, #PUT);                                      \
+        put_bytes(to, from, bytes_of_elements(count, bytes), pe, #PUT);                       \
     }                                                                                         \
     void accel_##GET(type *to, const type *from, size_t count, int pe)                        \
     {                                                                                         \
-        get(to, from, bytes_of(count, bytes), pe, #GET);                                      \
+        get_bytes(to, from, bytes_of_elements(count, bytes), pe, #GET);                       \
     }                                                                                         \
     void accel_##PUT_NBI(type *to, const type *from, size_t count, int pe)                    \
     {                                                                                         \
-        put(to, from, bytes_of(count, bytes), pe, #PUT_NBI);                                  \
+        put_bytes(to, from, bytes_of_elements(count, bytes), pe, #PUT_NBI);                   \
     }                                                                                         \
     void accel_##GET_NBI(type *to, const type *from, size_t count, int pe)                    \
     {                                                                                         \
-        get(to, from, bytes_of(count, bytes), pe, #GET_NBI);                                  \
+        get_bytes(to, from, bytes_of_elements(count, bytes), pe, #GET_NBI);                   \
     }                                                                                         \
     void accel_##IPUT(type *to, const type *from, ptrdiff_t to_stride, ptrdiff_t from_stride, \
                       size_t count, int pe)                                                   \

@@ -137,8 +137,8 @@ START_TEST(size_classes_are_computed_as_jemalloc_does)
         void *at = arena_alloc(size, ARENA_GRAIN);
         ck_assert_ptr_nonnull(at);
         size_t usable = mpiaccel_je_malloc_usable_size(at);
-        INSIST(usable >= size && usable == size_of_class(class_of(usable)) &&
-                   live_at[((char *)at - heap.start) / ARENA_GRAIN] == class_of(usable),
+        INSIST(usable >= size && usable == size_of_class(size_class_of(usable)) &&
+                   live_at[((char *)at - heap.start) / ARENA_GRAIN] == size_class_of(usable),
                "%zu bytes are in the class of %zu", size, usable);
         ck_assert_int_eq(arena_free(at), ARENA_FREED);
     }

@@ -8,8 +8,8 @@
 
 enum { PAGES = 4096, BASE = 512 };
 
-static struct run table[PAGES];
-static struct blocks blocks;
+static struct page_run table[PAGES];
+static struct block_heap blocks;
 
 static void begin(void)
 {

@@ -31,7 +31,7 @@ static struct child *take_off_chain(uintptr_t handle)
     return child;
 }
 
-static void put(struct child *child)
+static void put_child(struct child *child)
 {
     bool locked = lock_if_concurrent(&mutex);
     struct child **first = chain_of(child->handle);
@@ -146,6 +146,6 @@ int team_after_creation(MPI_Comm parent, int result, const MPI_Comm *created, bo
     team_forget_child(BITS(*created));
     child->handle = BITS(*created);
     child->same_ranks = same_ranks;
-    put(child);
+    put_child(child);
     return result;
 }

@@ -122,7 +122,7 @@ static void publish_start_facts(bool by_session)
         sync_publish_ordered(&node_member(node.me)->start_facts, own_facts);
 }
 
-static void open_heap(void)
+static void open_node_heap(void)
 {
     if (node.header && !arena_open(node_slice(node.me), layout_symmetric_at(node.header),
                                    node.header->control_size, heap_limit()))
@@ -156,7 +156,7 @@ static void settle_node(bool by_session)
     copy_requests_open();
     statics_open();
     open_handles();
-    open_heap();
+    open_node_heap();
     if (!node_shortage().cause) {    /* otherwise the two ranks that measure may not run together */
         sync_configure(false, NULL); /* progress of the host would take a part of the time */
         calibrate();

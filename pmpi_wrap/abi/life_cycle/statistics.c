@@ -30,7 +30,7 @@ static struct stats_snapshot *snapshot_of_this_process(void)
     return own_snapshot;
 }
 
-static void take(struct stats_snapshot *s)
+static void take_snapshot(struct stats_snapshot *s)
 {
     struct arena_use use = arena_use();
     stats_take(s);
@@ -47,7 +47,7 @@ void statistics_publish(void)
     if (!s)
         return;
     thread_fold_all();
-    take(s);
+    take_snapshot(s);
     /* Release: a rank that reads `complete` reads the counters above. */
     atomic_fetch_add_explicit(&s->complete, 1, memory_order_release);
 }
@@ -252,7 +252,7 @@ static void publish_and_print(void)
     struct stats_snapshot *s = snapshot_of_this_process();
     if (!s)
         return;
-    take(s);
+    take_snapshot(s);
     if (++running.published % TIMES_PUBLISHED == 0)
         add_up_and_print(running.world_rank, running.world_size, true);
 }

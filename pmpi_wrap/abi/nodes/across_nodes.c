@@ -69,11 +69,11 @@ int across_nodes_bcast(enum call call, struct data d, int root, MPI_Comm comm)
 /* Whether gathers and scatters of blocks of so many bytes are fast. */
 static bool may_run_ahead(const struct hierarchy *h, size_t bytes)
 {
-    return h->equal && fits(h->size, bytes) && bytes * h->largest <= HIERARCHY_AHEAD;
+    return h->equal && fits_leaders(h->size, bytes) && bytes * h->largest <= HIERARCHY_AHEAD;
 }
 
 /* The arguments of MPI_Gather or MPI_Scatter. */
-struct rooted {
+struct rooted_across {
     struct hierarchy *h;
     bool is_root, in_place;
     struct buffer own; /* in place: this rank's block of `all` */
@@ -82,8 +82,8 @@ struct rooted {
 };
 
 /* False: the call is left to the host. */
-static bool begin_rooted(struct rooted *x, enum call call, struct data own,
-                         const struct rank_blocks *all, int root, MPI_Comm comm)
+static bool begin_rooted_across(struct rooted_across *x, enum call call, struct data own,
+                                const struct rank_blocks *all, int root, MPI_Comm comm)
 {
     bool equal = call == CALL_Gather || call == CALL_Gather_c || call == CALL_Scatter ||
                  call == CALL_Scatter_c;
@@ -91,7 +91,7 @@ static bool begin_rooted(struct rooted *x, enum call call, struct data own,
     if (!h)
         return false;
     bool is_root = h->rank == (uint32_t)root, in_place = own.address == MPI_IN_PLACE && is_root;
-    *x = (struct rooted){.h = h, .is_root = is_root, .in_place = in_place};
+    *x = (struct rooted_across){.h = h, .is_root = is_root, .in_place = in_place};
     if ((uint32_t)root >= h->size || (!in_place && !translate(own, &x->own)) ||
         (is_root && !translate_blocks(all, h->size, &x->all, NULL))) {
         defer_call(call, REASON_ARGUMENTS);
@@ -110,9 +110,9 @@ static bool begin_rooted(struct rooted *x, enum call call, struct data own,
 int across_nodes_gather(enum call call, struct data from, const struct rank_blocks *to, int root,
                         MPI_Comm comm)
 {
-    struct rooted x;
+    struct rooted_across x;
     struct bytes storage;
-    if (!begin_rooted(&x, call, from, to, root, comm))
+    if (!begin_rooted_across(&x, call, from, to, root, comm))
         return DEFERRED;
     if (!x.bytes)
         return finish_call(call, comm, COLL_OK, 0);
@@ -134,9 +134,9 @@ int across_nodes_gather(enum call call, struct data from, const struct rank_bloc
 int across_nodes_scatter(enum call call, const struct rank_blocks *from, struct data to, int root,
                          MPI_Comm comm)
 {
-    struct rooted x;
+    struct rooted_across x;
     struct bytes storage;
-    if (!begin_rooted(&x, call, to, from, root, comm))
+    if (!begin_rooted_across(&x, call, to, from, root, comm))
         return DEFERRED;
     if (!x.bytes)
         return finish_call(call, comm, COLL_OK, 0);
@@ -317,7 +317,8 @@ int across_nodes_alltoall(enum call call, const struct rank_blocks *from,
         !translate_blocks(in_place ? to : from, h->size, &out, NULL))
         return defer_call(call, REASON_ARGUMENTS);
     size_t bytes = bytes_of(block_of(&in, 0)), of_rank = bytes * h->size;
-    if (bytes > HIERARCHY_BLOCK || !fits(h->size, bytes) || !fits(h->largest, of_rank))
+    if (bytes > HIERARCHY_BLOCK || !fits_leaders(h->size, bytes) ||
+        !fits_leaders(h->largest, of_rank))
         return leave(call);
     if (!bytes)
         return finish_call(call, comm, COLL_OK, 0);

@@ -7,7 +7,7 @@
 /* ---- which calls ---- */
 
 /* The operation and its operands. */
-struct operation {
+struct lane_reduction {
     struct hierarchy *h;
     const struct reduction *r;
     struct reducer red;
@@ -24,32 +24,32 @@ static bool order_is_kept(const struct hierarchy *h, MPI_Op op)
 
 /* The facts are equal on all ranks, since they pass the same operation and equal numbers of bytes.
  */
-static bool is_performed(const struct operation *o, enum call call)
+static bool is_performed(const struct lane_reduction *o, enum call call)
 {
     bool all = call == CALL_Allreduce || call == CALL_Allreduce_c, equal = o->h->equal;
     bool is_reduce = call == CALL_Reduce || call == CALL_Reduce_c;
     bool is_scan =
         call == CALL_Scan || call == CALL_Scan_c || call == CALL_Exscan || call == CALL_Exscan_c;
     if (op_of(o->r->op) == OP_COUNT)
-        return all && o->r->op != MPI_OP_NULL && fits(1, bytes_of(o->from)) &&
+        return all && o->r->op != MPI_OP_NULL && fits_leaders(1, bytes_of(o->from)) &&
                order_is_kept(o->h, o->r->op);
     if (!kernel_for(op_of(o->r->op), o->r->type, o->from.map) || !is_countable(1, o->bytes))
         return false;
     if (all)
-        return equal || fits(1, o->bytes);
+        return equal || fits_leaders(1, o->bytes);
     if (is_scan)
-        return equal && o->h->consecutive && fits(1, o->bytes);
-    return is_reduce ? equal && o->bytes <= HIERARCHY_BUFFER : fits(1, o->bytes);
+        return equal && o->h->consecutive && fits_leaders(1, o->bytes);
+    return is_reduce ? equal && o->bytes <= HIERARCHY_BUFFER : fits_leaders(1, o->bytes);
 }
 
 /* False: the call is left to the host, and has been counted. `receives`: this rank gets a result;
  * otherwise `to` is not used. */
-static bool begin_operation(struct operation *o, struct hierarchy *h, enum call call,
-                            const struct reduction *r, bool receives, size_t results)
+static bool begin_lane_reduction(struct lane_reduction *o, struct hierarchy *h, enum call call,
+                                 const struct reduction *r, bool receives, size_t results)
 {
     bool in_place = r->from == MPI_IN_PLACE;
     struct data data = {in_place ? r->to : r->from, r->count, r->type};
-    *o = (struct operation){.h = h, .r = r};
+    *o = (struct lane_reduction){.h = h, .r = r};
     bool valid = translate(data, &o->from) && (receives ? r->to != MPI_IN_PLACE : !in_place);
     o->to = o->from;
     o->to.at = r->to;
@@ -74,7 +74,8 @@ static bool begin_operation(struct operation *o, struct hierarchy *h, enum call 
     return true;
 }
 
-static int end_operation(struct operation *o, enum call call, MPI_Comm comm, enum coll_error error)
+static int end_lane_reduction(struct lane_reduction *o, enum call call, MPI_Comm comm,
+                              enum coll_error error)
 {
     reducer_close(&o->red);
     return end_call(o->h, call, comm, error, bytes_of(o->from));
@@ -82,7 +83,7 @@ static int end_operation(struct operation *o, enum call call, MPI_Comm comm, enu
 
 /* ---- allreduce ---- */
 
-static enum coll_error allreduce_by_leaders(struct operation *o)
+static enum coll_error allreduce_by_leaders(struct lane_reduction *o)
 {
     struct hierarchy *h = o->h;
     const struct reduction *r = o->r;
@@ -93,7 +94,7 @@ static enum coll_error allreduce_by_leaders(struct operation *o)
 }
 
 /* Divide the elements among the ranks of the node: the same way on all nodes. */
-static struct blocks divide(struct operation *o)
+static struct blocks divide(struct lane_reduction *o)
 {
     struct hierarchy *h = o->h;
     size_t ranks = h->node->size, count = o->to.count;
@@ -107,7 +108,7 @@ static struct blocks divide(struct operation *o)
 
 /* Reduce each segment of the node's operands at one of its ranks: see segmented_reduce_scatter().
  */
-static enum coll_error reduce_segments(struct operation *o)
+static enum coll_error reduce_segments(struct lane_reduction *o)
 {
     struct hierarchy *h = o->h;
     size_t *begin = team_table(h->node, TABLE_SEGMENTS);
@@ -118,7 +119,7 @@ static enum coll_error reduce_segments(struct operation *o)
     return segmented_reduce_scatter(h->node, &o->red, o->from, o->to, begin, true);
 }
 
-static enum coll_error allreduce_on_lanes(struct operation *o)
+static enum coll_error allreduce_on_lanes(struct lane_reduction *o)
 {
     struct hierarchy *h = o->h;
     struct blocks segments = divide(o);
@@ -131,22 +132,22 @@ static enum coll_error allreduce_on_lanes(struct operation *o)
 int across_nodes_allreduce(enum call call, const struct reduction *r, MPI_Comm comm)
 {
     struct hierarchy *h = team_hierarchy(comm);
-    struct operation o;
+    struct lane_reduction o;
     if (!h)
         return DEFERRED;
-    if (!begin_operation(&o, h, call, r, true, (size_t)r->count))
+    if (!begin_lane_reduction(&o, h, call, r, true, (size_t)r->count))
         return DEFERRED;
     enum coll_error error = COLL_OK;
     if (bytes_of(o.from))
-        error =
-            fits(1, o.bytes) || !o.red.kernel ? allreduce_by_leaders(&o) : allreduce_on_lanes(&o);
-    return end_operation(&o, call, comm, error);
+        error = fits_leaders(1, o.bytes) || !o.red.kernel ? allreduce_by_leaders(&o)
+                                                          : allreduce_on_lanes(&o);
+    return end_lane_reduction(&o, call, comm, error);
 }
 
 /* ---- reduce ---- */
 
 /* On the root's lane. MPICH 4.0 crashes in place, except if rank 0 is the root. */
-static enum coll_error reduce_on_lane(struct operation *o, int root)
+static enum coll_error reduce_on_lane(struct lane_reduction *o, int root)
 {
     struct hierarchy *h = o->h;
     uint32_t local = h->local[root];
@@ -161,24 +162,24 @@ static enum coll_error reduce_on_lane(struct operation *o, int root)
 int across_nodes_reduce(enum call call, const struct reduction *r, int root, MPI_Comm comm)
 {
     struct hierarchy *h = team_hierarchy(comm);
-    struct operation o;
+    struct lane_reduction o;
     if (!h)
         return DEFERRED;
     if ((uint32_t)root >= h->size)
         return defer_call(call, REASON_ARGUMENTS);
-    if (!begin_operation(&o, h, call, r, h->rank == (uint32_t)root, (size_t)r->count))
+    if (!begin_lane_reduction(&o, h, call, r, h->rank == (uint32_t)root, (size_t)r->count))
         return DEFERRED;
     enum coll_error error = COLL_OK;
     if (bytes_of(o.from))
         error = reduce_on_lane(&o, root);
-    return end_operation(&o, call, comm, error);
+    return end_lane_reduction(&o, call, comm, error);
 }
 
 /* ---- scans ---- */
 
 /* The last rank of a node has the sum of the node. It receives the sum of the nodes before it in
  * buffer 0, which all ranks of the node combine with the results of a scan of the node. */
-static enum coll_error scan_between_nodes(struct operation *o, const void *of_node)
+static enum coll_error scan_between_nodes(struct lane_reduction *o, const void *of_node)
 {
     struct hierarchy *h = o->h;
     uint32_t last = h->node->size - 1;
@@ -191,7 +192,7 @@ static enum coll_error scan_between_nodes(struct operation *o, const void *of_no
     return coll_bcast(h->node, as_bytes(&storage, h->buffer[0], o->bytes), last);
 }
 
-static enum coll_error scan(struct operation *o, bool exclusive)
+static enum coll_error scan(struct lane_reduction *o, bool exclusive)
 {
     struct hierarchy *h = o->h;
     bool is_last = h->node->rank == h->node->size - 1;
@@ -213,22 +214,22 @@ static enum coll_error scan(struct operation *o, bool exclusive)
 int across_nodes_scan(enum call call, const struct reduction *r, bool exclusive, MPI_Comm comm)
 {
     struct hierarchy *h = team_hierarchy(comm);
-    struct operation o;
+    struct lane_reduction o;
     if (!h)
         return DEFERRED;
     size_t results = exclusive && !h->rank ? 0 : (size_t)r->count;
-    if (!begin_operation(&o, h, call, r, true, results))
+    if (!begin_lane_reduction(&o, h, call, r, true, results))
         return DEFERRED;
     o.to.count = (size_t)r->count;
     enum coll_error error = bytes_of(o.from) ? scan(&o, exclusive) : COLL_OK;
-    return end_operation(&o, call, comm, error);
+    return end_lane_reduction(&o, call, comm, error);
 }
 
 /* ---- reduce_scatter ---- */
 
 /* Copy an operand from buffer 0 to buffer 1, sorted by node, and count the elements of each node.
  * Returns where the results of this node's ranks will be in buffer 0. */
-static struct blocks sort_by_node(struct operation *o, const struct blocks *results)
+static struct blocks sort_by_node(struct lane_reduction *o, const struct blocks *results)
 {
     struct hierarchy *h = o->h;
     int *first = h->lane_displs, *of_node = h->lane_ranks, sum = 0, start;
@@ -259,7 +260,7 @@ static struct blocks sort_by_node(struct operation *o, const struct blocks *resu
                            .wide = true};
 }
 
-static enum coll_error reduce_scatter(struct operation *o, const struct blocks *results)
+static enum coll_error reduce_scatter(struct lane_reduction *o, const struct blocks *results)
 {
     struct hierarchy *h = o->h;
     struct buffer sum = {h->buffer[0], o->from.map, o->from.count};
@@ -278,13 +279,13 @@ int across_nodes_reduce_scatter(enum call call, struct reduction r,
 {
     struct hierarchy *h = team_hierarchy(comm);
     struct blocks blocks;
-    struct operation o;
+    struct lane_reduction o;
     if (!h)
         return DEFERRED;
     if (!translate_results(&r, results, h->size, &blocks, &r.count))
         return defer_call(call, REASON_ARGUMENTS);
-    if (!begin_operation(&o, h, call, &r, true, block_of(&blocks, h->rank).count))
+    if (!begin_lane_reduction(&o, h, call, &r, true, block_of(&blocks, h->rank).count))
         return DEFERRED;
     enum coll_error error = bytes_of(o.from) ? reduce_scatter(&o, &blocks) : COLL_OK;
-    return end_operation(&o, call, comm, error);
+    return end_lane_reduction(&o, call, comm, error);
 }

@@ -24,7 +24,7 @@ static inline bool leads(const struct hierarchy *h)
 }
 
 /* Whether data pass through leaders. */
-static inline bool fits(size_t blocks, size_t bytes)
+static inline bool fits_leaders(size_t blocks, size_t bytes)
 {
     return bytes <= HIERARCHY_ROOM && blocks * bytes <= HIERARCHY_ROOM;
 }
