@@ -61,12 +61,10 @@ static struct {
     int statics_file;
 } rendezvous = {.leader = -1, .file = -1, .reserved = -1, .statics_file = -1};
 
-/* Ranks with different values would decide differently which windows and collectives are fast (H13:
- * decisions are equal on all ranks). */
-static uint64_t common_settings(void)
+uint64_t common_settings(void)
 {
-    return (uint64_t)config.node_size << 3 | (uint64_t)config.nodes << 2 |
-           (uint64_t)config.coll << 1 | config.rma;
+    return (uint64_t)config.nodes_calls << 32 | (uint64_t)config.node_size << 3 |
+           (uint64_t)config.nodes << 2 | (uint64_t)config.coll << 1 | config.rma;
 }
 
 static size_t physical_memory(void)

@@ -65,6 +65,10 @@ bool rendezvous_prepare(void);
  */
 void rendezvous_want(size_t symmetric, int statics_file);
 
+/* The settings that must be the same on all ranks. Ranks with different values would decide
+ * differently which windows and collectives are fast (H13: decisions are equal on all ranks). */
+uint64_t common_settings(void);
+
 /* Send `sent` to rank `to` of MPI_COMM_WORLD, and receive such a number from rank `from`. False: it
  * has not come within a time that is much longer than ranks need that are in rendezvous_settle().
  */

@@ -48,7 +48,7 @@ struct name_service {
 
 struct leader {
     const struct name_service *names;
-    uint64_t job; /* part of the names; different in jobs that share a service */
+    uint64_t job; /* part of the names; different in jobs that share a service or cannot agree */
     int rank, world_size;
     long nodes;        /* about how many there are */
     const char *ranks; /* of its node: verdict_write_ranks() */

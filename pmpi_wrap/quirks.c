@@ -130,6 +130,15 @@ static const struct quirk_row rows[] = {
             "with MPI_Allgather of all ranks (4.0.2, TCP)",
     },
     {
+        .quirk = QUIRK_BCAST_BY_NODE,
+        .family = FAMILY_MPICH,
+        .last = VERSION_LAST,
+        .value = 12 << 10,
+        .reason = "default of MPIR_CVAR_BCAST_SHORT_MSG_SIZE: up to this length, MPICH's MPI_Bcast "
+                  "is made "
+                  "of one between nodes and one inside each",
+    },
+    {
         .quirk = QUIRK_REDUCE_USER_BYTES,
         .family = FAMILY_OPEN_MPI,
         .last = VERSION_LAST,

@@ -57,6 +57,8 @@ enum quirk {
     /* Value: bytes of all ranks together beyond which MPI_Allgatherv divides blocks into small
      * messages. */
     QUIRK_ALLGATHERV_BYTES,
+    /* Value: bytes up to which MPI_Bcast sends to every node once. */
+    QUIRK_BCAST_BY_NODE,
     /* Value: the number of MPI_Isend calls that this library may have in progress at a time. */
     QUIRK_ISEND_LIMIT,
     /* Value: bytes of the longest message that the receiver does not read out of the sender's

@@ -340,10 +340,17 @@ struct communicator *team_register(MPI_Comm comm)
     return NULL;
 }
 
+/* Whether the communicator spans nodes and may not live long enough to gain what connecting them
+ * takes, which is as long as some dozens of collective calls. */
+static bool may_not_last(MPI_Comm comm, const struct communicator *c)
+{
+    return c->spans_nodes && comm != MPI_COMM_WORLD && c->calls < config.nodes_calls;
+}
+
 static void begin_team(MPI_Comm comm, struct communicator *c)
 {
     read_properties(comm, c);
-    if (c->reason != REASON_NOT_READY)
+    if (c->reason != REASON_NOT_READY || may_not_last(comm, c))
         return;
     if (is_of_one_rank(c)) {
         team_be_alone(c);
@@ -436,6 +443,13 @@ static bool is_being_freed(MPI_Comm comm)
     return registry_is_removing(&communicator_registry, BITS(comm));
 }
 
+/* Whether the communicator has made as many calls as one that lasts. */
+static bool begins_now(const struct communicator *c)
+{
+    return c->calls == CALLS_BEFORE ||
+           (c->spans_nodes && !c->exchanging && c->calls == config.nodes_calls);
+}
+
 int team_after_host(MPI_Comm comm, int result)
 {
     struct communicator *c = arguments_refused(result) ? NULL : team_find(comm);
@@ -444,9 +458,12 @@ int team_after_host(MPI_Comm comm, int result)
     if (!c->calls && !is_being_freed(comm)) /* the host has accepted the handle */
         free_notice_comm(comm);
     bool must = c->calls == c->max_calls && !c->spans_nodes; /* connecting nodes synchronises */
-    if (c->exchanging && (c->synchronises || must))
+    if (c->exchanging && (c->synchronises || must)) {
         complete_exchange(comm, c);
-    else if (++c->calls == CALLS_BEFORE && !is_being_freed(comm))
+        return result;
+    }
+    c->calls++;
+    if (begins_now(c) && !is_being_freed(comm))
         begin_team(comm, c);
     return result;
 }

@@ -5,7 +5,9 @@
  * the host's nonblocking allgather. It begins after the second collective call, since many
  * communicators never see a second one. It completes after the first later call that synchronises
  * its ranks anyway, or after some more calls, so that a call which does not wait under the host
- * does not wait here (H15: collectives that do not synchronise).
+ * does not wait here (H15: collectives that do not synchronise). To connect nodes takes longer, so
+ * a communicator that spans them, other than MPI_COMM_WORLD, has to make MPIACCEL_NODES_CALLS calls
+ * before.
  *
  * All ranks begin and complete the exchange in the same call, because they make the same collective
  * calls in the same order, and each counts them (H14: setting up is itself collective). A call

@@ -45,6 +45,12 @@ static enum coll_error bcast_by_leaders(struct hierarchy *h, struct data d, stru
     return at_root ? error : coll_bcast(h->node, b, 0);
 }
 
+/* Whether the host sends as few messages between nodes, and is faster inside a node. */
+static bool host_bcasts_by_node(size_t bytes)
+{
+    return bytes > HIERARCHY_BCAST && bytes <= quirk(QUIRK_BCAST_BY_NODE);
+}
+
 int across_nodes_bcast(enum call call, struct data d, int root, MPI_Comm comm)
 {
     struct hierarchy *h = team_hierarchy(comm);
@@ -54,7 +60,7 @@ int across_nodes_bcast(enum call call, struct data d, int root, MPI_Comm comm)
     if ((uint32_t)root >= h->size || !translate(d, &b))
         return defer_call(call, REASON_ARGUMENTS);
     size_t bytes = bytes_of(b);
-    if (!is_countable(1, bytes))
+    if (!is_countable(1, bytes) || host_bcasts_by_node(bytes))
         return leave(call);
     if (!bytes)
         return finish_call(call, comm, COLL_OK, 0);
@@ -72,6 +78,11 @@ static bool may_run_ahead(const struct hierarchy *h, size_t bytes)
     return h->equal && fits_leaders(h->size, bytes) && bytes * h->largest <= HIERARCHY_AHEAD;
 }
 
+static bool host_scatters_by_node(const struct hierarchy *h, size_t bytes)
+{
+    return h->consecutive && bytes * h->largest < HIERARCHY_SCATTER_MIN;
+}
+
 /* The arguments of MPI_Gather or MPI_Scatter. */
 struct rooted_across {
     struct hierarchy *h;
@@ -85,8 +96,8 @@ struct rooted_across {
 static bool begin_rooted_across(struct rooted_across *x, enum call call, struct data own,
                                 const struct rank_blocks *all, int root, MPI_Comm comm)
 {
-    bool equal = call == CALL_Gather || call == CALL_Gather_c || call == CALL_Scatter ||
-                 call == CALL_Scatter_c;
+    bool scatters = call == CALL_Scatter || call == CALL_Scatter_c;
+    bool equal = scatters || call == CALL_Gather || call == CALL_Gather_c;
     struct hierarchy *h = team_hierarchy(comm);
     if (!h)
         return false;
@@ -100,7 +111,7 @@ static bool begin_rooted_across(struct rooted_across *x, enum call call, struct 
     if (in_place)
         x->own = block_of(&x->all, h->rank);
     x->bytes = bytes_of(x->own);
-    if (equal && may_run_ahead(h, x->bytes))
+    if (equal && may_run_ahead(h, x->bytes) && !(scatters && host_scatters_by_node(h, x->bytes)))
         return true;
     leave(call);
     return false;

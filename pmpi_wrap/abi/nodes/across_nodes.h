@@ -4,9 +4,13 @@
  * the host remains the only engine that uses the network, and sends one message per pair of nodes
  * where it would send one per pair of ranks. A call is fast here if
  *
- *   MPI_Barrier, MPI_Bcast              always
+ *   MPI_Barrier                         always
+ *   MPI_Bcast                           the data have at most HIERARCHY_BCAST bytes, or more than
+ *                                       QUIRK_BCAST_BY_NODE
  *   MPI_Gather, MPI_Scatter             all blocks fit, those of a node into HIERARCHY_AHEAD, and
  *                                       the nodes have equally many ranks
+ *   MPI_Scatter                         also: the blocks of a node have at least HIERARCHY_SCATTER_MIN
+ *                                       bytes, or some node's ranks do not follow each other
  *   MPI_Allgather                       all blocks fit, or the nodes have equally many ranks and one
  *                                       block per node has at most QUIRK_ALLGATHERV_BYTES bytes
  *   MPI_Allgatherv                      all blocks fit

@@ -4,9 +4,13 @@
 #include "core/log.h"
 #include "node/job.h"
 #include "node/node.h"
+#include "node/rendezvous.h"
 #include "node/verdict.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
+#include "pmpi_wrap/library_version.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,13 +82,23 @@ static bool launcher_serves_names(void)
     return (is_number("OMPI_COMM_WORLD_SIZE", world_size) || of_hydra) && !of_slurm;
 }
 
+/* Leaders with another version or other settings would decide differently which collectives are
+ * fast (H13), so they look for other names. */
+static uint64_t key_of_names(void)
+{
+    const char *namespace = getenv("PMIX_NAMESPACE");
+    char text[512];
+    snprintf(text, sizeof text, "%s %" PRIx64 " %s", library_version, common_settings(),
+             namespace ? namespace : "");
+    return job_hash(text);
+}
+
 static void lead_nodes(void)
 {
     static const struct name_service names = {publish_name, look_up_name, remove_name};
-    const char *namespace = getenv("PMIX_NAMESPACE");
     char ranks[VERDICT_VALUE_BYTES];
     struct leader leader = {.names = &names,
-                            .job = job_hash(namespace ? namespace : ""),
+                            .job = key_of_names(),
                             .rank = world_rank,
                             .world_size = world_size,
                             .nodes = world_size / (int)node.size,

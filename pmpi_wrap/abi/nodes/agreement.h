@@ -8,9 +8,10 @@
  * of the node wait for it in MPI_Init, too. A rank that shares no memory takes no part, and its
  * node publishes nothing, because its leader is a rank that shares no memory either.
  *
- * Names contain the job. Those of Open MPI and MPICH are kept by the job's mpirun, where a job of
- * MPI_Comm_spawn finds them too; it takes no part. Neither does a job of sessions without MPI_Init,
- * or of another launcher, whose names are not tested.
+ * Names contain the job, and the version and the settings on which decisions depend, so that nodes
+ * that would decide differently do not agree. Those of Open MPI and MPICH are kept by the job's
+ * mpirun, where a job of MPI_Comm_spawn finds them too; it takes no part. Neither does a job of
+ * sessions without MPI_Init, or of another launcher, whose names are not tested.
  */
 #ifndef MPIACCEL_AGREEMENT_H
 #define MPIACCEL_AGREEMENT_H
