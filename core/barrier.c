@@ -25,8 +25,16 @@ static inline void await_ranks(struct barrier *b, uint64_t step)
         sync_wait_until(&b->flags[before(b->rank, j * step, b->size)].entered, round);
 }
 
-void barrier_wait(struct barrier *b)
+static NOINLINE void wait_for_many(struct barrier *b)
 {
     for (uint64_t step = 1; step < b->size; step *= BARRIER_RADIX)
         await_ranks(b, step);
+}
+
+void barrier_wait(struct barrier *b)
+{
+    if (UNLIKELY(b->size > BARRIER_RADIX))
+        wait_for_many(b);
+    else if (b->size > 1)
+        await_ranks(b, 1);
 }
