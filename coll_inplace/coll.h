@@ -22,9 +22,9 @@
 #ifndef MPIACCEL_COLL_H
 #define MPIACCEL_COLL_H
 
-#include "core/reducer.h"
 #include "coll_inplace/team.h"
 #include "coll_inplace/tree.h"
+#include "core/reducer.h"
 
 /* A set of bits. */
 enum coll_error {
