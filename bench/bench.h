@@ -130,8 +130,8 @@ extern const struct part rma_part, coll_part, inter_part, send_part, bsend_part,
 /* shmem.c: whether the OpenSHMEM calls are available. */
 bool shmem_is_here(void);
 
-/* flags.c: allocate the flags, after MPI_Init, and free them. Ranks on several nodes have none: then
- * only the calls of coll.c are measured, without floors. */
+/* flags.c: allocate the flags, after MPI_Init, and free them. Ranks on several nodes have none:
+ * then only the calls of coll.c are measured, without floors. */
 void share_flags(void);
 bool has_flags(void);
 void free_flags(void);

@@ -74,9 +74,9 @@ void in_flight_close(void);
 /* Number of messages that are not delivered, and how many of them are pending. */
 extern _Atomic uint32_t in_flight_count, in_flight_pending;
 
-/* Why a message is sent out of a copy: because that is faster than out of the buffer of the program,
- * or because other messages are pending. In the last case, claiming waits for room, and adding until
- * the message has left, as long as MPI_Bsend may. */
+/* Why a message is sent out of a copy: because that is faster than out of the buffer of the
+ * program, or because other messages are pending. In the last case, claiming waits for room, and
+ * adding until the message has left, as long as MPI_Bsend may. */
 enum in_flight_motive { IN_FLIGHT_FASTER, IN_FLIGHT_PENDING, IN_FLIGHT_PENDING_MAY_WAIT };
 
 /* Allocate memory for a copy of `bytes` bytes. The caller fills it and calls the host to send it,

@@ -93,8 +93,8 @@ struct mailbox *mailbox_create(void);
  */
 void mailbox_free(struct mailbox *mailbox, uint32_t op);
 
-/* Returns a further ring, whose slots hold the number `op`; the caller counts it in `rings`. NULL: no
- * memory, or there are TEAM_RINGS. */
+/* Returns a further ring, whose slots hold the number `op`; the caller counts it in `rings`. NULL:
+ * no memory, or there are TEAM_RINGS. */
 struct ring *mailbox_add_ring(struct mailbox *mailbox, uint32_t op);
 
 /* Ring `i` of a mailbox of any rank. */

@@ -5,7 +5,8 @@
  *
  * Each rank sends its operand in its slot. In a small team, each rank that receives a result
  * combines all operands in rank order. In a larger one, operands are combined up a tree whose
- * subtrees are ranges of ranks, so the order is still the rank order. Rank 0 publishes the result. */
+ * subtrees are ranges of ranks, so the order is still the rank order. Rank 0 publishes the
+ * result. */
 #include "coll_inplace/receive.h"
 #include "coll_inplace/reduce_segmented.h"
 #include "coll_inplace/reduce_unsegmented.h"

@@ -2,8 +2,8 @@
 
 #include "coll_inplace/stream.h"
 
-/* Published by each rank first: where the other ranks read its operand and write its result. 0: they
- * cannot, or need not. */
+/* Published by each rank first: where the other ranks read its operand and write its result. 0:
+ * they cannot, or need not. */
 struct addresses {
     remote_addr_t from, to;
 };
@@ -258,7 +258,7 @@ static bool streams_results(const struct combination *w, size_t bytes, size_t re
            transport_streams_results(bytes, (w->t->size + results) * bytes);
 }
 
-/* If no results go through cells. The result of our segment goes to our buffer from byte `to` on. */
+/* If no results go through cells. The result of our segment goes to our buffer from byte `to`. */
 static void combine_segments(struct combination *w, const struct segments *s, size_t to)
 {
     uint32_t self = w->t->rank;
@@ -289,7 +289,7 @@ enum coll_error segmented_reduce_scatter(struct team *t, const struct reducer *r
     return finish_segments(&w, true);
 }
 
-/* ---- MPI_Reduce and MPI_Allreduce: the results of all segments are for the root, or all ranks ---- */
+/* ---- MPI_Reduce and MPI_Allreduce: all segments' results are for the root, or all ranks ---- */
 
 static bool is_receiver(uint32_t root, uint32_t rank)
 {

@@ -329,8 +329,8 @@ void team_wait_all(struct team *t, uint32_t op)
 /* ---- rings ---- */
 
 /* How long a rank waits before it continues in another ring, whose lines are in no cache. Readers
- * that only had no processor meanwhile are done by then: with 1 ms, gathers of 4 KiB by four ranks on
- * two processors took twice as long. */
+ * that only had no processor meanwhile are done by then: with 1 ms, gathers of 4 KiB by four ranks
+ * on two processors took twice as long. */
 enum { RING_PATIENCE_NS = 50 * 1000 * 1000 };
 
 /* As team_wait_all(), but returns false after a while. */

@@ -150,9 +150,9 @@ struct blocks;
 enum slot_kind transport_of_blocks(const struct team *team, const struct blocks *all, size_t bytes,
                                    size_t table, enum by_reference by_reference);
 
-/* Whether the root of a scatter copies its blocks into memory that it holds for them: they are short,
- * so that it must not wait for its readers, but do not fit into a cell together, with a table of
- * `table` bytes. `held`: the bytes that it would copy. */
+/* Whether the root of a scatter copies its blocks into memory that it holds for them: they are
+ * short, so that it must not wait for its readers, but do not fit into a cell together, with a
+ * table of `table` bytes. `held`: the bytes that it would copy. */
 static inline bool transport_holds_blocks(size_t longest, size_t bytes, size_t table, size_t held)
 {
     return !fits_into_cell(bytes + table) && longest <= EAGER_MAX && held <= HOLD_MAX;

@@ -2,9 +2,9 @@
  *
  * Every rank owns one word, which only it writes and which only grows: the number of rounds that
  * the rank has entered. In round r, rank i waits until the k - 1 ranks i - j * k^r (0 < j < k,
- * modulo n) have also entered the round. k is BARRIER_RADIX. After ceil(log_k n) rounds it has waited
- * for all ranks, directly or through other ranks. A team of up to k ranks needs one round, in which
- * each line is transferred between cores once.
+ * modulo n) have also entered the round. k is BARRIER_RADIX. After ceil(log_k n) rounds it has
+ * waited for all ranks, directly or through other ranks. A team of up to k ranks needs one round,
+ * in which each line is transferred between cores once.
  *
  * A rank may run ahead of a slow peer: the word only grows, so the peer still finds the round that
  * it waits for. Publishing is a release and reading is an acquire, so everything that any rank

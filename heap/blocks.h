@@ -1,17 +1,19 @@
 /* Which pages of the heap of malloc are in use: an allocator of runs of pages.
  *
- * A table with an entry per page describes the heap, so nothing is stored inside it (H22: overruns).
- * From the first page up to `next` the pages form runs, each of which is live, kept or empty:
+ * A table with an entry per page describes the heap, so nothing is stored inside it (H22:
+ * overruns). From the first page up to `next` the pages form runs, each of which is live, kept or
+ * empty:
  *
  *     live    a block
  *     kept    unused; its pages may still take memory, and have any content
  *     empty   unused; holes of the file, which take no memory and read as zeroes
  *
- * Neighbours of the same kind are joined. Kept and empty runs are not joined with each other, so all
- * of a run reads as zeroes, or none of it is known to. The first and the last entry of a run hold its
- * length and kind, which is how a neighbour is found on either side. Unused runs are in lists by size
- * class, four classes per doubling, as in most allocators of this kind: a request is served from the
- * first class in which each run is long enough, after a short look into the class before it.
+ * Neighbours of the same kind are joined. Kept and empty runs are not joined with each other, so
+ * all of a run reads as zeroes, or none of it is known to. The first and the last entry of a run
+ * hold its length and kind, which is how a neighbour is found on either side. Unused runs are in
+ * lists by size class, four classes per doubling, as in most allocators of this kind: a request is
+ * served from the first class in which each run is long enough, after a short look into the class
+ * before it.
  *
  * The caller serialises the calls.
  */
@@ -51,8 +53,8 @@ struct block_heap {
 
 void blocks_open(struct block_heap *b, struct page_run *run, size_t base);
 
-/* Take `pages` pages, aligned to `align` pages, a power of two. `is_empty` becomes whether they read
- * as zeroes. BLOCKS_NONE: there is no room before `ready`. */
+/* Take `pages` pages, aligned to `align` pages, a power of two. `is_empty` becomes whether they
+ * read as zeroes. BLOCKS_NONE: there is no room before `ready`. */
 uint32_t blocks_take(struct block_heap *b, uint32_t pages, uint32_t align, bool *is_empty);
 
 /* The length of the block that begins at this page. 0: none does. */

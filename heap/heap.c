@@ -84,8 +84,8 @@ static uint32_t pages_for(size_t bytes)
 }
 
 /* Where in its first page the next block begins, with `room` bytes more than it needs. Successive
- * offsets are far from each other: a store shortly before a load from the same offset in another page
- * delays the load. */
+ * offsets are far from each other: a store shortly before a load from the same offset in another
+ * page delays the load. */
 static size_t next_offset(size_t room)
 {
     enum { TURNS = 64, STEP = 23, LINE_BYTES = 64 };

@@ -1,29 +1,29 @@
 /* The heap of malloc: large blocks of this process, in a file that the ranks of the node can map.
  *
  * The file is made before the program begins, if an MPI library is loaded, and otherwise by
- * MPI_Init. When the ranks meet, every member maps it over the statics part of the owner's slice, as
- * it does with static variables (node/statics.h, docs/decisions/061-heap-of-malloc.md). Until then,
- * and in a process that never becomes a rank, it is like other memory of the process.
+ * MPI_Init. When the ranks meet, every member maps it over the statics part of the owner's slice,
+ * as it does with static variables (node/statics.h, docs/decisions/061-heap-of-malloc.md). Until
+ * then, and in a process that never becomes a rank, it is like other memory of the process.
  *
- * Blocks consist of whole pages (heap/blocks.h), and begin at different offsets in their first page.
- * Otherwise the same elements of several arrays, or of the rows of a matrix, would compete for a few
- * lines of the first-level cache, because their addresses would be equal modulo a page.
+ * Blocks consist of whole pages (heap/blocks.h), and begin at different offsets in their first
+ * page. Otherwise the same elements of several arrays, or of the rows of a matrix, would compete
+ * for a few lines of the first-level cache, because their addresses would be equal modulo a page.
  *
- * Up to HEAP_KEEP bytes of freed blocks keep their
- * pages, so that memory that is allocated and freed in turn costs no page faults. Beyond that the
- * pages go back to the OS, first those of the longest unused runs. If a longer block gets pages that
- * have gone back, as much as its length is kept from then on, up to an eighth of a processor's share
- * of the memory.
+ * Up to HEAP_KEEP bytes of freed blocks keep their pages, so that memory that is allocated and
+ * freed in turn costs no page faults. Beyond that the pages go back to the OS, first those of the
+ * longest unused runs. If a longer block gets pages that have gone back, as much as its length is
+ * kept from then on, up to an eighth of a processor's share of the memory.
  *
  * The mapping becomes accessible step by step, as blocks are allocated. mlockall() and core files
  * then do not touch the rest.
  *
- * A child of fork gets a copy of all blocks, made before the fork. It allocates no more blocks here.
+ * A child of fork gets a copy of all blocks, made before the fork. It allocates no more blocks
+ * here.
  *
  * The heap stays closed, so that every block comes from the next allocator, where this is not the
- * process's malloc, and where memory is limited in a way that shared memory does not obey (`ulimit -d`,
- * `ulimit -v`, vm.overcommit_memory=2). Where private memory consists of huge pages but shared memory
- * cannot, blocks that could contain a huge page come from the next allocator.
+ * process's malloc, and where memory is limited in a way that shared memory does not obey (`ulimit
+ * -d`, `ulimit -v`, vm.overcommit_memory=2). Where private memory consists of huge pages but shared
+ * memory cannot, blocks that could contain a huge page come from the next allocator.
  */
 #ifndef MPIACCEL_HEAP_HEAP_H
 #define MPIACCEL_HEAP_HEAP_H
@@ -49,7 +49,8 @@ static inline bool heap_wants(size_t size)
     return UNLIKELY(size - atomic_load_explicit(&heap.minimum, memory_order_relaxed) < lengths);
 }
 
-/* Acquire: `start` is written before `size`, and the heap may open while other threads free memory. */
+/* Acquire: `start` is written before `size`, and the heap may open while other threads free
+ * memory. */
 static inline bool heap_has(const void *block)
 {
     size_t size = atomic_load_explicit(&heap.size, memory_order_acquire);

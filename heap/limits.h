@@ -1,5 +1,5 @@
-/* Whether the OS limits memory in a way that the shared heap does not obey, and which blocks would be
- * faster in private memory. */
+/* Whether the OS limits memory in a way that the shared heap does not obey, and which blocks would
+ * be faster in private memory. */
 #ifndef MPIACCEL_HEAP_LIMITS_H
 #define MPIACCEL_HEAP_LIMITS_H
 
@@ -16,7 +16,8 @@ enum huge_pages {
 };
 enum huge_pages limits_huge_pages(void);
 
-/* Blocks must be shorter, so that none could contain a huge page if shared memory cannot have one. */
+/* Blocks must be shorter, so that none could contain a huge page if shared memory cannot have
+ * one. */
 size_t limits_block_length(void);
 
 /* The memory that the machine has left. */

@@ -1,5 +1,5 @@
-/* The allocator that comes after this one in the order of symbol lookup: glibc's, or jemalloc and the
- * like if the program is linked with it or preloads it.
+/* The allocator that comes after this one in the order of symbol lookup: glibc's, or jemalloc and
+ * the like if the program is linked with it or preloads it.
  *
  * Its functions are found when one of them is first called, by dlsym(). That call comes from the
  * loader or a constructor, when the process has a single thread: glibc itself allocates before it

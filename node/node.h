@@ -75,7 +75,8 @@ void node_unmap(enum reason why_not);
 /* Children of fork are to have the slices of other members, too, which remain shared. */
 void node_let_children_inherit(void);
 
-/* In a child: share whole pages of this process's slice with the parent again. False: not possible. */
+/* In a child: share whole pages of this process's slice with the parent again. False: not
+ * possible. */
 bool node_map_shared(char *at, size_t size);
 
 /* ---- members ---- */

@@ -14,11 +14,12 @@ bool snapshot_next_data(int file, uint64_t position, size_t size, size_t *start,
 /* Address space for a copy, or a private mapping of the beginning of `file`. NULL: no memory. */
 char *snapshot_map(int file, size_t size);
 
-/* Copy `size` bytes at `from`, which is mapped from this position of the file, but not the holes: to
- * read them would fill them. */
+/* Copy `size` bytes at `from`, which is mapped from this position of the file, but not the holes:
+ * to read them would fill them. */
 void snapshot_copy(int file, uint64_t position, char *to, const char *from, size_t size);
 
-/* Replace the mapping at `old` by the one at `new`. False: `old` is unchanged, and `new` is gone. */
+/* Replace the mapping at `old` by the one at `new`. False: `old` is unchanged, and `new` is
+ * gone. */
 bool snapshot_replace(char *old, char *new, size_t size);
 
 #endif

@@ -56,8 +56,8 @@ struct leader {
     char session[VERDICT_VALUE_BYTES]; /* set by verdict_find() */
 };
 
-/* Called by the leader of each node. NODES_ALL: all ranks have the library; then it is the result of
- * all leaders. NODES_NOT_ALL: at least one rank lacks it or was late. NODES_NO_NAMES: so do all
+/* Called by the leader of each node. NODES_ALL: all ranks have the library; then it is the result
+ * of all leaders. NODES_NOT_ALL: at least one rank lacks it or was late. NODES_NO_NAMES: so do all
  * ranks, perhaps, but this launcher serves no names. */
 enum nodes_verdict verdict_find(struct leader *l);
 

@@ -13,8 +13,9 @@
  * base is in the peer's record (core/layout.h), which is written before the verdict and read after
  * it, and the mapping exists until the process ends. Addresses in its heap of malloc, or its early
  * heap, are turned into a position in the statics part of its slice; those in other aliases
- * (node/node.h) are left to the OS. The host ensures that the data are complete before a copy and not overwritten during
- * it: it sends messages before and after each copy, as it must when the OS copies.
+ * (node/node.h) are left to the OS. The host ensures that the data are complete before a copy and
+ * not overwritten during it: it sends messages before and after each copy, as it must when the OS
+ * copies.
  *
  * A child of fork shares nothing and leaves all copies to the OS. If two members have the same
  * process id, as is possible in separate PID namespaces, copies with either are left to the OS.

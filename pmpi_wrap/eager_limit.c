@@ -86,8 +86,8 @@ static bool may_be_limited(int resource)
 
 /* Each rank has a file in /dev/shm, out of which it takes a piece of the limit's length for each
  * message on its way, whatever the message's length. The default size of the file, 4 MiB, has room
- * for 127 pieces of 32 KiB, and Open MPI uses up to 512. Only pieces in use take memory, but each rank
- * maps the files of all. */
+ * for 127 pieces of 32 KiB, and Open MPI uses up to 512. Only pieces in use take memory, but each
+ * rank maps the files of all. */
 static bool has_room(size_t segment, uint32_t local_ranks)
 {
     struct statvfs shm;
@@ -96,8 +96,8 @@ static bool has_room(size_t segment, uint32_t local_ranks)
            shm.f_bavail / 2 >= (uint64_t)segment / shm.f_frsize * local_ranks;
 }
 
-/* MPI_Bsend waits for the receiver if more than 135 messages that are sent at once are on their way to it,
- * and otherwise more than 512, unless this library performs it (QUIRK_BSEND_WAITS). */
+/* MPI_Bsend waits for the receiver if more than 135 messages that are sent at once are on their way
+ * to it, and otherwise more than 512, unless this library performs it (QUIRK_BSEND_WAITS). */
 static bool raise_open_mpi(const struct job *job, size_t limit)
 {
     enum { PIECES = 1024, HEADERS = 64 };

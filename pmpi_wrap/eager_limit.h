@@ -1,6 +1,6 @@
-/* How long a message may be that the host sends at once (eagerly): it is copied into shared memory and
- * out of it, and the sender need not wait for the receiver. A longer one begins with an exchange in
- * which the receiver asks for the data, and copies them with a system call.
+/* How long a message may be that the host sends at once (eagerly): it is copied into shared memory
+ * and out of it, and the sender need not wait for the receiver. A longer one begins with an
+ * exchange in which the receiver asks for the data, and copies them with a system call.
  *
  * The defaults of the hosts, 4 KiB (Open MPI) and 8 KiB (MPICH with UCX), are too low for current
  * machines: longer messages are faster at once, too (docs/decisions/064-eager-limit.md). So this
@@ -13,8 +13,8 @@
 #include "core/base.h"
 #include "node/job.h"
 
-/* Before the host is initialized. Does nothing where the limit would also hold for messages to other
- * nodes, and where the host's segments would not have room for as many messages as before. */
+/* Before the host is initialized. Does nothing where the limit would also hold for messages to
+ * other nodes, and where the host's segments would not have room for as many messages as before. */
 void eager_limit_raise(const struct job *job);
 
 /* The host has been initialized, or could not be. */

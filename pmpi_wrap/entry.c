@@ -212,7 +212,8 @@ static COLD uint64_t data_of(long result, int64_t count, long datatype, long ran
 }
 
 /* `buffer`: what is sent, or NULL. A message that the host alone would not send at once is either
- * eager, because its limit has been raised, or long: the receiver copies it out of the sender's memory. */
+ * eager, because its limit has been raised, or long: the receiver copies it out of the sender's
+ * memory. */
 static COLD struct recorded_message recorded_message_of(long result, const void *buffer,
                                                         int64_t count, long datatype, long rank,
                                                         long comm)

@@ -23,9 +23,9 @@
  * before the thread sleeps. The sender puts the message into the host's queue, and then reads
  * `asleep`, which counts the threads of the whole node, and if that is positive, the receiver's
  * `sleepers`. Full fences separate the two steps of each. So either the poll finds the message, or
- * the sender sees the sleeper and changes `mail`. The model is in pmpi_wrap/model/mail.pml. A sender
- * also wakes a thread that sleeps in one of the library's own waits (sync_set_host_mail()). That
- * thread then drives the host's progress, which operations on this rank's windows may need.
+ * the sender sees the sleeper and changes `mail`. The model is in pmpi_wrap/model/mail.pml. A
+ * sender also wakes a thread that sleeps in one of the library's own waits (sync_set_host_mail()).
+ * That thread then drives the host's progress, which operations on this rank's windows may need.
  *
  * Some messages wake nobody: those from other nodes, and those that the host sends on its own, such
  * as the steps of MPI_Comm_dup, of collective access to files and of nonblocking collectives. A

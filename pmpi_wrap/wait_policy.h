@@ -9,9 +9,9 @@
  *
  *   setting      call that waits        call that polls          other call    wait of the library
  *   spin         polls                  polls                    polls         2000 rounds, yields
- *   auto         as spin; as yield while the processor is shared with a thread that does not compute
- *   yield        yields after 2 us      yields after 2 to 128    as in a call  20 rounds, 30 yields,
- *                                       polls                    that waits    sleeps
+ *   auto         as spin; as yield while a thread that does not compute shares the processor
+ *   yield        yields after 2 us      yields after 2 to 128    as in a call  20 rounds, 30
+ *                                       polls                    that waits    yields, sleeps
  *   sleep        the same, sleeps       the same, sleeps after   the same      the same
  *                after 1 ms             1 ms without the yields
  *   … a quota    polls for 0.1 ms,      the same                 the same      the same

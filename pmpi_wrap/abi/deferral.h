@@ -9,8 +9,8 @@
  * handler, calls the host. No error class of MPI is negative. */
 enum { DEFERRED = -1 };
 
-/* The end of a handler: the result of such a function; if that is DEFERRED, the result of the host's
- * function. */
+/* The end of a handler: the result of such a function; if that is DEFERRED, the result of the
+ * host's function. */
 #define OR_HOST(result, by_host)                           \
     ({                                                     \
         int or_host = (result);                            \

@@ -15,8 +15,8 @@
  * while the host holds a lock. So it neither waits nor calls the host.
  *
  * Requests have no attributes. Of those only persistent buffered sends are registered
- * (buffered_sends/persistent.h), until another persistent request gets the handle. User-defined operations, groups, infos, error handlers, files and
- * sessions are not registered.
+ * (buffered_sends/persistent.h), until another persistent request gets the handle. User-defined
+ * operations, groups, infos, error handlers, files and sessions are not registered.
  */
 #ifndef MPIACCEL_FREE_NOTICE_H
 #define MPIACCEL_FREE_NOTICE_H

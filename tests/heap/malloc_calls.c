@@ -1,6 +1,7 @@
 /* Each function of malloc's family, for short blocks, which the next allocator has, and for long
- * ones, which the shared heap has: alignment, usable size, zeroes, contents across realloc() between
- * both, sizes that are impossible, errno, where in a page blocks begin. Blocks from before MPI_Init count. */
+ * ones, which the shared heap has: alignment, usable size, zeroes, contents across realloc()
+ * between both, sizes that are impossible, errno, where in a page blocks begin. Blocks from before
+ * MPI_Init count. */
 #include "where.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Random calls of malloc's family in several threads, with forks in between. Each block has contents
- * of its own, which are checked before it is freed or resized, in the parent and in the children.
+/* Random calls of malloc's family in several threads, with forks in between. Each block has
+ * contents of its own, which are checked before it is freed or resized, in the parent and in the
+ * children.
  *
  * usage: malloc_random THREADS CALLS */
 #include "where.h"

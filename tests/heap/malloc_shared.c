@@ -1,6 +1,6 @@
-/* A program that knows nothing of the library, with all buffers from malloc, some of them from before
- * MPI_Init: windows over them are accelerated, the host's long messages become plain copies, and
- * collectives give the right results. */
+/* A program that knows nothing of the library, with all buffers from malloc, some of them from
+ * before MPI_Init: windows over them are accelerated, the host's long messages become plain copies,
+ * and collectives give the right results. */
 #include "where.h"
 
 enum { LENGTH = 1 << 20, COUNT = LENGTH / sizeof(int) };

@@ -1,5 +1,6 @@
-/* eager BYTES NUMBER: rank 1 receives messages late. Prints for how many of them the host has asked the OS to copy
- * between processes, and whether settings of the host are left in the environment. */
+/* eager BYTES NUMBER: rank 1 receives messages late. Prints for how many of them the host has asked
+ * the OS to copy between processes, and whether settings of the host are left in the
+ * environment. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,11 +5,11 @@
  *   1 MPI_Send of 16 KiB, MPI_Recv
  *   1 MPI_Send to MPI_PROC_NULL, and 1 with a wrong datatype, which fails
  *   3 MPI_Iallreduce of 100 ints, MPI_Wait
- *   3 starts of a persistent send of 64 KiB out of private memory, 1 of them by MPI_Startall together
- *   with a persistent receive, which is started 3 times, too; and 1 start of a buffered one of 8 bytes
- *   with the handle of a freed persistent send
- *   1 MPI_Ialltoallv of 100 ints to rank 0 and 200 to rank 1, 1 MPI_Igatherv of 100 ints, in place on
- *   rank 0, and 1 MPI_Neighbor_alltoall of 10 ints to both neighbours in a ring
+ *   3 starts of a persistent send of 64 KiB out of private memory, 1 of them by MPI_Startall
+ *   together with a persistent receive, which is started 3 times, too; and 1 start of a buffered
+ *   one of 8 bytes with the handle of a freed persistent send
+ *   1 MPI_Ialltoallv of 100 ints to rank 0 and 200 to rank 1, 1 MPI_Igatherv of 100 ints, in place
+ *   on rank 0, and 1 MPI_Neighbor_alltoall of 10 ints to both neighbours in a ring
  *   1 MPI_Send of 64 KiB to the other rank on a communicator without collectives
  *   1 MPI_File_write_all of 1000 bytes, which Open MPI and MPICH perform with messages
  *

@@ -8,8 +8,8 @@ static bool is_in_place(long buffer)
     return (const void *)buffer == MPI_IN_PLACE;
 }
 
-/* The bytes that a rank sends in a call with a root. The root of an intercommunicator passes MPI_ROOT
- * and is not counted. */
+/* The bytes that a rank sends in a call with a root. The root of an intercommunicator passes
+ * MPI_ROOT and is not counted. */
 static uint64_t block(const long data[3], long root)
 {
     return is_in_place(data[0]) || (int)root == MPI_ROOT

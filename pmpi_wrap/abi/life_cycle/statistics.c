@@ -173,8 +173,8 @@ static int write_file(const char *name, const struct stats_snapshot *sum,
     return error;
 }
 
-/* While the job runs, a file is replaced at once, so that it is whole whenever the job ends. What is no
- * file is written at the end only. */
+/* While the job runs, a file is replaced at once, so that it is whole whenever the job ends. What
+ * is no file is written at the end only. */
 static int replace_file(const char *name, const struct stats_snapshot *sum,
                         const struct stats_job *job)
 {

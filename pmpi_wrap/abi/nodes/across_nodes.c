@@ -213,8 +213,8 @@ static void take_all(struct hierarchy *h, const struct blocks *all, bool in_plac
     }
 }
 
-/* Every rank exchanges its block with the ranks of its lane. Then those of a node exchange what they
- * have received, the blocks of one node at a time. */
+/* Every rank exchanges its block with the ranks of its lane. Then those of a node exchange what
+ * they have received, the blocks of one node at a time. */
 static void allgather_between_nodes(struct hierarchy *h, struct data from,
                                     const struct rank_blocks *to)
 {

@@ -4,24 +4,24 @@
  * the host remains the only engine that uses the network, and sends one message per pair of nodes
  * where it would send one per pair of ranks. A call is fast here if
  *
- *   MPI_Barrier                         always
- *   MPI_Bcast                           the data have at most HIERARCHY_BCAST bytes, or more than
- *                                       QUIRK_BCAST_BY_NODE
- *   MPI_Gather, MPI_Scatter             all blocks fit, those of a node into HIERARCHY_AHEAD, and
- *                                       the nodes have equally many ranks
- *   MPI_Scatter                         also: the blocks of a node have at least HIERARCHY_SCATTER_MIN
- *                                       bytes, or some node's ranks do not follow each other
- *   MPI_Allgather                       all blocks fit, or the nodes have equally many ranks and one
- *                                       block per node has at most QUIRK_ALLGATHERV_BYTES bytes
- *   MPI_Allgatherv                      all blocks fit
- *   MPI_Alltoall                        all blocks of a node's ranks fit, and a block has at most
- *                                       HIERARCHY_BLOCK bytes
- *   MPI_Allreduce                       the operand fits, or the nodes have equally many ranks
- *   MPI_Reduce                          the nodes have equally many ranks, and the operand has at
- *                                       most HIERARCHY_BUFFER bytes
- *   MPI_Scan, MPI_Exscan                the nodes have equally many ranks, those of a node follow each
- *                                       other, and the operand fits
- *   MPI_Reduce_scatter(_block)          the operand fits
+ *   MPI_Barrier                     always
+ *   MPI_Bcast                       the data have at most HIERARCHY_BCAST bytes, or more than
+ *                                   QUIRK_BCAST_BY_NODE
+ *   MPI_Gather, MPI_Scatter         all blocks fit, those of a node into HIERARCHY_AHEAD, and
+ *                                   the nodes have equally many ranks
+ *   MPI_Scatter                     also: the blocks of a node have at least HIERARCHY_SCATTER_MIN
+ *                                   bytes, or some node's ranks do not follow each other
+ *   MPI_Allgather                   all blocks fit, or the nodes have equally many ranks and one
+ *                                   block per node has at most QUIRK_ALLGATHERV_BYTES bytes
+ *   MPI_Allgatherv                  all blocks fit
+ *   MPI_Alltoall                    all blocks of a node's ranks fit, and a block has at most
+ *                                   HIERARCHY_BLOCK bytes
+ *   MPI_Allreduce                   the operand fits, or the nodes have equally many ranks
+ *   MPI_Reduce                      the nodes have equally many ranks, and the operand has at
+ *                                   most HIERARCHY_BUFFER bytes
+ *   MPI_Scan, MPI_Exscan            the nodes have equally many ranks, those of a node follow each
+ *                                   other, and the operand fits
+ *   MPI_Reduce_scatter(_block)      the operand fits
  *
  * Data fit if they have at most HIERARCHY_ROOM bytes. They pass through the leaders of the nodes.
  * Longer data of MPI_Allreduce and MPI_Allgather travel on all lanes at once: each rank sends and

@@ -20,8 +20,8 @@ enum {
     /* Of a node's blocks in MPI_Gather and MPI_Scatter, whose ranks may run ahead (H15): hosts send
      * so few bytes without waiting for the receiver. */
     HIERARCHY_AHEAD = 2048,
-    /* Of MPI_Bcast: up to this length, data take a part of a cell (CELL_FEW). Longer data are left to
-     * hosts with QUIRK_BCAST_BY_NODE. */
+    /* Of MPI_Bcast: up to this length, data take a part of a cell (CELL_FEW). Longer data are left
+     * to hosts with QUIRK_BCAST_BY_NODE. */
     HIERARCHY_BCAST = 4096,
     /* Of a node's blocks in MPI_Scatter: with fewer bytes, nothing is gained if the ranks of every
      * node follow each other, because the trees of hosts then cross nodes as rarely. */

@@ -119,8 +119,8 @@ static enum reason allocate_block(const struct window_request *r, size_t size,
                            align > LAYOUT_PAGE ? align : LAYOUT_PAGE);
 }
 
-/* Allocate it, except for memory of several ranks. Returns this rank's reason against a fast window,
- * or REASON_NONE. */
+/* Allocate it, except for memory of several ranks. Returns this rank's reason against a fast
+ * window, or REASON_NONE. */
 static enum reason allocate_window(const struct window_request *r, const struct comm_properties *s,
                                    struct new_window *new)
 {
@@ -172,8 +172,8 @@ static bool exchange_offers(const struct window_request *r, struct win_offer *ow
  *
  * The memory of all ranks is one block, which rank 0 allocates when it knows all sizes. */
 
-/* Where the part of each rank begins: behind the part before, or in a page of its own if the program
- * allows it (MPI-4.0, 12.2.3). */
+/* Where the part of each rank begins: behind the part before, or in a page of its own if the
+ * program allows it (MPI-4.0, 12.2.3). */
 static uint64_t room_of_part(const struct win_offer *part, bool apart)
 {
     return apart ? round_up(part->size, LAYOUT_PAGE) : part->size;
