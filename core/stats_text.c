@@ -218,7 +218,7 @@ static void time_summary(FILE *out, const struct stats_snapshot *sum, const stru
     if (all.private_bytes)
         line(out,
              "long messages: %s of %s sent from private memory; from memory of MPI_Alloc_mem, or "
-             "with mpiaccel run --heap, they would be copied faster",
+             "from blocks of 16 KiB and more with mpiaccel run --heap, they would be copied faster",
              size_text(all.private_bytes).s, size_text(all.long_bytes).s);
 }
 
