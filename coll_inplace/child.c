@@ -139,7 +139,8 @@ static struct children *children_of(struct team *t)
     c->ring = ring;
     /* Release: peers see the ring empty before they see the entries. */
     atomic_store_explicit(&t->mine->child_offers, node_offset(ring), memory_order_release);
-    return t->children = c;
+    t->children = c;
+    return c;
 }
 
 /* Wait until every rank has published `count` offers. */
@@ -310,7 +311,8 @@ static struct child_offer offer_of(const struct child *child, uint32_t rank)
     uint32_t place = place_of(child, rank);
     if (child->parent)
         return read_offer(child->parent, place, child->number);
-    return place == CHILD_NO_RANK ? (struct child_offer){0} : child->offers[place];
+    static const struct child_offer none;
+    return place == CHILD_NO_RANK ? none : child->offers[place];
 }
 
 /* Returns rank 0's struct team_common; NULL: a rank has declined. */

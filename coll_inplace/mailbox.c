@@ -10,7 +10,7 @@ enum {
     STREAM_AT = TEAM_CELLS * CELL_ROOM, /* the short stream lies behind the cells */
     CELLS_SIZE = STREAM_AT + STREAM_CELLS * STREAM_CELL + STREAM_EXTRA,
     STREAM_LONG_SIZE = STREAM_CELLS_LONG * STREAM_CELL + STREAM_EXTRA,
-    RING_SIZE = sizeof(struct ring) + TEAM_CELLS * CELL_ROOM,
+    RING_SIZE = sizeof(struct ring) + (size_t)TEAM_CELLS * CELL_ROOM,
 };
 
 /* Freed mailboxes are kept for the next communicators, empty and with their cells: a few with any

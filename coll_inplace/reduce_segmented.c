@@ -307,7 +307,7 @@ static void divide_into_segments(const struct combination *w, size_t *begin, siz
                                  uint32_t root)
 {
     size_t element = w->red->element, grain = LINE % element == 0 ? LINE : element;
-    size_t others = COST_COMBINE * w->t->peers, of_root = others, before = 0;
+    size_t others = (size_t)COST_COMBINE * w->t->peers, of_root = others, before = 0;
     if (root != REDUCE_FOR_ALL && w->fetched && !w->copied)
         of_root += COST_DELIVER;
     size_t all = others * w->t->peers + of_root;

@@ -124,7 +124,7 @@ static size_t add_launchers(struct machine_launcher *found, size_t count, size_t
         if (strlen(files.gl_pathv[i]) >= sizeof next->path || access(files.gl_pathv[i], X_OK) ||
             is_known(found, count, files.gl_pathv[i]) || !(family = launcher_of(files.gl_pathv[i])))
             continue;
-        strcpy(next->path, files.gl_pathv[i]);
+        snprintf(next->path, sizeof next->path, "%s", files.gl_pathv[i]);
         next->family = family->name;
         launcher_version(next->path, next->version, sizeof next->version);
         count++;
@@ -136,7 +136,8 @@ static size_t add_launchers(struct machine_launcher *found, size_t count, size_t
 size_t machine_launchers(struct machine_launcher *found, size_t room)
 {
     static const char *const names[] = {"mpirun", "mpiexec", "mpirun.*", "mpiexec.*", "srun"};
-    char *path = strdup(getenv("PATH") ? getenv("PATH") : ""), *rest = path, *folder;
+    const char *searched = getenv("PATH");
+    char *path = strdup(searched ? searched : ""), *rest = path, *folder;
     size_t count = 0;
     while (path && (folder = strsep(&rest, ":")))
         for (size_t i = 0; *folder && i < sizeof names / sizeof *names; i++) {

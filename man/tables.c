@@ -27,8 +27,7 @@ static const char *const treatments[] = {
     "Left to the host, and counted",
     "Left to the host, which polls for messages in them: the library changes how the rank waits",
     "Left to the host; afterwards the library wakes a receiver that sleeps",
-    "Left to the host; intercepted for the statistics, or to detect handles that the host uses "
-    "again",
+    "Left to the host; intercepted for the statistics, or to detect handles that are used again",
 };
 enum treatment { HANDLED, COUNTED, WAITED, SENT, OBSERVED };
 
@@ -167,7 +166,7 @@ static void print_document(void)
             inside = false;
         if (!inside)
             fputs(line, stdout);
-        if (strncmp(line, "<!-- ", 5) || !strstr(line, ": make reference -->"))
+        if (strncmp(line, "<!-- ", 5) != 0 || !strstr(line, ": make reference -->"))
             continue;
         inside = true;
         if (!strncmp(line + 5, "settings:", 9))

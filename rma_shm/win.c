@@ -149,7 +149,7 @@ void win_depart(struct win *win)
 
 /* ---- children of fork ---- */
 
-static LIST_HEAD(, win) shared_with_children = LIST_HEAD_INITIALIZER(shared_with_children);
+static LIST_HEAD(win_list, win) shared_with_children = LIST_HEAD_INITIALIZER(shared_with_children);
 static pthread_mutex_t shared_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void lock_shared_windows(void)

@@ -7,6 +7,8 @@
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 #include "pmpi_wrap/quirks.h"
 
+#include <assert.h>
+
 /* Whether the address is not null, or need not be: there are no data, or the displacements of the
  * datatype are absolute addresses (MPI_BOTTOM). */
 static inline bool has_address(const struct buffer *b, size_t bytes)
@@ -59,6 +61,7 @@ HOT_INLINE bool translate_blocks(const struct rank_blocks *all, uint32_t size, s
                          .displs = all->displs,
                          .wide = all->large_counts};
     if (all->types) {
+        assert(maps);
         for (uint32_t r = 0; r < size; r++)
             maps[r] = map_of_block(b, r, all->types[r]);
         b->maps = maps;

@@ -23,7 +23,7 @@ static struct child *take_off_chain(uintptr_t handle)
 {
     bool locked = lock_if_concurrent(&mutex);
     struct child **link = chain_of(handle), *child;
-    while ((child = *link) && child->handle != handle)
+    for (child = *link; child && child->handle != handle; child = *link)
         link = &child->next;
     if (child)
         *link = child->next;

@@ -306,8 +306,8 @@ static void exchange_blocks(struct hierarchy *h, size_t bytes)
 {
     int *counts = h->lane_ranks, *displs = h->lane_displs;
     for (uint32_t n = 0; n < h->nodes; n++) {
-        counts[n] = (int)(hierarchy_ranks_of(h, n) * h->node->size * bytes);
-        displs[n] = (int)(h->first[n] * h->node->size * bytes);
+        counts[n] = (int)((size_t)hierarchy_ranks_of(h, n) * h->node->size * bytes);
+        displs[n] = (int)((size_t)h->first[n] * h->node->size * bytes);
     }
     ON_LANE(h, host.Alltoallv(h->buffer[1], counts, displs, constants.byte, h->buffer[0], counts,
                               displs, constants.byte, h->lane));

@@ -4,6 +4,7 @@
 #include "pmpi_wrap/abi/communicators/members.h"
 #include "pmpi_wrap/abi/nodes/agreement.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,7 @@ static struct hierarchy *allocate_hierarchy(uint32_t size)
     size_t parts = 2 * (size_t)size * sizeof(int64_t);
     size_t tables = (7 * (size_t)size + 1) * sizeof(uint32_t);
     size_t cleared = round_up(sizeof(struct hierarchy) + parts + tables, LINE);
-    struct hierarchy *h = malloc(cleared + HIERARCHY_BUFFERS * HIERARCHY_BUFFER);
+    struct hierarchy *h = malloc(cleared + HIERARCHY_BUFFERS * (size_t)HIERARCHY_BUFFER);
     if (!h)
         return NULL;
     memset(h, 0, cleared);
@@ -183,6 +184,7 @@ bool hierarchy_connect(struct hierarchy *h, MPI_Comm comm, int tag)
     int mine = h != NULL, everybody = 0;
     if (host.Allreduce(&mine, &everybody, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !everybody)
         return false;
+    assert(h); /* everybody has one */
     mine = create_lane(h, comm, tag);
     host.Allreduce(&mine, &everybody, 1, MPI_INT, MPI_MIN, comm);
     h->connected = everybody;

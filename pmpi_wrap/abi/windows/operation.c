@@ -5,6 +5,8 @@
 #include "pmpi_wrap/quirks.h"
 #include "rma_shm/epoch.h"
 
+#include <assert.h>
+
 /* ---- checking arguments ---- */
 
 /* MPI_SUCCESS and the typemap, or the class of the error. */
@@ -138,7 +140,7 @@ static COLD int defer_operation(const struct operation *o)
 
 NOINLINE int slow_transfer(struct win *win, const struct operation *o, bool put)
 {
-    const struct typemap *origin_map, *target_map;
+    const struct typemap *origin_map = NULL, *target_map = NULL;
     if (!win)
         return defer_operation(o);
     int class = check_local_side(o, o->origin, &origin_map);
@@ -149,6 +151,7 @@ NOINLINE int slow_transfer(struct win *win, const struct operation *o, bool put)
         return class;
     if (o->to.rank == MPI_PROC_NULL)
         return complete_operation(o, 0);
+    assert(origin_map && target_map);
     struct buffer origin = {(char *)o->origin.address, origin_map, (size_t)o->origin.count};
     struct buffer target = {NULL, target_map, (size_t)o->target.count};
     enum win_error error = put ? win_put(win, origin, o->to.rank, o->to.disp, target)
@@ -211,6 +214,7 @@ NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
         return class;
     if (o->to.rank == MPI_PROC_NULL)
         return complete_operation(o, 0);
+    assert(maps[2]);
     return accumulate(win, o, &reducer, maps);
 }
 
