@@ -5,7 +5,7 @@ WAIT_PROGRAMS := $(patsubst tests/wait/%.c,%,$(wildcard tests/wait/*.c))
 define wait_test_rules
 $(BUILD)/test/$(1)/%: tests/wait/%.c $$(TEST_HEADERS) $(BUILD)/config.mk
 	@mkdir -p $$(@D)
-	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread
+	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread -rdynamic
 $(BUILD)/test/$(1)/wait_calls.linked: tests/wait/wait_calls.c $$(TEST_HEADERS) $(BUILD)/config.mk | $(LINKER_NAME)
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ $$(LINK_LIBRARY)
