@@ -163,6 +163,7 @@ static void open_rings(struct team *team)
     for (uint32_t r = 0; r < team->size; r++)
         team->ring[r] = &team->mailbox[r]->ring;
     team->own_ring = &team->mine->ring;
+    team->done_at_change = team->op - 1;
 }
 
 void team_complete(struct team *team, struct team_common *common)
@@ -330,13 +331,19 @@ void team_wait_all(struct team *t, uint32_t op)
 
 /* How long a rank waits before it continues in another ring, whose lines are in no cache. Readers
  * that only had no processor meanwhile are done by then: with 1 ms, gathers of 4 KiB by four ranks
- * on two processors took twice as long. */
-enum { RING_PATIENCE_NS = 50 * 1000 * 1000 };
+ * on two processors took twice as long. If the slowest reader has done nothing since the last
+ * change, waiting would not help. */
+enum { RING_PATIENCE_NS = 10 * 1000 * 1000 };
+
+static uint64_t patience(struct team *t)
+{
+    return note_done(t) == t->done_at_change ? 0 : RING_PATIENCE_NS;
+}
 
 /* As team_wait_all(), but returns false after a while. */
 static bool await_all(struct team *t, uint32_t op)
 {
-    uint64_t start = 0;
+    uint64_t start = 0, longest = patience(t);
     for (uint32_t r = 0; r < t->size; r++) {
         struct sync_wait wait = SYNC_WAIT;
         struct sync_word *done = &t->mailbox[r]->done;
@@ -344,7 +351,7 @@ static bool await_all(struct team *t, uint32_t op)
         while (t->mailbox[r] != t->mine && !sync_reached(seen = sync_load(done), op)) {
             uint64_t now = sync_now_ns();
             start = start ? start : now;
-            if (now - start > RING_PATIENCE_NS)
+            if (now - start >= longest)
                 return false;
             sync_wait(&wait, done, seen);
         }
@@ -358,6 +365,7 @@ static bool await_all(struct team *t, uint32_t op)
 static uint32_t unread_ring(struct team *t)
 {
     uint32_t least = note_done(t), rings = t->mine->rings;
+    t->done_at_change = least;
     for (uint32_t i = 0; i < rings; i++)
         if (i != t->ring_number && sync_reached(least, t->ring_end[i]))
             return i;

@@ -27,8 +27,9 @@
  * cell are not touched.
  *
  * Hosts let a rank run ahead by 1000 short messages, and programs rely on it. So a rank that has
- * waited for 50 ms for a slot, a cell or a part of one continues in another ring of slots
- * and cells, of which a mailbox has up to TEAM_RINGS. It uses one whose operations all ranks are
+ * waited for 10 ms for a slot, a cell or a part of one continues in another ring of slots
+ * and cells, of which a mailbox has up to TEAM_RINGS; and at once in the next one, if the slowest
+ * rank has not moved meanwhile. It uses one whose operations all ranks are
  * done with, or allocates one. That is a local decision, so it is published: `ring_from` of each
  * ring is the operation from which on it has been used last. A reader remembers in which ring it
  * has read last, and looks there first. A slot is right only if it holds exactly k: the ring may be
@@ -128,6 +129,7 @@ struct team {
     struct ring *own_ring;         /* in which we publish; one of our mailbox */
     uint32_t ring_number;          /* its number */
     uint32_t ring_end[TEAM_RINGS]; /* the last operation for which each other ring was used */
+    uint32_t done_at_change;       /* what all ranks were done with when the ring last changed */
     struct mailbox **mailbox;      /* by rank */
     uint64_t *tables;              /* see team_table() */
     uint32_t entries;              /* of each table: one more than there are ranks in a group */

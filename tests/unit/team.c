@@ -14,7 +14,8 @@ static void free_counted(struct mailbox *mailbox, uint32_t op)
     mailbox_free(mailbox, op);
 }
 
-static uint64_t speed_of_time = 50; /* a rank changes its ring after 1 ms instead of 50; 0: never */
+static _Atomic uint64_t speed_of_time =
+    10; /* a rank waits 1 ms instead of 10 for its readers; 0: for ever */
 #define mailbox_create() counted(mailbox_create())
 #define mailbox_free     free_counted
 #define sync_now_ns()    (speed_of_time * sync_now_ns())
@@ -121,6 +122,37 @@ START_TEST(a_leaf_runs_ahead_until_it_would_overwrite)
     ahead_by(true, 8);
     ahead_by(true, CELL_FEW);
     ahead_by(true, TEAM_CELL);
+}
+END_TEST
+
+/* Rank 0 waits for its reader when it needs a second ring. Then time stops. */
+static void fill_all_rings(unsigned me)
+{
+    enum { ALL = TEAM_RINGS * TEAM_SLOTS, FIRST = 2 * TEAM_SLOTS - 1 };
+    char data = 0;
+    if (me == 1) {
+        for (unsigned tries = 0; tries < 20000 && ahead < ALL; tries++)
+            sleep_us(1000);
+        EXPECT(ahead >= ALL, "%u", ahead);
+        speed_of_time = 10;
+    }
+    for (unsigned i = 1; i <= ALL; i++) {
+        coll_bcast(team_of[me], buffer(&data, BYTES, 1), 0);
+        if (me == 0) {
+            if (i == FIRST)
+                speed_of_time = 0;
+            ahead = i;
+        }
+    }
+}
+
+START_TEST(a_rank_far_ahead_waits_once)
+{
+    sync_configure(true, NULL);
+    make_team(2);
+    ahead = 0;
+    as_ranks(2, fill_all_rings);
+    free_team(2);
 }
 END_TEST
 
@@ -766,11 +798,11 @@ START_TEST(held_memory_is_freed_by_later_calls)
 END_TEST
 
 UNIT_MAIN(held_memory_is_freed_by_later_calls, a_root_runs_ahead_until_it_would_overwrite,
-          a_leaf_runs_ahead_until_it_would_overwrite, data_of_all_sizes_share_the_cells,
-          rings_are_used_in_turns, a_rank_that_skips_a_ring_finds_the_next,
-          short_data_do_not_overwrite_long_data, a_root_of_many_small_blocks_runs_as_far_ahead,
-          a_root_waits_for_readers_by_reference, a_slot_of_long_ago_does_not_look_new,
-          streams_of_any_length_run_in_both_directions,
+          a_leaf_runs_ahead_until_it_would_overwrite, a_rank_far_ahead_waits_once,
+          data_of_all_sizes_share_the_cells, rings_are_used_in_turns,
+          a_rank_that_skips_a_ring_finds_the_next, short_data_do_not_overwrite_long_data,
+          a_root_of_many_small_blocks_runs_as_far_ahead, a_root_waits_for_readers_by_reference,
+          a_slot_of_long_ago_does_not_look_new, streams_of_any_length_run_in_both_directions,
           in_place_a_piece_is_received_where_one_was_sent,
           in_place_excess_data_are_truncated_and_reported, a_late_rank_wakes_a_sleeping_one,
           a_rank_that_waits_for_a_stream_sleeps, all_is_freed_when_the_last_has_left,
