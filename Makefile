@@ -217,7 +217,8 @@ $(foreach abi,$(COMPILED_ABIS),$(eval $(call abi_rules,$(abi),$(BUILD)/obj)) \
 # constructor, since nothing may run in a process without MPI, and thread-local storage that does not
 # need the static TLS block, which a late dlopen() of the library cannot get. On other processors
 # than x86 it is built for pages of 64 KiB, because it refuses kernels with larger pages than it was built
-# for. As in the rest of a package, its debugging information names no folder of the build. Its make takes
+# for. Of an address, x86 uses 48 bits; for 49, jemalloc has a tree of three levels instead of a static table
+# of 2 MiB, which counts against `ulimit -d` in each process. As in the rest of a package, its debugging information names no folder of the build. Its make takes
 # part in the job server of this one, without the variables of the command line.
 $(JEMALLOC_LIB): $(BUILD)/config.mk
 	@mkdir -p $(BUILD)/jemalloc
@@ -231,7 +232,7 @@ $(JEMALLOC_LIB): $(BUILD)/config.mk
 	    --with-jemalloc-prefix=mpiaccel_je_ --with-private-namespace=mpiaccel_ \
 	    --disable-initial-exec-tls --disable-cache-oblivious --disable-cxx --disable-prof \
 	    --disable-stats --disable-fill --disable-libdl --disable-shared --disable-doc \
-	    $(if $(X86_64),,--with-lg-page=16) \
+	    $(if $(X86_64),--with-lg-vaddr=49,--with-lg-page=16) \
 	    >../configure.log 2>&1 || { tail ../configure.log; exit 1; }
 	$(Q)MAKEFLAGS='$(filter -j% --jobserver%,$(MAKEFLAGS))' MAKEOVERRIDES= \
 	    $(MAKE) -C $(BUILD)/jemalloc/src lib/libjemalloc_pic.a \
