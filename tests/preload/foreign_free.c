@@ -5,6 +5,9 @@
  * `connects`, to connect the ranks with each other, too. */
 #define _GNU_SOURCE
 #include "past_library.h"
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum { ROUNDS = 8, DISCARDED = 16 };
 
@@ -170,6 +173,41 @@ static MPI_Comm merged(MPI_Comm creates(MPI_Comm local))
     return comm;
 }
 
+/* Returns a socket that is connected with that of another rank. */
+static int connected_socket(int peer)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr *address = (struct sockaddr *)&at;
+    socklen_t length = sizeof at;
+    int end = socket(AF_INET, SOCK_STREAM, 0), accepted;
+    if (test_rank > peer) {
+        MPI_Recv(&at.sin_port, 2, MPI_BYTE, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(connect(end, address, length) == 0);
+        return end;
+    }
+    CHECK(bind(end, address, length) == 0 && listen(end, 1) == 0);
+    getsockname(end, address, &length);
+    MPI_Send(&at.sin_port, 2, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+    accepted = accept(end, NULL, NULL);
+    close(end);
+    return accepted;
+}
+
+/* Ranks 0 and 1, 2 and 3. */
+static void join(void)
+{
+    MPI_Comm pair, between;
+    int end = connected_socket(test_rank ^ 1), got = -1;
+    MPI_Comm_split(MPI_COMM_WORLD, test_rank / 2, 0, &pair);
+    discard_many_unused(pair);
+    MPI_Comm_join(end, &between);
+    MPI_Allreduce(&test_rank, &got, 1, MPI_INT, MPI_SUM, between);
+    CHECK(got == (test_rank ^ 1), "%d", got);
+    MPI_Comm_disconnect(&between);
+    MPI_Comm_free(&pair);
+    close(end);
+}
+
 static void unused(void)
 {
     for (int round = 0; round < 4 * ROUNDS; round++) {
@@ -183,6 +221,7 @@ static void unused(void)
         MPI_Comm comm = merged(connected);
         use_comm(comm, 5);
         MPI_Comm_free(&comm);
+        join();
     }
 }
 
@@ -329,6 +368,9 @@ static void requests(void)
         MPI_Start(&receive);
         discard_buffered(data);
         MPI_Send_init(&round, 1, MPI_INT, test_next(), NEW, MPI_COMM_WORLD, &request);
+        start(&request);
+        discard_buffered(data);
+        MPI_Send_init(&round, 1, MPI_INT, MPI_PROC_NULL, NEW, MPI_COMM_WORLD, &request);
         start(&request);
         start_collective(data);
         MPI_Wait(&receive, MPI_STATUS_IGNORE);
