@@ -17,7 +17,7 @@
 # make setup      install the packages that `make check` needs, on Debian as root
 # make examples   build the programs of examples/
 # make figures    run the benchmark three times and update the tables of the documents
-# make reference  update the tables of settings, calls and reasons in docs/reference-*.md
+# make reference  update what docs/ has of the lists in the sources: settings, calls, reasons and statistics
 # make tests      build the tests
 # make clean      remove what was built, except jemalloc and the configuration
 # make distclean  remove everything that was built
@@ -256,7 +256,7 @@ from_bin = $(shell realpath --canonicalize-missing --no-symlinks --relative-to='
 FORCE:
 
 # The tables of the manual and of the reference come from the lists in the sources. This program runs while building.
-$(BUILD)/man/tables: man/tables.c core/settings.def core/reasons.def pmpi_wrap/calls.def core/config.h \
+$(BUILD)/man/tables: man/tables.c core/settings.def core/reasons.def core/statistics.def pmpi_wrap/calls.def core/config.h \
     core/stats.h $(VERSION_HEADER)
 	@mkdir -p $(@D)
 	$(call show,LINK,$@)$(CC_FOR_BUILD) -std=gnu11 -I. -I$(BUILD)/generated $(WARNINGS) $< -o $@
@@ -267,6 +267,8 @@ reference: $(BUILD)/man/tables
 	$(Q)for page in docs/reference-*.md; do \
 	    $< markdown <"$$page" >$(BUILD)/man/page.md && { cmp -s $(BUILD)/man/page.md "$$page" || cp $(BUILD)/man/page.md "$$page"; } || exit 1; \
 	done
+	$(Q)$< schema <docs/statistics.schema.json >$(BUILD)/man/schema && \
+	    { cmp -s $(BUILD)/man/schema docs/statistics.schema.json || cp $(BUILD)/man/schema docs/statistics.schema.json; }
 
 INSTALLED_NAME = $(shell echo mpiaccel | sed '$(program_transform_name)')
 HEADER_DIR = $(includedir)/mpiaccel

@@ -1,7 +1,5 @@
 #include "core/stats.h"
 
-#include "core/concurrency.h"
-
 #include <stddef.h>
 #include <string.h>
 
@@ -17,16 +15,10 @@ const char *const stats_advice[REASON_COUNT] = {
 #undef REASON
 };
 
-/* The counters of this process are those of a snapshot. Threads add to them concurrently. */
-static struct stats_snapshot own;
+struct stats_snapshot stats_own;
 static struct {
     uint64_t ticks[2], waited[2]; /* in deferred and in fast calls */
 } times[STATS_CALLS_MAX];
-
-static uint64_t count(uint64_t *counter, uint64_t by)
-{
-    return counter_add((_Atomic uint64_t *)counter, by);
-}
 
 /* Ranks read a snapshot while its owner writes it anew: each number is read and written whole. */
 static void store(uint64_t *number, uint64_t value)
@@ -39,46 +31,23 @@ static uint64_t load(const uint64_t *counter)
     return atomic_load((const _Atomic uint64_t *)counter);
 }
 
-void stats_between_nodes(unsigned call)
-{
-    count(&own.between_nodes[call], 1);
-}
-
 uint64_t stats_defer(unsigned call, enum reason reason)
 {
-    return count(&own.deferred[call][reason], 1);
+    return stats_count(&stats_own.deferred[call][reason], 1);
 }
 
 void stats_sizes(unsigned call, uint64_t calls, uint64_t bytes)
 {
     uint64_t size = bytes / calls;
     unsigned class = size ? 64 - (unsigned)__builtin_clzl(size) : 0;
-    count(&own.sizes[call][class < STATS_SIZES ? class : STATS_SIZES - 1], calls);
+    stats_count(&stats_own.sizes[call][class < STATS_SIZES ? class : STATS_SIZES - 1], calls);
 }
 
 void stats_time(unsigned call, bool is_fast, uint64_t ticks, uint64_t waited)
 {
-    count(&own.records[call].calls, 1);
-    count(&times[call].ticks[is_fast], ticks);
-    count(&times[call].waited[is_fast], waited);
-}
-
-void stats_host_data(unsigned call, uint64_t bytes)
-{
-    count(&own.records[call].host_bytes, bytes);
-    stats_sizes(call, 1, bytes);
-}
-
-void stats_eager_message(unsigned call, uint64_t bytes)
-{
-    count(&own.records[call].eager_bytes, bytes);
-}
-
-void stats_long_message(unsigned call, uint64_t bytes, bool is_private)
-{
-    count(&own.records[call].long_bytes, bytes);
-    if (is_private)
-        count(&own.records[call].private_bytes, bytes);
+    stats_count(&stats_own.records[call].calls, 1);
+    stats_count(&times[call].ticks[is_fast], ticks);
+    stats_count(&times[call].waited[is_fast], waited);
 }
 
 /* Atomic without concurrent threads too: the result decides whether a reason is logged. */
@@ -89,20 +58,15 @@ static uint64_t count_atomically(uint64_t *counter, uint64_t by)
 
 uint64_t stats_window(bool is_fast, enum reason reason)
 {
-    return count_atomically(is_fast ? &own.windows_fast : &own.windows_deferred[reason], 1);
-}
-
-void stats_host_copy(size_t bytes)
-{
-    count(&own.host_copies, 1);
-    count(&own.host_copied, bytes);
+    return count_atomically(is_fast ? &stats_own.windows_fast : &stats_own.windows_deferred[reason],
+                            1);
 }
 
 void stats_fold(struct stats_counts *counts)
 {
     for (unsigned c = 0; c < STATS_CALLS_MAX; c++) {
-        count_atomically(&own.counts.fast[c], counts->fast[c]);
-        count_atomically(&own.counts.bytes[c], counts->bytes[c]);
+        count_atomically(&stats_own.counts.fast[c], counts->fast[c]);
+        count_atomically(&stats_own.counts.bytes[c], counts->bytes[c]);
     }
     memset(counts, 0, sizeof *counts);
 }
@@ -135,7 +99,7 @@ void stats_take(struct stats_snapshot *s)
 {
     size_t count;
     uint64_t value, *to = numbers_of(s, &count);
-    const uint64_t *from = numbers_of(&own, &count);
+    const uint64_t *from = numbers_of(&stats_own, &count);
     for (size_t i = 0; i < count; i++)
         if ((value = load(&from[i])))
             store(&to[i], value);
@@ -144,8 +108,9 @@ void stats_take(struct stats_snapshot *s)
     for (unsigned c = 0; c < STATS_CALLS_MAX; c++)
         if (s->records[c].calls)
             take_times(&s->records[c], c);
-    for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
-        s->waited[kind] = sync_waited_ns(kind);
+    s->polling_ns = sync_waited_ns(WAITED_POLLING);
+    s->yielding_ns = sync_waited_ns(WAITED_YIELDING);
+    s->sleeping_ns = sync_waited_ns(WAITED_SLEEPING);
 }
 
 void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more)
@@ -159,19 +124,13 @@ void stats_add(struct stats_snapshot *sum, const struct stats_snapshot *more)
     timeline_add(&sum->heap, &more->heap);
 }
 
-/* Add the members of a record, which are all numbers. */
-static void add_record(struct stats_record *sum, const struct stats_record *more)
-{
-    const uint64_t *from = &more->calls;
-    for (size_t i = 0; i < sizeof *sum / sizeof *from; i++)
-        (&sum->calls)[i] += from[i];
-}
-
 struct stats_record stats_record_sum(const struct stats_snapshot *sum, const char *const calls[])
 {
     struct stats_record all = {0};
-    for (unsigned c = 0; calls[c]; c++)
-        add_record(&all, &sum->records[c]);
+    for (unsigned c = 0; calls[c]; c++) {
+#define STAT_OF_CALL(member, object, key, shown_if, meaning) all.member += sum->records[c].member;
+#include "core/statistics.def"
+    }
     return all;
 }
 

@@ -8,6 +8,7 @@
 #ifndef MPIACCEL_STATS_H
 #define MPIACCEL_STATS_H
 
+#include "core/concurrency.h"
 #include "core/processors.h"
 #include "core/sync.h"
 #include "core/timeline.h"
@@ -35,35 +36,26 @@ struct stats_counts {
     uint64_t fast[STATS_CALLS_MAX], bytes[STATS_CALLS_MAX];
 };
 
-/* What MPIACCEL_STATS adds for each call that the program makes (pmpi_wrap/recording.h). Calls that
- * the host makes on its own are parts of them. */
+/* The numbers of a kind of call. Most are recorded only with MPIACCEL_STATS, for each call that the
+ * program makes (pmpi_wrap/recording.h). Calls that the host makes on its own are parts of them. */
 struct stats_record {
-    uint64_t calls;
-    uint64_t fast_ns, host_ns; /* time in accelerated calls, and in others, without waiting */
-    uint64_t waited_ns;        /* in either of them */
-    uint64_t host_bytes;       /* of calls that are left to the host, as far as it is known */
-    uint64_t eager_bytes;      /* sent at once, because this library has raised the host's limit */
-    uint64_t long_bytes;       /* sent in long messages */
-    uint64_t private_bytes;    /* the part of these whose buffer was in private memory */
+#define STAT_OF_CALL(member, object, key, shown_if, meaning) uint64_t member;
+#include "core/statistics.def"
 };
 
-/* A new number is declared between `elapsed` and `heap`. stats.c counts it in this process, copies
- * it into the snapshot and adds it to those of other ranks; it only has to be counted and printed.
- */
+/* stats_take() copies what stands between `elapsed` and `heap`, and stats_add() adds it up. */
 struct stats_snapshot {
     _Atomic uint32_t complete; /* how often the other fields have been written */
     uint32_t ranks;
     uint64_t elapsed; /* nanoseconds since this process initialized MPI; see sync_elapsed_ns() */
     struct stats_counts counts;
     uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
-    uint64_t between_nodes[STATS_CALLS_MAX]; /* fast calls that used the host between nodes */
     /* Of fast calls, and of messages and file accesses of the host. */
     uint64_t sizes[STATS_CALLS_MAX][STATS_SIZES];
     struct stats_record records[STATS_CALLS_MAX];
     uint64_t windows_fast, windows_deferred[REASON_COUNT];
-    uint64_t host_copies, host_copied; /* number and bytes; see stats_host_copy() */
-    uint64_t waited[WAIT_KINDS];       /* nanoseconds */
-    uint64_t heap_peak, heap_live, heap_allocations;
+#define STAT(member, object, key, meaning) uint64_t member;
+#include "core/statistics.def"
     struct timeline heap; /* bytes in use */
     uint64_t traffic;     /* position in the shared file of the bytes to each member; 0: none */
 };
@@ -71,8 +63,13 @@ struct stats_snapshot {
 /* Count a deferred call. Returns how often this call was deferred for this reason. */
 uint64_t stats_defer(unsigned call, enum reason reason);
 
-/* Count a fast collective in which ranks of different nodes communicated through the host. */
-void stats_between_nodes(unsigned call);
+/* The counters of this process, to which threads add concurrently by stats_count(). */
+extern struct stats_snapshot stats_own;
+
+static inline uint64_t stats_count(uint64_t *counter, uint64_t by)
+{
+    return counter_add((_Atomic uint64_t *)counter, by);
+}
 
 /* Count calls of the same size that have moved so many bytes together. */
 void stats_sizes(unsigned call, uint64_t calls, uint64_t bytes);
@@ -82,22 +79,8 @@ void stats_sizes(unsigned call, uint64_t calls, uint64_t bytes);
  */
 void stats_time(unsigned call, bool fast, uint64_t ticks, uint64_t waited);
 
-/* The data of a call that is left to the host. */
-void stats_host_data(unsigned call, uint64_t bytes);
-
-/* Count a message that the host sends at once because its limit has been raised, and whose bytes
- * stats_host_data() has counted too. */
-void stats_eager_message(unsigned call, uint64_t bytes);
-
-/* Count a long message, whose bytes stats_host_data() has counted too. */
-void stats_long_message(unsigned call, uint64_t bytes, bool is_private);
-
 /* Count a window. Returns the number of fast windows, or of those deferred for this reason. */
 uint64_t stats_window(bool fast, enum reason reason);
-
-/* Count a copy between processes that the host requested from the OS and that was done by loads and
- * stores instead (peer_copy/vm_copy.h). */
-void stats_host_copy(size_t bytes);
 
 /* Add the counts of a thread to those of the process, and clear them. */
 void stats_fold(struct stats_counts *counts);

@@ -57,20 +57,37 @@ static void json_sizes(FILE *out, const uint64_t sizes[STATS_SIZES])
     fputc('}', out);
 }
 
-/* What only MPIACCEL_STATS records. */
+struct number {
+    const char *object, *key;
+    uint64_t value;
+    bool is_absent;
+};
+
+/* Print the numbers of an object, in the order of core/statistics.def. */
+static void json_numbers(FILE *out, const char *comma, const char *object,
+                         const struct number *numbers, size_t count)
+{
+    for (const struct number *n = numbers; n < numbers + count; n++)
+        if (!n->is_absent && !strcmp(n->object, object)) {
+            json_key(out, &comma, n->key);
+            fprintf(out, "%" PRIu64, n->value);
+        }
+}
+
 static void json_record(FILE *out, const struct stats_record *record)
 {
-    fprintf(out,
-            ",\"calls\":%" PRIu64 ",\"time_ns\":{\"accelerated\":%" PRIu64 ",\"host\":%" PRIu64
-            ",\"waiting\":%" PRIu64 "}",
-            record->calls, record->fast_ns, record->host_ns, record->waited_ns);
-    if (record->host_bytes)
-        fprintf(out, ",\"host_bytes\":%" PRIu64, record->host_bytes);
-    if (record->eager_bytes)
-        fprintf(out, ",\"eager_bytes\":%" PRIu64, record->eager_bytes);
-    if (record->long_bytes)
-        fprintf(out, ",\"long_bytes\":%" PRIu64 ",\"private_bytes\":%" PRIu64, record->long_bytes,
-                record->private_bytes);
+    const struct number numbers[] = {
+#define STAT_OF_CALL(member, object, key, shown_if, meaning) \
+    {object, key, record->member, !record->shown_if},
+#include "core/statistics.def"
+    };
+    const size_t count = sizeof numbers / sizeof *numbers;
+    json_numbers(out, ",", "", numbers, count);
+    if (!record->calls)
+        return;
+    fputs(",\"time_ns\":{", out);
+    json_numbers(out, "", "time_ns", numbers, count);
+    fputc('}', out);
 }
 
 static void json_calls(FILE *out, const struct stats_snapshot *sum, const char *const calls[])
@@ -84,12 +101,9 @@ static void json_calls(FILE *out, const struct stats_snapshot *sum, const char *
         json_key(out, &comma, calls[c]);
         json_outcome(out, sum->counts.fast[c], sum->deferred[c]);
         fprintf(out, ",\"bytes\":%" PRIu64, sum->counts.bytes[c]);
-        if (sum->between_nodes[c])
-            fprintf(out, ",\"between_nodes\":%" PRIu64, sum->between_nodes[c]);
         if (sum->counts.bytes[c] || record->host_bytes)
             json_sizes(out, sum->sizes[c]);
-        if (record->calls)
-            json_record(out, record);
+        json_record(out, record);
         fputc('}', out);
     }
     fprintf(out, "},\"windows\":");
@@ -110,20 +124,27 @@ static void json_remedies(FILE *out, const struct stats_snapshot *sum, const cha
     fputc('}', out);
 }
 
-static void json_heap(FILE *out, const struct stats_snapshot *sum)
+static void json_over_time(FILE *out, const struct timeline *t)
 {
-    const struct timeline *t = &sum->heap;
-    fprintf(out,
-            ",\"heap\":{\"peak_bytes\":%" PRIu64 ",\"live_bytes\":%" PRIu64
-            ",\"allocations\":%" PRIu64,
-            sum->heap_peak, sum->heap_live, sum->heap_allocations);
-    if (sum->heap_peak && t->interval) {
-        fprintf(out, ",\"over_time\":{\"interval_ns\":%" PRIu64 ",\"highest_bytes\":[",
-                t->interval);
-        for (uint64_t i = 0; i < t->count; i++)
-            fprintf(out, "%s%" PRIu64, i ? "," : "", t->highest[i]);
-        fputs("]}", out);
+    fprintf(out, ",\"over_time\":{\"interval_ns\":%" PRIu64 ",\"highest_bytes\":[", t->interval);
+    for (uint64_t i = 0; i < t->count; i++)
+        fprintf(out, "%s%" PRIu64, i ? "," : "", t->highest[i]);
+    fputs("]}", out);
+}
+
+static void json_sums(FILE *out, const struct stats_snapshot *sum)
+{
+    const struct number numbers[] = {
+#define STAT(member, object, key, meaning) {object, key, sum->member, false},
+#include "core/statistics.def"
+    };
+    static const char *const objects[] = {"host_copies", "waiting", "heap"};
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
+        fprintf(out, "%s,\"%s\":{", i ? "}" : "", objects[i]);
+        json_numbers(out, "", objects[i], numbers, sizeof numbers / sizeof *numbers);
     }
+    if (sum->heap_peak && sum->heap.interval)
+        json_over_time(out, &sum->heap);
     fputc('}', out);
 }
 
@@ -192,15 +213,8 @@ void stats_print_json(FILE *out, const char *version, const struct stats_snapsho
     fprintf(out, ",\"elapsed_ns\":%" PRIu64, sum->elapsed);
     json_calls(out, sum, calls);
     json_remedies(out, sum, calls);
-    fprintf(out, ",\"host_copies\":{\"count\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", sum->host_copies,
-            sum->host_copied);
-    json_heap(out, sum);
+    json_sums(out, sum);
     json_traffic(out, job);
-    fprintf(out,
-            ",\"waiting\":{\"polling_ns\":%" PRIu64 ",\"yielding_ns\":%" PRIu64
-            ",\"sleeping_ns\":%" PRIu64 "}",
-            sum->waited[WAITED_POLLING], sum->waited[WAITED_YIELDING],
-            sum->waited[WAITED_SLEEPING]);
     json_shortage(out, &job->shortage);
     fprintf(out, "}\n");
 }

@@ -84,7 +84,7 @@ static void totals(FILE *out, const struct stats_snapshot *sum, const struct sta
         fast += sum->counts.fast[c];
         deferred += stats_total(sum->deferred[c]);
         bytes += sum->counts.bytes[c];
-        between += sum->between_nodes[c];
+        between += sum->records[c].between_nodes;
     }
     if (fast + deferred)
         line(out, "accelerated: %" PRIu64 " of %" PRIu64 " %s (%s) with %s", fast, fast + deferred,
@@ -309,18 +309,15 @@ static void reasons(FILE *out, const struct stats_snapshot *sum, const char *con
 
 static void waiting(FILE *out, const struct stats_snapshot *sum, const struct shortage *shortage)
 {
-    uint64_t waited = 0;
-    for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
-        waited += sum->waited[kind];
+    uint64_t waited = sum->polling_ns + sum->yielding_ns + sum->sleeping_ns;
     char text[80] = "";
     if (shortage->cause)
         shortage_describe(shortage, text, sizeof text);
     uint64_t rest = sum->elapsed > waited ? sum->elapsed - waited : 0;
     line(out,
          "waiting: %s of the ranks' time: %.2f s polling, %.2f s yielding, %.2f s sleeping%s%s",
-         share_text(waited, rest).s, seconds(sum->waited[WAITED_POLLING]),
-         seconds(sum->waited[WAITED_YIELDING]), seconds(sum->waited[WAITED_SLEEPING]),
-         *text ? "; " : "", text);
+         share_text(waited, rest).s, seconds(sum->polling_ns), seconds(sum->yielding_ns),
+         seconds(sum->sleeping_ns), *text ? "; " : "", text);
 }
 
 void stats_print_text(FILE *out, const char *version, const struct stats_snapshot *sum,

@@ -3,11 +3,12 @@
  *   tables <page.in >page             a man page: replaces the lines @VERSION@, @SETTINGS@, @CALLS@
  *                                     and @REASONS@ of its template
  *   tables markdown <page.md >new.md  a document: replaces what stands between the lines
- *                                     <!-- settings: make reference --> (or calls, or reasons) and
- *                                     <!-- end -->
+ *                                     <!-- settings: make reference --> (or calls, reasons or
+ *                                     statistics) and <!-- end -->
+ *   tables schema <schema >new        the schema of the statistics: replaces consecutive properties
+ *                                     that refer to #/$defs/number by the numbers of their object
  */
 #include "core/config.h"
-#include "core/stats.h"
 #include "version.h"
 
 #include <ctype.h>
@@ -51,6 +52,14 @@ static const struct {
 #define REASON(name, text, cause, advice) {text, cause, advice},
 #include "core/reasons.def"
 #undef REASON
+};
+
+static const struct number {
+    const char *object, *key, *meaning;
+} numbers[] = {
+#define STAT_OF_CALL(member, object, key, shown_if, meaning) {object, key, meaning},
+#define STAT(member, object, key, meaning)                   {object, key, meaning},
+#include "core/statistics.def"
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -157,6 +166,14 @@ static void markdown_reasons(void)
         printf("| `%s` | %s | %s |\n", reasons[i].text, reasons[i].cause, reasons[i].advice);
 }
 
+static void markdown_statistics(void)
+{
+    printf("| key | meaning |\n|---|---|\n");
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        printf("| `%s%s%s` | %s |\n", numbers[i].object, *numbers[i].object ? "." : "",
+               numbers[i].key, numbers[i].meaning);
+}
+
 static void print_document(void)
 {
     char line[4096];
@@ -175,6 +192,52 @@ static void print_document(void)
             markdown_calls();
         else if (!strncmp(line + 5, "reasons:", 8))
             markdown_reasons();
+        else if (!strncmp(line + 5, "statistics:", 11))
+            markdown_statistics();
+    }
+}
+
+/* ---- JSON Schema ---- */
+
+/* The number whose property a line of the schema is; NULL: it is none. */
+static const struct number *number_in(const char *line)
+{
+    size_t indent = strspn(line, " "), length = strcspn(line + indent, ":");
+    char quoted[64];
+    for (size_t i = 0; strstr(line, "\"#/$defs/number\"") && i < COUNT(numbers); i++) {
+        snprintf(quoted, sizeof quoted, "\"%s\"", numbers[i].key);
+        if (strlen(quoted) == length && !strncmp(line + indent, quoted, length))
+            return &numbers[i];
+    }
+    return NULL;
+}
+
+static void print_properties(const char *object, size_t indent, const char *end)
+{
+    const struct number *last = NULL;
+    for (const struct number *n = numbers; n < numbers + COUNT(numbers); n++)
+        if (!strcmp(n->object, object))
+            last = n;
+    for (const struct number *n = numbers; n <= last; n++)
+        if (!strcmp(n->object, object))
+            printf("%*s\"%s\": {\"$ref\": \"#/$defs/number\", \"description\": \"%s\"}%s",
+                   (int)indent, "", n->key, n->meaning, n == last ? end : ",\n");
+}
+
+static void print_schema(void)
+{
+    char line[4096];
+    const struct number *before = NULL, *number; /* in the line before, and in this one */
+    size_t indent = 0;
+    const char *end = "";
+    for (; fgets(line, sizeof line, stdin); before = number) {
+        number = number_in(line);
+        if (before && !number)
+            print_properties(before->object, indent, end);
+        if (!number)
+            fputs(line, stdout);
+        indent = strspn(line, " ");
+        end = strstr(line, "},\n") ? ",\n" : "\n";
     }
 }
 
@@ -182,6 +245,8 @@ int main(int count, char **arguments)
 {
     if (count > 1 && !strcmp(arguments[1], "markdown"))
         print_document();
+    else if (count > 1 && !strcmp(arguments[1], "schema"))
+        print_schema();
     else
         print_man_page();
     return ferror(stdin) || ferror(stdout) || fflush(stdout);

@@ -76,6 +76,13 @@ static const struct vm_peer *owner_of(int pid, uint64_t remote, size_t bytes, ui
     return inside ? peer : NULL;
 }
 
+/* Count a copy that the host requested from the OS and that was done by loads and stores instead. */
+static void count_host_copy(size_t bytes)
+{
+    stats_count(&stats_own.host_copies, 1);
+    stats_count(&stats_own.host_copied, bytes);
+}
+
 bool vm_copy_read(int pid, void *local, uint64_t remote, size_t bytes)
 {
     uint64_t position;
@@ -84,7 +91,7 @@ bool vm_copy_read(int pid, void *local, uint64_t remote, size_t bytes)
         return false;
     copy_bytes(local, node.base + position, bytes);
     send_buffer_read(node_member(owner->member), position, bytes);
-    stats_host_copy(bytes);
+    count_host_copy(bytes);
     return true;
 }
 
@@ -94,6 +101,6 @@ bool vm_copy_write(int pid, uint64_t remote, const void *local, size_t bytes)
     if (!owner_of(pid, remote, bytes, &position))
         return false;
     copy_bytes(node.base + position, local, bytes);
-    stats_host_copy(bytes);
+    count_host_copy(bytes);
     return true;
 }

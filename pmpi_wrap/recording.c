@@ -149,17 +149,22 @@ void recording_defer(const struct recording *r, enum reason reason)
 
 void recording_host_data(const struct recording *r, uint64_t bytes)
 {
-    if (!r->is_inner)
-        stats_host_data(r->call, bytes);
+    if (r->is_inner)
+        return;
+    stats_count(&stats_own.records[r->call].host_bytes, bytes);
+    stats_sizes(r->call, 1, bytes);
 }
 
 void recording_message(const struct recording *r, struct recorded_message message)
 {
     recording_host_data(r, message.bytes);
+    struct stats_record *record = &stats_own.records[r->call];
     if (!r->is_inner && message.is_eager)
-        stats_eager_message(r->call, message.bytes);
-    if (!r->is_inner && message.is_long)
-        stats_long_message(r->call, message.bytes, message.is_private);
+        stats_count(&record->eager_bytes, message.bytes);
+    if (!r->is_inner && message.is_long) {
+        stats_count(&record->long_bytes, message.bytes);
+        stats_count(&record->private_bytes, message.is_private ? message.bytes : 0);
+    }
 }
 
 /* ---- persistent requests ---- */

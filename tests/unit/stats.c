@@ -169,7 +169,9 @@ START_TEST(every_number_has_its_key)
                                   .heap_peak = UINT64_MAX,
                                   .heap_live = 7,
                                   .heap_allocations = 8,
-                                  .waited = {1000, 2000000000, 1500000000}};
+                                  .polling_ns = 1000,
+                                  .yielding_ns = 2000000000,
+                                  .sleeping_ns = 1500000000};
     sum.counts.fast[0] = 10;
     sum.counts.bytes[0] = 11;
     const unsigned first = REASON_NONE + 1;
@@ -315,7 +317,9 @@ START_TEST(the_summary_lists_calls_and_reasons)
     static struct stats_snapshot sum;
     sum = (struct stats_snapshot){.ranks = 4,
                                   .elapsed = 16000000000,
-                                  .waited = {1000000000, 2000000000, 1000000000},
+                                  .polling_ns = 1000000000,
+                                  .yielding_ns = 2000000000,
+                                  .sleeping_ns = 1000000000,
                                   .windows_fast = 5,
                                   .heap_peak = 9000,
                                   .heap_live = 7,
@@ -450,11 +454,14 @@ START_TEST(records_have_their_keys)
 {
     static struct stats_snapshot sum;
     sum = sum_of_messages();
+    sum.records[0].between_nodes = 3;
     sum.records[0].eager_bytes = 300;
     sum.records[0].long_bytes = 600;
     sum.records[0].private_bytes = 500;
     char *json = json_of(&sum, &plain_host);
     EXPECT_VALUE(json, "/calls/MPI_Put/calls", "2");
+    EXPECT_VALUE(json, "/calls/MPI_Put/between_nodes", "3");
+    EXPECT_VALUE(json, "/calls/MPI_Get/between_nodes", "");
     EXPECT_VALUE(json, "/calls/MPI_Put/time_ns/host", "500000000");
     EXPECT_VALUE(json, "/calls/MPI_Put/host_bytes", "1024");
     EXPECT_VALUE(json, "/calls/MPI_Put/eager_bytes", "300");
@@ -532,7 +539,7 @@ static void count_in_each_thread(unsigned me)
         if (i % 100 == 0) {
             stats_defer(2, REASON_GPU);
             stats_window(i % 200 == 0, REASON_INTERCOMM);
-            stats_host_copy(7);
+            stats_count(&stats_own.host_copies, 7);
         }
     }
 }
@@ -554,8 +561,7 @@ START_TEST(counts_of_ended_threads_are_kept)
     ck_assert_uint_eq(after.counts.bytes[0] - before.counts.bytes[0], 9 * rounds + 5);
     ck_assert_uint_eq(after.deferred[2][REASON_GPU] - before.deferred[2][REASON_GPU],
                       6 * rounds / 100);
-    ck_assert_uint_eq(after.host_copies - before.host_copies, 6 * rounds / 100);
-    ck_assert_uint_eq(after.host_copied - before.host_copied, 7 * 6 * rounds / 100);
+    ck_assert_uint_eq(after.host_copies - before.host_copies, 7 * 6 * rounds / 100);
     ck_assert_uint_eq(after.windows_fast - before.windows_fast, 6 * rounds / 200);
     ck_assert_uint_eq(after.windows_deferred[REASON_INTERCOMM] -
                           before.windows_deferred[REASON_INTERCOMM],
@@ -616,10 +622,10 @@ START_TEST(snapshots_add_up)
     memset(&one, 0, sizeof one);
     one.ranks = 1;
     one.elapsed = 9;
-    one.host_copies = one.host_copied = 4;
-    one.windows_fast = one.heap_peak = one.heap_live = one.heap_allocations = 2;
-    for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
-        one.waited[kind] = 5 + kind;
+    one.windows_fast = 2;
+    uint64_t value = 0;
+#define STAT(member, object, key, meaning) one.member = ++value;
+#include "core/statistics.def"
     for (unsigned r = 0; r < REASON_COUNT; r++)
         one.windows_deferred[r] = 10 + r;
     for (unsigned c = 0; c < STATS_CALLS_MAX; c++) {
@@ -628,7 +634,9 @@ START_TEST(snapshots_add_up)
         for (unsigned r = 0; r < REASON_COUNT; r++)
             one.deferred[c][r] = c + r;
         one.sizes[c][c % STATS_SIZES] = c;
-        one.records[c] = (struct stats_record){c, c + 1, c + 2, c + 3, c + 4, c + 5, c + 6, c + 7};
+        value = c;
+#define STAT_OF_CALL(member, object, key, shown_if, meaning) one.records[c].member = value++;
+#include "core/statistics.def"
     }
     timeline_set(&one.heap, 0, 6);
     memset(&sum, 0, sizeof sum);
@@ -636,10 +644,10 @@ START_TEST(snapshots_add_up)
         stats_add(&sum, &one);
     ck_assert_uint_eq(sum.ranks, 3);
     ck_assert_uint_eq(sum.elapsed, 27);
-    ck_assert(sum.windows_fast == 6 && sum.heap_peak == 6 && sum.heap_live == 6 &&
-              sum.heap_allocations == 6 && sum.host_copies == 12 && sum.host_copied == 12);
-    for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
-        ck_assert_uint_eq(sum.waited[kind], 3 * (5 + kind));
+    ck_assert_uint_eq(sum.windows_fast, 6);
+    value = 0;
+#define STAT(member, object, key, meaning) ck_assert_uint_eq(sum.member, 3 * ++value);
+#include "core/statistics.def"
     for (unsigned r = 0; r < REASON_COUNT; r++)
         ck_assert_uint_eq(sum.windows_deferred[r], 3 * (10 + r));
     for (unsigned c = 0; c < STATS_CALLS_MAX; c++) {
@@ -647,12 +655,10 @@ START_TEST(snapshots_add_up)
         for (unsigned r = 0; r < REASON_COUNT; r++)
             INSIST(sum.deferred[c][r] == 3 * (c + r), "call %u, reason %u", c, r);
         INSIST(sum.sizes[c][c % STATS_SIZES] == 3 * c, "call %u", c);
-        const struct stats_record *r = &sum.records[c];
-        INSIST(r->calls == 3 * c && r->fast_ns == 3 * (c + 1) && r->host_ns == 3 * (c + 2) &&
-                   r->waited_ns == 3 * (c + 3) && r->host_bytes == 3 * (c + 4) &&
-                   r->eager_bytes == 3 * (c + 5) && r->long_bytes == 3 * (c + 6) &&
-                   r->private_bytes == 3 * (c + 7),
-               "call %u", c);
+        value = c;
+#define STAT_OF_CALL(member, object, key, shown_if, meaning) \
+    INSIST(sum.records[c].member == 3 * value++, "call %u, " #member, c);
+#include "core/statistics.def"
     }
     ck_assert_uint_eq(sum.heap.highest[0], 18);
 }

@@ -92,7 +92,7 @@ static inline int end_call(const struct hierarchy *h, enum call call, MPI_Comm c
                            enum coll_error error, size_t bytes)
 {
     int class = host_error_of(h);
-    stats_between_nodes(call);
+    stats_count(&stats_own.records[call].between_nodes, 1);
     if (LIKELY(class == MPI_SUCCESS))
         return finish_call(call, comm, error, bytes);
     thread_count(thread_self(), call, bytes);
