@@ -1,14 +1,6 @@
 #include "core/lock.h"
 
-enum {
-    /* After this time a writer enters its claim. */
-    CLAIM_AFTER_NS = 100 * 1000,
-    /* After this time a waiter on a busy processor sleeps until the lock is released. If it only
-     * yielded, it would seldom run, and other ranks would take and claim the lock meanwhile. */
-    SLEEP_AFTER_NS = 500 * 1000,
-    /* After this time a reader ignores the claim of a writer. */
-    PASS_CLAIM_AFTER_NS = 2000 * 1000,
-};
+#include "core/wait_times.h"
 
 bool rwlock_valid(uint32_t value)
 {

@@ -1,6 +1,7 @@
 #include "core/sync.h"
 
 #include "core/concurrency.h"
+#include "core/wait_times.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,35 +10,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-/* Rounds of each kind of waiting. A round of spinning takes about 40 ns, a round of yielding a
- * microsecond or a time slice. With more ranks than processors, spinning keeps the awaited rank
- * from running.
- *
- * A rank that yields drives the host's progress more often than one that spins. A peer may be
- * receiving messages of this rank, and its host can run out of room for answers. It then keeps the
- * last answers until the peer calls the host again, which may be long after the event that this
- * rank waits for. */
-enum {
-    ROUND_TICKS = 70, /* minimum duration of a spinning round: see relax() */
-    SPIN = 2000,
-    SPIN_OVERSUBSCRIBED = 20,
-    YIELD_OVERSUBSCRIBED = 30,
-    /* A yield between this and YIELD_TICKS_LONG went to a waiting rank of another job. */
-    YIELD_TICKS_SHARED = 1 << 14, /* about 5 us */
-    SHARED_TICKS = 1 << 26,       /* afterwards, for this long, waits spin as if oversubscribed */
-    ROUNDS_PER_PROGRESS = 64,
-    YIELDS_PER_PROGRESS = 4,
-    SLEEP_NS_MIN = 50 * 1000,
-    SLEEP_NS_MAX = 1000 * 1000, /* but longer in waits that last */
-    NAP_NS_MAX = 4000 * 1000,
-    NAPS_PER_DOUBLING = 8,
-    /* Calls that never wait make no progress for HOST_SHARE times as long as the last progress
-     * took, but for TICKS_PER_PROGRESS_MAX at most: then a slow host takes a larger share of the
-     * time. */
-    HOST_SHARE = 32,
-    TICKS_PER_PROGRESS_MAX = 1 << 16 /* about 25 us */
-};
 
 bool sync_oversubscribed;
 static void (*progress)(void);

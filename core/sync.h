@@ -97,11 +97,7 @@ uint64_t sync_ns_of_ticks(uint64_t ticks);
 /* The time since the first sync_configure(); 0: there was none. */
 uint64_t sync_elapsed_ns(void);
 
-/* Yields the processor. Returns the duration in ticks. After YIELD_TICKS_LONG or more, the yield
- * went to a thread that computes; a waiting thread would have yielded back sooner. Linux 6.18
- * charges a yield as a whole time slice, so beside such a thread a rank that yields in each wait
- * hardly runs. */
-enum { YIELD_TICKS_LONG = 1 << 20 /* 0.3 to 0.5 ms on x86, otherwise 1 ms */ };
+/* Yield the processor. Returns the duration in ticks, which core/wait_times.h interprets. */
 uint64_t sync_yield_processor(void);
 
 void sync_wake_sleepers(struct sync_word *word);

@@ -2,44 +2,11 @@
 
 #include "core/stats.h"
 #include "core/thread.h"
+#include "core/wait_times.h"
 #include "node/node.h"
 
 #include <sys/resource.h>
 #include <time.h>
-
-enum {
-    POLLS_PER_PROBE = 16384,      /* a millisecond, more or less */
-    LOST_NS_MIN = 200000,         /* less is taken by interrupts and threads of the OS */
-    POLLS_PER_PROBE_SHARED = 256, /* while a thread yields */
-    POLLS_AT_FIRST = 4,           /* of a wait: a host that yields itself needs no help */
-    /* The time stamp counter advances by 2000 to 4000 in a microsecond. */
-    TICKS_BETWEEN_POLLS = 1 << 14, /* of one wait */
-    SPIN_TICKS = 1 << 12,          /* of a wait, before a thread yields */
-    YIELD_TICKS = 1 << 21,         /* the usual value of yield_ticks */
-    YIELD_TICKS_QUOTA = 1 << 18,   /* under a quota: a few times what a sleep costs */
-    /* The polls between two yields of a program that polls. Their number grows by an eighth if they
-     * have found no message, and is halved if they have. A program that only waits finds a message
-     * after every second to sixth yield, MPIRandomAccess after every 160th. */
-    POLLS_PER_YIELD = 32,
-    POLLS_PER_YIELD_MIN = 16,     /* with MPICH: almost a microsecond */
-    POLLS_PER_YIELD_MIN_OMPI = 2, /* which polls more slowly, and yields after each poll itself */
-    POLLS_PER_YIELD_MAX = 128,
-    /* After a yield that took long, a program polls once more for each so many ticks: for a small
-     * part of that time. With a larger part, the threads of one processor would make each other's
-     * yields longer and longer. */
-    YIELD_TICKS_PER_POLL = 1 << 14,
-    POLLS_PER_LONG_YIELD_MAX = 512,
-    /* After a yield to a thread that computes (YIELD_TICKS_LONG), some of the next waits sleep at
-     * once: the OS prefers a thread that wakes up to one that has yielded. Their number doubles
-     * each time, since others may compute for long. */
-    WAITS_WITHOUT_YIELD_MAX = 256,
-    /* With `auto`, a thread stops yielding after two such yields in a row, or if more than one in
-     * about SHORT_PER_LONG yields is long. It then only polls for some probes, twice as many as the
-     * last time. */
-    SHORT_PER_LONG = 64,
-    LONG_YIELD_SCORE_MAX = 2 * SHORT_PER_LONG,
-    DOUBLINGS_MAX = 6,
-};
 
 enum wait_setting host_wait;
 bool host_wait_intervenes;
@@ -100,7 +67,7 @@ void host_wait_configure(enum wait_setting how, bool quota, bool yields, set_yie
     set_host_yield = set_yield;
     atomic_store(&host_yields, set_yield != NULL);
     host_wait_intervenes = how > WAIT_auto;
-    yield_ticks = quota ? YIELD_TICKS_QUOTA : YIELD_TICKS;
+    yield_ticks = quota ? HOST_YIELD_TICKS_QUOTA : HOST_YIELD_TICKS;
     host_wait_polls_left = how == WAIT_spin || (how == WAIT_yield && set_yield) ? UINT32_MAX
                            : how == WAIT_auto                                   ? POLLS_PER_PROBE
                                                                                 : 0;
@@ -358,7 +325,7 @@ static void give_way(uint64_t now)
     bool sleeps = may_sleep(), polling = poller.call == CALL_POLLS;
     if (poller.mail && !sleeps)
         begin_wait(now);
-    if (!polling && now - poller.since < SPIN_TICKS)
+    if (!polling && now - poller.since < HOST_SPIN_TICKS)
         return;
     if (sleeps && !polling && !poller.gives_way && poller.waits_without_yield) {
         poller.waits_without_yield--;
@@ -368,7 +335,7 @@ static void give_way(uint64_t now)
     if (poller.mail) {
         if (nap())
             begin_wait(sync_ticks());
-    } else if (sleeps && now - poller.since >= (polling ? YIELD_TICKS : yield_ticks)) {
+    } else if (sleeps && now - poller.since >= (polling ? HOST_YIELD_TICKS : yield_ticks)) {
         fall_asleep();
     } else if (polling) {
         yield_between_polls();

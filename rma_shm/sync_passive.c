@@ -1,13 +1,7 @@
 #include "rma_shm/sync_passive.h"
 
 #include "core/concurrency.h"
-
-enum {
-    /* How long lock_all waits before it withdraws, and at most how long it then stays withdrawn.
-     * Doubled with each attempt, up to the maximum. */
-    WITHDRAW_AFTER_NS = 2000 * 1000,
-    WITHDRAW_AFTER_NS_MAX = 512 * WITHDRAW_AFTER_NS,
-};
+#include "core/wait_times.h"
 
 static void lock_exclusive(struct win *win, struct sync_word *lock)
 {

@@ -356,8 +356,8 @@ START_TEST(calls_in_quick_succession_wake_nobody)
     become(0);
     node.header->asleep = node_member(1)->mail.sleepers = 1;
     futex_wakes = 0;
-    for (uint64_t until = sync_ticks() + 20 * YIELD_TICKS; calls < 10000 || sync_ticks() < until;
-         calls++) {
+    for (uint64_t until = sync_ticks() + 20 * HOST_YIELD_TICKS;
+         calls < 10000 || sync_ticks() < until; calls++) {
         host_wait_enter(CALL_WAITS);
         host_wait_leave(true);
     }
@@ -412,7 +412,7 @@ START_TEST(a_program_that_polls_yields_as_often_as_that_helps)
     become(0);
     ck_assert_uint_eq(poller.polls_per_yield, POLLS_PER_YIELD);
     for (unsigned i = 0; i < 1000 && poller.polls_per_yield <= 2 * POLLS_PER_YIELD; i++)
-        if (poll_by_calls(300, false) < YIELD_TICKS)
+        if (poll_by_calls(300, false) < HOST_YIELD_TICKS)
             ck_assert_uint_eq(futex_waits, 0);
     ck_assert_uint_gt(poller.polls_per_yield, 2 * POLLS_PER_YIELD);
     for (unsigned i = 0; i < 1000 && poller.polls_per_yield >= POLLS_PER_YIELD; i++) {
@@ -438,7 +438,7 @@ static bool sleeps_between_sends(unsigned sends)
         host_wait_sent_to(0);
         poller.polls_per_yield = POLLS_PER_YIELD;
         uint64_t own_ticks = 0;
-        while (own_ticks < YIELD_TICKS / 4) {
+        while (own_ticks < HOST_YIELD_TICKS / 4) {
             uint64_t start = sync_ticks();
             unsigned before = yield_count;
             host_wait_enter(CALL_POLLS);
@@ -681,12 +681,15 @@ START_TEST(polls_are_looked_at_rarely)
 END_TEST
 
 /* Poll until the next probe, before which the thread is preempted if `preempted`, or seems to have
- * lost time if `lost`. Returns the number of polls. */
+ * lost time if `lost`. Returns the number of polls. As in a host, these take longer than
+ * TICKS_BETWEEN_POLLS, or else the probe would belong to the wait before. */
 static uint32_t polls_until_probe(bool preempted, bool lost)
 {
     uint32_t polls = 1;
     while (host_wait_ignores_poll())
         polls++;
+    while (sync_ticks() - poller.last <= TICKS_BETWEEN_POLLS) {
+    }
     preemptions += preempted;
     poller.without_ns += lost ? -2 * LOST_NS_MIN : 1000000000;
     poll(false);
@@ -704,11 +707,8 @@ static void begin_auto(void)
 
 static enum call_kind waiting_call;
 
-/* On a fast processor, the polls until a probe take less than TICKS_BETWEEN_POLLS. The probe would
- * then belong to the wait of the previous test. */
 static void begin_to_yield(void)
 {
-    begin_wait(0);
     polls_until_probe(true, true);
     ck_assert(host_wait_intervenes);
     host_wait_enter(waiting_call);

@@ -1,0 +1,114 @@
+/* How long a thread spins, yields and sleeps while it waits: all times and counts, for waits of this
+ * library (core/sync.c), for locks (core/lock.c, rma_shm/sync_passive.c) and for waits inside the
+ * host (pmpi_wrap/host_wait.c).
+ *
+ * `how` is what pmpi_wrap/wait_policy.c has chosen for the node (1 ms stands for 2^21 ticks, 2 us
+ * for 2^12):
+ *
+ *   how          call that waits        call that polls          other call    wait of the library
+ *   spin         polls                  polls                    polls         2000 rounds, yields
+ *   auto         as spin; as yield while a thread that does not compute shares the processor
+ *   yield        yields after 2 us      yields after 2 to 128    as in a call  20 rounds, 30
+ *                                       polls                    that waits    yields, sleeps
+ *   sleep        the same, sleeps       the same, sleeps after   the same      the same
+ *                after 1 ms             1 ms without the yields
+ *   … a quota    polls for 0.1 ms,      the same                 the same      the same
+ *                sleeps
+ *
+ * Open MPI yields by itself after each poll in place of the library, except in calls that poll. A
+ * thread sleeps in other calls of the host, too, if its user has set `sleep`.
+ *
+ * The length of a yield shows who had the processor: less than YIELD_TICKS_SHARED nobody, more a
+ * waiting rank of another job, and YIELD_TICKS_LONG or more a thread that computes. A waiting thread
+ * would have yielded back sooner. Linux 6.18 charges a yield as a whole time slice, so beside a
+ * thread that computes a rank that yields in each wait hardly runs.
+ */
+#ifndef MPIACCEL_WAIT_TIMES_H
+#define MPIACCEL_WAIT_TIMES_H
+
+/* The time stamp counter advances by 2000 to 4000 in a microsecond. */
+enum {
+    YIELD_TICKS_SHARED = 1 << 14, /* about 5 us */
+    YIELD_TICKS_LONG = 1 << 20,   /* 0.3 to 0.5 ms on x86, otherwise 1 ms */
+};
+
+/* Waits of the library, in rounds of each kind. A round of spinning takes about 40 ns, a round of
+ * yielding a microsecond or a time slice. With more ranks than processors, spinning keeps the
+ * awaited rank from running.
+ *
+ * A rank that yields drives the host's progress more often than one that spins. A peer may be
+ * receiving messages of this rank, and its host can run out of room for answers. It then keeps the
+ * last answers until the peer calls the host again, which may be long after the event that this
+ * rank waits for. */
+enum {
+    ROUND_TICKS = 70, /* minimum duration of a spinning round: decision 059 */
+    SPIN = 2000,
+    SPIN_OVERSUBSCRIBED = 20,
+    YIELD_OVERSUBSCRIBED = 30,
+    SHARED_TICKS = 1 << 26, /* after a yield to another job, waits spin as if oversubscribed */
+    ROUNDS_PER_PROGRESS = 64,
+    YIELDS_PER_PROGRESS = 4,
+};
+
+/* Sleeps, in the library and inside the host. Without exception they are bounded. */
+enum {
+    SLEEP_NS_MIN = 50 * 1000,
+    SLEEP_NS_MAX = 1000 * 1000, /* but longer in waits that last */
+    NAP_NS_MAX = 4000 * 1000,
+    NAPS_PER_DOUBLING = 8,
+};
+
+/* Calls that never wait make no progress for HOST_SHARE times as long as the last progress took,
+ * but for TICKS_PER_PROGRESS_MAX at most: then a slow host takes a larger share of the time. */
+enum { HOST_SHARE = 32, TICKS_PER_PROGRESS_MAX = 1 << 16 /* about 25 us */ };
+
+/* Locks. */
+enum {
+    /* After this time a writer enters its claim. */
+    CLAIM_AFTER_NS = 100 * 1000,
+    /* After this time a waiter on a busy processor sleeps until the lock is released. If it only
+     * yielded, it would seldom run, and other ranks would take and claim the lock meanwhile. */
+    SLEEP_AFTER_NS = 500 * 1000,
+    /* After this time a reader ignores the claim of a writer. */
+    PASS_CLAIM_AFTER_NS = 2000 * 1000,
+    /* How long lock_all waits before it withdraws, and at most how long it then stays withdrawn.
+     * Doubled with each attempt, up to the maximum. */
+    WITHDRAW_AFTER_NS = 2000 * 1000,
+    WITHDRAW_AFTER_NS_MAX = 512 * WITHDRAW_AFTER_NS,
+};
+
+/* Waits inside the host. */
+enum {
+    POLLS_PER_PROBE = 16384,          /* a millisecond, more or less */
+    LOST_NS_MIN = 200000,             /* less is taken by interrupts and threads of the OS */
+    POLLS_PER_PROBE_SHARED = 256,     /* while a thread yields */
+    POLLS_AT_FIRST = 4,               /* of a wait: a host that yields itself needs no help */
+    TICKS_BETWEEN_POLLS = 1 << 14,    /* of one wait */
+    HOST_SPIN_TICKS = 1 << 12,        /* of a wait, before a thread yields */
+    HOST_YIELD_TICKS = 1 << 21,       /* of a wait, before a thread sleeps */
+    HOST_YIELD_TICKS_QUOTA = 1 << 18, /* under a quota: a few times what a sleep costs */
+    /* The polls between two yields of a program that polls. Their number grows by an eighth if they
+     * have found no message, and is halved if they have. A program that only waits finds a message
+     * after every second to sixth yield, MPIRandomAccess after every 160th. */
+    POLLS_PER_YIELD = 32,
+    POLLS_PER_YIELD_MIN = 16,     /* with MPICH: almost a microsecond */
+    POLLS_PER_YIELD_MIN_OMPI = 2, /* which polls more slowly, and yields after each poll itself */
+    POLLS_PER_YIELD_MAX = 128,
+    /* After a yield that took long, a program polls once more for each so many ticks: for a small
+     * part of that time. With a larger part, the threads of one processor would make each other's
+     * yields longer and longer. */
+    YIELD_TICKS_PER_POLL = 1 << 14,
+    POLLS_PER_LONG_YIELD_MAX = 512,
+    /* After a yield to a thread that computes, some of the next waits sleep at once: the OS prefers
+     * a thread that wakes up to one that has yielded. Their number doubles each time, since others
+     * may compute for long. */
+    WAITS_WITHOUT_YIELD_MAX = 256,
+    /* With `auto`, a thread stops yielding after two such yields in a row, or if more than one in
+     * about SHORT_PER_LONG yields is long. It then only polls for some probes, twice as many as the
+     * last time. */
+    SHORT_PER_LONG = 64,
+    LONG_YIELD_SCORE_MAX = 2 * SHORT_PER_LONG,
+    DOUBLINGS_MAX = 6,
+};
+
+#endif
