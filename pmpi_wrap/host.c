@@ -84,7 +84,7 @@ static void find_host(void)
     host_identify(version, host.abi->name);
     if (family == FAMILY_UNKNOWN)
         family = FAMILY_OPEN_MPI; /* only its ABI is recognised under any name */
-    quirks_open(family, host_identity.name, host_identity.version);
+    quirks_open(family, host_identity.version);
 }
 
 /* ---- finding it again ---- */
