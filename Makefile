@@ -121,7 +121,8 @@ $(VERSION_HEADER): FORCE
 	@echo '#define MPIACCEL_VERSION "$(VERSION)"' | cmp -s - $@ || echo '#define MPIACCEL_VERSION "$(VERSION)"' >$@
 $(BUILD)/obj/pmpi_wrap/version.o $(BUILD)/assert/obj/pmpi_wrap/version.o: $(VERSION_HEADER)
 
-COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,concurrency config log processors sync best_kernels $(ISAS:%=kernels_%))
+COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,concurrency config log processors sync best_kernels $(ISAS:%=kernels_%)) \
+    $(patsubst %,$(BUILD)/obj/pmpi_wrap/%.o,eager_obstacle quirks)
 $(COMMAND): $(wildcard command/*.c command/*.h) $(COMMAND_OBJECTS) $(VERSION_HEADER) $(BUILD)/conf/folders
 	@mkdir -p $(@D)
 	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_SONAME='"$(SONAME)"' -DMPIACCEL_HEAP_NAME='"$(notdir $(HEAP_LIB))"' \

@@ -75,6 +75,7 @@ static void read_machine(struct machine *m)
         m->usable += (unsigned)__builtin_popcountll(m->processors.mask[i]);
     m->online = sysconf(_SC_NPROCESSORS_ONLN);
     m->launcher_count = machine_launchers(m->launchers, LAUNCHERS);
+    config_read(environ, NULL);
     m->mpi_count = machine_mpis(m->mpis, MPIS);
 }
 
@@ -97,6 +98,22 @@ static void print_copies(const struct machine *m)
         printf("no (%s): in a container, --cap-add=SYS_PTRACE\n", strerror(m->copy_error));
 }
 
+static void print_mpi(const struct machine_mpi *mpi)
+{
+    char size[24];
+    printf("  %s: %s; %s\n", mpi->file, mpi->version, gpu_texts[mpi->gpu]);
+    snprintf(size, sizeof size, "%zu KiB", config.eager >> 10);
+    if (!mpi->eager) {
+        printf("      messages of up to %s: sent at once, which is faster\n", size);
+        return;
+    }
+    printf("      its limit for sending messages at once is not raised:\n");
+    print_wrapped(eager_obstacle_texts[mpi->eager], 6);
+    if (*mpi->eager_setting)
+        printf("      %s\n", mpi->eager_setting);
+    print_wrapped(eager_obstacle_advice[mpi->eager], 6);
+}
+
 static void print_machine(const struct machine *m)
 {
     printf("this machine\n  anonymous files in memory: %s\n",
@@ -113,7 +130,7 @@ static void print_machine(const struct machine *m)
         printf("  %s: %s%s%s\n", l->path, l->family, *l->version ? " " : "", l->version);
     printf("MPI libraries that the loader finds%s\n", m->mpi_count ? "" : ": none");
     for (const struct machine_mpi *mpi = m->mpis; mpi < m->mpis + m->mpi_count; mpi++)
-        printf("  %s: %s; %s\n", mpi->file, mpi->version, gpu_texts[mpi->gpu]);
+        print_mpi(mpi);
 }
 
 static void print_text(const struct machine *m)
@@ -139,6 +156,18 @@ static void json_string(const char *before, const char *text)
     putchar('"');
 }
 
+static void json_eager(const struct machine_mpi *mpi)
+{
+    printf(", \"eager_limit\": {\"raised_to\": %zu", mpi->eager ? 0 : config.eager);
+    if (mpi->eager) {
+        json_string(", \"reason\": ", eager_obstacle_texts[mpi->eager]);
+        json_string(", \"remedy\": ", eager_obstacle_advice[mpi->eager]);
+    }
+    if (*mpi->eager_setting)
+        json_string(", \"setting\": ", mpi->eager_setting);
+    putchar('}');
+}
+
 static void json_machine(const struct machine *m)
 {
     printf(",\n \"machine\": {\"anonymous_files\": %s, \"copy_errno\": %d, \"ptrace_scope\": %d",
@@ -161,6 +190,7 @@ static void json_machine(const struct machine *m)
         json_string(i ? ",\n  {\"file\": " : "\n  {\"file\": ", m->mpis[i].file);
         json_string(", \"version\": ", m->mpis[i].version);
         json_string(", \"accepts_gpu_memory\": ", answers[m->mpis[i].gpu]);
+        json_eager(&m->mpis[i]);
         putchar('}');
     }
     putchar(']');

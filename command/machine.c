@@ -1,6 +1,8 @@
 #include "command/machine.h"
 
 #include "command/launcher.h"
+#include "core/config.h"
+#include "pmpi_wrap/quirks.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -189,6 +191,23 @@ static enum gpu_answer gpu_answer(void *library)
     return query() ? GPU_ACCEPTED : GPU_REFUSED;
 }
 
+static void find_eager_obstacle(struct machine_mpi *mpi, void *function)
+{
+    Dl_info object;
+    const char *device = strchr(mpi->version, ',');
+    bool is_open_mpi = !strncmp(mpi->version, "Open MPI ", 9);
+    const struct eager_host host = {
+        .name = is_open_mpi ? "Open MPI" : "MPICH",
+        .version = is_open_mpi ? mpi->version + 9 : "",
+        .device = device ? device : "",
+        .library = dladdr(function, &object) ? object.dli_fname : "",
+        .limit = config.eager,
+        .ranks = 2,
+    };
+    quirks_open(is_open_mpi ? FAMILY_OPEN_MPI : FAMILY_MPICH, host.version);
+    mpi->eager = eager_obstacle_of(&host, mpi->eager_setting);
+}
+
 /* In a child, which the library may end. */
 static void load(const char *file, int to)
 {
@@ -203,6 +222,7 @@ static void load(const char *file, int to)
         return;
     snprintf(mpi.file, sizeof mpi.file, "%s", file);
     describe(text, mpi.version, sizeof mpi.version);
+    find_eager_obstacle(&mpi, (void *)(uintptr_t)version);
     mpi.gpu = gpu_answer(library);
     if (write(to, &mpi, sizeof mpi) < 0)
         return;

@@ -2,6 +2,8 @@
 #ifndef MPIACCEL_MACHINE_H
 #define MPIACCEL_MACHINE_H
 
+#include "pmpi_wrap/eager_obstacle.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -35,8 +37,11 @@ enum gpu_answer { GPU_UNKNOWN, GPU_REFUSED, GPU_ACCEPTED };
 struct machine_mpi {
     char file[32], version[128]; /* "libmpich.so.12", "MPICH 4.0.2, ch4:ucx" */
     enum gpu_answer gpu;         /* whether it accepts addresses of GPU memory */
+    enum eager_obstacle eager;   /* for a job of two ranks on this machine, in this environment */
+    char eager_setting[EAGER_SETTING_ROOM];
 };
 
+/* After config_read() */
 size_t machine_mpis(struct machine_mpi *found, size_t room);
 
 #endif

@@ -116,12 +116,20 @@ struct stats_identity {
     const char *started; /* as in ISO 8601, in UTC */
 };
 
+/* How long a message the host sends at once because of this library, and why not longer ones. */
+struct stats_eager {
+    uint64_t raised, wanted;      /* bytes; `raised` is 0: the host has its own limit */
+    const char *why_not, *advice; /* NULL: the limit is raised as far as MPIACCEL_EAGER demands */
+    const char *setting;          /* by which the user has chosen the limit; empty: none */
+};
+
 /* What the sum is a part of: the job has `ranks` ranks, on this node and on others. */
 struct stats_job {
     const char *node; /* the host name of the node whose ranks are in the sum */
     uint32_t ranks;
     uint32_t process;         /* the job has not ended, and this process says so; 0: it has */
     struct shortage shortage; /* of processors, on this node */
+    struct stats_eager eager; /* of the process that prints */
     const struct stats_identity *identity; /* NULL: not known */
     /* Traffic between the `members` ranks of this node. */
     uint32_t members;

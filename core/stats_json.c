@@ -195,6 +195,24 @@ static void json_shortage(FILE *out, const struct shortage *shortage)
                 causes[shortage->cause], shortage->ranks, shortage->thousandths);
 }
 
+static void json_eager(FILE *out, const struct stats_eager *eager)
+{
+    const char *comma = ",";
+    fprintf(out, ",\"eager_limit\":{\"wanted\":%" PRIu64 ",\"raised_to\":%" PRIu64, eager->wanted,
+            eager->raised);
+    if (eager->why_not) {
+        json_key(out, &comma, "reason");
+        json_string(out, eager->why_not);
+        json_key(out, &comma, "remedy");
+        json_string(out, eager->advice);
+        if (*eager->setting) {
+            json_key(out, &comma, "setting");
+            json_string(out, eager->setting);
+        }
+    }
+    fputc('}', out);
+}
+
 void stats_print_json(FILE *out, const char *version, const struct stats_snapshot *sum,
                       const struct stats_host *host, const struct stats_job *job,
                       const char *const calls[])
@@ -211,6 +229,7 @@ void stats_print_json(FILE *out, const char *version, const struct stats_snapsho
     if (job->identity)
         json_identity(out, job->identity);
     fprintf(out, ",\"elapsed_ns\":%" PRIu64, sum->elapsed);
+    json_eager(out, &job->eager);
     json_calls(out, sum, calls);
     json_remedies(out, sum, calls);
     json_sums(out, sum);

@@ -193,8 +193,27 @@ static bool gains_little(const struct stats_snapshot *sum, const char *const cal
            (mean_message(sum, calls) < SHORT || !(all->eager_bytes + all->long_bytes));
 }
 
+/* Messages between the limit of the host and that of MPIACCEL_EAGER. */
+static void eager_messages(FILE *out, const struct stats_record *all, const struct stats_host *host,
+                           const struct stats_eager *eager)
+{
+    if (all->eager_bytes)
+        line(out,
+             "eager messages: %s sent faster by %s, because the library has raised the length up "
+             "to which it sends at once%s%s%s%s",
+             size_text(all->eager_bytes).s, host->name, eager->why_not ? ", but to " : "",
+             eager->why_not ? size_text(eager->raised).s : "", eager->why_not ? " only: " : "",
+             eager->why_not ? eager->why_not : "");
+    if (all->unraised_bytes && eager->why_not)
+        line(out,
+             "eager limit: not raised (%s%s%s), so %s in messages of up to %s are sent as without "
+             "the library; %s",
+             eager->why_not, *eager->setting ? ": " : "", eager->setting,
+             size_text(all->unraised_bytes).s, size_text(eager->wanted).s, eager->advice);
+}
+
 static void time_summary(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
-                         const char *const calls[])
+                         const struct stats_eager *eager, const char *const calls[])
 {
     struct stats_record all = stats_record_sum(sum, calls);
     uint64_t ns = stats_record_ns(&all);
@@ -210,11 +229,7 @@ static void time_summary(FILE *out, const struct stats_snapshot *sum, const stru
         line(out,
              "little to gain: short messages are as fast as without the library; inside a node, "
              "MPI_Put into a window of MPI_Win_allocate would be faster");
-    if (all.eager_bytes)
-        line(out,
-             "eager messages: %s sent faster by %s, because the library has raised the length up "
-             "to which it sends at once",
-             size_text(all.eager_bytes).s, host->name);
+    eager_messages(out, &all, host, eager);
     if (all.private_bytes)
         line(out,
              "long messages: %s of %s sent from private memory; from memory of MPI_Alloc_mem, or "
@@ -325,7 +340,7 @@ void stats_print_text(FILE *out, const char *version, const struct stats_snapsho
                       const char *const calls[])
 {
     heading(out, version, sum, host, job, calls);
-    time_summary(out, sum, host, calls);
+    time_summary(out, sum, host, &job->eager, calls);
     time_table(out, sum, calls);
     table(out, sum, calls);
     reasons(out, sum, calls);

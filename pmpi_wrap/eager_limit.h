@@ -10,7 +10,7 @@
 #ifndef MPIACCEL_EAGER_LIMIT_H
 #define MPIACCEL_EAGER_LIMIT_H
 
-#include "core/base.h"
+#include "core/stats.h"
 #include "node/job.h"
 
 /* Before the host is initialized. Does nothing where the limit would also hold for messages to
@@ -23,5 +23,11 @@ void eager_limit_end(void);
 /* The length of the longest message that a receiver on this node does not read out of the sender's
  * memory. */
 size_t eager_limit(void);
+
+/* Whether a message that is longer than that would be sent at once if the limit had been raised. */
+bool eager_limit_would_have_sent(uint64_t bytes);
+
+/* For the statistics. */
+struct stats_eager eager_limit_state(void);
 
 #endif

@@ -225,7 +225,8 @@ static COLD struct recorded_message recorded_message_of(long result, const void 
     return (struct recorded_message){.bytes = bytes,
                                      .is_eager = is_longer && !is_long,
                                      .is_long = is_long,
-                                     .is_private = is_long && !node_shares(buffer, bytes)};
+                                     .is_private = is_long && !node_shares(buffer, bytes),
+                                     .is_unraised = is_long && eager_limit_would_have_sent(bytes)};
 }
 
 static COLD void record_started(const struct recording *r, long result, long count, long requests)

@@ -164,6 +164,7 @@ void recording_message(const struct recording *r, struct recorded_message messag
     if (!r->is_inner && message.is_long) {
         stats_count(&record->long_bytes, message.bytes);
         stats_count(&record->private_bytes, message.is_private ? message.bytes : 0);
+        stats_count(&record->unraised_bytes, message.is_unraised ? message.bytes : 0);
     }
 }
 

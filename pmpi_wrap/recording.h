@@ -40,9 +40,10 @@ void recording_host_data(const struct recording *recording, uint64_t bytes);
 
 struct recorded_message {
     uint64_t bytes;
-    bool is_eager;   /* the host sends it at once, because its limit has been raised */
-    bool is_long;    /* a rank of this node copies it out of this rank's memory */
-    bool is_private; /* and that is private memory */
+    bool is_eager;    /* the host sends it at once, because its limit has been raised */
+    bool is_long;     /* a rank of this node copies it out of this rank's memory */
+    bool is_private;  /* and that is private memory */
+    bool is_unraised; /* and would be eager, if the host's limit had been raised */
 };
 
 /* This call has sent or received a message. */

@@ -434,6 +434,40 @@ START_TEST(the_summary_says_which_messages_gain)
 }
 END_TEST
 
+START_TEST(the_summary_says_why_messages_do_not_gain)
+{
+    static struct stats_snapshot sum;
+    sum = sum_of_messages();
+    sum.records[0].long_bytes = 48 << 10;
+    sum.records[0].unraised_bytes = 16 << 10;
+    ck_assert_msg(!strstr(text_of(&sum), "eager limit"), "no reason is known");
+    job.eager = (struct stats_eager){
+        .wanted = 32 << 10, .why_not = "of a test", .advice = "end it", .setting = ""};
+    const char *text = text_of(&sum);
+    ck_assert_msg(
+        strstr(text, "mpiaccel: eager limit: not raised (of a test), so 16.0 KiB in messages of "
+                     "up to 32.0 KiB are sent as without the library; end it\n"),
+        "%s", text);
+    job.eager.setting = "NAME";
+    ck_assert_msg(strstr(text_of(&sum), "(of a test: NAME), "), "no name");
+    char *json = json_of(&sum, &plain_host);
+    EXPECT_VALUE(json, "/calls/MPI_Put/unraised_bytes", "16384");
+    EXPECT_VALUE(json, "/eager_limit/wanted", "32768");
+    EXPECT_VALUE(json, "/eager_limit/raised_to", "0");
+    EXPECT_VALUE(json, "/eager_limit/reason", "of a test");
+    EXPECT_VALUE(json, "/eager_limit/remedy", "end it");
+    EXPECT_VALUE(json, "/eager_limit/setting", "NAME");
+    free(json);
+    sum.records[0].eager_bytes = 8 << 10; /* with the heap of malloc */
+    sum.records[0].unraised_bytes = 0;
+    job.eager.raised = 16 << 10;
+    text = text_of(&sum);
+    ck_assert_msg(strstr(text, "at once, but to 16.0 KiB only: of a test\n"), "%s", text);
+    ck_assert_msg(!strstr(text, "eager limit"), "%s", text);
+    memset(&job.eager, 0, sizeof job.eager);
+}
+END_TEST
+
 START_TEST(the_summary_says_what_an_accelerated_program_does)
 {
     static struct stats_snapshot sum;
@@ -670,6 +704,7 @@ UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, what_was_recorde
           the_summary_lists_calls_and_reasons, the_summary_of_one_node_says_so,
           one_rank_and_one_call_are_singular, the_summary_says_where_the_time_goes,
           the_summary_says_what_alloc_mem_would_help, the_summary_says_which_messages_gain,
+          the_summary_says_why_messages_do_not_gain,
           the_summary_says_what_an_accelerated_program_does, records_have_their_keys,
           the_job_has_its_keys, waiting_is_part_of_the_time, counts_of_ended_threads_are_kept,
           snapshots_add_up)

@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "node/node.h"
 #include "pmpi_wrap/calls.h"
+#include "pmpi_wrap/eager_limit.h"
 #include "pmpi_wrap/host_identity.h"
 #include "pmpi_wrap/job_identity.h"
 #include "pmpi_wrap/library_version.h"
@@ -200,6 +201,7 @@ static void print(int world_size, const struct stats_snapshot *sum, bool so_far)
         .ranks = (uint32_t)world_size,
         .process = so_far ? (uint32_t)getpid() : 0,
         .shortage = node_shortage(),
+        .eager = eager_limit_state(),
         .identity = job_identity(),
         .members = node.header ? node.size : 0,
         .world_rank = rank_of_member,
