@@ -119,11 +119,16 @@ VERSION_HEADER := $(BUILD)/generated/version.h
 $(VERSION_HEADER): FORCE
 	@mkdir -p $(@D)
 	@echo '#define MPIACCEL_VERSION "$(VERSION)"' | cmp -s - $@ || echo '#define MPIACCEL_VERSION "$(VERSION)"' >$@
+# Where users report problems
+CONTACT_HEADER := $(BUILD)/generated/contact.h
+$(CONTACT_HEADER): FORCE
+	@mkdir -p $(@D)
+	@echo '#define MPIACCEL_CONTACT "$(CONTACT)"' | cmp -s - $@ || echo '#define MPIACCEL_CONTACT "$(CONTACT)"' >$@
 $(BUILD)/obj/pmpi_wrap/version.o $(BUILD)/assert/obj/pmpi_wrap/version.o: $(VERSION_HEADER)
 
 COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,concurrency config log processors sync best_kernels $(ISAS:%=kernels_%)) \
     $(patsubst %,$(BUILD)/obj/pmpi_wrap/%.o,eager_obstacle quirks)
-$(COMMAND): $(wildcard command/*.c command/*.h) $(COMMAND_OBJECTS) $(VERSION_HEADER) $(BUILD)/conf/folders
+$(COMMAND): $(wildcard command/*.c command/*.h) $(COMMAND_OBJECTS) $(VERSION_HEADER) $(CONTACT_HEADER) $(BUILD)/conf/folders
 	@mkdir -p $(@D)
 	$(call show,LINK,$@)$(PLAIN_COMPILE) -DMPIACCEL_SONAME='"$(SONAME)"' -DMPIACCEL_HEAP_NAME='"$(notdir $(HEAP_LIB))"' \
 	    -DMPIACCEL_LIBDIR='"$(libdir)"' -DMPIACCEL_LIBDIR_FROM_BIN='"$(call from_bin,$(libdir))"' \
@@ -258,7 +263,7 @@ FORCE:
 
 # The tables of the manual and of the reference come from the lists in the sources. This program runs while building.
 $(BUILD)/man/tables: man/tables.c core/settings.def core/reasons.def core/statistics.def pmpi_wrap/calls.def core/config.h \
-    core/stats.h $(VERSION_HEADER)
+    core/stats.h $(VERSION_HEADER) $(CONTACT_HEADER)
 	@mkdir -p $(@D)
 	$(call show,LINK,$@)$(CC_FOR_BUILD) -std=gnu11 -I. -I$(BUILD)/generated $(WARNINGS) $< -o $@
 $(BUILD)/man/%: man/%.in $(BUILD)/man/tables

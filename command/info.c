@@ -4,6 +4,7 @@
 #include "command/machine.h"
 #include "core/config.h"
 #include "core/kernels.h"
+#include "contact.h"
 #include "core/processors.h"
 #include "version.h"
 
@@ -135,8 +136,8 @@ static void print_machine(const struct machine *m)
 
 static void print_text(const struct machine *m)
 {
-    printf("libmpiaccel %s\n  library: %s\n  built for: %s\n", MPIACCEL_VERSION, library_path(),
-           MPIACCEL_ABIS);
+    printf("libmpiaccel %s\n  library: %s\n  built for: %s\n  report problems to: %s\n",
+           MPIACCEL_VERSION, library_path(), MPIACCEL_ABIS, MPIACCEL_CONTACT);
     print_machine(m);
     printf("settings\n");
     for (const struct setting *s = config_settings; s->name; s++)
@@ -218,6 +219,7 @@ static void print_json(const struct machine *m)
     json_string("{\"format\": 1, \"mpiaccel\": ", MPIACCEL_VERSION);
     json_string(", \"library\": ", library_path());
     json_string(", \"built_for\": ", MPIACCEL_ABIS);
+    json_string(", \"contact\": ", MPIACCEL_CONTACT);
     json_machine(m);
     json_settings();
     puts("}");

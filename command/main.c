@@ -2,6 +2,7 @@
  * of commands.h, or a program in libexec/mpiaccel. */
 #include "command/commands.h"
 #include "command/library.h"
+#include "contact.h"
 #include "version.h"
 
 #include <signal.h>
@@ -132,6 +133,8 @@ static int run_line(int argc, char **argv)
         argv[1] = "--version";
     if (!strcmp(argv[1], "--complete"))
         return print_subcommands();
+    if (!strcmp(argv[1], "--contact")) /* for command/mpiaccel-doctor */
+        return puts(MPIACCEL_CONTACT) < 0;
     for (const struct command *c = commands; c->name; c++)
         if (!strcmp(argv[1], c->name))
             return run_command(c, argc - 1, argv + 1);

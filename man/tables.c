@@ -9,6 +9,7 @@
  *                                     that refer to #/$defs/number by the numbers of their object
  */
 #include "core/config.h"
+#include "contact.h"
 #include "version.h"
 
 #include <ctype.h>
@@ -126,6 +127,8 @@ static void print_man_page(void)
             man_reasons();
         else if (!strcmp(line, "@VERSION@\n"))
             printf(".Os libmpiaccel %s\n", MPIACCEL_VERSION);
+        else if (!strcmp(line, "@CONTACT@\n"))
+            puts(MPIACCEL_CONTACT ".");
         else
             fputs(line, stdout);
     }

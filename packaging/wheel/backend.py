@@ -16,6 +16,7 @@ Name: mpiaccel
 Version: {version}
 Summary: faster one-sided calls and collectives of MPI programs on a node
 License: BSD-3-Clause AND BSD-2-Clause
+Maintainer: {contact}
 Requires-Python: >=3.8
 Description-Content-Type: text/markdown
 
@@ -60,7 +61,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     programs = {str(file.relative_to(HERE)) for file in PACKAGE.rglob("*") if os.access(file, os.X_OK)}
     for name in sorted(path.name for path in HERE.glob("LICENSE*")):
         files[f"{info}/{name}"] = (HERE / name).read_bytes()
-    texts = {"METADATA": METADATA.format(version=version, readme=(HERE / "README.md").read_text()),
+    texts = {"METADATA": METADATA.format(version=version, contact=(HERE / "contact").read_text().strip(), readme=(HERE / "README.md").read_text()),
              "WHEEL": WHEEL.format(tag=what), "entry_points.txt": ENTRY_POINTS}
     files.update({f"{info}/{name}": text.encode() for name, text in texts.items()})
     record = "".join(f"{name},sha256={digest(data)},{len(data)}\n" for name, data in files.items())
