@@ -2,9 +2,9 @@
 
 #include "command/library.h"
 #include "command/machine.h"
+#include "contact.h"
 #include "core/config.h"
 #include "core/kernels.h"
-#include "contact.h"
 #include "core/processors.h"
 #include "version.h"
 

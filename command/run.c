@@ -1,7 +1,9 @@
 #include "command/commands.h"
 
+#include "command/launcher.h"
 #include "command/library.h"
 #include "command/preload.h"
+#include "core/config.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,20 +30,58 @@ static void print_word(const char *word)
  * settings of its environment on. */
 #define STATICS "MPIACCEL_STATICS"
 
+/* Whether an option of the command gives a setting the value that the environment has. An option
+ * with the name alone takes it from the environment. */
+static bool has_setting(char *const *command, const char *name, const char *value)
+{
+    size_t length = strlen(name);
+    bool found = false;
+    for (; *command; command++) {
+        if (strncmp(*command, name, length) != 0)
+            continue;
+        if (!(*command)[length])
+            return false;
+        found |= (*command)[length] == '=' && !strcmp(*command + length + 1, value);
+    }
+    return found;
+}
+
+static void print_assignment(const char *name, const char *value)
+{
+    printf("%s=", name);
+    print_word(value);
+    putchar(' ');
+}
+
+/* What the environment of this command has, and that of the shell that gets the line may not. A
+ * program that gets `parts` has the same environment. */
+static void print_environment(const struct preloaded *job, const struct launcher *family,
+                              bool parts)
+{
+    bool has_options = family && family->form == OPTION_ASSIGNS;
+    bool unsets = job->environment && !*job->environment;
+    const char *before = unsets ? "env -u LD_PRELOAD " : "env ";
+    if (job->environment) {
+        printf("%s", before);
+        before = "";
+    }
+    for (const struct setting *s = config_settings; s->name && !parts; s++) {
+        const char *value = getenv(s->name);
+        if (!value || (has_options && has_setting(job->command, s->name, value)))
+            continue;
+        printf("%s", before);
+        before = "";
+        print_assignment(s->name, value);
+    }
+    if (job->environment && !unsets)
+        print_assignment("LD_PRELOAD", job->environment);
+}
+
 /* Print the command as a line for a shell; with `parts`, a NUL stands where the program
  * of each context begins, and where it ends. */
-static int print(const struct preloaded *job, bool parts, bool statics)
+static int print(const struct preloaded *job, bool parts)
 {
     const size_t *bound = job->bounds, *last = bound + (parts ? job->bound_count : 0);
-    const char *unset = job->environment && !*job->environment ? "-u LD_PRELOAD " : "";
-    bool sets = job->environment && *job->environment;
-    if (statics || job->environment)
-        printf("env %s%s", unset, statics ? STATICS "=1 " : "");
-    if (sets) {
-        printf("LD_PRELOAD=");
-        print_word(job->environment);
-        putchar(' ');
-    }
     for (size_t i = 0; job->command[i]; i++) {
         for (; bound < last && *bound == i; bound++)
             putchar('\0');
@@ -98,14 +138,17 @@ int command_run(int count, char **arguments)
     }
     if (!library_exists() || (heap && !library_heap_exists()))
         return 1;
-    bool statics = heap && !getenv(STATICS);
-    if (statics)
-        setenv(STATICS, "1", 1);
-    struct preloaded job = preload_command(launcher_of(*arguments), arguments, library_path(),
-                                           heap ? library_heap_path() : NULL);
+    if (heap)
+        setenv(STATICS, "1", 0);
+    const struct launcher *family = launcher_of(*arguments);
+    struct preloaded job =
+        preload_command(family, arguments, library_path(), heap ? library_heap_path() : NULL);
     if (job.refusal) {
         fprintf(stderr, "mpiaccel: %s\n", job.refusal);
         return 2;
     }
-    return only_print ? print(&job, parts, statics) : start(&job);
+    if (!only_print)
+        return start(&job);
+    print_environment(&job, family, parts);
+    return print(&job, parts);
 }

@@ -8,8 +8,8 @@
  *   tables schema <schema >new        the schema of the statistics: replaces consecutive properties
  *                                     that refer to #/$defs/number by the numbers of their object
  */
-#include "core/config.h"
 #include "contact.h"
+#include "core/config.h"
 #include "version.h"
 
 #include <ctype.h>
