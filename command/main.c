@@ -48,7 +48,7 @@ static const struct command {
      "run a launcher or a program with the library preloaded"},
     {"run --compare", command_run, "[-n N] COMMAND...", /* an option of the line above */
      "run it N times with and N times without the library, and compare"},
-    {"--version", command_version, "", "print the version"},
+    {"--version", command_version, "", "print the version; also -V"},
     {0},
 };
 
