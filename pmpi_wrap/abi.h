@@ -27,6 +27,9 @@ struct abi {
      * same value. */
     bool (*fortran_window_attribute)(int window, int keyval, int64_t *value);
 
+    /* Call before an attribute of a window is set. */
+    void (*fortran_window_changed)(int window);
+
     /* The member of the node that is this rank of a communicator. Negative if it is not known, or
      * if the rank is on another node. */
     int (*member_of_rank)(long comm, int rank);

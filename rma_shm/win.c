@@ -140,6 +140,67 @@ bool win_idle(const struct win *win)
     return !win->epochs && !win->exposed && !atomic_load(&win->locked);
 }
 
+/* `freeing` counts the ranks that have answered. Once the bit NO is set, or all have answered, the
+ * word does not change any more, except that the count goes on. */
+#define NO ((uint32_t)1 << 31)
+
+static bool all_answered(const struct win *win, uint32_t word)
+{
+    return (word & ~NO) == win->size;
+}
+
+static void answer(struct win *win, bool yes)
+{
+    struct sync_word *freeing = &win->shared->freeing;
+    if (win->answered)
+        return;
+    win->answered = true;
+    if (!yes) /* not all have answered yet, since this rank has not */
+        atomic_fetch_or_explicit(&freeing->value, NO, memory_order_seq_cst);
+    /* release: a rank that finds all answers, by the acquire of sync_load(), also finds the results
+     * of all operations. The locked instruction of x86 orders non-temporal stores, too. */
+    uint32_t before = atomic_fetch_add_explicit(&freeing->value, 1, memory_order_seq_cst);
+    if (!yes || all_answered(win, before + 1))
+        sync_wake(freeing);
+}
+
+/* Answer for ranks that do not. Returns the word. */
+static uint32_t decline_for_others(struct win *win)
+{
+    struct sync_word *freeing = &win->shared->freeing;
+    uint32_t seen = sync_load(freeing);
+    while (!(seen & NO) && !all_answered(win, seen))
+        if (atomic_compare_exchange_weak_explicit(&freeing->value, &seen, seen | NO,
+                                                  memory_order_seq_cst, memory_order_acquire)) {
+            sync_wake(freeing);
+            return seen | NO;
+        }
+    return seen;
+}
+
+bool win_may_keep(struct win *win, bool can)
+{
+    static const uint64_t patience_ns = UINT64_C(100000000);
+    struct sync_word *freeing = &win->shared->freeing;
+    struct sync_wait wait = SYNC_WAIT;
+    if (!can || win->answered) {
+        answer(win, false);
+        return false;
+    }
+    answer(win, true);
+    uint32_t seen = sync_load(freeing);
+    for (uint64_t start = 0; !(seen & NO) && !all_answered(win, seen); seen = sync_load(freeing)) {
+        uint64_t now = sync_now_ns();
+        start = start ? start : now;
+        if (now - start > patience_ns) {
+            seen = decline_for_others(win);
+            break;
+        }
+        sync_wait(&wait, freeing, seen);
+    }
+    return !(seen & NO);
+}
+
 void win_depart(struct win *win)
 {
     assert(sync_load(&win->shared->departed) < win->size);
@@ -270,6 +331,7 @@ void win_free(struct win *win)
 
 void win_linger(struct win *win)
 {
+    answer(win, false);
     if (win->rank) /* a rank that finds all departed also finds that this one lingers */
         atomic_fetch_add_explicit(&win->shared->lingering, 1, memory_order_seq_cst);
     win_depart(win);

@@ -52,6 +52,7 @@ struct win_shared {
     _Atomic uint32_t exclusive_used;          /* 1 once any rank has requested an exclusive lock */
     _Alignas(LINE) struct sync_word departed; /* number of ranks that no longer use the window */
     _Atomic uint32_t lingering; /* ranks but 0 that will read `departed`; see win_linger() */
+    struct sync_word freeing;   /* the answers of the ranks to win_may_keep() */
     /* Followed by three arrays with one entry per rank: the targets, the flags of the barrier, and
      * a set of bits. Bit t in the set of o is set while a post of t towards o is pending. */
     struct win_target target[];
@@ -83,6 +84,14 @@ enum win_fence_epoch {
     WIN_FENCE_USED
 };
 
+/* What pmpi_wrap/abi/windows/host_window.h has to know about the host's window. */
+struct win_below {
+    uint64_t number; /* identifies it on all its ranks; 0: it is not kept */
+    uint64_t ranks;  /* a hash of them */
+    bool shared;     /* made by MPI_Win_allocate_shared */
+    bool changed;    /* this rank has set an attribute or an info */
+};
+
 struct win {
     uintptr_t handle; /* MPI_Win of the host */
     uint32_t size, rank;
@@ -105,6 +114,8 @@ struct win {
     struct win *next; /* in the list of windows that linger */
     size_t shared_with_children; /* the bytes of `memory` that are */
     LIST_ENTRY(win) among_shared;
+    struct win_below below;
+    bool answered; /* this rank has been counted in `freeing` */
 };
 
 /* Errors of operations and synchronization; pmpi_wrap maps them to MPI error classes. */
@@ -133,6 +144,8 @@ struct win_offer {
     uint64_t size;
     int64_t unit;
     uint64_t control; /* position of struct win_shared; set by rank 0 only */
+    uint64_t kept;    /* see pmpi_wrap/abi/windows/host_window.h */
+    uint64_t number;  /* for a new window of the host; set by rank 0 only */
 };
 
 /* A window of `size` ranks that has no memory yet. NULL: out of memory. */
@@ -169,6 +182,13 @@ void win_discard_settled(struct win *win);
 
 /* Whether the window may be freed: no epoch is open, except for a fence epoch that is unused. */
 bool win_idle(const struct win *win);
+
+/* Collective, at the beginning of MPI_Win_free: whether all ranks keep the host's window. A rank
+ * that can keep it waits for the answers of the others. One that cannot does not wait: under a host
+ * that calls delete functions before it synchronises, they may be what the others wait for. A rank
+ * that frees the window past this library may never answer, so after 100 ms the others give up. A
+ * second call, after the host could not free the window, returns false. */
+bool win_may_keep(struct win *win, bool can);
 
 /* win_depart() publishes that this rank no longer uses the window; win_free() follows. Rank 0 waits
  * in win_free() until all ranks have departed, since it frees the shared control words. The other

@@ -97,7 +97,9 @@ void free_notice_win(MPI_Win win)
     if (!active)
         return;
     setting = BITS(win);
+    enter_host(); /* no attribute of the program: see MPII_Win_set_attr in fortran_win_attr.c */
     host.Win_set_attr(win, win_keyval, NULL);
+    leave_host();
     setting = NO_HANDLE;
 }
 

@@ -134,8 +134,10 @@ void constants_read(void);
     X(Win_call_errhandler)        \
     X(Win_create_keyval)          \
     X(Win_free_keyval)            \
+    X(Win_get_errhandler)         \
     X(Win_get_group)              \
-    X(Win_set_attr)
+    X(Win_set_errhandler)         \
+    X(Win_set_name)
 
 /* Those that an older release of the ABI may lack. */
 #if defined(OPEN_MPI)

@@ -59,6 +59,7 @@ const struct abi JOIN(abi_, ABI_NAME) = {
     .bind = host_bind,
     .handler_of = handler_of,
     .fortran_window_attribute = fortran_window_attribute,
+    .fortran_window_changed = fortran_window_changed,
     .member_of_rank = member_of_rank,
     .member_by_host = member_by_host,
     .member_of_target = member_of_target,

@@ -57,6 +57,7 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_COMM_WORLD    ((MPI_Comm)0x101)
 #define MPI_COMM_SELF     ((MPI_Comm)0x102)
 #define MPI_GROUP_NULL    ((MPI_Group)0x108)
+#define MPI_WIN_NULL      ((MPI_Win)0x110)
 #define MPI_INFO_NULL     ((MPI_Info)0x130)
 #define MPI_ERRORS_RETURN ((MPI_Errhandler)0x143)
 #define MPI_REQUEST_NULL  ((MPI_Request)0x180)
@@ -402,6 +403,10 @@ int PMPI_Win_create_keyval(MPI_Win_copy_attr_function *, MPI_Win_delete_attr_fun
 int PMPI_Win_free(MPI_Win *);
 int PMPI_Win_free_keyval(int *);
 int PMPI_Win_set_attr(MPI_Win, int, void *);
+int PMPI_Win_get_errhandler(MPI_Win, MPI_Errhandler *);
+int PMPI_Win_set_errhandler(MPI_Win, MPI_Errhandler);
+int PMPI_Win_set_info(MPI_Win, MPI_Info);
+int PMPI_Win_set_name(MPI_Win, const char *);
 int PMPI_Win_get_attr(MPI_Win, int, void *, int *);
 int PMPI_Win_get_group(MPI_Win, MPI_Group *);
 int PMPI_Win_complete(MPI_Win);

@@ -2,7 +2,7 @@
  * datatypes that it allocates and frees, while the other threads do the same (H25: threads). */
 #include "threads.h"
 
-enum { THREADS = 3, ROUNDS = 4 };
+enum { THREADS = 3, ROUNDS = 40 };
 
 static MPI_Comm comms[THREADS];
 

@@ -7,8 +7,9 @@
 
 /* Are all ranks of a group members of this node, and which member is `rank`? Allocates nothing: a
  * rank without memory would decide differently from the others. */
-static enum reason find_members(MPI_Group group, int size, int rank, int *member)
+static enum reason find_members(MPI_Group group, int size, int rank, struct comm_properties *s)
 {
+    static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
     enum reason reason = REASON_NONE;
     int found[MEMBERS_AT_A_TIME];
     for (int first = 0; first < size; first += MEMBERS_AT_A_TIME) {
@@ -19,7 +20,8 @@ static enum reason find_members(MPI_Group group, int size, int rank, int *member
             else if ((found[i] = node_member_of(found[i])) < 0 && reason == REASON_NONE)
                 reason = REASON_ONE_NODE_ONLY;
             if (first + i == rank)
-                *member = found[i];
+                s->neighbour = found[i];
+            s->ranks = (s->ranks + (uint64_t)found[i] + 1) * odd;
         }
     }
     return reason;
@@ -38,7 +40,7 @@ static enum reason members_of_comm(MPI_Comm comm, struct comm_properties *s)
         return REASON_EARLY_GROUP;
     host.Comm_group(comm, &group);
     int next = s->rank + 1 < s->size ? s->rank + 1 : 0;
-    enum reason reason = find_members(group, s->size, next, &s->neighbour);
+    enum reason reason = find_members(group, s->size, next, s);
     host.Group_free(&group);
     return reason;
 }
@@ -79,7 +81,7 @@ enum reason intercomm_properties_of(MPI_Comm comm, int max_ranks, struct comm_pr
     if (reason != REASON_NONE)
         return reason;
     host.Comm_remote_group(comm, &group);
-    reason = find_members(group, s->remote_size, s->rank % s->remote_size, &s->neighbour);
+    reason = find_members(group, s->remote_size, s->rank % s->remote_size, s);
     host.Group_free(&group);
     return reason;
 }

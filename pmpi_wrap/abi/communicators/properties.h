@@ -9,7 +9,8 @@ struct comm_properties {
     int size, rank;
     int remote_size; /* of an intercommunicator: ranks of the other group; else 0 */
     int error;       /* if it is no communicator: the host has called the error handler */
-    int neighbour; /* the member of the node that is the next rank, or a rank of the other group */
+    int neighbour;  /* the member of the node that is the next rank, or a rank of the other group */
+    uint64_t ranks; /* a hash of the members in the order of their ranks; 0 for a single rank */
 };
 
 /* REASON_NONE, or why nothing on this communicator can be fast. Its size must not exceed

@@ -21,6 +21,7 @@
 #include "pmpi_wrap/abi/nodes/agreement.h"
 #include "pmpi_wrap/abi/nodes/hierarchy.h"
 #include "pmpi_wrap/abi/private_comm.h"
+#include "pmpi_wrap/abi/windows/host_window.h"
 #include "pmpi_wrap/abi/windows/window.h"
 #include "pmpi_wrap/eager_limit.h"
 #include "pmpi_wrap/entry.h"
@@ -31,11 +32,17 @@ static struct {
     pthread_mutex_t mutex;
     _Atomic unsigned open; /* the program's sessions, and the world model */
     bool entered, was_finalized;
+    _Atomic bool had_session;
 } host_use = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 bool host_is_in_use(void)
 {
     return host_use.open;
+}
+
+bool sessions_were_used(void)
+{
+    return host_use.had_session;
 }
 
 /* ---- initializing ---- */
@@ -84,6 +91,7 @@ static void begin_use(bool session)
         statistics_begin(world_rank, world_size);
     wait_policy_apply(private_comm_progress);
     free_notice_begin();
+    host_windows_open();
     pthread_mutex_unlock(&host_use.mutex);
 }
 
@@ -116,6 +124,7 @@ static int at_finalize(MPI_Comm self, int keyval, void *value, void *state)
 {
     (void)self, (void)keyval, (void)value, (void)state;
     has_delete_function = false;
+    host_windows_close();
     if (!host_is_in_use()) {
         teams_close();
         finish_messages();
@@ -179,6 +188,7 @@ int accel_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *sessi
     if (inside_host())
         return host.Session_init(info, handler, session);
     before_init(true);
+    host_use.had_session = true;
     thread_concurrent = true;
     int result = host.Session_init(info, handler, session);
     if (result == MPI_SUCCESS)
@@ -223,6 +233,8 @@ static bool before_finalize(bool session)
         node_setup_finalize_alone();
     if (!session)
         symmetric_close();
+    if (!session && !(last && has_delete_function))
+        host_windows_close();
     if (last) {
         end_use(session);
     } else if (!session) {

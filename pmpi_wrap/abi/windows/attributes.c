@@ -1,11 +1,11 @@
-/* MPI_Win_get_attr (MPI-4.0, 7.7.3 and 12.2.6). */
+/* MPI_Win_get_attr, MPI_Win_set_attr and MPI_Win_set_info (MPI-4.0, 7.7.3, 12.2.6 and 12.2.7). */
 #include "pmpi_wrap/abi/windows/attributes.h"
 
 #include "pmpi_wrap/abi/handlers.h"
+#include "pmpi_wrap/abi/windows/host_window.h"
 #include "pmpi_wrap/abi/windows/window.h"
 
-/* Base, size and unit of the host's window may differ: it may be a stand-in, and MPICH 4.0 with UCX
- * rounds the base down to where UCX registered the memory. */
+/* The host's window has no memory, and MPI_Win_create has made most of them. */
 static bool window_attribute(MPI_Win win, int keyval, MPI_Aint *value)
 {
     struct entry *e = registry_find(&window_registry, BITS(win));
@@ -54,6 +54,18 @@ int accel_Win_get_attr(MPI_Win win, int keyval, void *attribute, int *flag)
     return result;
 }
 
+int accel_Win_set_attr(MPI_Win win, int keyval, void *value)
+{
+    host_window_changed(win);
+    return host.Win_set_attr(win, keyval, value);
+}
+
+int accel_Win_set_info(MPI_Win win, MPI_Info info)
+{
+    host_window_changed(win);
+    return host.Win_set_info(win, info);
+}
+
 #if defined(MPIACCEL_STANDARD_ABI_H)
 /* No host has Fortran bindings for this ABI. Those that work on all hosts call MPI_Win_get_attr. */
 bool fortran_window_attribute(int window, int keyval, int64_t *value)
@@ -63,18 +75,35 @@ bool fortran_window_attribute(int window, int keyval, int64_t *value)
     (void)value;
     return false;
 }
+
+void fortran_window_changed(int window)
+{
+    (void)window;
+}
 #else
-bool fortran_window_attribute(int window, int keyval, int64_t *value)
+static MPI_Win window_of_fortran(int window)
 {
 #if defined(OPEN_MPI)
-    MPI_Win win = host.Win_f2c(window);
+    return host.Win_f2c(window);
 #else
-    MPI_Win win = window;
+    return window;
+#endif
+}
+
+void fortran_window_changed(int window)
+{
+    if (!inside_host())
+        host_window_changed(window_of_fortran(window));
+}
+
+bool fortran_window_attribute(int window, int keyval, int64_t *value)
+{
+#if !defined(OPEN_MPI)
     /* MPICH's predefined keyvals are odd numbers in C; Fortran's are those numbers plus 1. */
     keyval = (keyval - 1) | 1;
 #endif
     MPI_Aint found;
-    if (!window_attribute(win, keyval, &found))
+    if (!window_attribute(window_of_fortran(window), keyval, &found))
         return false;
     *value = found;
     return true;

@@ -8,9 +8,9 @@ int SUFFIXED(accel_Win_create)(void *base, MPI_Aint size, DISPLACEMENT unit, MPI
                                MPI_Comm comm, MPI_Win *win)
 {
     struct window_request r = {
-        SUFFIXED(CALL_Win_create), MPI_WIN_FLAVOR_CREATE, base, size, unit, info, comm};
+        SUFFIXED(CALL_Win_create), MPI_WIN_FLAVOR_CREATE, base, size, unit, info, comm, win};
     int result;
-    enum reason reason = window_create(&r, NULL, win, &result);
+    enum reason reason = window_create(&r, NULL, &result);
     if (reason == REASON_NONE)
         return result;
     result = host.SUFFIXED(Win_create)(base, size, unit, info, comm, win);
@@ -21,9 +21,9 @@ int SUFFIXED(accel_Win_allocate)(MPI_Aint size, DISPLACEMENT unit, MPI_Info info
                                  void *baseptr, MPI_Win *win)
 {
     struct window_request r = {
-        SUFFIXED(CALL_Win_allocate), MPI_WIN_FLAVOR_ALLOCATE, NULL, size, unit, info, comm};
+        SUFFIXED(CALL_Win_allocate), MPI_WIN_FLAVOR_ALLOCATE, NULL, size, unit, info, comm, win};
     int result;
-    enum reason reason = window_create(&r, baseptr, win, &result);
+    enum reason reason = window_create(&r, baseptr, &result);
     if (reason == REASON_NONE)
         return result;
     result = host.SUFFIXED(Win_allocate)(size, unit, info, comm, baseptr, win);
@@ -33,10 +33,16 @@ int SUFFIXED(accel_Win_allocate)(MPI_Aint size, DISPLACEMENT unit, MPI_Info info
 int SUFFIXED(accel_Win_allocate_shared)(MPI_Aint size, DISPLACEMENT unit, MPI_Info info,
                                         MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
-    struct window_request r = {
-        SUFFIXED(CALL_Win_allocate_shared), MPI_WIN_FLAVOR_SHARED, NULL, size, unit, info, comm};
+    struct window_request r = {SUFFIXED(CALL_Win_allocate_shared),
+                               MPI_WIN_FLAVOR_SHARED,
+                               NULL,
+                               size,
+                               unit,
+                               info,
+                               comm,
+                               win};
     int result;
-    enum reason reason = window_create(&r, baseptr, win, &result);
+    enum reason reason = window_create(&r, baseptr, &result);
     if (reason == REASON_NONE)
         return result;
     result = host.SUFFIXED(Win_allocate_shared)(size, unit, info, comm, baseptr, win);

@@ -10,7 +10,7 @@
 #include "pmpi_wrap/abi/free_notice.h"
 #include "pmpi_wrap/abi/memory/alignment.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
-#include "pmpi_wrap/abi/private_comm.h"
+#include "pmpi_wrap/abi/windows/host_window.h"
 #include "pmpi_wrap/abi/windows/window.h"
 
 #include <stdlib.h>
@@ -49,39 +49,6 @@ int window_deferred(int result, MPI_Win *win, MPI_Comm comm, enum call call, enu
 
 /* ---- creating ---- */
 
-/* Open MPI 4.1 may refuse MPI_Win_create on a communicator of one process, depending on its
- * components (https://github.com/open-mpi/ompi/issues/10726). */
-static bool host_refuses_one_rank(void)
-{
-    static enum { UNKNOWN, NO, YES } refuses; /* read and written under the lock */
-    MPI_Win win;
-    MPI_Comm comm = private_comm_lock();
-    if (refuses == UNKNOWN) {
-        enter_host();
-        refuses = host.Win_create(NULL, 0, 1, MPI_INFO_NULL, comm, &win) == MPI_SUCCESS ? NO : YES;
-        if (refuses == NO)
-            host.Win_free(&win);
-        leave_host();
-    }
-    bool answer = refuses == YES;
-    private_comm_unlock();
-    return answer;
-}
-
-/* Create the host's window below a fast one, which keeps its attributes, group, name, info and
- * error handler. */
-static int create_host_window(const struct window_request *r, void *base, MPI_Win *win)
-{
-    int size;
-    void *unused;
-    if (r->flavor == MPI_WIN_FLAVOR_SHARED)
-        return host.Win_allocate_shared(0, (int)r->unit, r->info, r->comm, &unused, win);
-    host.Comm_size(r->comm, &size);
-    bool stand_in = size == 1 && host_refuses_one_rank();
-    return stand_in ? host.Win_allocate(0, 1, r->info, r->comm, &unused, win)
-                    : host.Win_create(base, r->size, (int)r->unit, r->info, r->comm, win);
-}
-
 /* All that this rank allocates for a fast window. */
 struct new_window {
     struct win *win;
@@ -89,6 +56,7 @@ struct new_window {
     void *memory; /* of MPI_Win_allocate; of all ranks of MPI_Win_allocate_shared, on rank 0 */
     size_t memory_size;
     void *base; /* of this rank's part of the window */
+    struct host_window_choice below;
 };
 
 /* If the info handle is 0, creating the host's window reports that to the communicator's error
@@ -127,7 +95,9 @@ static enum reason allocate_window(const struct window_request *r, const struct 
     new->win = win_prepare((uint32_t)s->size, (uint32_t)s->rank);
     new->entry = registry_new_entry(&window_registry);
     new->base = r->base;
-    if (r->size < 0 || r->unit <= 0 || r->unit > INT32_MAX)
+    if (r->size < 0 || r->unit <= 0 || r->unit > INT32_MAX || !r->win)
+        return REASON_ARGUMENTS;
+    if (r->flavor == MPI_WIN_FLAVOR_CREATE && !r->base && r->size)
         return REASON_ARGUMENTS;
     if (gpu_memory_possible())
         return REASON_GPU;
@@ -230,13 +200,19 @@ static void place_parts(struct win_offer *all, uint32_t ranks, bool apart)
 /* ---- agreeing ---- */
 
 /* A window of one rank. */
-static enum reason settle_alone(enum reason reason, struct new_window *new)
+static enum reason settle_alone(const struct window_request *r, const struct comm_properties *s,
+                                enum reason reason, struct new_window *new)
 {
+    struct win_offer own = {0};
     if (reason == REASON_NONE && !win_settle_alone(new->win))
         reason = REASON_NO_MEMORY;
-    if (reason != REASON_NONE)
+    if (reason != REASON_NONE) {
         win_free(new->win);
-    return reason;
+        return reason;
+    }
+    host_window_offer(r, s, &own);
+    new->below = host_window_choose(&own, 1);
+    return REASON_NONE;
 }
 
 static void make_offer(const struct window_request *r, const struct new_window *new,
@@ -277,10 +253,15 @@ static enum reason settle_together(const struct window_request *r, const struct 
     if (r->flavor == MPI_WIN_FLAVOR_SHARED)
         reason = allocate_shared_memory(r, s, reason, new, all ? all : unread, &apart);
     make_offer(r, new, reason, &own);
+    host_window_offer(r, s, &own);
     if (!exchange_offers(r, &own, all ? all : unread))
         reason = REASON_NO_MEMORY;
     else if (all && new->win)
         reason = settle_offers(r, s, new, all, apart);
+    if (reason == REASON_NONE)
+        new->below = host_window_choose(all, (uint32_t)s->size);
+    if (!new->below.kept)
+        host_window_withdraw(&own);
     free(all);
     if (reason != REASON_NONE)
         win_discard_prepared(new->win, &own);
@@ -289,47 +270,59 @@ static enum reason settle_together(const struct window_request *r, const struct 
 
 /* REASON_NONE and a fast window, or why there is none. `result`: an error that the host has
  * reported. */
-static enum reason create_fast(const struct window_request *r, struct new_window *new, int *result)
+static enum reason create_fast(const struct window_request *r, struct comm_properties *s,
+                               struct new_window *new, int *result)
 {
-    struct comm_properties s = {0};
-    enum reason reason = config.rma ? comm_properties_of(r->comm, WIN_RANKS_MAX, &s) : REASON_OFF;
-    *result = s.error;
+    enum reason reason = config.rma ? comm_properties_of(r->comm, WIN_RANKS_MAX, s) : REASON_OFF;
+    *result = s->error;
     if (reason != REASON_NONE)
         return reason;
-    reason = allocate_window(r, &s, new);
-    reason = s.size == 1 ? settle_alone(reason, new) : settle_together(r, &s, reason, new);
+    reason = allocate_window(r, s, new);
+    reason = s->size == 1 ? settle_alone(r, s, reason, new) : settle_together(r, s, reason, new);
     if (reason != REASON_NONE)
         discard_parts(new);
     return reason;
 }
 
-enum reason window_create(const struct window_request *r, void *baseptr, MPI_Win *win, int *result)
+enum reason window_create(const struct window_request *r, void *baseptr, int *result)
 {
     struct new_window new = {0};
+    struct comm_properties s = {0};
     win_free_lingering();
-    enum reason reason = create_fast(r, &new, result);
+    enum reason reason = create_fast(r, &s, &new, result);
     if (*result != MPI_SUCCESS)
         return REASON_NONE;
     if (reason != REASON_NONE)
         return reason;
-    *result = create_host_window(r, new.base, win);
+    *result = host_window_get(r, &s, new.below, r->win, &new.win->below);
     if (*result != MPI_SUCCESS) {
         win_discard_settled(new.win);
         discard_parts(&new);
         return REASON_NONE;
     }
-    win_open(new.win, BITS(*win), new.memory, new.base, (size_t)r->size, r->unit);
+    win_open(new.win, BITS(*r->win), new.memory, new.base, (size_t)r->size, r->unit);
     if (r->flavor == MPI_WIN_FLAVOR_SHARED)
         win_share_with_children(new.win, new.memory_size);
     if (baseptr)
         *(void **)baseptr = new.base;
-    register_window(new.entry, *win, new.win, r->comm, r->call,
+    register_window(new.entry, *r->win, new.win, r->comm, r->call,
                     (struct window_detail){.reason = REASON_NONE,
                                            .flavor = (uint8_t)(r->flavor - MPI_WIN_FLAVOR_CREATE)});
     return REASON_NONE;
 }
 
 /* ---- freeing ---- */
+
+/* Free the fast window only. All ranks have called MPI_Win_free. */
+static int free_above(MPI_Win *win, struct win *fast)
+{
+    registry_remove(&window_registry, BITS(*win));
+    host_window_keep(*win, fast);
+    *win = MPI_WIN_NULL;
+    win_depart(fast);
+    win_free(fast);
+    return MPI_SUCCESS;
+}
 
 int window_free(MPI_Win *win)
 {
@@ -339,6 +332,8 @@ int window_free(MPI_Win *win)
     struct win *fast = e->object;
     if (fast && !win_idle(fast))
         return report_win_error(*win, WIN_ERR_SYNC);
+    if (fast && host_window_may_keep(fast))
+        return free_above(win, fast);
     uintptr_t handle = BITS(*win);
     registry_begin_removal(&window_registry, handle);
     int result = host.Win_free(win);
@@ -361,6 +356,8 @@ void window_freed(MPI_Win win)
     if (registry_is_removing(&window_registry, BITS(win)))
         return;
     struct win *fast = registry_remove(&window_registry, BITS(win));
-    if (fast)
-        win_linger(fast);
+    if (!fast)
+        return;
+    win_linger(fast);
+    host_window_freed();
 }

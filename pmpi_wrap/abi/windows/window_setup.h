@@ -14,11 +14,12 @@ struct window_request {
     MPI_Aint unit;
     MPI_Info info;
     MPI_Comm comm;
+    MPI_Win *win; /* for the handle */
 };
 
 /* REASON_NONE: the call is done, with `result`; `baseptr` (of MPI_Win_allocate, otherwise NULL)
  * has the memory's address. Otherwise why the host has to create the window. */
-enum reason window_create(const struct window_request *r, void *baseptr, MPI_Win *win, int *result);
+enum reason window_create(const struct window_request *r, void *baseptr, int *result);
 
 /* After the host has created a window for the program, with its result, which is returned. */
 int window_deferred(int result, MPI_Win *win, MPI_Comm comm, enum call call, enum reason reason);

@@ -1,0 +1,70 @@
+/* The host's windows below fast ones.
+ *
+ * The host's window keeps the attributes, group, name, info and error handler of the fast one. No
+ * operation reaches it, so it has no memory. Hosts take 20 to 1800 us to create one, and other
+ * parts of creating a fast window take a few. So when a fast window is freed, the host's is kept
+ * for the next fast window of the same ranks in the same order, whatever its communicator. It must
+ * not differ from a new one:
+ *
+ *   attributes of the program   a window that has had any is not kept, so the host deletes them, and
+ *                               reports errors of delete functions
+ *   info                        neither is one that was created with an info or given one later
+ *   name, error handler         reset
+ *   predefined attributes       answered by attributes.c
+ *   MPI_Win_allocate_shared     its windows are kept for such windows only
+ *
+ * Each host window has a number, which rank 0 of its group has chosen, so that it is the same on
+ * all its ranks and of no other window. A rank offers the lowest number that it has kept for these
+ * ranks; if all offer the same, they use that window (H13: the same decision on all ranks). When a
+ * window is freed, each rank publishes whether it can keep the host's, and all keep it or none does.
+ * Threads that free several windows at once may keep them in different orders on different ranks.
+ *
+ * The host frees windows in a collective call that synchronises, so the kept ones cannot go in
+ * MPI_Comm_free, which need not synchronise, nor in a delete function. They go in MPI_Finalize, in
+ * the order of their numbers, which is the same on all ranks.
+ */
+#ifndef MPIACCEL_HOST_WINDOW_H
+#define MPIACCEL_HOST_WINDOW_H
+
+#include "pmpi_wrap/abi/communicators/properties.h"
+#include "pmpi_wrap/abi/windows/window_setup.h"
+#include "rma_shm/win.h"
+
+/* Fill in this rank's part of the offer for a new window. */
+void host_window_offer(const struct window_request *r, const struct comm_properties *s,
+                       struct win_offer *offer);
+
+/* The offer has not been accepted. */
+void host_window_withdraw(const struct win_offer *offer);
+
+/* The window of the host that all ranks have chosen, from the offers of all. */
+struct host_window_choice {
+    uint64_t number; /* 0: a new one, which will not be kept */
+    bool kept;
+};
+struct host_window_choice host_window_choose(const struct win_offer *offers, uint32_t size);
+
+/* Get it. Returns the result of the host. */
+int host_window_get(const struct window_request *r, const struct comm_properties *s,
+                    struct host_window_choice choice, MPI_Win *win, struct win_below *below);
+
+/* The program changes a window in a way that cannot be undone. */
+void host_window_changed(MPI_Win win);
+
+/* Begin to free a fast window. True: all ranks keep the host's, and host_window_keep() follows. */
+bool host_window_may_keep(struct win *fast);
+void host_window_keep(MPI_Win win, const struct win *fast);
+
+/* The program has freed a fast window past this library, and may do so again: from now on none is
+ * kept, so that other ranks need not wait for this one. */
+void host_window_freed(void);
+
+/* Call when the host has been initialized, and when no more windows may be kept. The second is
+ * collective, and frees them. */
+void host_windows_open(void);
+void host_windows_close(void);
+
+/* The host has been finalized, and its handles are invalid. */
+void host_windows_forget(void);
+
+#endif
