@@ -1,5 +1,6 @@
 /* The statistics as a table for people. Every line begins with `mpiaccel:`, since the output of the
  * program may surround it. */
+#include "core/config.h"
 #include "core/stats.h"
 
 #include <inttypes.h>
@@ -111,6 +112,11 @@ static void heading(FILE *out, const char *version, const struct stats_snapshot 
     else
         line(out, "%s with %s, %u of %u ranks (node %s), %.2f s%s", version, host_text(host).s,
              sum->ranks, job->ranks, job->node, duration, so_far);
+    if (config.node_size)
+        line(out,
+             "MPIACCEL_NODE_SIZE=%lu makes several nodes of one machine, for tests: what their "
+             "ranks do together is left to %s; unset it",
+             config.node_size, host->name);
     totals(out, sum, host, calls);
 }
 

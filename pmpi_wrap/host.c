@@ -214,6 +214,12 @@ static void read_settings(void)
     host_job(&job);
     log_set_rank(job.rank);
     config_read(environ, job.rank <= 0 ? warn : NULL);
+    if (config.node_size && job.rank <= 0)
+        log_message(
+            1,
+            "MPIACCEL_NODE_SIZE=%lu makes several nodes of one machine, for tests: what their "
+            "ranks do together is left to the host; unset it",
+            config.node_size);
     if (config.stats)
         job_identity_read();
 }

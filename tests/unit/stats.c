@@ -549,6 +549,19 @@ START_TEST(one_rank_and_one_call_are_singular)
 }
 END_TEST
 
+START_TEST(the_summary_says_that_one_machine_counts_as_several)
+{
+    static struct stats_snapshot sum;
+    sum = (struct stats_snapshot){.ranks = 3};
+    ck_assert(!strstr(text_of(&sum), "MPIACCEL_NODE_SIZE"));
+    config.node_size = 2;
+    const char *text = text_of(&sum);
+    ck_assert_msg(strstr(text, "mpiaccel: MPIACCEL_NODE_SIZE=2 makes several nodes of one machine"),
+                  "%s", text);
+    config.node_size = 0;
+}
+END_TEST
+
 START_TEST(the_summary_of_one_node_says_so)
 {
     static struct stats_snapshot sum;
@@ -702,9 +715,9 @@ UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, what_was_recorde
           sizes_are_counted_by_power_of_two, a_shortage_of_processors_is_told,
           each_line_of_the_summary_is_written_at_once, host_names_are_escaped,
           the_summary_lists_calls_and_reasons, the_summary_of_one_node_says_so,
-          one_rank_and_one_call_are_singular, the_summary_says_where_the_time_goes,
-          the_summary_says_what_alloc_mem_would_help, the_summary_says_which_messages_gain,
-          the_summary_says_why_messages_do_not_gain,
+          the_summary_says_that_one_machine_counts_as_several, one_rank_and_one_call_are_singular,
+          the_summary_says_where_the_time_goes, the_summary_says_what_alloc_mem_would_help,
+          the_summary_says_which_messages_gain, the_summary_says_why_messages_do_not_gain,
           the_summary_says_what_an_accelerated_program_does, records_have_their_keys,
           the_job_has_its_keys, waiting_is_part_of_the_time, counts_of_ended_threads_are_kept,
           snapshots_add_up)
