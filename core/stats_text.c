@@ -271,8 +271,18 @@ static void row(FILE *out, const char *name, uint64_t fast, uint64_t deferred, c
          share_text(fast, deferred).s, *bytes ? 13 : 0, bytes);
 }
 
+static bool has_rows(const struct stats_snapshot *sum, const char *const calls[])
+{
+    uint64_t counted = sum->windows_fast + stats_total(sum->windows_deferred);
+    for (unsigned c = 0; calls[c]; c++)
+        counted += sum->counts.fast[c] + stats_total(sum->deferred[c]);
+    return counted;
+}
+
 static void table(FILE *out, const struct stats_snapshot *sum, const char *const calls[])
 {
+    if (!has_rows(sum, calls))
+        return;
     empty_line(out);
     line(out, "%-24s %12s %12s  %6s %12s", "call", "accelerated", "deferred", "share", "bytes");
     for (unsigned c = 0; calls[c]; c++) {

@@ -572,6 +572,7 @@ START_TEST(the_summary_of_one_node_says_so)
     const char *text = text_of(&sum);
     ck_assert_msg(!strncmp(text, expected, strlen(expected)), "%s", text);
     ck_assert_msg(strstr(text, "mpiaccel report stats.*.json"), "%s", text);
+    ck_assert_msg(!strstr(text, "call accelerated deferred"), "a table of nothing: %s", text);
 }
 END_TEST
 
