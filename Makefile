@@ -263,7 +263,7 @@ FORCE:
 
 # The tables of the manual and of the reference come from the lists in the sources. This program runs while building.
 $(BUILD)/man/tables: man/tables.c core/settings.def core/reasons.def core/statistics.def pmpi_wrap/calls.def core/config.h \
-    core/stats.h $(VERSION_HEADER) $(CONTACT_HEADER)
+    $(VERSION_HEADER) $(CONTACT_HEADER)
 	@mkdir -p $(@D)
 	$(call show,LINK,$@)$(CC_FOR_BUILD) -std=gnu11 -I. -I$(BUILD)/generated $(WARNINGS) $< -o $@
 $(BUILD)/man/%: man/%.in $(BUILD)/man/tables
