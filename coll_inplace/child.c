@@ -355,6 +355,7 @@ void child_leave_unused(struct team *t)
 {
     child_parent_leaves(t);
     child_parent_ends(t);
+    cells_forget(t);
     mailbox_free(t->mine, 0);
     if (!t->rank)
         team_common_free(t->common, t->size);

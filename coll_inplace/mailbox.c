@@ -157,3 +157,20 @@ void mailbox_lengthen_stream(struct mailbox *mailbox)
     mailbox->stream = (uint64_t)(block - (char *)mailbox);
     mailbox->stream_cells = STREAM_CELLS_LONG;
 }
+
+/* The positions of the cells are relative to their mailbox. */
+void mailbox_swap_cells(struct mailbox *a, struct mailbox *b)
+{
+    uint64_t distance = (uint64_t)((char *)b - (char *)a);
+    uint64_t cells = a->ring.cells, stream = a->stream;
+    uint32_t stream_cells = a->stream_cells;
+    bool used = a->cells_used;
+    a->ring.cells = b->ring.cells + distance;
+    a->stream = b->stream + distance;
+    a->stream_cells = b->stream_cells;
+    a->cells_used = b->cells_used;
+    b->ring.cells = cells - distance;
+    b->stream = stream - distance;
+    b->stream_cells = stream_cells;
+    b->cells_used = used;
+}

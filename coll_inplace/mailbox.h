@@ -73,7 +73,7 @@ struct mailbox {
     _Atomic uint32_t departed; /* intercommunicators: readers that have freed the communicator */
     uint32_t written;          /* bytes of this structure, by any team so far: for mailbox_free() */
     _Atomic uint32_t rings;    /* 0 until the owner uses a second one; see team.h */
-    bool cells_used;           /* by any team so far, as `written` */
+    bool cells_used;           /* by any team so far, as `written`; goes with the cells */
     _Atomic uint64_t child_offers;    /* position of the owner's offers; 0: none. See child.h */
     uint64_t ring_at[TEAM_RINGS - 1]; /* positions of the further rings */
     _Atomic uint32_t ring_from[TEAM_RINGS];           /* the operation from which on each is used */
@@ -99,6 +99,10 @@ struct ring *mailbox_add_ring(struct mailbox *mailbox, uint32_t op);
 
 /* Ring `i` of a mailbox of any rank. */
 struct ring *mailbox_ring(struct mailbox *mailbox, uint32_t i);
+
+/* Exchanges the cells and the cells of the stream of two mailboxes of this rank. No rank may read
+ * any of them. */
+void mailbox_swap_cells(struct mailbox *a, struct mailbox *b);
 
 /* Gives the stream STREAM_CELLS_LONG cells if there is memory. No stream may be in progress. */
 void mailbox_lengthen_stream(struct mailbox *mailbox);

@@ -11,6 +11,7 @@ struct stream stream_out(struct team *t, struct buffer data, uint32_t start)
 {
     size_t bytes = bytes_of(data);
     assert(sync_load(&t->mine->consumed) == start); /* no stream of ours is in progress */
+    team_use_cells(t);
     if (bytes > LONG_FROM && t->mine->stream_cells < STREAM_CELLS_LONG)
         mailbox_lengthen_stream(t->mine);
     return (struct stream){t, t->mine, start, stream_pieces(bytes), 0, data, bytes};

@@ -59,7 +59,7 @@ static inline char *stream_borrow(struct team *t)
 {
     assert(atomic_load_explicit(&t->mine->consumed.value, memory_order_relaxed) ==
            team_stream_start(t));
-    t->cells_used = true;
+    team_use_cells(t);
     return stream_cell(t->mine, 0);
 }
 

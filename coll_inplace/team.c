@@ -35,6 +35,7 @@ void team_shape(struct team *team, uint32_t size, uint32_t rank)
     team->flat = size <= TREE_FLAT;
     team->first_partner = first_partner(rank, size, size);
     team->lag = SLOT_LAG;
+    team->holders = &cell_holders;
     team->answered = atomic_load_explicit(&copy_requests_answered, memory_order_relaxed);
 }
 
@@ -216,6 +217,7 @@ void team_leave(struct team *team)
         return;
     }
     child_parent_leaves(team);
+    cells_forget(team);
     /* The release orders our last reads of mailboxes and offers before their owners free them. */
     for (uint32_t r = 0; r < team->size && team_is_inter(team); r++)
         atomic_fetch_add_explicit(&team->mailbox[r]->departed, 1, memory_order_acq_rel);
@@ -258,7 +260,6 @@ static bool reap(struct team *t)
             return false;
         team_release_held(t, t->op, true);
         child_parent_ends(t);
-        t->mine->cells_used |= t->cells_used;
         mailbox_free(t->mine, t->op);
         t->mine = NULL;
         if (team_is_inter(t))

@@ -72,6 +72,7 @@
 #ifndef MPIACCEL_TEAM_H
 #define MPIACCEL_TEAM_H
 
+#include "coll_inplace/cells.h"
 #include "coll_inplace/mailbox.h"
 #include "coll_inplace/transport.h"
 #include "coll_inplace/tree.h"
@@ -114,7 +115,9 @@ struct team {
     bool few;                 /* coll_allreduce_few() serves it */
     bool flat;                /* few ranks or an intercommunicator: small data need no tree */
     bool can_access_peers;    /* peers may access our private memory: see team_note_refusals() */
-    bool cells_used;          /* this rank has written to its cells, or has sent a stream */
+    bool cells_used;          /* this rank may write to its cells: see cells.h */
+    bool is_holder;           /* it is in the list of `holders` */
+    uint8_t takes;            /* how often it has taken cells of other teams */
     uint32_t policy;          /* enum copy_policy, as configured in this process */
     uint32_t op;              /* the last operation that was begun */
     uint32_t published;       /* the value of our `done` */
@@ -123,6 +126,10 @@ struct team {
                                  this one may be written again */
     uint8_t part[TEAM_CELLS]; /* by cell: see team_part() */
     uint32_t answered;        /* copy_requests_answered when that was last considered */
+    uint32_t cell_op;         /* the last operation that used our cells; and the same when the */
+    uint32_t cell_op_seen;    /* team was last looked at for them */
+    struct cell_holders *holders;
+    struct team *newer_holder, *older_holder;
     struct barrier barrier;
     struct team_common *common; /* NULL in an intercommunicator */
     struct mailbox *mine;
@@ -316,12 +323,20 @@ static inline void team_take_cell(struct team *t, size_t bytes)
 
 void team_wait_cell_slow(struct team *team, size_t bytes);
 
+/* Call before the cells of our mailbox are written, or those of its stream. */
+static inline void team_use_cells(struct team *t)
+{
+    if (UNLIKELY(!t->cells_used))
+        cells_take(t);
+    t->cell_op = t->op;
+}
+
 /* Waits until this rank may write the slot of the last operation begun and `bytes` bytes in its
  * cell; those of a piece also in the cell before. If all ranks are done with
  * the operation that used the cell before, all of it is free. */
 static inline void team_wait_cell(struct team *t, size_t bytes)
 {
-    t->cells_used = true;
+    team_use_cells(t);
     if (LIKELY(sync_reached(t->reusable, t->op - TEAM_CELLS)))
         team_take_cell(t, bytes);
     else
@@ -440,8 +455,11 @@ static inline const struct slot *team_wait_ahead(struct team *t, uint32_t rank, 
     } else {
         slot = team_wait_slow(t, rank, op);
     }
-    if (slot_kind(slot) == SLOT_BUFFERED)
+    if (slot_kind(slot) == SLOT_BUFFERED) {
         t->lag = CELL_LAG;
+        if (UNLIKELY(atomic_load_explicit(&t->holders->current, memory_order_relaxed) != t))
+            cells_turn_to(t);
+    }
     return slot;
 }
 

@@ -1,0 +1,57 @@
+/* Cells that teams exchange. The cells of a mailbox (mailbox.h) are no more than addresses until
+ * they are written. A program may have thousands of communicators and use one after the other, so a
+ * team that needs cells takes those of a team of this rank that has finished with them. In exchange
+ * that team gets the cells which have no pages yet.
+ *
+ * Every rank has a list of the teams whose cells have pages, its holders. The first CELL_HOLDERS
+ * teams write their own cells and become holders. A later one looks at the oldest few for one whose
+ * cells no rank reads any more: all ranks have published that they are done with the last operation
+ * that used them. If it finds none, it also writes its own cells. A holder that has used its cells
+ * since it was last looked at goes to the end of the list, so that teams which are in use keep their
+ * cells. A team that has lost its cells several times writes its own as long as there are fewer than
+ * CELL_HOLDERS_MAX holders: if 24 communicators took turns with broadcasts of 8 KB, each
+ * exchange would take as long as half a broadcast. With more communicators the exchange is faster,
+ * since fewer lines go through the caches.
+ *
+ * The exchange is local, and no rank waits. The offsets in the mailbox by which peers find the cells
+ * are read only after a slot whose data are in cells, or come through a stream, has been found. The
+ * owner changes them after it has read (acquire) that all ranks are done with the last such
+ * slot, and before it publishes (release) the next one.
+ *
+ * A rank publishes `done` seldom, and a team that is not used again would keep its cells. So it does
+ * so for the other holders when a team takes cells, and for the team whose cells it has read last
+ * when it reads those of another one. None of them has an operation in progress then: MPI permits no
+ * communication in functions of the program that a collective calls.
+ *
+ * With MPI_THREAD_MULTIPLE another thread may be using the other team, so nothing is exchanged.
+ */
+#ifndef MPIACCEL_CELLS_H
+#define MPIACCEL_CELLS_H
+
+#include "core/base.h"
+
+#include <stdatomic.h>
+
+struct team;
+
+enum { CELL_HOLDERS = 8, CELL_HOLDERS_MAX = 32 };
+
+struct cell_holders {
+    struct team *first, *last;
+    uint32_t count;
+    struct team *_Atomic current; /* which has taken or read cells last; maybe not a holder */
+};
+
+/* Those of this process. */
+extern struct cell_holders cell_holders;
+
+/* Call before `team` writes its cells, unless it is a holder. */
+void cells_take(struct team *team);
+
+/* Call when `team` reads the cells of a peer, unless it is `current`. */
+void cells_turn_to(struct team *team);
+
+/* Call when this rank leaves `team`. */
+void cells_forget(struct team *team);
+
+#endif
