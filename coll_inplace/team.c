@@ -52,9 +52,12 @@ struct team *team_reserve(uint32_t size)
     return allocate_team(size, size);
 }
 
-/* One that has been freed is kept for the next small team, which may exist for only 3 us. */
-enum { SPARE_RANKS = TREE_FLAT };
-static struct team_common *_Atomic spare_common;
+/* Those of small teams that have been freed are kept for the next ones, which may exist for only
+ * 3 us. */
+enum { SPARE_RANKS = TREE_FLAT, SPARE_COMMONS = 512 };
+static struct team_common *spare_common[SPARE_COMMONS];
+static uint32_t spare_commons;
+static pthread_mutex_t common_mutex = PTHREAD_MUTEX_INITIALIZER; /* protects these two */
 
 static size_t common_bytes(uint32_t size)
 {
@@ -62,23 +65,36 @@ static size_t common_bytes(uint32_t size)
     return sizeof *common + size * sizeof *common->flags;
 }
 
-/* The acquire pairs with the release in team_common_free(). */
+static struct team_common *take_spare_common(void)
+{
+    bool locked = lock_if_concurrent(&common_mutex);
+    struct team_common *common = spare_commons ? spare_common[--spare_commons] : NULL;
+    unlock_if_locked(&common_mutex, locked);
+    return common;
+}
+
+static bool keep_common(struct team_common *common)
+{
+    bool locked = lock_if_concurrent(&common_mutex);
+    bool kept = spare_commons < SPARE_COMMONS;
+    if (kept)
+        spare_common[spare_commons++] = common;
+    unlock_if_locked(&common_mutex, locked);
+    return kept;
+}
+
 struct team_common *team_common_create(uint32_t size)
 {
-    struct team_common *common = NULL;
-    if (size <= SPARE_RANKS && atomic_load_explicit(&spare_common, memory_order_relaxed))
-        common = atomic_exchange_explicit(&spare_common, NULL, memory_order_acquire);
+    struct team_common *common = size <= SPARE_RANKS ? take_spare_common() : NULL;
     return common ? common
                   : arena_control_alloc(common_bytes(size <= SPARE_RANKS ? SPARE_RANKS : size));
 }
 
 void team_common_free(struct team_common *common, uint32_t size)
 {
-    struct team_common *none = NULL;
     if (size <= SPARE_RANKS) {
         memset(common, 0, common_bytes(size));
-        if (atomic_compare_exchange_strong_explicit(&spare_common, &none, common,
-                                                    memory_order_release, memory_order_relaxed))
+        if (keep_common(common))
             return;
     }
     arena_control_free(common);
