@@ -1,6 +1,7 @@
 #include "pmpi_wrap/registry.h"
 
 #include "alloc/arena.h"
+#include "core/concurrency.h"
 
 #include <stdlib.h>
 
@@ -35,11 +36,11 @@ static struct removal *removal_of(const struct registry *r, uintptr_t handle)
 
 COLD struct entry *registry_search(struct registry *r, uintptr_t handle)
 {
-    pthread_mutex_lock(&r->mutex);
+    bool locked = lock_if_concurrent(&r->mutex);
     struct entry *e = in_chain(r, handle);
     if (e) /* release: a thread that finds the entry in the cache sees its object and detail */
         atomic_store_explicit(&r->cache[registry_hash(handle)], e, memory_order_release);
-    pthread_mutex_unlock(&r->mutex);
+    unlock_if_locked(&r->mutex, locked);
     const struct removal *removal = e ? NULL : removal_of(r, handle);
     return removal ? removal->entry : e;
 }
@@ -54,11 +55,11 @@ static struct entry *new_entry(void)
 
 struct entry *registry_new_entry(struct registry *r)
 {
-    pthread_mutex_lock(&r->mutex);
+    bool locked = lock_if_concurrent(&r->mutex);
     struct entry *e = r->unused;
     if (e)
         r->unused = e->next;
-    pthread_mutex_unlock(&r->mutex);
+    unlock_if_locked(&r->mutex, locked);
     return e ? e : new_entry();
 }
 
@@ -66,10 +67,10 @@ void registry_discard(struct registry *r, struct entry *e)
 {
     if (!e)
         return;
-    pthread_mutex_lock(&r->mutex);
+    bool locked = lock_if_concurrent(&r->mutex);
     e->next = r->unused;
     r->unused = e;
-    pthread_mutex_unlock(&r->mutex);
+    unlock_if_locked(&r->mutex, locked);
 }
 
 void registry_put(struct registry *r, struct entry *e, uintptr_t handle, void *object,
@@ -83,11 +84,11 @@ void registry_put(struct registry *r, struct entry *e, uintptr_t handle, void *o
         removal->entry = e;
         return;
     }
-    pthread_mutex_lock(&r->mutex);
+    bool locked = lock_if_concurrent(&r->mutex);
     e->next = r->chain[slot];
     atomic_store_explicit(&e->handle, handle, memory_order_release);
     r->chain[slot] = e;
-    pthread_mutex_unlock(&r->mutex);
+    unlock_if_locked(&r->mutex, locked);
 }
 
 static struct entry *unlink_entry(struct entry **link)
@@ -102,12 +103,12 @@ static struct entry *unlink_entry(struct entry **link)
 
 static struct entry *take_entry(struct registry *r, uintptr_t handle)
 {
-    pthread_mutex_lock(&r->mutex);
+    bool locked = lock_if_concurrent(&r->mutex);
     struct entry **link = &r->chain[registry_hash(handle)];
     while (*link && atomic_load_explicit(&(*link)->handle, memory_order_relaxed) != handle)
         link = &(*link)->next;
     struct entry *e = unlink_entry(link);
-    pthread_mutex_unlock(&r->mutex);
+    unlock_if_locked(&r->mutex, locked);
     return e;
 }
 
@@ -195,7 +196,7 @@ void registry_cancel_removal(struct registry *r, uintptr_t handle)
 
 void registry_forget(struct registry *r, bool (*forget)(const struct entry *))
 {
-    pthread_mutex_lock(&r->mutex);
+    bool locked = lock_if_concurrent(&r->mutex);
     for (size_t slot = 0; slot < REGISTRY_SIZE; slot++)
         for (struct entry **link = &r->chain[slot]; *link;)
             if (forget(*link)) {
@@ -205,5 +206,5 @@ void registry_forget(struct registry *r, bool (*forget)(const struct entry *))
             } else {
                 link = &(*link)->next;
             }
-    pthread_mutex_unlock(&r->mutex);
+    unlock_if_locked(&r->mutex, locked);
 }

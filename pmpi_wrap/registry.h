@@ -42,7 +42,8 @@ enum { REGISTRY_BITS = 10, REGISTRY_SIZE = 1 << REGISTRY_BITS };
 
 struct registry {
     _Atomic(struct entry *) cache[REGISTRY_SIZE];
-    struct entry *chain[REGISTRY_SIZE]; /* all entries in use; protected by the mutex */
+    struct entry *chain[REGISTRY_SIZE]; /* all entries in use; protected by the mutex,
+                                          if several threads may be inside MPI */
     struct entry *unused;
     pthread_mutex_t mutex;
 };

@@ -2,6 +2,7 @@
  * the host reuses the handle for another object at once (H24: a freed handle or address comes back
  * for something else). */
 #include "pmpi_wrap/registry.h"
+#include "core/concurrency.h"
 #include "tests/unit/unit.h"
 
 #include <setjmp.h>
@@ -269,8 +270,10 @@ START_TEST(threads_create_use_and_free_concurrently)
         free_handles[free_count] =
             same_hash(lasting[free_count % LASTING], 0x84000000 + 100000 * free_count);
     rounds = effort(20000);
+    thread_concurrent = true;
     for (unsigned size = 2; size <= 4; size++)
         as_ranks(size, create_use_and_free);
+    thread_concurrent = false;
     for (unsigned i = 0; i < LASTING; i++)
         ck_assert_ptr_eq(registry_remove(&registry, lasting[i]), &lasting_object[i]);
 }
