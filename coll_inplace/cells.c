@@ -8,7 +8,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* for cells_forget() 
 
 enum {
     HOLDERS_TRIED = 4, /* by one team: each may take a cache miss per rank */
-    TAKES_MAX = 4      /* see cells.h */
+    TAKES_MAX = 4      /* After so many exchanges a team writes its own cells. */
 };
 
 /* ---- the list ---- */
@@ -104,7 +104,8 @@ static void become_holder(struct team *t)
     append(h, t);
 }
 
-/* Another team takes cells. The newest holder has been used since it was looked at, of course. */
+/* Call when another team takes cells. The newest holder has used its own since it became one, which
+ * does not count as coming back. */
 static void finish_with_holders(struct cell_holders *h)
 {
     struct team *t = h->first;

@@ -7,21 +7,21 @@
  * teams write their own cells and become holders. A later one looks at the oldest few for one whose
  * cells no rank reads any more: all ranks have published that they are done with the last operation
  * that used them. If it finds none, it also writes its own cells. A holder that has used its cells
- * since it was last looked at goes to the end of the list, so that teams which are in use keep their
- * cells. A team that has lost its cells several times writes its own as long as there are fewer than
- * CELL_HOLDERS_MAX holders: if 24 communicators took turns with broadcasts of 8 KB, each
+ * since it was last looked at goes to the end of the list, so that teams which are in use keep
+ * their cells. A team that has lost its cells several times writes its own as long as there are
+ * fewer than CELL_HOLDERS_MAX holders: if 24 communicators took turns with broadcasts of 8 KB, each
  * exchange would take as long as half a broadcast. With more communicators the exchange is faster,
  * since fewer lines go through the caches.
  *
- * The exchange is local, and no rank waits. The offsets in the mailbox by which peers find the cells
- * are read only after a slot whose data are in cells, or come through a stream, has been found. The
- * owner changes them after it has read (acquire) that all ranks are done with the last such
- * slot, and before it publishes (release) the next one.
+ * The exchange is local, and no rank waits. The offsets in the mailbox by which peers find the
+ * cells are read only after a slot whose data are in cells, or come through a stream, has been
+ * found. The owner changes them after it has read (acquire) that all ranks are done with the last
+ * such slot, and before it publishes (release) the next one.
  *
- * A rank publishes `done` seldom, and a team that is not used again would keep its cells. So it does
- * so for the other holders when a team takes cells, and for the team whose cells it has read last
- * when it reads those of another one. None of them has an operation in progress then: MPI permits no
- * communication in functions of the program that a collective calls.
+ * A rank publishes `done` seldom, and a team that is not used again would keep its cells. So it
+ * does so for the other holders when a team takes cells, and for the team whose cells it has read
+ * last when it reads those of another one. None of them has an operation in progress then: MPI
+ * permits no communication in functions of the program that a collective calls.
  *
  * With MPI_THREAD_MULTIPLE another thread may be using the other team, so nothing is exchanged.
  */

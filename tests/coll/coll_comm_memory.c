@@ -1,6 +1,7 @@
 /* Many communicators are alive at once. Fails if those with a few short collectives take more than
- * two pages per rank, if those with some longer ones, which are used one after the other, take more
- * than the pages of their slots and the cells of a few of them, or if memory stays when all ranks have freed all of them. Rank 0 frees them before the others do. */
+ * two pages per rank, if those with some longer ones, which are used one after the other, take
+ * more than the pages of their slots and the cells of a few of them, or if memory stays when all
+ * ranks have freed all of them. Rank 0 frees them before the others do. */
 #include "coll.h"
 #include "use.h"
 
