@@ -1,4 +1,4 @@
-/* How long a thread spins, yields and sleeps while it waits: all times and counts, for waits of this
+/* How long a thread spins, yields and sleeps while it waits: all times and counts, for waits of the
  * library (core/sync.c), for locks (core/lock.c, rma_shm/sync_passive.c) and for waits inside the
  * host (pmpi_wrap/host_wait.c).
  *
@@ -19,7 +19,7 @@
  * thread sleeps in other calls of the host, too, if its user has set `sleep`.
  *
  * The length of a yield shows who had the processor: less than YIELD_TICKS_SHARED nobody, more a
- * waiting rank of another job, and YIELD_TICKS_LONG or more a thread that computes. A waiting thread
+ * waiting rank of another job, and YIELD_TICKS_LONG or more a thread that computes. A waiting one
  * would have yielded back sooner. Linux 6.18 charges a yield as a whole time slice, so beside a
  * thread that computes a rank that yields in each wait hardly runs.
  */

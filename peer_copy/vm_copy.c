@@ -76,7 +76,7 @@ static const struct vm_peer *owner_of(int pid, uint64_t remote, size_t bytes, ui
     return inside ? peer : NULL;
 }
 
-/* Count a copy that the host requested from the OS and that was done by loads and stores instead. */
+/* Count a copy that the host requested from the OS and that loads and stores have made instead. */
 static void count_host_copy(size_t bytes)
 {
     stats_count(&stats_own.host_copies, 1);
