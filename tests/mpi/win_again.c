@@ -1,8 +1,8 @@
 /* Windows that are created after others were freed are as new, whatever the program did to those
  * before: name, error handler, info, attributes and their delete functions, group and predefined
  * attributes. The library uses the host's windows again. Fails if something of an earlier window
- * remains, or if ranks that changed different windows disagree on which of them to use. The argument
- * `plain` leaves out all changes that keep the host's window from being used again. */
+ * remains, or if ranks that changed different windows disagree on which of them to use. The
+ * argument `plain` leaves out all changes that keep the host's window from being used again. */
 #include "test.h"
 
 enum { ROUNDS = 48, COMMS = 4, INFO_ROOM = 4096 };

@@ -107,6 +107,8 @@ void host_window_offer(const struct window_request *r, const struct comm_propert
                        struct win_offer *offer)
 {
     offer->kept = NOT_KEPT;
+    if (offer->reason != REASON_NONE)
+        return;
     pthread_mutex_lock(&mutex);
     if (open && r->info == constants.info_null && !sessions_were_used())
         offer->kept = offer_lowest(s, is_shared(r));
@@ -117,9 +119,11 @@ void host_window_offer(const struct window_request *r, const struct comm_propert
 
 void host_window_withdraw(const struct win_offer *offer)
 {
+    if (!offer->kept || offer->kept == NOT_KEPT)
+        return;
     pthread_mutex_lock(&mutex);
     struct kept *k = entry_of(offer->kept);
-    if (k && k->number)
+    if (k) /* it is gone if another thread has called MPI_Finalize, which is an error */
         k->offered = false;
     pthread_mutex_unlock(&mutex);
 }
@@ -268,11 +272,14 @@ static bool take_lowest(struct kept *lowest)
 void host_windows_close(void)
 {
     struct kept k;
-    while (take_lowest(&k)) {
+    unsigned freed = 0;
+    for (; take_lowest(&k); freed++) {
         enter_host();
         host.Win_free(&k.win);
         leave_host();
     }
+    if (freed)
+        log_message(3, "%u windows of the host that had been kept are freed", freed);
 }
 
 void host_windows_forget(void)

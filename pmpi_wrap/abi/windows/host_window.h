@@ -1,4 +1,4 @@
-/* The host's windows below fast ones.
+/* The host's windows below fast ones (docs/decisions/065-use-host-windows-again.md).
  *
  * The host's window keeps the attributes, group, name, info and error handler of the fast one. No
  * operation reaches it, so it has no memory. Hosts take 20 to 1800 us to create one, and other
@@ -6,8 +6,8 @@
  * for the next fast window of the same ranks in the same order, whatever its communicator. It must
  * not differ from a new one:
  *
- *   attributes of the program   a window that has had any is not kept, so the host deletes them, and
- *                               reports errors of delete functions
+ *   attributes of the program   a window that has had any is not kept, so the host deletes them
+ *                               and reports errors of delete functions
  *   info                        neither is one that was created with an info or given one later
  *   name, error handler         reset
  *   predefined attributes       answered by attributes.c
@@ -16,7 +16,7 @@
  * Each host window has a number, which rank 0 of its group has chosen, so that it is the same on
  * all its ranks and of no other window. A rank offers the lowest number that it has kept for these
  * ranks; if all offer the same, they use that window (H13: the same decision on all ranks). When a
- * window is freed, each rank publishes whether it can keep the host's, and all keep it or none does.
+ * window is freed, each rank publishes whether it can keep the host's. All keep it, or none does.
  * Threads that free several windows at once may keep them in different orders on different ranks.
  *
  * The host frees windows in a collective call that synchronises, so the kept ones cannot go in
@@ -30,7 +30,7 @@
 #include "pmpi_wrap/abi/windows/window_setup.h"
 #include "rma_shm/win.h"
 
-/* Fill in this rank's part of the offer for a new window. */
+/* Add to the offer of this rank for a new window, whose `reason` is set. */
 void host_window_offer(const struct window_request *r, const struct comm_properties *s,
                        struct win_offer *offer);
 
