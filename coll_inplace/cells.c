@@ -13,7 +13,7 @@ enum {
 
 /* ---- the list ---- */
 
-static void append(struct cell_holders *h, struct team *t)
+static void append_holder(struct cell_holders *h, struct team *t)
 {
     t->newer_holder = NULL;
     t->older_holder = h->last;
@@ -22,7 +22,7 @@ static void append(struct cell_holders *h, struct team *t)
     h->count++;
 }
 
-static void take_out(struct cell_holders *h, struct team *t)
+static void remove_holder(struct cell_holders *h, struct team *t)
 {
     *(t->older_holder ? &t->older_holder->newer_holder : &h->first) = t->newer_holder;
     *(t->newer_holder ? &t->newer_holder->older_holder : &h->last) = t->older_holder;
@@ -51,11 +51,11 @@ static struct team *take_unread_holder(struct cell_holders *h)
     for (unsigned i = 0; i < HOLDERS_TRIED && h->first; i++) {
         struct team *t = h->first;
         bool found = can_give(t);
-        take_out(h, t);
+        remove_holder(h, t);
         if (found)
             return t;
         t->cell_op_seen = t->cell_op;
-        append(h, t);
+        append_holder(h, t);
     }
     return NULL;
 }
@@ -101,7 +101,7 @@ static void become_holder(struct team *t)
         exchange_cells(t, other);
     t->cell_op_seen = t->op;
     t->is_holder = true;
-    append(h, t);
+    append_holder(h, t);
 }
 
 /* Call when another team takes cells. The newest holder has used its own since it became one, which
@@ -133,7 +133,7 @@ void cells_forget(struct team *t)
     if (atomic_load_explicit(&h->current, memory_order_relaxed) == t)
         atomic_store_explicit(&h->current, NULL, memory_order_relaxed);
     if (t->is_holder)
-        take_out(h, t);
+        remove_holder(h, t);
     t->is_holder = false;
     unlock_if_locked(&mutex, locked);
 }

@@ -149,7 +149,7 @@ static bool all_answered(const struct win *win, uint32_t word)
     return (word & ~NO) == win->size;
 }
 
-static void answer(struct win *win, bool yes)
+static void publish_answer(struct win *win, bool yes)
 {
     struct sync_word *freeing = &win->shared->freeing;
     if (win->answered)
@@ -184,10 +184,10 @@ bool win_may_keep(struct win *win, bool can)
     struct sync_word *freeing = &win->shared->freeing;
     struct sync_wait wait = SYNC_WAIT;
     if (!can || win->answered) {
-        answer(win, false);
+        publish_answer(win, false);
         return false;
     }
-    answer(win, true);
+    publish_answer(win, true);
     uint32_t seen = sync_load(freeing);
     for (uint64_t start = 0; !(seen & NO) && !all_answered(win, seen); seen = sync_load(freeing)) {
         uint64_t now = sync_now_ns();
@@ -331,7 +331,7 @@ void win_free(struct win *win)
 
 void win_linger(struct win *win)
 {
-    answer(win, false);
+    publish_answer(win, false);
     if (win->rank) /* a rank that finds all departed also finds that this one lingers */
         atomic_fetch_add_explicit(&win->shared->lingering, 1, memory_order_seq_cst);
     win_depart(win);

@@ -32,14 +32,14 @@ static _Atomic uintptr_t first_handler;
 /* ---- the list ---- */
 
 /* Remove and return an entry. The order of the list has no meaning. */
-static struct kept take_entry(struct kept *k)
+static struct kept take_kept(struct kept *k)
 {
     struct kept taken = *k;
     *k = kept[--kept_count];
     return taken;
 }
 
-static struct kept *entry_of(uint64_t number)
+static struct kept *kept_window(uint64_t number)
 {
     for (unsigned i = 0; i < kept_count; i++)
         if (kept[i].number == number)
@@ -80,7 +80,7 @@ static bool reserve(uint64_t ranks)
 }
 
 /* Which of several reservations is used does not matter. */
-static struct kept *reserved_entry(uint64_t ranks)
+static struct kept *reserved_place(uint64_t ranks)
 {
     struct kept *k = kept;
     while (k->number || k->ranks != ranks)
@@ -122,7 +122,7 @@ void host_window_withdraw(const struct win_offer *offer)
     if (!offer->kept || offer->kept == NOT_KEPT)
         return;
     pthread_mutex_lock(&mutex);
-    struct kept *k = entry_of(offer->kept);
+    struct kept *k = kept_window(offer->kept);
     if (k) /* it is gone if another thread has called MPI_Finalize, which is an error */
         k->offered = false;
     pthread_mutex_unlock(&mutex);
@@ -160,7 +160,7 @@ static bool host_refuses_one_rank(void)
     return answer;
 }
 
-static int create(const struct window_request *r, int size, MPI_Win *win)
+static int create_host_window(const struct window_request *r, int size, MPI_Win *win)
 {
     void *unused;
     if (is_shared(r))
@@ -188,12 +188,12 @@ int host_window_get(const struct window_request *r, const struct comm_properties
     *below = (struct win_below){choice.number, s->ranks, is_shared(r), false};
     if (choice.kept) {
         pthread_mutex_lock(&mutex);
-        *win = take_entry(entry_of(choice.number)).win;
+        *win = take_kept(kept_window(choice.number)).win;
         pthread_mutex_unlock(&mutex);
         log_message(3, "%s: uses a window of the host again", call_names[r->call]);
         return MPI_SUCCESS;
     }
-    int result = create(r, s->size, win);
+    int result = create_host_window(r, s->size, win);
     if (result == MPI_SUCCESS && choice.number)
         below->changed = !make_uniform(*win);
     return result;
@@ -218,7 +218,7 @@ bool host_window_may_keep(struct win *fast)
         return true;
     if (can) {
         pthread_mutex_lock(&mutex);
-        take_entry(reserved_entry(below->ranks));
+        take_kept(reserved_place(below->ranks));
         pthread_mutex_unlock(&mutex);
     }
     return false;
@@ -239,7 +239,7 @@ void host_window_keep(MPI_Win win, const struct win *fast)
                  host.Win_set_errhandler(win, handler) == MPI_SUCCESS;
     uint32_t size = reset ? fast->size : 0; /* 0: it is never offered */
     pthread_mutex_lock(&mutex);
-    *reserved_entry(below->ranks) =
+    *reserved_place(below->ranks) =
         (struct kept){win, below->number, below->ranks, size, fast->rank, below->shared, false};
     pthread_mutex_unlock(&mutex);
 }
@@ -263,7 +263,7 @@ static bool take_lowest(struct kept *lowest)
         for (unsigned i = 1; i < kept_count; i++)
             if (kept[i].number < first->number)
                 first = &kept[i];
-        *lowest = take_entry(first);
+        *lowest = take_kept(first);
     }
     pthread_mutex_unlock(&mutex);
     return any;
