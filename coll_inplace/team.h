@@ -116,8 +116,6 @@ struct team {
     bool flat;                /* few ranks or an intercommunicator: small data need no tree */
     bool can_access_peers;    /* peers may access our private memory: see team_note_refusals() */
     bool cells_used;          /* this rank may write to its cells: see cells.h */
-    bool is_holder;           /* it is in the list of `holders` */
-    uint8_t takes;            /* how often it has taken cells of other teams */
     uint32_t policy;          /* enum copy_policy, as configured in this process */
     uint32_t op;              /* the last operation that was begun */
     uint32_t published;       /* the value of our `done` */
@@ -126,10 +124,6 @@ struct team {
                                  this one may be written again */
     uint8_t part[TEAM_CELLS]; /* by cell: see team_part() */
     uint32_t answered;        /* copy_requests_answered when that was last considered */
-    uint32_t cell_op;         /* the last operation that used our cells; and the same when the */
-    uint32_t cell_op_seen;    /* team was last looked at for them */
-    struct cell_holders *holders;
-    struct team *newer_holder, *older_holder;
     struct barrier barrier;
     struct team_common *common; /* NULL in an intercommunicator */
     struct mailbox *mine;
@@ -145,7 +139,14 @@ struct team {
     uint32_t children_created; /* these three: see child.h */
     uint32_t children_offered;
     struct children *children; /* NULL: this rank has offered nothing, or had no memory */
-    struct ring *ring[];       /* by rank: in which this rank has read last */
+    /* These are for cells.h. */
+    struct cell_holders *holders;
+    struct team *newer_holder, *older_holder;
+    bool is_holder;        /* it is in the list of `holders` */
+    uint8_t takes;         /* how often it has taken cells of other teams */
+    uint32_t cell_op;      /* the last operation that used our cells */
+    uint32_t cell_op_seen; /* the same when the team was last looked at for them */
+    struct ring *ring[];   /* by rank: in which this rank has read last */
 };
 
 /* Tables with an entry per rank, for the duration of a call. They are not on the stack, because
