@@ -13,9 +13,9 @@ enum { KEPT_MAX = 32, KEPT_PER_GROUP = 8 };
 #define NOT_KEPT UINT64_MAX
 
 struct kept {
-    MPI_Win win;
     uint64_t number; /* 0: not kept yet, room for a window that is being freed */
     uint64_t ranks;  /* a hash of them */
+    MPI_Win win;
     uint32_t size, rank;
     bool shared;
     bool offered; /* by a thread that is creating a window */
@@ -39,7 +39,7 @@ static struct kept take_kept(struct kept *k)
     return taken;
 }
 
-static struct kept *kept_window(uint64_t number)
+static struct kept *kept_entry(uint64_t number)
 {
     for (unsigned i = 0; i < kept_count; i++)
         if (kept[i].number == number)
@@ -122,7 +122,7 @@ void host_window_withdraw(const struct win_offer *offer)
     if (!offer->kept || offer->kept == NOT_KEPT)
         return;
     pthread_mutex_lock(&mutex);
-    struct kept *k = kept_window(offer->kept);
+    struct kept *k = kept_entry(offer->kept);
     if (k) /* it is gone if another thread has called MPI_Finalize, which is an error */
         k->offered = false;
     pthread_mutex_unlock(&mutex);
@@ -160,7 +160,7 @@ static bool host_refuses_one_rank(void)
     return answer;
 }
 
-static int create_host_window(const struct window_request *r, int size, MPI_Win *win)
+static int create_in_host(const struct window_request *r, int size, MPI_Win *win)
 {
     void *unused;
     if (is_shared(r))
@@ -188,12 +188,12 @@ int host_window_get(const struct window_request *r, const struct comm_properties
     *below = (struct win_below){choice.number, s->ranks, is_shared(r), false};
     if (choice.kept) {
         pthread_mutex_lock(&mutex);
-        *win = take_kept(kept_window(choice.number)).win;
+        *win = take_kept(kept_entry(choice.number)).win;
         pthread_mutex_unlock(&mutex);
         log_message(3, "%s: uses a window of the host again", call_names[r->call]);
         return MPI_SUCCESS;
     }
-    int result = create_host_window(r, s->size, win);
+    int result = create_in_host(r, s->size, win);
     if (result == MPI_SUCCESS && choice.number)
         below->changed = !make_uniform(*win);
     return result;
@@ -218,7 +218,7 @@ bool host_window_may_keep(struct win *fast)
         return true;
     if (can) {
         pthread_mutex_lock(&mutex);
-        take_kept(reserved_place(below->ranks));
+        take_kept(reserved_entry(below->ranks));
         pthread_mutex_unlock(&mutex);
     }
     return false;
@@ -239,8 +239,8 @@ void host_window_keep(MPI_Win win, const struct win *fast)
                  host.Win_set_errhandler(win, handler) == MPI_SUCCESS;
     uint32_t size = reset ? fast->size : 0; /* 0: it is never offered */
     pthread_mutex_lock(&mutex);
-    *reserved_place(below->ranks) =
-        (struct kept){win, below->number, below->ranks, size, fast->rank, below->shared, false};
+    *reserved_entry(below->ranks) =
+        (struct kept){below->number, below->ranks, win, size, fast->rank, below->shared, false};
     pthread_mutex_unlock(&mutex);
 }
 
