@@ -200,6 +200,25 @@ static void free_comms(MPI_Comm comms[COMMS])
         MPI_Comm_free(&comms[3]);
 }
 
+/* In MPI_Finalize, when windows of the host may have been kept. */
+static int at_finalize(MPI_Comm self, int key, void *value, void *state)
+{
+    (void)self, (void)key, (void)value, (void)state;
+    struct window w = create(ALLOCATE, 0, MPI_COMM_WORLD);
+    check_predefined(&w);
+    use(&w, MPI_COMM_WORLD);
+    MPI_Win_free(&w.win);
+    return MPI_SUCCESS;
+}
+
+static void call_at_finalize(void)
+{
+    int key;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    MPI_Comm_free_keyval(&key);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
@@ -222,5 +241,6 @@ int main(int argc, char **argv)
     MPI_Win_free(&last.win);
     MPI_Win_free_keyval(&keyval);
     MPI_Free_mem(memory);
+    call_at_finalize();
     return test_end(); /* the host's windows are freed in MPI_Finalize */
 }
