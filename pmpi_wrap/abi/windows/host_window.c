@@ -80,7 +80,7 @@ static bool reserve(uint64_t ranks)
 }
 
 /* Which of several reservations is used does not matter. */
-static struct kept *reserved_place(uint64_t ranks)
+static struct kept *reserved_entry(uint64_t ranks)
 {
     struct kept *k = kept;
     while (k->number || k->ranks != ranks)
