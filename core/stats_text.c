@@ -141,17 +141,26 @@ static int next_longest(const struct stats_snapshot *sum, const char *const call
     return found;
 }
 
-/* The mean size of the calls whose size is known; 0: none is. */
-static uint64_t mean_size(const struct stats_snapshot *sum, unsigned call)
+/* How many calls have moved at least 2 to the `from` bytes, and less than 2 to the `to`. */
+static uint64_t calls_of_sizes(const struct stats_snapshot *sum, unsigned call, unsigned from,
+                               unsigned to)
 {
     uint64_t number = 0;
-    for (unsigned k = 0; k < STATS_SIZES; k++)
+    for (unsigned k = from + 1; k < STATS_SIZES && k <= to; k++)
         number += sum->sizes[call][k];
+    return number;
+}
+
+/* The mean size of the calls whose size is known and not 0, as it is with MPI_PROC_NULL; 0: there
+ * are none. */
+static uint64_t mean_size(const struct stats_snapshot *sum, unsigned call)
+{
+    uint64_t number = calls_of_sizes(sum, call, 0, STATS_SIZES);
     uint64_t bytes = sum->counts.bytes[call] + sum->records[call].host_bytes;
     return number ? bytes / number : 0;
 }
 
-/* The mean size of all messages; 0: there are none. */
+/* The same of all messages. */
 static uint64_t mean_message(const struct stats_snapshot *sum, const char *const calls[])
 {
     uint64_t number = 0, bytes = 0;
@@ -159,8 +168,7 @@ static uint64_t mean_message(const struct stats_snapshot *sum, const char *const
         if (!sum->deferred[c][REASON_MESSAGE])
             continue;
         bytes += sum->records[c].host_bytes;
-        for (unsigned k = 0; k < STATS_SIZES; k++)
-            number += sum->sizes[c][k];
+        number += calls_of_sizes(sum, c, 0, STATS_SIZES);
     }
     return number ? bytes / number : 0;
 }
@@ -187,16 +195,51 @@ static void longest_call(FILE *out, const struct stats_snapshot *sum, const stru
          calls[c], what);
 }
 
-/* Does most of the time in MPI go into messages that are neither faster with the library nor could
- * be? Those of less than 4 KiB are not with any host; longer ones go to other nodes unless they are
- * recorded as eager or long. */
-static bool gains_little(const struct stats_snapshot *sum, const char *const calls[],
-                         const struct stats_record *all)
+/* Are most messages of less than 4 KiB? These are not faster with any host. */
+static bool messages_are_short(const struct stats_snapshot *sum, const char *const calls[])
 {
-    enum { SHORT = 4096 };
+    enum { SHORT = 12 };
+    uint64_t shorter = 0, longer = 0;
+    for (unsigned c = 0; calls[c]; c++) {
+        if (!sum->deferred[c][REASON_MESSAGE])
+            continue;
+        shorter += calls_of_sizes(sum, c, 0, SHORT);
+        longer += calls_of_sizes(sum, c, SHORT, STATS_SIZES);
+    }
+    return shorter >= longer;
+}
+
+/* Does most of the time in MPI go into messages that are neither faster with the library nor could
+ * be? Longer ones go to other nodes unless they are recorded as eager or long. */
+static bool messages_gain_nothing(const struct stats_snapshot *sum, const char *const calls[],
+                                  const struct stats_record *all)
+{
     return sum->deferred[next_longest(sum, calls, -1)][REASON_MESSAGE] &&
            all->host_ns > all->fast_ns &&
-           (mean_message(sum, calls) < SHORT || !(all->eager_bytes + all->long_bytes));
+           (messages_are_short(sum, calls) || !(all->eager_bytes + all->long_bytes));
+}
+
+/* The time in calls that are mostly accelerated, with waiting in them. */
+static uint64_t ns_of_accelerated(const struct stats_snapshot *sum, const char *const calls[])
+{
+    uint64_t ns = 0;
+    for (unsigned c = 0; calls[c]; c++)
+        if (sum->records[c].fast_ns > sum->records[c].host_ns)
+            ns += ns_of(sum, c);
+    return ns;
+}
+
+static void little_to_gain(FILE *out, const struct stats_snapshot *sum, const char *const calls[],
+                           uint64_t all)
+{
+    enum { LITTLE_PERCENT = 5 };
+    uint64_t fast = ns_of_accelerated(sum, calls);
+    bool little = fast * 100 < all * LITTLE_PERCENT;
+    line(out,
+         "%sshort messages are as fast as without the library; inside a node, MPI_Put into a "
+         "window of MPI_Win_allocate would be faster%s%s%s",
+         little ? "little to gain: " : "", little ? "" : ". Accelerated calls, with ",
+         little ? "" : share_text(fast, all - fast).s, little ? "" : " of the time in MPI, gain");
 }
 
 /* Messages between the limit of the host and that of MPIACCEL_EAGER. */
@@ -231,10 +274,8 @@ static void time_summary(FILE *out, const struct stats_snapshot *sum, const stru
          share_text(all.fast_ns, ns - all.fast_ns).s, share_text(all.host_ns, ns - all.host_ns).s,
          host->name, share_text(all.waited_ns, ns - all.waited_ns).s);
     longest_call(out, sum, host, calls, ns);
-    if (gains_little(sum, calls, &all))
-        line(out,
-             "little to gain: short messages are as fast as without the library; inside a node, "
-             "MPI_Put into a window of MPI_Win_allocate would be faster");
+    if (messages_gain_nothing(sum, calls, &all))
+        little_to_gain(out, sum, calls, ns);
     eager_messages(out, &all, host, eager);
     if (all.private_bytes)
         line(out,

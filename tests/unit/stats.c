@@ -387,9 +387,9 @@ START_TEST(the_summary_says_where_the_time_goes)
                          "accelerated, 38 % left to Open MPI, 50 % waiting\n"
                          "mpiaccel: 75 % of the time in MPI is in MPI_Win_lock: messages of "
                          "512 B on average, which the library leaves to Open MPI\n"
-                         "mpiaccel: little to gain: short messages are as fast as without the "
-                         "library; inside a node, MPI_Put into a window of MPI_Win_allocate "
-                         "would be faster\n"
+                         "mpiaccel: short messages are as fast as without the library; inside a "
+                         "node, MPI_Put into a window of MPI_Win_allocate would be faster. "
+                         "Accelerated calls, with 12 % of the time in MPI, gain\n"
                          "mpiaccel:\n"
                          "mpiaccel: time in MPI calls mean size seconds share waiting\n"
                          "mpiaccel: MPI_Win_lock 1 3.000 75 % 67 %\n"
@@ -419,18 +419,33 @@ START_TEST(the_summary_says_which_messages_gain)
     static struct stats_snapshot sum;
     sum = sum_of_messages();
     sum.records[0].host_bytes = 2 * 16384;
+    sum.sizes[0][15] = 2;
+    sum.sizes[0][10] = 0;
+    sum.sizes[0][0] = 100; /* to MPI_PROC_NULL */
     sum.records[0].eager_bytes = 16384;
     const char *text = text_of(&sum);
     ck_assert_msg(
         strstr(text, "mpiaccel: eager messages: 16.0 KiB sent faster by Open MPI, because "), "%s",
         text);
-    ck_assert_msg(!strstr(text, "little to gain"), "%s", text);
+    ck_assert_msg(!strstr(text, "short messages"), "%s", text);
+    ck_assert_msg(strstr(text, "messages of 16.0 KiB on average"), "%s", text);
     sum.records[0].eager_bytes = 0; /* to other nodes */
-    ck_assert_msg(strstr(text_of(&sum), "little to gain"), "no line");
+    ck_assert_msg(strstr(text_of(&sum), "short messages"), "no line");
     sum.records[0].long_bytes = 16384;
+    ck_assert_msg(!strstr(text_of(&sum), "short messages"), "a line");
+    sum.sizes[0][12] = 3; /* most are short */
+    ck_assert_msg(strstr(text_of(&sum), "short messages"), "no line");
+}
+END_TEST
+
+START_TEST(the_summary_says_that_accelerated_calls_gain)
+{
+    static struct stats_snapshot sum;
+    sum = sum_of_messages();
+    sum.records[1].fast_ns = 170000000; /* of 3.67 s: less than 5 % */
+    ck_assert_msg(strstr(text_of(&sum), "little to gain: short messages "), "no line");
+    sum.records[1].waited_ns = 20000000;
     ck_assert_msg(!strstr(text_of(&sum), "little to gain"), "a line");
-    sum.records[0].host_bytes = 2 * 4000; /* most are short */
-    ck_assert_msg(strstr(text_of(&sum), "little to gain"), "no line");
 }
 END_TEST
 
@@ -718,7 +733,8 @@ UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, what_was_recorde
           the_summary_lists_calls_and_reasons, the_summary_of_one_node_says_so,
           the_summary_says_that_one_machine_counts_as_several, one_rank_and_one_call_are_singular,
           the_summary_says_where_the_time_goes, the_summary_says_what_alloc_mem_would_help,
-          the_summary_says_which_messages_gain, the_summary_says_why_messages_do_not_gain,
+          the_summary_says_which_messages_gain, the_summary_says_that_accelerated_calls_gain,
+          the_summary_says_why_messages_do_not_gain,
           the_summary_says_what_an_accelerated_program_does, records_have_their_keys,
           the_job_has_its_keys, waiting_is_part_of_the_time, counts_of_ended_threads_are_kept,
           snapshots_add_up)
