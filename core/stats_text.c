@@ -173,28 +173,6 @@ static uint64_t mean_message(const struct stats_snapshot *sum, const char *const
     return number ? bytes / number : 0;
 }
 
-/* "84 % of the time in MPI is in MPI_Waitall: messages of 0.5 KiB, which the library leaves to ..."
- */
-static void longest_call(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
-                         const char *const calls[], uint64_t all)
-{
-    unsigned c = (unsigned)next_longest(sum, calls, -1);
-    const struct stats_record *record = &sum->records[c];
-    char what[160] = "";
-    uint64_t message = mean_message(sum, calls);
-    if (record->fast_ns > record->host_ns)
-        snprintf(what, sizeof what,
-                 ", which the library accelerates; %s of that is waiting for other ranks",
-                 share_text(record->waited_ns, ns_of(sum, c) - record->waited_ns).s);
-    else if (sum->deferred[c][REASON_MESSAGE] && message)
-        snprintf(what, sizeof what, ": messages of %s on average, which the library leaves to %s",
-                 size_text(message).s, host->name);
-    else if (stats_total(sum->deferred[c]))
-        snprintf(what, sizeof what, ", which the library leaves to %s", host->name);
-    line(out, "%s of the time in MPI is in %s%s", share_text(ns_of(sum, c), all - ns_of(sum, c)).s,
-         calls[c], what);
-}
-
 /* Are most messages of less than 4 KiB? These are not faster with any host. */
 static bool messages_are_short(const struct stats_snapshot *sum, const char *const calls[])
 {
@@ -207,6 +185,30 @@ static bool messages_are_short(const struct stats_snapshot *sum, const char *con
         longer += calls_of_sizes(sum, c, SHORT, STATS_SIZES);
     }
     return shorter >= longer;
+}
+
+/* "84 % of the time in MPI is in MPI_Waitall: messages of 0.5 KiB, which the library leaves to ..."
+ */
+static void longest_call(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
+                         const char *const calls[], const struct stats_record *all)
+{
+    unsigned c = (unsigned)next_longest(sum, calls, -1);
+    const struct stats_record *record = &sum->records[c];
+    char what[160] = "";
+    uint64_t message = mean_message(sum, calls), ns = stats_record_ns(all);
+    bool faster = all->eager_bytes && !messages_are_short(sum, calls);
+    if (record->fast_ns > record->host_ns)
+        snprintf(what, sizeof what,
+                 ", which the library accelerates; %s of that is waiting for other ranks",
+                 share_text(record->waited_ns, ns_of(sum, c) - record->waited_ns).s);
+    else if (sum->deferred[c][REASON_MESSAGE] && message)
+        snprintf(what, sizeof what, ": messages of %s on average, which %s%s%s",
+                 size_text(message).s, faster ? "" : "the library leaves to ", host->name,
+                 faster ? " sends faster than without the library" : "");
+    else if (stats_total(sum->deferred[c]))
+        snprintf(what, sizeof what, ", which the library leaves to %s", host->name);
+    line(out, "%s of the time in MPI is in %s%s", share_text(ns_of(sum, c), ns - ns_of(sum, c)).s,
+         calls[c], what);
 }
 
 /* Does most of the time in MPI go into messages that are neither faster with the library nor could
@@ -239,7 +241,8 @@ static void little_to_gain(FILE *out, const struct stats_snapshot *sum, const ch
          "%sshort messages are as fast as without the library; inside a node, MPI_Put into a "
          "window of MPI_Win_allocate would be faster%s%s%s",
          little ? "little to gain: " : "", little ? "" : ". Accelerated calls, with ",
-         little ? "" : share_text(fast, all - fast).s, little ? "" : " of the time in MPI, gain");
+         little ? "" : share_text(fast, all - fast).s,
+         little ? "" : " of the time in MPI, waiting included, gain");
 }
 
 /* Messages between the limit of the host and that of MPIACCEL_EAGER. */
@@ -273,7 +276,7 @@ static void time_summary(FILE *out, const struct stats_snapshot *sum, const stru
          share_text(ns, sum->elapsed > ns ? sum->elapsed - ns : 0).s,
          share_text(all.fast_ns, ns - all.fast_ns).s, share_text(all.host_ns, ns - all.host_ns).s,
          host->name, share_text(all.waited_ns, ns - all.waited_ns).s);
-    longest_call(out, sum, host, calls, ns);
+    longest_call(out, sum, host, calls, &all);
     if (messages_gain_nothing(sum, calls, &all))
         little_to_gain(out, sum, calls, ns);
     eager_messages(out, &all, host, eager);
