@@ -45,7 +45,7 @@ static bool can_give(const struct team *t)
     return t->cell_op == t->cell_op_seen && !t->mine->rings && all_are_done(t, t->cell_op);
 }
 
-/* Takes a holder off the list whose cells no rank reads any more. NULL: none was found. */
+/* Take a holder whose cells no rank reads any more off the list. NULL: none was found. */
 static struct team *take_unread_holder(struct cell_holders *h)
 {
     for (unsigned i = 0; i < HOLDERS_TRIED && h->first; i++) {

@@ -100,8 +100,8 @@ struct ring *mailbox_add_ring(struct mailbox *mailbox, uint32_t op);
 /* Ring `i` of a mailbox of any rank. */
 struct ring *mailbox_ring(struct mailbox *mailbox, uint32_t i);
 
-/* Exchanges the cells and the cells of the stream of two mailboxes of this rank. No rank may read
- * any of them. */
+/* Exchange the cells, and those of the stream, of two mailboxes of this rank. No rank may be
+ * reading any of them. */
 void mailbox_swap_cells(struct mailbox *a, struct mailbox *b);
 
 /* Gives the stream STREAM_CELLS_LONG cells if there is memory. No stream may be in progress. */

@@ -27,10 +27,10 @@
  * cell are not touched.
  *
  * Hosts let a rank run ahead by 1000 short messages, and programs rely on it. So a rank that has
- * waited for 10 ms for a slot, a cell or a part of one continues in another ring of slots
- * and cells, of which a mailbox has up to TEAM_RINGS; and at once in the next one, if the slowest
- * rank has not moved meanwhile. It uses one whose operations all ranks are
- * done with, or allocates one. That is a local decision, so it is published: `ring_from` of each
+ * waited for 10 ms for a slot, a cell or a part of one continues in another ring of slots and
+ * cells, of which a mailbox has up to TEAM_RINGS; and without waiting in the next one, if the
+ * slowest rank has not moved meanwhile. It uses one whose operations all ranks are done with, or
+ * allocates one. That is a local decision, so it is published: `ring_from` of each
  * ring is the operation from which on it has been used last. A reader remembers in which ring it
  * has read last, and looks there first. A slot is right only if it holds exactly k: the ring may be
  * in use again, with later operations. Otherwise the reader looks for the ring with the latest

@@ -53,8 +53,8 @@ static void print_assignment(const char *name, const char *value)
     putchar(' ');
 }
 
-/* What the environment of this command has, and that of the shell that gets the line may not. A
- * program that gets `parts` has the same environment. */
+/* Print the settings in the environment of this command, since the shell that runs the line may
+ * have others. A program that gets `parts` inherits the environment. */
 static void print_environment(const struct preloaded *job, const struct launcher *family,
                               bool parts)
 {

@@ -141,7 +141,7 @@ static int next_longest(const struct stats_snapshot *sum, const char *const call
     return found;
 }
 
-/* How many calls have moved at least 2 to the `from` bytes, and less than 2 to the `to`. */
+/* How many calls have moved at least 2^from bytes, and less than 2^to. */
 static uint64_t calls_of_sizes(const struct stats_snapshot *sum, unsigned call, unsigned from,
                                unsigned to)
 {

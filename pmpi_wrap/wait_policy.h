@@ -5,7 +5,7 @@
  * records, which are equal for all. A rank that knows no other members decides for itself, and does
  * not sleep unless its user wants it to, since nobody would wake it.
  *
- * What a thread then does while it waits, and for how long, is in core/wait_times.h.
+ * core/wait_times.h says what a thread then does while it waits, and for how long.
  */
 #ifndef MPIACCEL_WAIT_POLICY_H
 #define MPIACCEL_WAIT_POLICY_H

@@ -84,7 +84,7 @@ enum win_fence_epoch {
     WIN_FENCE_USED
 };
 
-/* What pmpi_wrap/abi/windows/host_window.h has to know about the host's window. */
+/* About the host's window below this one, for pmpi_wrap/abi/windows/host_window.h. */
 struct win_below {
     uint64_t number; /* identifies it on all its ranks; 0: it is not kept */
     uint64_t ranks;  /* a hash of them */
