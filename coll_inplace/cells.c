@@ -66,13 +66,14 @@ static void publish_done(struct team *t)
         team_done(t, t->op);
 }
 
+/* `t` itself has an operation in progress, and may still have to read the data of others. */
 COLD void cells_turn_to(struct team *t)
 {
     struct cell_holders *h = t->holders;
     if (thread_concurrent)
         return;
     struct team *before = atomic_load_explicit(&h->current, memory_order_relaxed);
-    if (before)
+    if (before && before != t)
         publish_done(before);
     atomic_store_explicit(&h->current, t, memory_order_relaxed);
 }

@@ -150,6 +150,29 @@ START_TEST(cells_that_are_read_late_are_not_exchanged)
 }
 END_TEST
 
+/* ---- a team takes cells in the middle of an operation ---- */
+
+/* Rank 0 has read the cells of a peer in this team, so the team is `current`. Its peers would
+ * overwrite what it has not read yet. */
+static void take_in_operation(unsigned me)
+{
+    broadcast(0, me, 0, 1, 5000);
+    if (me)
+        return;
+    struct team *t = teams[0][0];
+    uint32_t op = team_begin(t);
+    team_wait_cell(t, 5000);
+    EXPECT(!sync_reached(sync_load(&t->mine->done), op), "operation %u is done already", op);
+}
+
+START_TEST(taking_cells_ends_no_operation)
+{
+    make_teams(2);
+    as_processes(take_in_operation);
+    free_teams();
+}
+END_TEST
+
 /* ---- few cells have pages ---- */
 
 static unsigned rounds;
@@ -211,6 +234,6 @@ START_TEST(several_threads_exchange_nothing)
 END_TEST
 
 UNIT_MAIN(cells_are_exchanged_only_when_no_rank_reads_them,
-          cells_that_are_read_late_are_not_exchanged, teams_share_the_cells_of_a_few,
-          leaves_share_them_too, teams_that_come_back_often_share_those_of_more,
-          several_threads_exchange_nothing)
+          cells_that_are_read_late_are_not_exchanged, taking_cells_ends_no_operation,
+          teams_share_the_cells_of_a_few, leaves_share_them_too,
+          teams_that_come_back_often_share_those_of_more, several_threads_exchange_nothing)
