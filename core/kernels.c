@@ -59,85 +59,47 @@ PRIMS(X)
     }                                                                                          \
     COMBINE(op, name)
 
-#define X(name, type)                 \
-    KERNEL(MAX, name, b > a ? b : a)  \
-    KERNEL(MIN, name, b < a ? b : a)  \
-    KERNEL(SUM, name, (name)(a + b))  \
-    KERNEL(PROD, name, (name)(a * b)) \
-    KERNEL(LAND, name, (a) && (b))    \
-    KERNEL(LOR, name, a || b)         \
-    KERNEL(LXOR, name, !a != !b)      \
-    KERNEL(BAND, name, (name)(a & b)) \
-    KERNEL(BOR, name, (name)(a | b))  \
-    KERNEL(BXOR, name, (name)(a ^ b))
-PRIMS_INTEGER(X)
-#undef X
+/* The operations of each class of types. OP and OP_LOC stand for what is made of each operation:
+ * first its kernel, then its entry in the table. */
+#define INTEGER_OPS(name, type)   \
+    OP(MAX, name, b > a ? b : a)  \
+    OP(MIN, name, b < a ? b : a)  \
+    OP(SUM, name, (name)(a + b))  \
+    OP(PROD, name, (name)(a * b)) \
+    LOGICAL_OPS(name, type)       \
+    BYTE_OPS(name, type)
+#define REAL_OPS(name, type)     \
+    OP(MAX, name, b > a ? b : a) \
+    OP(MIN, name, b < a ? b : a) \
+    COMPLEX_OPS(name, type)
+#define COMPLEX_OPS(name, type) \
+    OP(SUM, name, a + b)        \
+    OP(PROD, name, a *b)
+#define LOGICAL_OPS(name, type) \
+    OP(LAND, name, (a) && (b))  \
+    OP(LOR, name, a || b)       \
+    OP(LXOR, name, !a != !b)
+#define BYTE_OPS(name, type)      \
+    OP(BAND, name, (name)(a & b)) \
+    OP(BOR, name, (name)(a | b))  \
+    OP(BXOR, name, (name)(a ^ b))
+#define PAIR_OPS(name, type) \
+    OP_LOC(MAXLOC, name, >)  \
+    OP_LOC(MINLOC, name, <)
+#define ALL_OPS                \
+    PRIMS_INTEGER(INTEGER_OPS) \
+    PRIMS_REAL(REAL_OPS)       \
+    PRIMS_COMPLEX(COMPLEX_OPS) PRIMS_LOGICAL(LOGICAL_OPS) PRIMS_BYTE(BYTE_OPS) PRIMS_PAIR(PAIR_OPS)
 
-#define X(name, type)                \
-    KERNEL(MAX, name, b > a ? b : a) \
-    KERNEL(MIN, name, b < a ? b : a) \
-    KERNEL(SUM, name, a + b)         \
-    KERNEL(PROD, name, a *b)
-PRIMS_REAL(X)
-#undef X
+#define OP     KERNEL
+#define OP_LOC KERNEL_LOC
+ALL_OPS
+#undef OP
+#undef OP_LOC
 
-#define X(name, type)        \
-    KERNEL(SUM, name, a + b) \
-    KERNEL(PROD, name, a *b)
-PRIMS_COMPLEX(X)
-#undef X
-
-#define X(name, type)              \
-    KERNEL(LAND, name, (a) && (b)) \
-    KERNEL(LOR, name, a || b)      \
-    KERNEL(LXOR, name, !a != !b)
-PRIMS_LOGICAL(X)
-#undef X
-
-#define X(name, type)                 \
-    KERNEL(BAND, name, (name)(a & b)) \
-    KERNEL(BOR, name, (name)(a | b))  \
-    KERNEL(BXOR, name, (name)(a ^ b))
-PRIMS_BYTE(X)
-#undef X
-
-#define X(name, type)           \
-    KERNEL_LOC(MAXLOC, name, >) \
-    KERNEL_LOC(MINLOC, name, <)
-PRIMS_PAIR(X)
-#undef X
-
-#define TEXT_(name) #name
-#define TEXT(name)  TEXT_(name)
+#define TEXT_(name)           #name
+#define TEXT(name)            TEXT_(name)
+#define OP(op, name, how)     .combine[OP_##op][PRIM_##name] = op##_##name,
+#define OP_LOC(op, name, how) OP(op, name, how)
 extern const struct kernels KERNELS;
-#define ENTRY(op, name) .combine[OP_##op][PRIM_##name] = op##_##name,
-const struct kernels KERNELS = {.name = TEXT(ISA),
-#define X(name, type) \
-    ENTRY(MAX, name)  \
-    ENTRY(MIN, name)  \
-    ENTRY(SUM, name)  \
-    ENTRY(PROD, name) \
-    ENTRY(LAND, name) \
-    ENTRY(LOR, name)  \
-    ENTRY(LXOR, name) \
-    ENTRY(BAND, name) \
-    ENTRY(BOR, name)  \
-    ENTRY(BXOR, name)
-                                PRIMS_INTEGER(X)
-#undef X
-#define X(name, type) ENTRY(MAX, name) ENTRY(MIN, name) ENTRY(SUM, name) ENTRY(PROD, name)
-                                    PRIMS_REAL(X)
-#undef X
-#define X(name, type) ENTRY(SUM, name) ENTRY(PROD, name)
-                                        PRIMS_COMPLEX(X)
-#undef X
-#define X(name, type) ENTRY(LAND, name) ENTRY(LOR, name) ENTRY(LXOR, name)
-                                            PRIMS_LOGICAL(X)
-#undef X
-#define X(name, type) ENTRY(BAND, name) ENTRY(BOR, name) ENTRY(BXOR, name)
-                                                PRIMS_BYTE(X)
-#undef X
-#define X(name, type) ENTRY(MAXLOC, name) ENTRY(MINLOC, name)
-                                                    PRIMS_PAIR(X)
-#undef X
-};
+const struct kernels KERNELS = {.name = TEXT(ISA), ALL_OPS};
