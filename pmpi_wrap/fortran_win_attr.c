@@ -69,23 +69,16 @@ static void set_attr(set_attr_fn *next, int *window, int *keyval, int64_t *value
         set_attr((set_attr_fn *)symbol_next(#name), window, keyval, value, error); \
     }
 
-GET(mpi_win_get_attr)
-GET(mpi_win_get_attr_)
-GET(mpi_win_get_attr__)
-GET(MPI_WIN_GET_ATTR)
-GET(pmpi_win_get_attr)
-GET(pmpi_win_get_attr_)
-GET(pmpi_win_get_attr__)
-GET(PMPI_WIN_GET_ATTR)
+#define SPELLINGS(DEFINE, name, NAME) \
+    DEFINE(name)                      \
+    DEFINE(name##_)                   \
+    DEFINE(name##__)                  \
+    DEFINE(NAME)
+SPELLINGS(GET, mpi_win_get_attr, MPI_WIN_GET_ATTR)
+SPELLINGS(GET, pmpi_win_get_attr, PMPI_WIN_GET_ATTR)
+SPELLINGS(SET, mpi_win_set_attr, MPI_WIN_SET_ATTR)
+SPELLINGS(SET, pmpi_win_set_attr, PMPI_WIN_SET_ATTR)
 GET(ompi_win_get_attr_f)
-SET(mpi_win_set_attr)
-SET(mpi_win_set_attr_)
-SET(mpi_win_set_attr__)
-SET(MPI_WIN_SET_ATTR)
-SET(pmpi_win_set_attr)
-SET(pmpi_win_set_attr_)
-SET(pmpi_win_set_attr__)
-SET(PMPI_WIN_SET_ATTR)
 SET(ompi_win_set_attr_f)
 
 /* MPICH's internal functions, called by its Fortran library, and the second one also by its
