@@ -83,7 +83,7 @@ static void wait_for_requests(struct player *pl, int how)
 #endif
 
 static void call_with_request(struct player *pl, const struct op *op, struct given o,
-                              struct given r, struct given t, long disp, int how)
+                              struct given r, struct given t, MPI_Aint disp, int how)
 {
     MPI_Request request;
     MPI_Op by = op_handle(op->op);
@@ -107,7 +107,7 @@ static void call_with_request(struct player *pl, const struct op *op, struct giv
 
 /* Under an exclusive lock: fetch, add, store. */
 static void increment(struct player *pl, const struct op *op, struct given o, struct given r,
-                      struct given t, long disp)
+                      struct given t, MPI_Aint disp)
 {
     DO(Get, r.at, (int)r.count, r.type, op->target, disp, (int)t.count, t.type, pl->win);
     DO(Win_flush, op->target, pl->win);
@@ -117,12 +117,49 @@ static void increment(struct player *pl, const struct op *op, struct given o, st
     DO(Put, r.at, (int)r.count, r.type, op->target, disp, (int)t.count, t.type, pl->win);
 }
 
+/* Whether an operation is done without MPI. Its model is the same. A start may return before the
+ * target has posted, so there only operations of MPI wait for the target's own stores. */
+static bool by_loads(const struct player *pl, const struct op *op)
+{
+    bool plain = op->call == PUT || op->call == GET || op->call == INCREMENT;
+    return plain && op->target >= 0 && pl->part[op->target] && pl->round->sync != POST_START &&
+           mix(pl->program->seed + (uint64_t)op->id) % 3 == 0;
+}
+
+static void sync_memory(struct player *pl)
+{
+    if (pl->round->sync == PASSIVE)
+        DO(Win_sync, pl->win);
+}
+
+static void load_and_store(struct player *pl, const struct op *op)
+{
+    struct cursor here = {.pieces = &op->origin.pieces}, there = {.pieces = &op->remote.pieces};
+    long from, to;
+    int basic;
+    if (op->call == INCREMENT) /* the last one may have put */
+        DO(Win_flush, op->target, pl->win);
+    sync_memory(pl);
+    while (cursor_next(&there, &to, &basic) && cursor_next(&here, &from, &basic)) {
+        char *local = pl->buffer + op->origin.at + from;
+        char *remote = pl->part[op->target] + op->remote.at + to;
+        struct part parts[2];
+        if (op->call == INCREMENT)
+            combine(&basics[basic], OP_SUM, remote, local);
+        for (int p = basic_parts(&basics[basic], parts); p-- > 0 && op->call != INCREMENT;)
+            memcpy((op->call == PUT ? remote : local) + parts[p].at,
+                   (op->call == PUT ? local : remote) + parts[p].at, (size_t)parts[p].size);
+    }
+    sync_memory(pl);
+}
+
 static void call(struct player *pl, const struct op *op, int how)
 {
     struct given o = give(pl, &op->origin, op, true), r = give(pl, &op->result, op, true),
                  t = give(pl, &op->remote, op, false), c = give(pl, &op->compare, op, true);
     int owner = op->target == MPI_PROC_NULL ? pl->rank : op->target;
-    long disp = op->remote.at / pl->round->window->unit[owner];
+    MPI_Aint disp = pl->address[owner] ? pl->address[owner] + op->remote.at
+                                       : op->remote.at / pl->round->window->unit[owner];
     MPI_Op by = op_handle(op->op);
     MPI_Win win = pl->win;
     if (op->request)
@@ -176,10 +213,13 @@ static void play_operation(struct player *pl, const struct action *a)
     if (pl->options->print) {
         char text[4000];
         op_print(op, text, sizeof text);
-        printf("  rank %d: %s\n", pl->rank, text);
+        printf("  rank %d: %s%s\n", pl->rank, text, by_loads(pl, op) ? " (by loads)" : "");
         fflush(stdout);
     }
-    call(pl, op, a->how);
+    if (by_loads(pl, op))
+        load_and_store(pl, op);
+    else
+        call(pl, op, a->how);
     model_operate(pl->round, op, pl->rank, pl->images);
 }
 

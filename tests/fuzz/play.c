@@ -134,7 +134,8 @@ static void play_fence(struct player *pl, int number)
     if (!round->joined[number])
         DO(Win_fence, round->phase->open[pl->rank], pl->win);
     play_actions(pl);
-    DO(Win_fence, round->phase->close[pl->rank], pl->win);
+    int stores = pl->part[pl->rank] ? MPI_MODE_NOSTORE : 0; /* of any rank */
+    DO(Win_fence, round->phase->close[pl->rank] & ~stores, pl->win);
     look_at_buffer(pl);
     bool goes_on = number + 1 < round->phases && round->joined[number + 1];
     if (!goes_on)
@@ -238,7 +239,8 @@ static void play_round(struct player *pl)
 
 static bool from_malloc(const struct program *p, int rank)
 {
-    return p->memory == FROM_MALLOC || (p->memory == FROM_MALLOC_AT_ONE && rank == p->odd_one);
+    return p->memory == FROM_MALLOC || (p->memory == FROM_MALLOC_AT_ONE && rank == p->odd_one) ||
+           (p->memory == ATTACHED && (p->seed / 4 + (uint64_t)rank) % 2);
 }
 
 static char *get_memory(long bytes, bool from_mpi)
@@ -300,8 +302,10 @@ static bool make_windows(struct player *pl)
         const struct window *window = &p->window[w];
         long size = window->size[pl->rank];
         char *base = size ? pl->memory + window->offset[pl->rank] : NULL;
-        int error = MPI_Win_create(base, size, window->unit[pl->rank], MPI_INFO_NULL, pl->comm,
-                                   &pl->windows[w]);
+        int error = p->memory == ATTACHED
+                        ? MPI_Win_create_dynamic(MPI_INFO_NULL, pl->comm, &pl->windows[w])
+                        : MPI_Win_create(base, size, window->unit[pl->rank], MPI_INFO_NULL,
+                                         pl->comm, &pl->windows[w]);
         if (error && p->size == 1)
             return false; /* Open MPI 4.1 rejects it */
         must_succeed("Win_create", error);
@@ -321,6 +325,43 @@ static bool make_windows_in_turn(struct player *pl)
             barrier(MPI_COMM_WORLD);
     }
     return made;
+}
+
+/* Hosts before MPI-4.1 refuse that, except for windows of MPI_Win_allocate_shared. */
+static void find_parts(struct player *pl)
+{
+    const struct program *p = pl->program;
+    MPI_Aint size;
+    int unit;
+    for (int rank = 0; rank < p->size && p->memory == FROM_WIN_ALLOCATE; rank++)
+        if (p->profile.tame ||
+            MPI_Win_shared_query(pl->windows[0], rank, &size, &unit, &pl->part[rank]) ||
+            size < p->window[0].size[rank])
+            pl->part[rank] = NULL;
+}
+
+/* This rank's part of the current window, and where those of the others are. */
+static void attach(struct player *pl)
+{
+    const struct window *w = pl->round->window;
+    char *base = pl->memory + w->offset[pl->rank];
+    MPI_Aint address;
+    if (pl->program->memory != ATTACHED)
+        return;
+    if (w->size[pl->rank])
+        DO(Win_attach, pl->win, base, w->size[pl->rank]);
+    DO(Get_address, base, &address);
+    DO(Allgather, &address, 1, MPI_AINT, pl->address, 1, MPI_AINT, pl->comm);
+}
+
+static void detach(struct player *pl)
+{
+    const struct window *w = pl->round->window;
+    if (pl->program->memory != ATTACHED)
+        return;
+    barrier(pl->comm);
+    if (w->size[pl->rank])
+        DO(Win_detach, pl->win, pl->memory + w->offset[pl->rank]);
 }
 
 bool play(uint64_t seed, MPI_Comm comm, const struct options *options)
@@ -345,6 +386,7 @@ bool play(uint64_t seed, MPI_Comm comm, const struct options *options)
     images_open(&program, pl->images);
     for (int w = 0; w < program.windows; w++)
         DO(Win_set_errhandler, pl->windows[w], MPI_ERRORS_RETURN);
+    find_parts(pl);
     memcpy(pl->memory, pl->images[pl->rank].memory, (size_t)program.bytes[pl->rank]);
     memcpy(pl->buffer, pl->images[pl->rank].buffer, (size_t)program.buffer);
     for (int i = 0; i < program.rounds && pl->phases_left > 0; i++) {
@@ -353,7 +395,9 @@ bool play(uint64_t seed, MPI_Comm comm, const struct options *options)
         round_invent(&program, i, ops, &round);
         pl->round = &round;
         pl->win = pl->windows[round.window - program.window];
+        attach(pl);
         play_round(pl);
+        detach(pl);
         ops = round.ops;
     }
     for (int w = 0; w < program.windows; w++)

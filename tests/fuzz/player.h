@@ -14,6 +14,8 @@ struct player {
     MPI_Comm comm;
     int rank, phases_left;
     char *memory, *buffer;
+    char *part[RANKS_MAX]; /* of a window that this rank can access by loads and stores, or NULL */
+    MPI_Aint address[RANKS_MAX]; /* of the parts of a dynamic window; otherwise 0 */
     MPI_Win windows[2], win;
     MPI_Request requests[REQUESTS_MAX];
     int request_count;

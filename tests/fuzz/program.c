@@ -72,12 +72,13 @@ void program_invent(struct program *p, uint64_t seed, int size, bool tame, bool 
     p->profile = invent_profile(&r);
     p->profile.depth += deep ? DEEPER : 0;
     long where = below(&r, 100);
-    p->memory = where < 60   ? FROM_ALLOC_MEM
+    p->memory = where < 57   ? FROM_ALLOC_MEM
+                : where < 60 ? ATTACHED
                 : where < 97 ? FROM_WIN_ALLOCATE
                 : where < 98 ? FROM_MALLOC
                              : FROM_MALLOC_AT_ONE;
     p->odd_one = (int)below(&r, size);
-    p->profile.tame = tame || p->memory == FROM_MALLOC || p->memory == FROM_MALLOC_AT_ONE;
+    p->profile.tame = tame || p->memory >= FROM_MALLOC; /* left to the host */
     p->profile.aligned |= p->profile.tame;
     p->buffer_from_mpi = chance(&r, 50);
     bool big = chance(&r, 2);

@@ -10,6 +10,9 @@
  * origin accesses it freely (OWNED), all ranks read it (READ), all accumulate into it with one
  * operation whose results commute (COMBINED), or all change it while they hold an exclusive lock
  * (LOCKED). An owner separates its own conflicting operations by flushes.
+ *
+ * Where a rank can access the window of another by loads and stores, it does some of its puts, gets
+ * and increments in this way (by_loads() in act.c).
  */
 #ifndef FUZZ_PROGRAM_H
 #define FUZZ_PROGRAM_H
@@ -28,7 +31,13 @@ struct profile {
     long most;     /* elements in an operation */
 };
 
-enum memory_kind { FROM_ALLOC_MEM, FROM_WIN_ALLOCATE, FROM_MALLOC, FROM_MALLOC_AT_ONE };
+enum memory_kind {
+    FROM_ALLOC_MEM,
+    FROM_WIN_ALLOCATE,
+    FROM_MALLOC,
+    FROM_MALLOC_AT_ONE,
+    ATTACHED /* to a dynamic window, for each round; of MPI_Alloc_mem or malloc */
+};
 
 struct window {
     long offset[RANKS_MAX], size[RANKS_MAX]; /* in the rank's memory */
