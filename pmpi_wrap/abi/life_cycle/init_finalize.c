@@ -27,6 +27,7 @@
 #include "pmpi_wrap/entry.h"
 #include "pmpi_wrap/host.h"
 #include "pmpi_wrap/wait_policy.h"
+#include "rma_shm/kept.h"
 
 static struct {
     pthread_mutex_t mutex;
@@ -91,7 +92,7 @@ static void begin_use(bool session)
         statistics_begin(world_rank, world_size);
     wait_policy_apply(private_comm_progress);
     free_notice_begin();
-    host_windows_open();
+    kept_open();
     pthread_mutex_unlock(&host_use.mutex);
 }
 

@@ -55,16 +55,7 @@ void host_window_changed(MPI_Win win);
 bool host_window_may_keep(struct win *fast);
 void host_window_keep(MPI_Win win, const struct win *fast);
 
-/* The program has freed a fast window past this library, and may do so again: from now on none is
- * kept, so that other ranks need not wait for this one. */
-void host_window_freed(void);
-
-/* Call when the host has been initialized, and when no more windows may be kept. The second is
- * collective, and frees them. */
-void host_windows_open(void);
+/* Collective: free those that are kept, and keep no more. */
 void host_windows_close(void);
-
-/* The host has been finalized, and its handles are invalid. */
-void host_windows_forget(void);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include "core/log.h"
 #include "node/node.h"
-#include "pmpi_wrap/abi/windows/host_window.h"
 #include "pmpi_wrap/host_wait.h"
+#include "rma_shm/kept.h"
 
 struct registry window_registry = REGISTRY_INITIALIZER;
 
@@ -17,7 +17,7 @@ static bool forget_window(const struct entry *e)
 void windows_forget(void)
 {
     registry_forget(&window_registry, forget_window);
-    host_windows_forget();
+    kept_forget();
 }
 
 int report_on_win(MPI_Win win, int error_class)

@@ -12,6 +12,7 @@
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
 #include "pmpi_wrap/abi/windows/host_window.h"
 #include "pmpi_wrap/abi/windows/window.h"
+#include "rma_shm/kept.h"
 
 #include <stdlib.h>
 
@@ -359,5 +360,5 @@ void window_freed(MPI_Win win)
     if (!fast)
         return;
     win_linger(fast);
-    host_window_freed();
+    kept_close(); /* it may do so again, and other ranks need not wait for this one */
 }
