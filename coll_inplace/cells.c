@@ -6,10 +6,7 @@
 struct cell_holders cell_holders;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* for cells_forget() */
 
-enum {
-    HOLDERS_TRIED = 4, /* by one team: each may take a cache miss per rank */
-    TAKES_MAX = 4      /* After so many exchanges a team writes its own cells. */
-};
+enum { HOLDERS_TRIED = 4 }; /* by one team: each may take a cache miss per rank */
 
 /* ---- the list ---- */
 
@@ -85,13 +82,9 @@ static void exchange_cells(struct team *t, struct team *other)
 }
 
 /* Whether a new holder writes the cells that its mailbox has. */
-static bool has_cells(const struct cell_holders *h, struct team *t)
+static bool has_cells(const struct cell_holders *h, const struct team *t)
 {
-    if (t->mine->cells_used || t->mine->rings || h->count < CELL_HOLDERS)
-        return true;
-    bool comes_back = t->takes >= TAKES_MAX;
-    t->takes += !comes_back;
-    return comes_back && h->count < CELL_HOLDERS_MAX;
+    return t->mine->cells_used || t->mine->rings || h->count < CELL_HOLDERS;
 }
 
 static void become_holder(struct team *t)
@@ -105,8 +98,8 @@ static void become_holder(struct team *t)
     append_holder(h, t);
 }
 
-/* Call when another team takes cells. The newest holder has used its own since it became one, which
- * does not count as coming back. */
+/* Call when another team takes cells. What the newest holder has done with its own so far does not
+ * count as use since it was last looked at. */
 static void finish_with_holders(struct cell_holders *h)
 {
     struct team *t = h->first;

@@ -8,10 +8,7 @@
  * cells no rank reads any more: all ranks have published that they are done with the last operation
  * that used them. If it finds none, it also writes its own cells. A holder that has used its cells
  * since it was last looked at goes to the end of the list, so that teams which are in use keep
- * their cells. A team that has lost its cells several times writes its own as long as there are
- * fewer than CELL_HOLDERS_MAX holders: if 24 communicators took turns with broadcasts of 8 KB, each
- * exchange would take as long as half a broadcast. With more communicators the exchange is faster,
- * since fewer lines go through the caches.
+ * their cells.
  *
  * The exchange is local, and no rank waits. The offsets in the mailbox by which peers find the
  * cells are read only after a slot whose data are in cells, or come through a stream, has been
@@ -34,7 +31,7 @@
 
 struct team;
 
-enum { CELL_HOLDERS = 8, CELL_HOLDERS_MAX = 32 };
+enum { CELL_HOLDERS = 8 };
 
 struct cell_holders {
     struct team *first, *last;

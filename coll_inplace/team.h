@@ -143,7 +143,6 @@ struct team {
     struct cell_holders *holders;
     struct team *newer_holder, *older_holder;
     bool is_holder;        /* it is in the list of `holders` */
-    uint8_t takes;         /* how often it has taken cells of other teams */
     uint32_t cell_op;      /* the last operation that used our cells */
     uint32_t cell_op_seen; /* the same when the team was last looked at for them */
     struct ring *ring[];   /* by rank: in which this rank has read last */
