@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <wchar.h>
 
+typedef float float128 __attribute__((mode(TF))); /* arm64 has no __float128 */
+
 #define USED(type)                                                               \
     (__builtin_types_compatible_p(type, long double) && LDBL_MANT_DIG == 64 ? 10 \
                                                                             : (int)sizeof(type))
@@ -84,12 +86,12 @@
     X(MPI_DOUBLE_PRECISION, PLAIN(REAL, double))                   \
     X(MPI_REAL4, PLAIN(REAL, float))                               \
     X(MPI_REAL8, PLAIN(REAL, double))                              \
-    X(MPI_REAL16, PLAIN(REAL, __float128))                         \
+    X(MPI_REAL16, PLAIN(REAL, float128))                           \
     X(MPI_COMPLEX, CPLX(float))                                    \
     X(MPI_DOUBLE_COMPLEX, CPLX(double))                            \
     X(MPI_COMPLEX8, CPLX(float))                                   \
     X(MPI_COMPLEX16, CPLX(double))                                 \
-    X(MPI_COMPLEX32, CPLX(__float128))                             \
+    X(MPI_COMPLEX32, CPLX(float128))                               \
     X(MPI_FLOAT_INT, TWO(REAL, float, SIGNED, int))                \
     X(MPI_DOUBLE_INT, TWO(REAL, double, SIGNED, int))              \
     X(MPI_LONG_INT, TWO(SIGNED, long, SIGNED, int))                \
@@ -310,7 +312,7 @@ static void combine_integer(const struct scalar *s, int op, void *inout, const v
 REAL_OPS(float, float)
 REAL_OPS(double, double)
 REAL_OPS(long_double, long double)
-REAL_OPS(float128, __float128)
+REAL_OPS(float128, float128)
 
 struct real_format {
     void (*combine)(int op, void *inout, const void *in);

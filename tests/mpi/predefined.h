@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include <complex.h>
+#include <float.h>
 
 enum kind {
     SIGNED,       /* C integers: all operations on numbers, logical and bitwise */
@@ -163,7 +164,7 @@ static inline const struct operation *operations_for(enum kind kind)
 #undef ALWAYS
 }
 
-typedef __float128 quad;
+typedef float quad __attribute__((mode(TF))); /* arm64 has no __float128 */
 typedef _Complex float quad_complex __attribute__((mode(TC)));
 
 /* The number n as a value of the type. */
@@ -302,13 +303,14 @@ static inline void combine(const struct type *t, MPI_Op op, void *inout, const v
 #undef INTEGER_CASE
 }
 
-/* A long double has bytes that are not part of its value. */
+/* On x86, a long double has bytes that are not part of its value. */
 static inline bool equal(const struct type *t, const void *a, const void *b)
 {
+    size_t used = LDBL_MANT_DIG == 64 ? 10 : sizeof(long double);
     if (t->kind == LONG_REAL)
-        return !memcmp(a, b, 10);
+        return !memcmp(a, b, used);
     if (t->kind == LONG_COMPLEX)
-        return !memcmp(a, b, 10) && !memcmp((const char *)a + 16, (const char *)b + 16, 10);
+        return !memcmp(a, b, used) && !memcmp((const char *)a + 16, (const char *)b + 16, used);
     return !memcmp(a, b, (size_t)t->size);
 }
 
