@@ -132,13 +132,6 @@ void *symbol_next(const char *symbol)
     return address;
 }
 
-static void *next_in_search_order(const char *prefix, const char *name)
-{
-    char symbol[64];
-    snprintf(symbol, sizeof symbol, "%s%s", prefix, name);
-    return dlsym(RTLD_NEXT, symbol);
-}
-
 /* NULL: it is in no object, or in one without the table. */
 static const void *table_behind(const void *address, ElfW(Sxword) tag)
 {
@@ -154,28 +147,28 @@ static const void *table_behind(const void *address, ElfW(Sxword) tag)
 mpi_fn *symbol_onward(void *library, const char *name)
 {
     mpi_fn *of_host = symbol_in(library, "PMPI_", name);
-    mpi_fn *next = (mpi_fn *)next_in_search_order("PMPI_", name);
+    mpi_fn *next = symbol_in(RTLD_NEXT, "PMPI_", name);
     bool is_next =
         next && next != of_host && !is_this_library(table_behind((void *)next, DT_GNU_HASH));
     return is_next ? next : of_host;
 }
 
-static bool same_object(const void *address, const void *other)
+static bool same_object(mpi_fn *function, mpi_fn *other)
 {
     Dl_info a, b;
-    return address && other &&
-           (address == other ||
-            (dladdr(address, &a) && dladdr(other, &b) && a.dli_fbase == b.dli_fbase));
+    return function && other &&
+           (function == other || (dladdr((void *)function, &a) && dladdr((void *)other, &b) &&
+                                  a.dli_fbase == b.dli_fbase));
 }
 
 /* A tool that defines PMPI_X too, as Darshan does, does not count: it calls the host, not this
  * library. */
 mpi_fn *symbol_of_tool(void *library, const char *name)
 {
-    void *next = next_in_search_order("MPI_", name);
-    bool is_tool = next && !same_object(next, (void *)symbol_in(library, "MPI_", name)) &&
-                   !same_object(next, next_in_search_order("PMPI_", name));
-    return is_tool ? (mpi_fn *)next : NULL;
+    mpi_fn *next = symbol_in(RTLD_NEXT, "MPI_", name);
+    bool is_tool = next && !same_object(next, symbol_in(library, "MPI_", name)) &&
+                   !same_object(next, symbol_in(RTLD_NEXT, "PMPI_", name));
+    return is_tool ? next : NULL;
 }
 
 /* Symbols that an object uses but does not define are not hashed, and precede those that are. */

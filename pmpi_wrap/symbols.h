@@ -9,7 +9,7 @@
 void *symbol_definer(const char *symbol, void **address);
 
 /* The function prefix + name that `library` exports, whatever other libraries define before it in
- * the search order. NULL: it has none. */
+ * the search order; with RTLD_NEXT, the first one after this library. NULL: there is none. */
 mpi_fn *symbol_in(void *library, const char *prefix, const char *name);
 
 /* The next definition of a symbol after this library's own, wherever it is loaded. NULL: none. */
