@@ -200,19 +200,6 @@ static void *allocate_symmetric(size_t size, size_t align)
     return block;
 }
 
-static void *resize(void *block, size_t size)
-{
-    enum symmetric_error error = SYMMETRIC_NOT_HERE;
-    void *resized = ready() ? symmetric_resize(block, size, &error) : NULL;
-    mpiaccel_malloc_error = error;
-    return resized;
-}
-
-static void release_symmetric(void *block)
-{
-    mpiaccel_malloc_error = ready() ? symmetric_free(block) : SYMMETRIC_NOT_HERE;
-}
-
 void *accel_shmem_malloc(size_t size)
 {
     return allocate_symmetric(size, ARENA_GRAIN);
@@ -243,33 +230,23 @@ void *accel_shmem_align(size_t alignment, size_t size)
 
 void *accel_shmem_realloc(void *block, size_t size)
 {
-    return resize(block, size);
+    enum symmetric_error error = SYMMETRIC_NOT_HERE;
+    void *resized = ready() ? symmetric_resize(block, size, &error) : NULL;
+    mpiaccel_malloc_error = error;
+    return resized;
 }
 
 void accel_shmem_free(void *block)
 {
-    release_symmetric(block);
+    mpiaccel_malloc_error = ready() ? symmetric_free(block) : SYMMETRIC_NOT_HERE;
 }
 
-void *accel_shmalloc(size_t size)
-{
-    return allocate_symmetric(size, ARENA_GRAIN);
-}
-
-void *accel_shmemalign(size_t alignment, size_t size)
-{
-    return allocate_symmetric(size, alignment);
-}
-
-void *accel_shrealloc(void *block, size_t size)
-{
-    return resize(block, size);
-}
-
-void accel_shfree(void *block)
-{
-    release_symmetric(block);
-}
+/* The older names. */
+#define SAME_AS(name) __attribute__((alias("accel_" #name)))
+void *accel_shmalloc(size_t size) SAME_AS(shmem_malloc);
+void *accel_shmemalign(size_t alignment, size_t size) SAME_AS(shmem_align);
+void *accel_shrealloc(void *block, size_t size) SAME_AS(shmem_realloc);
+void accel_shfree(void *block) SAME_AS(shmem_free);
 
 /* ---- ordering ---- */
 
