@@ -258,7 +258,7 @@ static void after_finalize(bool last)
         dispatch_close();
     }
     pthread_mutex_unlock(&host_use.mutex);
-    statistics_print(world_rank, world_size);
+    statistics_print(world_rank, world_size, false);
 }
 
 int accel_Finalize(void)

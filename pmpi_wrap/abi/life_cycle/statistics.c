@@ -219,7 +219,7 @@ static void print(int world_size, const struct stats_snapshot *sum, bool so_far)
                     advice(error));
 }
 
-static void add_up_and_print(int world_rank, int world_size, bool so_far)
+void statistics_print(int world_rank, int world_size, bool so_far)
 {
     if (!config.stats || !writes(world_rank))
         return;
@@ -231,11 +231,6 @@ static void add_up_and_print(int world_rank, int world_size, bool so_far)
     add_up(sum);
     print(world_size, sum, so_far);
     free(sum);
-}
-
-void statistics_print(int world_rank, int world_size)
-{
-    add_up_and_print(world_rank, world_size, false);
 }
 
 /* ---- while the job runs ---- */
@@ -256,7 +251,7 @@ static void publish_and_print(void)
         return;
     take_snapshot(s);
     if (++running.published % TIMES_PUBLISHED == 0)
-        add_up_and_print(running.world_rank, running.world_size, true);
+        statistics_print(running.world_rank, running.world_size, true);
 }
 
 void statistics_begin(int world_rank, int world_size)

@@ -2,6 +2,8 @@
 #ifndef MPIACCEL_STATISTICS_H
 #define MPIACCEL_STATISTICS_H
 
+#include <stdbool.h>
+
 /* MPI has been initialized. From now on, do what MPIACCEL_STATS_EVERY asks for. */
 void statistics_begin(int world_rank, int world_size);
 
@@ -10,7 +12,7 @@ void statistics_begin(int world_rank, int world_size);
 void statistics_publish(void);
 
 /* If this rank is the one to do it, print the sum over the ranks of the node, as MPIACCEL_STATS
- * asks. After the host's MPI_Finalize. */
-void statistics_print(int world_rank, int world_size);
+ * asks. After the host's MPI_Finalize or, with `so_far`, while the job runs. */
+void statistics_print(int world_rank, int world_size, bool so_far);
 
 #endif
