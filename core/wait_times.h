@@ -8,8 +8,8 @@
  *   how          call that waits        call that polls          other call    wait of the library
  *   spin         polls                  polls                    polls         2000 rounds, yields
  *   auto         as spin; as yield while a thread that does not compute shares the processor
- *   yield        yields after 2 us      yields after 2 to 128    as in a call  20 rounds, 30
- *                                       polls                    that waits    yields, sleeps
+ *   yield        yields after 2 us      yields after 32 polls    as in a call  20 rounds, 30
+ *                                                                that waits    yields, sleeps
  *   sleep        the same, sleeps       the same, sleeps after   the same      the same
  *                after 1 ms             1 ms without the yields
  *   … a quota    polls for 0.1 ms,      the same                 the same      the same
@@ -87,13 +87,7 @@ enum {
     HOST_SPIN_TICKS = 1 << 12,        /* of a wait, before a thread yields */
     HOST_YIELD_TICKS = 1 << 21,       /* of a wait, before a thread sleeps */
     HOST_YIELD_TICKS_QUOTA = 1 << 18, /* under a quota: a few times what a sleep costs */
-    /* The polls between two yields of a program that polls. Their number grows by an eighth if they
-     * have found no message, and is halved if they have. A program that only waits finds a message
-     * after every second to sixth yield, MPIRandomAccess after every 160th. */
-    POLLS_PER_YIELD = 32,
-    POLLS_PER_YIELD_MIN = 16,     /* with MPICH: almost a microsecond */
-    POLLS_PER_YIELD_MIN_OMPI = 2, /* which polls more slowly, and yields after each poll itself */
-    POLLS_PER_YIELD_MAX = 128,
+    POLLS_PER_YIELD = 32,             /* between two yields of a program that polls */
     /* After a yield that took long, a program polls once more for each so many ticks: for a small
      * part of that time. With a larger part, the threads of one processor would make each other's
      * yields longer and longer. */

@@ -13,7 +13,6 @@ bool host_wait_intervenes;
 uint32_t host_wait_polls_left = UINT32_MAX;
 static uint32_t polls_at_first; /* of a wait: they only go on to the host */
 static bool yields_in_waits;
-static uint32_t polls_per_yield_min;
 static _Atomic bool host_acts_alone;
 static uint64_t yield_ticks;         /* of a wait, before a thread sleeps */
 static set_yield_fn *set_host_yield; /* NULL: it never does */
@@ -36,8 +35,6 @@ struct poller {
     bool gives_way;           /* has yielded or slept in this wait */
     uint32_t waits_without_yield, after_next_long_yield;
     uint32_t suspended;
-    uint32_t polls_per_yield;           /* of a program that polls */
-    bool has_yielded;                   /* that program, and has found no message since */
     int64_t without_ns;                 /* the time without a processor, at the last probe */
     long preemptions;                   /* ru_nivcsw, then */
     uint32_t until_probe;               /* polls until the next probe */
@@ -49,7 +46,7 @@ struct poller {
     uint64_t waited;        /* sync_waited_ticks() then */
     uint64_t sample;        /* duration of the previous timed poll */
 };
-static __thread struct poller poller = {.recipient = NOBODY, .polls_per_yield = POLLS_PER_YIELD};
+static __thread struct poller poller = {.recipient = NOBODY};
 
 /* Where nothing is shared. */
 static struct sync_word own_mail;
@@ -71,7 +68,6 @@ void host_wait_configure(enum wait_setting how, bool quota, bool yields, set_yie
     host_wait_polls_left = how == WAIT_spin || (how == WAIT_yield && set_yield) ? UINT32_MAX
                            : how == WAIT_auto                                   ? POLLS_PER_PROBE
                                                                                 : 0;
-    polls_per_yield_min = set_yield ? POLLS_PER_YIELD_MIN_OMPI : POLLS_PER_YIELD_MIN;
     polls_at_first = set_yield ? POLLS_AT_FIRST : 0;
     poller.untimed = 0;
 }
@@ -151,8 +147,8 @@ static void enter_polling_call(void)
     if (poller.mail && sync_ticks() - poller.last > TICKS_BETWEEN_POLLS)
         begin_wait(0); /* the program has had work to do */
     let_host_yield(false);
-    if (!poller.since && host_wait_polls_left > poller.polls_per_yield)
-        skip_fewer(poller.polls_per_yield);
+    if (!poller.since && host_wait_polls_left > POLLS_PER_YIELD)
+        skip_fewer(POLLS_PER_YIELD);
 }
 
 void host_wait_enter(enum call_kind kind)
@@ -176,12 +172,8 @@ void host_wait_enter(enum call_kind kind)
 
 static void polling_call_ends(bool found)
 {
-    if (found) {
+    if (found)
         poller.since = 0;
-        if (poller.has_yielded && poller.polls_per_yield >= 2 * polls_per_yield_min)
-            poller.polls_per_yield /= 2;
-        poller.has_yielded = false;
-    }
     if (poller.mail)
         poller.last = sync_ticks();
 }
@@ -310,13 +302,10 @@ static NOINLINE void skip_polls(uint32_t polls)
  * yield may go to a thread that computes, of another job for example, and take milliseconds. */
 static void yield_between_polls(void)
 {
-    if (poller.has_yielded && poller.polls_per_yield < POLLS_PER_YIELD_MAX)
-        poller.polls_per_yield += 1 + poller.polls_per_yield / 8;
-    poller.has_yielded = true;
     uint64_t took = sync_yield_processor(), more = took / YIELD_TICKS_PER_POLL;
     count_yield(took);
     poller.since += took;
-    skip_polls(poller.polls_per_yield +
+    skip_polls(POLLS_PER_YIELD +
                (uint32_t)(more < POLLS_PER_LONG_YIELD_MAX ? more : POLLS_PER_LONG_YIELD_MAX));
 }
 
@@ -414,7 +403,7 @@ void host_wait_before_poll(bool nests)
     } else {
         begin_wait(now);
         if (skips)
-            skip_polls(poller.polls_per_yield);
+            skip_polls(POLLS_PER_YIELD);
     }
     now = sync_ticks();
     note_use(now);

@@ -318,7 +318,6 @@ START_TEST(a_thread_sleeps_only_where_a_message_wakes_it)
     config.wait = WAIT_sleep;
     ck_assert(sleeps_at_last_in(CALL_WAITS));
     host_acts_alone = false;
-    poller.polls_per_yield = POLLS_PER_YIELD;
     end();
 }
 END_TEST
@@ -404,25 +403,10 @@ static uint64_t poll_by_calls(unsigned us, bool finds)
     return sync_ticks() - began;
 }
 
-/* On a busy machine few yields fit into a wait, and a wait may last until the thread sleeps. The
- * waits are longer than the pause after a yield that took milliseconds. */
-START_TEST(a_program_that_polls_yields_as_often_as_that_helps)
+START_TEST(a_program_that_only_polls_sleeps_at_last)
 {
     begin(WAIT_sleep, 1);
     become(0);
-    ck_assert_uint_eq(poller.polls_per_yield, POLLS_PER_YIELD);
-    for (unsigned i = 0; i < 1000 && poller.polls_per_yield <= 2 * POLLS_PER_YIELD; i++)
-        if (poll_by_calls(300, false) < HOST_YIELD_TICKS)
-            ck_assert_uint_eq(futex_waits, 0);
-    ck_assert_uint_gt(poller.polls_per_yield, 2 * POLLS_PER_YIELD);
-    for (unsigned i = 0; i < 1000 && poller.polls_per_yield >= POLLS_PER_YIELD; i++) {
-        unsigned before = yield_count;
-        for (unsigned k = 0; k < 10000 && yield_count == before; k++)
-            poll_by_calls(1, false);
-        poll_by_calls(1, true);
-    }
-    ck_assert_uint_lt(poller.polls_per_yield, POLLS_PER_YIELD);
-    futex_waits = 0;
     for (unsigned ms = 100; ms < 10000 && !futex_waits; ms *= 4)
         poll_by_calls(1000 * ms, false); /* the time of yields does not count */
     ck_assert_uint_gt(futex_waits, 0);
@@ -436,7 +420,6 @@ static bool sleeps_between_sends(unsigned sends)
     futex_waits = 0;
     for (unsigned i = 0; i < sends; i++) {
         host_wait_sent_to(0);
-        poller.polls_per_yield = POLLS_PER_YIELD;
         uint64_t own_ticks = 0;
         while (own_ticks < HOST_YIELD_TICKS / 4) {
             uint64_t start = sync_ticks();
@@ -469,7 +452,6 @@ END_TEST
 static unsigned polls_until_yield(void)
 {
     unsigned before = yield_count, polls = 0;
-    poller.polls_per_yield = POLLS_PER_YIELD;
     for (; yield_count == before; polls++) {
         poller.last = poller.since = sync_ticks(); /* even if the thread was preempted */
         host_wait_enter(CALL_POLLS);
@@ -507,11 +489,10 @@ START_TEST(a_program_that_polls_pauses_after_a_yield_that_took_long)
 END_TEST
 
 /* Returns how many of 1000 polls are timed. */
-static unsigned timed_polls(uint32_t polls_per_yield)
+static unsigned timed_polls(void)
 {
     unsigned timed = 0;
     for (unsigned i = 0; i < 1000; i++) {
-        poller.polls_per_yield = polls_per_yield;
         poller.last = poller.since = sync_ticks();
         host_wait_enter(CALL_POLLS);
         if (!host_wait_ignores_poll()) {
@@ -529,12 +510,10 @@ START_TEST(few_polls_are_timed_if_no_yield_is_due)
     begin(WAIT_sleep, 1);
     become(0);
     planned_yield = SHORT_YIELD;
-    timed_polls(POLLS_PER_YIELD_MIN);
-    unsigned timed = timed_polls(POLLS_PER_YIELD_MIN);
-    ck_assert_uint_ge(timed, 1000 / (POLLS_PER_YIELD_MIN + 6));
-    ck_assert_uint_le(timed, 1000 / POLLS_PER_YIELD_MIN);
-    timed_polls(POLLS_PER_YIELD_MAX - 1);
-    ck_assert_uint_le(timed_polls(POLLS_PER_YIELD_MAX - 1), 10);
+    timed_polls();
+    unsigned timed = timed_polls();
+    ck_assert_uint_ge(timed, 1000 / (POLLS_PER_YIELD + 6));
+    ck_assert_uint_le(timed, 1000 / POLLS_PER_YIELD);
     planned_yield = 0;
     end();
 }
@@ -911,9 +890,8 @@ START_TEST(polls_that_a_thread_does_not_time_between_yields_are_estimated)
     planned_now = LONG;
     planned_yield = SHORT_YIELD;
     for (uint64_t work = 0; work < 512; work += 100) {
-        poller.polls_per_yield = POLLS_PER_YIELD_MAX;
         host_wait_enter(CALL_POLLS);
-        waited_by_polls(2 * POLLS_PER_YIELD_MAX, work);
+        waited_by_polls(2 * POLLS_PER_YIELD, work);
         uint64_t waited = waited_by_polls(10000, work);
         ck_assert_uint_ge(waited, 9900 * 100);
         ck_assert_uint_le(waited, 10100 * 100);
@@ -932,7 +910,7 @@ UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
           a_thread_sleeps_only_where_a_message_wakes_it,
           a_thread_that_was_away_announces_what_its_host_may_answer,
           calls_in_quick_succession_wake_nobody, slow_polls_belong_to_a_wait_if_a_call_waits,
-          a_program_that_polls_yields_as_often_as_that_helps,
+          a_program_that_only_polls_sleeps_at_last,
           a_program_with_work_to_do_does_not_sleep_because_yields_take_long,
           a_program_that_polls_pauses_after_a_yield_that_took_long,
           few_polls_are_timed_if_no_yield_is_due,
