@@ -19,11 +19,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct heap heap;
+struct heap heap = {.minimum = SIZE_MAX};
 
 static struct block_heap blocks;
 static int file = -1;
-static size_t page; /* bytes */
+static size_t page;    /* bytes */
+static size_t longest; /* blocks are shorter */
 static size_t keep = HEAP_KEEP, keep_most;
 static uint32_t used; /* pages before this one have been in blocks */
 static bool forking, in_child, advise;
@@ -122,7 +123,7 @@ void *heap_take(size_t size, size_t align, bool zeroed)
     uint32_t at = BLOCKS_NONE;
     bool is_empty, any_offset = align <= ANY_ALIGN;
     char *block = NULL;
-    if (size > heap.size || align > heap.size)
+    if (size >= longest || align > heap.size)
         return NULL;
     uint32_t pages = pages_for(any_offset ? size + ROOM : size);
     pthread_mutex_lock(&mutex);
@@ -163,7 +164,7 @@ bool heap_resize(void *block, size_t size)
     uint32_t at = page_of(block), length = blocks_length(&blocks, at);
     size_t offset = blocks.run[at].offset;
     bool fits = size <= length * page - offset;
-    bool resized = fits || (size <= heap.size && heap_wants(size) && !forking && !in_child);
+    bool resized = fits || (size < longest && heap_wants(size) && !forking && !in_child);
     if (resized)
         resized = blocks_resize(&blocks, at, pages_for(size + offset));
     if (!forking && !in_child)
@@ -238,7 +239,7 @@ static void heap_after_fork(void)
     copy = NULL;
     forking = false;
     in_child = true;
-    heap.lengths = 0;
+    heap.minimum = SIZE_MAX;
     mutex = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
 
@@ -304,14 +305,13 @@ static void open_malloc_heap(void)
     }
     pthread_atfork(heap_before_fork, heap_in_parent, heap_after_fork);
     atomic_store_explicit(&heap.size, size, memory_order_release);
-    heap.minimum = config.heap_min;
-    size_t length = min_size(size, limits_block_length());
-    if (length < size)
+    longest = min_size(size, limits_block_length());
+    if (longest < size)
         log_message(1,
                     "malloc takes only blocks of less than %zu bytes from the shared heap, because "
                     "longer ones have huge pages in private memory only",
-                    length);
-    heap.lengths = length > config.heap_min ? length - config.heap_min : 0;
+                    longest);
+    atomic_store_explicit(&heap.minimum, config.heap_min, memory_order_release);
 }
 
 __attribute__((visibility("default"))) bool mpiaccel_malloc_heap_open_1(struct malloc_heap *opened)

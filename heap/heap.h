@@ -37,16 +37,14 @@
 struct heap {
     char *_Atomic start;
     _Atomic size_t size;    /* 0: closed */
-    _Atomic size_t minimum; /* shorter blocks are left to the next allocator, */
-    _Atomic size_t lengths; /* and those that are longer by this number of bytes or more */
+    _Atomic size_t minimum; /* shorter blocks are left to the next allocator; SIZE_MAX: all are */
 };
-extern struct heap heap;
+extern struct heap heap __attribute__((visibility("hidden"))); /* see heap/next.h */
 
-/* Acquire: `minimum` is written before `lengths`. */
+/* Whether heap_take() may have such a block. Acquire: `minimum` is written last. */
 static inline bool heap_wants(size_t size)
 {
-    size_t lengths = atomic_load_explicit(&heap.lengths, memory_order_acquire);
-    return UNLIKELY(size - atomic_load_explicit(&heap.minimum, memory_order_relaxed) < lengths);
+    return UNLIKELY(size >= atomic_load_explicit(&heap.minimum, memory_order_acquire));
 }
 
 /* Acquire: `start` is written before `size`, and the heap may open while other threads free
@@ -58,7 +56,8 @@ static inline bool heap_has(const void *block)
     return UNLIKELY((size_t)((const char *)block - start) < size);
 }
 
-/* Allocate a block. `align` is a power of two. NULL: the heap is closed or full. */
+/* Allocate a block. `align` is a power of two. NULL: the heap is closed or full, or has no blocks
+ * of this length. */
 void *heap_take(size_t size, size_t align, bool zeroed);
 
 /* The bytes that a block has. Ends the process if none begins there. */

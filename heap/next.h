@@ -31,6 +31,7 @@ struct next {
 #undef NEXT
 };
 
-extern struct next next;
+/* Hidden: the compiler addresses it directly, without the global offset table. */
+extern struct next next __attribute__((visibility("hidden")));
 
 #endif
