@@ -73,12 +73,27 @@ static int check_by_host(const struct operation *o, int rank)
     }
 }
 
+/* If the host called an error handler of the program and returned MPI_SUCCESS, the error would be
+ * reported again. */
+static int check_and_report(const struct operation *o, int rank)
+{
+    MPI_Errhandler handler;
+    if (!quirk(QUIRK_HANDLED_ERRORS_ARE_SUCCESS))
+        return check_by_host(o, rank);
+    host.Win_get_errhandler(o->handle, &handler);
+    host.Win_set_errhandler(o->handle, MPI_ERRORS_RETURN);
+    int error = check_by_host(o, rank);
+    host.Win_set_errhandler(o->handle, handler);
+    host.Errhandler_free(&handler);
+    return error == MPI_SUCCESS ? error : report_on_win(o->handle, error);
+}
+
 /* `class`: of the error that this library has found, or MPI_SUCCESS. An error that the host finds
  * takes precedence; if it finds none in an operation on MPI_PROC_NULL, there is none. Returns the
  * error, which has been reported. */
 static COLD int check_with_host(const struct win *win, const struct operation *o, int class)
 {
-    int error = check_by_host(o, (uint32_t)o->to.rank < win->size ? MPI_PROC_NULL : o->to.rank);
+    int error = check_and_report(o, (uint32_t)o->to.rank < win->size ? MPI_PROC_NULL : o->to.rank);
     if (error != MPI_SUCCESS || o->to.rank == MPI_PROC_NULL || class == MPI_SUCCESS)
         return error;
     return report_on_win(o->handle, class);
