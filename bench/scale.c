@@ -8,7 +8,8 @@
  * `ahead` the number of operations in transfer. These follow from the algorithms; `transfer`,
  * `line` and `turn` are measured.
  *
- * Prints the table of docs/measurements.md#scaling-of-collectives. No MPI.
+ * Prints the table of docs/measurements.md#scaling-of-collectives; `ratio` is the measured time
+ * divided by the predicted one. No MPI.
  */
 #include "alloc/arena.h"
 #include "coll_inplace/coll.h"
@@ -271,9 +272,10 @@ int main(void)
     double turn = turn_of_one();
     printf("%ld processors; transfer %.0f ns, line %.1f ns, turn %.0f ns\n\n", processors, transfer,
            per_line, turn);
-    printf("| | ranks | depth | lines | a processor each | on %ld, predicted | measured (us) |\n",
+    printf("| | ranks | depth | lines | a processor each | on %ld, predicted | measured (us) | "
+           "ratio |\n",
            processors);
-    printf("|---|---|---|---|---|---|---|\n");
+    printf("|---|---|---|---|---|---|---|---|\n");
     for (what = 0; what < WHATS; what++)
         for (unsigned n = 2; n <= RANKS_MOST; n *= 2) {
             struct cost c = cost_of(what, n);
@@ -285,8 +287,9 @@ int main(void)
             make_team(n);
             double time = least(n, collect, rounds);
             leave_team(n);
-            printf("| %s | %u | %u | %.1f | %.2f | %.2f | %.2f |\n", names[what], n, c.depth,
-                   c.lines, apart / 1e3, (oversubscribed ? shared : apart) / 1e3, time / 1e3);
+            double predicted = oversubscribed ? shared : apart;
+            printf("| %s | %u | %u | %.1f | %.2f | %.2f | %.2f | %.2f |\n", names[what], n, c.depth,
+                   c.lines, apart / 1e3, predicted / 1e3, time / 1e3, time / predicted);
             fflush(stdout);
         }
     return 0;
