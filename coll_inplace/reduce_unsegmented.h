@@ -38,8 +38,8 @@
 
 #include "coll_inplace/coll.h"
 
-/* Calls in larger groups are left to the host. Its trees are faster than unsegmented_reduce_part();
- * unsegmented_reduce() has not been measured there. */
+/* Calls in larger groups are left to the host, whose trees are faster there than
+ * unsegmented_reduce_part(). In larger groups unsegmented_reduce() has not been measured. */
 enum { UNSEGMENTED_RANKS_MAX = TREE_FLAT };
 
 /* What a rank receives: bytes [first, first + bytes) of the combined operands of ranks 0 ..

@@ -536,7 +536,8 @@ static struct typemap *listed(struct run run, const struct typemap *row)
     return NULL;
 }
 
-/* Once typemap_append() has compared a simple child with the map, more blocks of it are bytes. */
+/* The first block of a simple child is appended by typemap_append(), which compares the child's
+ * elements with those of the map. Further blocks are appended as bytes. */
 static bool append_each(struct typemap *map, const struct typemap *child, const struct placement *p)
 {
     bool ok = map->runs || p->count <= FIRST_RUNS ||

@@ -169,9 +169,9 @@ static void index_ranks(void)
         by_rank.member[node_member(i)->world_rank] = (int32_t)i;
 }
 
-/* A child of fork has no use for the slices of other members. Nor has a core file: the OS would
- * fill each hole with a page first, up to the size of the machine's memory. Arenas enable dumps of
- * the memory that they use. */
+/* A child of fork has no use for the slices of other members. Core files do not contain the file:
+ * the OS would fill each hole with a page first, up to the size of the machine's memory. Arenas
+ * enable dumps of the memory that they use. */
 static void limit_inheritance(void)
 {
     char *slice = node_slice(node.me), *after = slice + node.slice_size;

@@ -52,7 +52,7 @@ struct node_needs {
 #define NODE_STATICS_MISSING \
     SIZE_MAX /* `statics` of a file that has not come: there is never room */
 
-/* Combine them into the needs of all members. */
+/* Add the needs of one more member to those of all. */
 void node_needs_combine(struct node_needs *all, const struct node_needs *more);
 
 /* Create and map the file, as member 0 of `size` members, and fill in its header. Returns its

@@ -10,7 +10,7 @@ struct shmem_host; /* shmem/shmem.h */
 struct abi {
     const char *name; /* "ompi", "mpich", "standard" */
 
-    /* Does this library have this ABI? The caller has already separated libmpi_abi from libraries
+    /* Whether the library has this ABI. The caller has already separated libmpi_abi from libraries
      * with an MPI's own ABI. */
     bool (*matches)(void *library, enum host_family family);
 

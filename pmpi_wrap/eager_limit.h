@@ -13,11 +13,11 @@
 #include "core/stats.h"
 #include "node/job.h"
 
-/* Before the host is initialized. Does nothing where the limit would also hold for messages to
+/* Call before the host is initialized. Does nothing where the limit would also hold for messages to
  * other nodes, and where the host's segments would not have room for as many messages as before. */
 void eager_limit_raise(const struct job *job);
 
-/* The host has been initialized, or could not be. */
+/* Call when the host has been initialized, or could not be. */
 void eager_limit_end(void);
 
 /* The length of the longest message that a receiver on this node does not read out of the sender's

@@ -63,7 +63,7 @@ static bool has_hash(const uint32_t *table, uint32_t hash)
 }
 
 /* Whether these are the hashes of this library, or of another copy that is loaded, too. Two copies
- * would take each other for the host and wait for each other, so nothing is looked for in them. */
+ * would mistake each other for the host and wait for each other, so no symbol is taken from one. */
 static bool is_this_library(const uint32_t *table)
 {
     return table && has_hash(table, hash_of("mpiaccel_version"));

@@ -12,7 +12,8 @@
 
 #include "core/base.h"
 
-/* Before the host is initialized. `local_ranks`: of the job on this node, or 0. */
+/* Call before the host is initialized. `local_ranks`: the number of ranks of the job on this node;
+ * 0: it is not known. */
 void wait_policy_enter(uint32_t local_ranks);
 
 /* Follow the policy from now on. `progress`: see sync_configure(). */

@@ -36,7 +36,7 @@ static inline void native_leave(struct win *win, struct thread *thread)
         win_wrote(win);
 }
 
-/* Wait until the thread is outside a native operation, or in another one, which sees bulk mode. */
+/* Wait until the thread is outside a native operation, or in a later one, which sees bulk mode. */
 static void await_outside(struct inflight *thread)
 {
     struct sync_wait wait = SYNC_WAIT;

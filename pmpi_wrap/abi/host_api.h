@@ -68,7 +68,7 @@ struct constants {
 };
 extern struct constants constants HIDDEN;
 
-/* After the host's MPI_Init. */
+/* Call after the host's MPI_Init. */
 void constants_read(void);
 
 /* ---- functions ---- */

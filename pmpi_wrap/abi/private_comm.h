@@ -1,6 +1,6 @@
-/* What this library needs of the host for itself: a communicator of this process alone, for the
- * host's progress and for requests that are complete from the start, and the group of all processes
- * of the job.
+/* The objects of the host that this library needs for itself: a communicator of this process alone,
+ * for the host's progress and for requests that are complete from the start, and the group of all
+ * processes of the job.
  *
  * They derive from the world model if the program has called MPI_Init, otherwise from a session of
  * this library's own, since they have to last longer than any session of the program. The session
@@ -51,12 +51,12 @@ void private_comm_world_ends(void);
  * while that session is open. */
 bool private_comm_is_of_session(void);
 
-/* Before the host is finalized, or in the last delete function of an attribute of MPI_COMM_SELF.
- * Those of MPI_COMM_WORLD, which the host may call later, create the communicator again if they
- * need it. */
+/* Call before the host is finalized, or in the last delete function of an attribute of
+ * MPI_COMM_SELF. Those of MPI_COMM_WORLD, which the host may call later, create the communicator
+ * again if they need it. */
 void private_comm_free(void);
 
-/* After it, when the host's handles are invalid. */
+/* Call after the host has been finalized, when its handles are invalid. */
 void private_comm_finalized(void);
 
 #endif

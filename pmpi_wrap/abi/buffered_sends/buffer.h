@@ -21,7 +21,7 @@ extern struct attached_buffer {
     MPI_Request complete_at_once; /* the host's request of a message that is already complete */
 } attached_buffer HIDDEN;
 
-/* After the host has attached or detached a buffer, with its result, which is returned. */
+/* Call after the host has attached or detached a buffer, with its result, which is returned. */
 int buffer_attached(enum call call, const void *buffer, MPI_Count size, int result);
 int buffer_detached(enum call call, int result);
 
@@ -33,7 +33,7 @@ void buffer_leave_to_host(enum call call);
  * created. A buffer that a callback of the host attaches later is left to the host. */
 void buffer_finish(void);
 
-/* When the host is initialized again. */
+/* Call when the host is initialized again. */
 void buffer_reopen(void);
 
 #endif

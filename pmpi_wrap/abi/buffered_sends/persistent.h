@@ -44,12 +44,13 @@ static inline struct persistent *persistent_find(const MPI_Request *request)
     return e ? e->object : NULL;
 }
 
-/* After the host's MPI_Bsend_init, with its result, which is returned; may replace the request. */
+/* Call after the host's MPI_Bsend_init, with its result, which is returned. May replace the
+ * request. */
 int persistent_created(enum call call, const struct message *m, MPI_Request *request, int result);
 
 int persistent_start(enum call call, struct persistent *p, MPI_Request *request);
 
-/* Before the host frees the stand-in. */
+/* Call before the host frees the stand-in. */
 void persistent_free(struct persistent *p, const MPI_Request *request);
 
 /* After the host has made a request: a stand-in with the same handle has been freed past this

@@ -33,7 +33,7 @@
 /* The word, as a set. 0: not written yet. */
 enum start_fact { START_KNOWN = 1, START_EARLY_GROUPS = 2, START_BY_SESSION = 4 };
 
-/* Before the host is initialized for the first time. `session`: by a session. */
+/* Call before the host is initialized for the first time. `session`: a session initializes it. */
 void node_setup_enter(bool session);
 
 /* At one of the points above; does nothing if the node has settled. `all`: a communicator of all
@@ -46,7 +46,7 @@ bool node_setup_is_over(void);
  * node_setup_settle() registers the predefined handles of that host. */
 void node_setup_host_reloaded(void);
 
-/* Before the host makes a communicator from a group that has not all processes. */
+/* Call before the host makes a communicator from a group that has not all processes. */
 void node_setup_group_begins(void);
 
 /* Whether it still matters which groups communicators are made from. */

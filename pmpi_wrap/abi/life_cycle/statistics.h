@@ -7,12 +7,12 @@
 /* MPI has been initialized. From now on, do what MPIACCEL_STATS_EVERY asks for. */
 void statistics_begin(int world_rank, int world_size);
 
-/* Publish this rank's counters to the node's other ranks. Before the host's MPI_Finalize, which no
- * rank leaves before all have entered it. */
+/* Publish this rank's counters to the node's other ranks. Call before the host's MPI_Finalize,
+ * which no rank leaves before all have entered it. */
 void statistics_publish(void);
 
 /* If this rank is the one to do it, print the sum over the ranks of the node, as MPIACCEL_STATS
- * asks. After the host's MPI_Finalize or, with `so_far`, while the job runs. */
+ * asks. Call after the host's MPI_Finalize or, with `so_far`, while the job runs. */
 void statistics_print(int world_rank, int world_size, bool so_far);
 
 #endif

@@ -33,7 +33,7 @@ enum reason nodes_why_not(void);
  * returns. Only if nodes_why_not() is REASON_NONE. */
 MPI_Comm nodes_comm(void);
 
-/* Before the host is finalized. */
+/* Call before the host is finalized. */
 void nodes_close(void);
 
 /* The lowest rank in MPI_COMM_WORLD that is on the node of this rank. */

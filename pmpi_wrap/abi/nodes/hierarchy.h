@@ -73,14 +73,14 @@ struct hierarchy *hierarchy_create(struct team *team, const int *leaders, uint32
 /* Whether this process has HIERARCHIES_MAX already. */
 bool hierarchies_are_many(void);
 
-/* Collective: create the lanes. `h` NULL: this rank has no memory. `tag`: the same on all ranks.
- * Returns whether it has succeeded on all of them. */
+/* Collective: create the lanes. `h` is NULL if this rank has no memory; `tag` is the same on all
+ * ranks. Returns whether all ranks have succeeded. */
 bool hierarchy_connect(struct hierarchy *h, MPI_Comm comm, int tag);
 
 /* Leaves the team, too. */
 void hierarchy_free(struct hierarchy *h);
 
-/* Before the host is finalized. */
+/* Call before the host is finalized. */
 void hierarchies_close(void);
 
 #endif
