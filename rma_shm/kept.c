@@ -16,14 +16,14 @@ static bool open;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* for all of these */
 
 /* Remove an entry and return its handle. The order of the list has no meaning. */
-static uintptr_t take_entry(struct kept *k)
+static uintptr_t take_kept(struct kept *k)
 {
     uintptr_t handle = k->handle;
     *k = kept[--kept_count];
     return handle;
 }
 
-static struct kept *entry_of(uint64_t number)
+static struct kept *kept_entry(uint64_t number)
 {
     for (unsigned i = 0; i < kept_count; i++)
         if (kept[i].number == number)
@@ -55,7 +55,7 @@ uint64_t kept_offer(struct kept_group group)
 void kept_withdraw(uint64_t number)
 {
     pthread_mutex_lock(&mutex);
-    struct kept *k = number ? entry_of(number) : NULL; /* room has the number 0 */
+    struct kept *k = number ? kept_entry(number) : NULL; /* room has the number 0 */
     if (k) /* it is gone if another thread has called MPI_Finalize, which is an error */
         k->offered = false;
     pthread_mutex_unlock(&mutex);
@@ -64,7 +64,7 @@ void kept_withdraw(uint64_t number)
 uintptr_t kept_take(uint64_t number)
 {
     pthread_mutex_lock(&mutex);
-    uintptr_t handle = take_entry(entry_of(number));
+    uintptr_t handle = take_kept(kept_entry(number));
     pthread_mutex_unlock(&mutex);
     return handle;
 }
@@ -94,7 +94,7 @@ static struct kept *reserved_entry(uint64_t ranks)
 void kept_cancel(uint64_t ranks)
 {
     pthread_mutex_lock(&mutex);
-    take_entry(reserved_entry(ranks));
+    take_kept(reserved_entry(ranks));
     pthread_mutex_unlock(&mutex);
 }
 
@@ -131,7 +131,7 @@ bool kept_take_lowest(uintptr_t *handle)
         if (kept[i].number < lowest->number)
             lowest = &kept[i];
     if (any)
-        *handle = take_entry(lowest);
+        *handle = take_kept(lowest);
     pthread_mutex_unlock(&mutex);
     return any;
 }
