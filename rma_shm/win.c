@@ -33,19 +33,54 @@ static size_t shared_size(uint32_t ranks)
 
 struct win *win_prepare(uint32_t size, uint32_t rank)
 {
-    struct win *win = calloc(1, sizeof *win);
+    struct win *win = calloc(1, sizeof *win + size * sizeof *win->peer + size * sizeof *win->group);
     if (!win)
         return NULL;
+    struct peer *peers = (struct peer *)(win + 1);
     win->size = size;
     win->rank = rank;
     win->stamp = 1;
-    win->peer = size == 1 ? &win->self : calloc(size, sizeof *win->peer);
-    win->group = malloc(size * sizeof *win->group);
-    if (win->peer && win->group)
-        return win;
-    win_free(win);
-    return NULL;
+    win->peer = size == 1 ? &win->self : peers;
+    win->group = (uint32_t *)(peers + size);
+    return win;
 }
+
+/* ---- the shared control words ----
+ *
+ * Rank 0 keeps those of one freed window for the next one. In a control part that is otherwise
+ * empty, the allocator would set up a slab for each window and give it back. */
+
+static struct {
+    pthread_mutex_t mutex;
+    struct win_shared *shared; /* or NULL */
+    uint32_t ranks;
+} spare = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static struct win_shared *alloc_shared(uint32_t ranks)
+{
+    struct win_shared *shared = NULL;
+    pthread_mutex_lock(&spare.mutex);
+    if (spare.ranks == ranks) {
+        shared = spare.shared;
+        spare.shared = NULL;
+    }
+    pthread_mutex_unlock(&spare.mutex);
+    return shared ? memset(shared, 0, shared_size(ranks)) : arena_control_alloc(shared_size(ranks));
+}
+
+/* Other ranks do not access it any more. */
+static void give_shared(struct win_shared *shared, uint32_t ranks)
+{
+    pthread_mutex_lock(&spare.mutex);
+    struct win_shared *before = spare.shared;
+    spare.shared = shared;
+    spare.ranks = ranks;
+    pthread_mutex_unlock(&spare.mutex);
+    if (before)
+        arena_control_free(before);
+}
+
+/* ---- creation ---- */
 
 void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum reason reason,
                struct win_offer *offer)
@@ -60,7 +95,7 @@ void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum rea
         return;
     if (win->rank)
         return;
-    struct win_shared *shared = arena_control_alloc(shared_size(win->size));
+    struct win_shared *shared = alloc_shared(win->size);
     if (!shared) {
         offer->reason = REASON_NO_MEMORY;
         return;
@@ -79,11 +114,19 @@ static void connect_peers(struct win *win)
         .flags = flags_of(shared, win->size), .rank = win->rank, .size = win->size};
 }
 
-enum reason win_settle(struct win *win, const struct win_offer *offers)
+enum reason win_agree(const struct win_offer *offers, uint32_t ranks)
 {
-    for (uint32_t r = 0; r < win->size; r++)
+    for (uint32_t r = 0; r < ranks; r++)
         if (offers[r].reason != REASON_NONE)
             return (enum reason)offers[r].reason;
+    return REASON_NONE;
+}
+
+enum reason win_settle(struct win *win, const struct win_offer *offers)
+{
+    enum reason reason = win_agree(offers, win->size);
+    if (reason != REASON_NONE)
+        return reason;
     win->shared = (struct win_shared *)(node.base + offers[0].control);
     for (uint32_t r = 0; r < win->size; r++)
         win->peer[r] = (struct peer){
@@ -301,7 +344,7 @@ static bool free_shared(struct win *win)
      * for something else */
     if (atomic_load_explicit(&win->shared->lingering, memory_order_acquire))
         return false;
-    arena_control_free(win->shared);
+    give_shared(win->shared, win->size);
     return true;
 }
 
@@ -311,9 +354,6 @@ static void free_private(struct win *win)
         stop_sharing(win);
     if (win->memory)
         arena_free(win->memory);
-    if (win->peer != &win->self)
-        free(win->peer);
-    free(win->group);
     free(win);
 }
 

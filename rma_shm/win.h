@@ -156,8 +156,9 @@ struct win *win_prepare(uint32_t size, uint32_t rank);
 void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum reason reason,
                struct win_offer *offer);
 
-/* `offers`: of all ranks. Returns REASON_NONE if the window is ready for use, otherwise why it
- * cannot be fast. The result is the same on all ranks. */
+/* `offers`: of all ranks. Returns REASON_NONE, or why the window cannot be fast. The result is the
+ * same on all ranks. win_settle() also makes the window ready for use, if it can be fast. */
+enum reason win_agree(const struct win_offer *offers, uint32_t ranks);
 enum reason win_settle(struct win *win, const struct win_offer *offers);
 
 /* Settle a window of one rank, whose memory may lie anywhere. The control words are private. False:

@@ -2,6 +2,7 @@
 
 #include "core/log.h"
 #include "node/node.h"
+#include "pmpi_wrap/abi/free_notice.h"
 #include "pmpi_wrap/abi/life_cycle/init_finalize.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/window.h"
@@ -107,6 +108,8 @@ int host_window_get(const struct window_request *r, const struct comm_properties
         return MPI_SUCCESS;
     }
     int result = create_in_host(r, s->size, win);
+    if (result == MPI_SUCCESS)
+        free_notice_win(*win); /* it stays with a window that is kept */
     if (result == MPI_SUCCESS && choice.number)
         below->changed = !make_uniform(*win);
     return result;

@@ -7,7 +7,6 @@
 #include "pmpi_wrap/abi/communicators/from_parent.h"
 #include "pmpi_wrap/abi/communicators/properties.h"
 #include "pmpi_wrap/abi/deferral.h"
-#include "pmpi_wrap/abi/free_notice.h"
 #include "pmpi_wrap/abi/memory/alignment.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
 #include "pmpi_wrap/abi/windows/host_window.h"
@@ -19,7 +18,8 @@
 /* ---- registering ---- */
 
 /* `fast` is NULL for a window that is left to the host; then `detail` has the reason, and `entry`
- * may be NULL: the host does all operations on a window that is not registered. */
+ * may be NULL: the host does all operations on a window that is not registered. If the program
+ * frees such a window past this library, its entry remains until the handle comes back. */
 static void register_window(struct entry *entry, MPI_Win win, struct win *fast, MPI_Comm comm,
                             enum call call, struct window_detail detail)
 {
@@ -29,8 +29,8 @@ static void register_window(struct entry *entry, MPI_Win win, struct win *fast, 
     if (fast)
         fast->handle = BITS(win);
     if (entry) {
+        registry_remove(&window_registry, BITS(win)); /* it was freed past this library */
         registry_put(&window_registry, entry, BITS(win), fast, window_pack(detail));
-        free_notice_win(win);
     }
     uint64_t count = stats_window(fast, (enum reason)detail.reason);
     if (fast)
@@ -88,20 +88,30 @@ static enum reason allocate_block(const struct window_request *r, size_t size,
                            align > LAYOUT_PAGE ? align : LAYOUT_PAGE);
 }
 
+static enum reason reason_against(const struct window_request *r, const struct comm_properties *s)
+{
+    bool existing = r->flavor == MPI_WIN_FLAVOR_CREATE && r->size;
+    uint64_t unused;
+    if (r->size < 0 || r->unit <= 0 || r->unit > INT32_MAX || !r->win || (existing && !r->base))
+        return REASON_ARGUMENTS;
+    if (gpu_memory_possible())
+        return REASON_GPU;
+    return existing && s->size > 1 && !node_position(r->base, (size_t)r->size, &unused)
+               ? REASON_NOT_OUR_MEMORY
+               : REASON_NONE;
+}
+
 /* Allocate it, except for memory of several ranks. Returns this rank's reason against a fast
  * window, or REASON_NONE. */
 static enum reason allocate_window(const struct window_request *r, const struct comm_properties *s,
                                    struct new_window *new)
 {
+    enum reason against = reason_against(r, s);
+    if (against != REASON_NONE)
+        return against;
     new->win = win_prepare((uint32_t)s->size, (uint32_t)s->rank);
     new->entry = registry_new_entry(&window_registry);
     new->base = r->base;
-    if (r->size < 0 || r->unit <= 0 || r->unit > INT32_MAX || !r->win)
-        return REASON_ARGUMENTS;
-    if (r->flavor == MPI_WIN_FLAVOR_CREATE && !r->base && r->size)
-        return REASON_ARGUMENTS;
-    if (gpu_memory_possible())
-        return REASON_GPU;
     if (!new->win || !new->entry)
         return REASON_NO_MEMORY;
     enum reason reason = REASON_NONE;
@@ -257,8 +267,9 @@ static enum reason settle_together(const struct window_request *r, const struct 
     host_window_offer(r, s, &own);
     if (!exchange_offers(r, &own, all ? all : unread))
         reason = REASON_NO_MEMORY;
-    else if (all && new->win)
-        reason = settle_offers(r, s, new, all, apart);
+    else if (all)
+        reason =
+            new->win ? settle_offers(r, s, new, all, apart) : win_agree(all, (uint32_t)s->size);
     if (reason == REASON_NONE)
         new->below = host_window_choose(all, (uint32_t)s->size);
     if (!new->below.kept)
@@ -317,10 +328,10 @@ enum reason window_create(const struct window_request *r, void *baseptr, int *re
 /* Free the fast window only. All ranks have called MPI_Win_free. */
 static int free_above(MPI_Win *win, struct win *fast)
 {
+    win_depart(fast); /* at once, as rank 0 waits for it */
     registry_remove(&window_registry, BITS(*win));
     host_window_keep(*win, fast);
     *win = MPI_WIN_NULL;
-    win_depart(fast);
     win_free(fast);
     return MPI_SUCCESS;
 }
