@@ -1,12 +1,56 @@
 /* Many windows at once, freed in another order than they were created. Fails if two windows share
- * any state. */
+ * any state. `shared`: windows of MPI_Win_allocate_shared. `huge`: one of 32 GiB, of which two pages
+ * are used; it fails if creating it takes time for each page. */
 #include "test.h"
 
 enum { WINDOWS = 150 };
 
-int main(int argc, char **argv)
+static long *part_of(MPI_Win win, int rank)
 {
-    test_begin(&argc, &argv);
+    MPI_Aint size;
+    long *part;
+    int unit;
+    MPI_Win_shared_query(win, rank, &size, &unit, &part);
+    return part;
+}
+
+static void use_shared(void)
+{
+    MPI_Win win[WINDOWS];
+    for (int i = 0; i < WINDOWS; i++) {
+        long *mine;
+        MPI_Win_allocate_shared(sizeof(long), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &win[i]);
+        *mine = 1000 * test_rank + i;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < WINDOWS; i++) {
+        int w = i * 7 % WINDOWS;
+        CHECK(*part_of(win[w], test_next()) == 1000 * test_next() + w, "window %d: %ld", w,
+              *part_of(win[w], test_next()));
+        MPI_Win_free(&win[w]);
+    }
+}
+
+static void use_huge(void)
+{
+    enum { GIB = 32, WORDS_PER_GIB = 1 << 27 };
+    const size_t last = (size_t)GIB * WORDS_PER_GIB - 1;
+    long *mine;
+    MPI_Win win;
+    double start = MPI_Wtime();
+    MPI_Win_allocate_shared(test_rank ? 0 : (MPI_Aint)GIB << 30, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                            &mine, &win);
+    double took = MPI_Wtime() - start;
+    CHECK(took < 2, "%g s", took);
+    if (!test_rank)
+        mine[0] = mine[last] = 42;
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(part_of(win, 0)[0] == 42 && part_of(win, 0)[last] == 42);
+    MPI_Win_free(&win);
+}
+
+static void use_created(void)
+{
     MPI_Win win[WINDOWS];
     int *memory[WINDOWS], *all = window_memory(WINDOWS * sizeof(int));
     for (int i = 0; i < WINDOWS; i++) { /* half of them in one allocation */
@@ -29,5 +73,16 @@ int main(int argc, char **argv)
             MPI_Free_mem(memory[w]);
     }
     MPI_Free_mem(all);
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv);
+    if (argc < 2)
+        use_created();
+    else if (!strcmp(argv[1], "shared"))
+        use_shared();
+    else
+        use_huge();
     return test_end();
 }
