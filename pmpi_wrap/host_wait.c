@@ -309,13 +309,14 @@ static void yield_between_polls(void)
                (uint32_t)(more < POLLS_PER_LONG_YIELD_MAX ? more : POLLS_PER_LONG_YIELD_MAX));
 }
 
-static void give_way(uint64_t now)
+/* Returns the time, which was `now` when it was called. */
+static uint64_t give_way(uint64_t now)
 {
     bool sleeps = may_sleep(), polling = poller.call == CALL_POLLS;
     if (poller.mail && !sleeps)
         begin_wait(now);
     if (!polling && now - poller.since < HOST_SPIN_TICKS)
-        return;
+        return now;
     if (sleeps && !polling && !poller.gives_way && poller.waits_without_yield) {
         poller.waits_without_yield--;
         poller.since = now - yield_ticks;
@@ -330,7 +331,10 @@ static void give_way(uint64_t now)
         yield_between_polls();
     } else if (yields_in_waits) {
         note_yield(sync_yield_processor());
+    } else {
+        return now;
     }
+    return sync_ticks();
 }
 
 /* Whether other threads have used this processor since the last call: for more than LOST_NS_MIN or,
@@ -399,13 +403,12 @@ void host_wait_before_poll(bool nests)
         let_host_yield(true);
     uint64_t longest = (uint64_t)TICKS_BETWEEN_POLLS * (skips ? poller.untimed + 1 : 1);
     if (poller.since && (one_wait || now - poller.last < longest)) {
-        give_way(now);
+        now = give_way(now);
     } else {
         begin_wait(now);
         if (skips)
             skip_polls(POLLS_PER_YIELD);
     }
-    now = sync_ticks();
     note_use(now);
     poller.began = now;
 }
@@ -422,6 +425,10 @@ void host_wait_polled(bool found, bool nests)
     sync_waited(yielded ? WAITED_YIELDING : WAITED_POLLING, poller.last - poller.began);
     if (poller.recipient != NOBODY)
         host_wait_sent();
-    if (host_wait <= WAIT_auto && (!poller.until_probe || !--poller.until_probe))
+    if (host_wait > WAIT_auto) {
+        if (set_host_yield && poller.call == CALL_OTHER && !may_sleep())
+            skip_polls(POLLS_OF_OTHER_CALL);
+    } else if (!poller.until_probe || !--poller.until_probe) {
         probe();
+    }
 }
