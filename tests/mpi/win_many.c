@@ -1,7 +1,10 @@
 /* Many windows at once, freed in another order than they were created. Fails if two windows share
- * any state. `shared`: windows of MPI_Win_allocate_shared. `huge`: one of 32 GiB, of which two pages
- * are used; it fails if creating it takes time for each page. */
+ * any state. `shared`: windows of MPI_Win_allocate_shared; it fails if they take more memory than
+ * the program uses. `huge`: one of 32 GiB, of which two pages are used; it fails if creating it
+ * takes time for each page. */
 #include "test.h"
+
+#include <unistd.h>
 
 enum { WINDOWS = 150 };
 
@@ -14,14 +17,27 @@ static long *part_of(MPI_Win win, int rank)
     return part;
 }
 
+/* Resident shared memory of this process. */
+static long resident_kib(void)
+{
+    long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    CHECK(statm && fscanf(statm, "%*s %*s %ld", &pages) == 1);
+    fclose(statm);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
 static void use_shared(void)
 {
     MPI_Win win[WINDOWS];
+    long before = resident_kib();
     for (int i = 0; i < WINDOWS; i++) {
         long *mine;
         MPI_Win_allocate_shared(sizeof(long), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &win[i]);
         *mine = 1000 * test_rank + i;
     }
+    long each = (resident_kib() - before) / WINDOWS;
+    CHECK(each < 32, "%ld KiB for each window of %d bytes", each, 2 * (int)sizeof(long));
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < WINDOWS; i++) {
         int w = i * 7 % WINDOWS;

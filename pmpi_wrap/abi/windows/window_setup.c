@@ -68,15 +68,13 @@ static size_t requested_alignment(const struct window_request *r)
     return BITS(r->info) ? alignment_of(r->info, &ignored) : ARENA_GRAIN;
 }
 
-/* Allocate window memory. The hosts' is new shared memory, and programs rely on its zeroes. */
+/* The hosts' memory of windows is new, and programs rely on its zeroes: the caller clears what the
+ * program will use of it. */
 static enum reason allocate_memory(struct new_window *new, size_t size, size_t align)
 {
     new->memory = arena_alloc(size, align);
-    if (!new->memory)
-        return REASON_NO_MEMORY;
     new->memory_size = size;
-    arena_clear(new->memory, size);
-    return REASON_NONE;
+    return new->memory ? REASON_NONE : REASON_NO_MEMORY;
 }
 
 /* Allocate whole pages, so that children of fork can go on sharing them. */
@@ -119,6 +117,8 @@ static enum reason allocate_window(const struct window_request *r, const struct 
         reason = allocate_memory(new, (size_t)r->size, requested_alignment(r));
     else if (r->flavor == MPI_WIN_FLAVOR_SHARED && s->size == 1)
         reason = allocate_block(r, (size_t)r->size, new);
+    if (new->memory)
+        arena_clear(new->memory, (size_t)r->size);
     if (r->flavor != MPI_WIN_FLAVOR_CREATE)
         new->base = new->memory;
     return reason;
@@ -182,6 +182,18 @@ static bool size_of_block(const struct win_offer *parts, uint32_t ranks, bool ap
     return true;
 }
 
+/* Pages of which the program uses nothing take no memory. */
+static void clear_parts(char *block, const struct win_offer *parts, uint32_t ranks, bool apart,
+                        size_t size)
+{
+    if (!apart)
+        arena_clear(block, size);
+    for (uint32_t r = 0; apart && r < ranks; r++) {
+        arena_clear(block, parts[r].size);
+        block += room_of_part(&parts[r], apart);
+    }
+}
+
 /* Exchange the sizes, and allocate the block if this is rank 0. `apart`: what rank 0 asks for. */
 static enum reason allocate_shared_memory(const struct window_request *r,
                                           const struct comm_properties *s, enum reason reason,
@@ -197,8 +209,11 @@ static enum reason allocate_shared_memory(const struct window_request *r,
     if (s->rank || reason != REASON_NONE)
         return reason;
     size_t size;
-    return size_of_block(all, (uint32_t)s->size, *apart, &size) ? allocate_block(r, size, new)
-                                                                : REASON_NO_MEMORY;
+    if (!size_of_block(all, (uint32_t)s->size, *apart, &size) ||
+        allocate_block(r, size, new) != REASON_NONE)
+        return REASON_NO_MEMORY;
+    clear_parts(new->memory, all, (uint32_t)s->size, *apart, size);
+    return REASON_NONE;
 }
 
 /* Now that the offer of rank 0 has the position of the block. */
