@@ -53,8 +53,9 @@
  * All polls during a call that waits or sends belong to one wait. If a program calls MPI_Test again
  * and again, and computes for less than a few microseconds in between, it looks like a host that
  * waits. But it may have work to do between its polls, like MPIRandomAccess of HPCC. So it always
- * yields for a while before it sleeps, but only before every POLLS_PER_YIELD-th poll, and only these
- * polls are timed.
+ * yields for a while before it sleeps, but only once in POLLS_PER_YIELD polls. Only the poll after
+ * a yield is timed; and in calls in which no thread sleeps and the host yields by itself, only one
+ * poll after each POLLS_OF_OTHER_CALL.
  *
  * With MPI_THREAD_MULTIPLE or sessions, the host may poll while it holds a lock that other threads
  * need. So threads only yield, too; with MPIACCEL_WAIT=sleep, each sleep takes 50 us.
