@@ -7,8 +7,8 @@
  * is no such address, the addresses may differ between PEs, and only offsets are equal.
  *
  * PE 0 decides and the others follow. Its jemalloc allocates offsets, represented by addresses in
- * its own part, which jemalloc neither reads nor writes. So no store of a program can damage it
- * (H22: overruns), and the PEs cannot disagree. A call has three steps:
+ * its own part, which jemalloc neither reads nor writes. So no store of a program can damage the
+ * allocator's data (H22: overruns), and the PEs cannot disagree. A call has three steps:
  *
  *     each PE   writes its arguments into its request             barrier
  *     PE 0      compares them, decides, and writes the decision   barrier
@@ -68,7 +68,8 @@ void symmetric_close(void);
 
 void symmetric_barrier(void);
 
-/* NULL with SYMMETRIC_OK: size 0. It is an error if `align` is not a power of two. */
+/* Returns NULL with SYMMETRIC_OK if the size is 0. It is an error if `align` is not a power of two.
+ */
 void *symmetric_alloc(size_t size, size_t align, enum symmetric_error *error);
 /* Each PE clears its own block, and no PE returns before all have. */
 void *symmetric_alloc_zeroed(size_t size, enum symmetric_error *error);

@@ -11,9 +11,9 @@
 /* How many messages to test for completion before each copy, and if there is no room for it. */
 enum { TESTS = 2, TESTS_FOR_ROOM = 16 };
 
-/* PATIENCE_NS: how long MPI_Bsend waits for a message after the first pending one, while messages
- * leave. MOST: Open MPI numbers its messages with 16 bits and sends new ones before waiting ones,
- * so the numbers must not wrap while a message waits. */
+/* PATIENCE_NS: how long MPI_Bsend waits for its message to leave if others are already pending,
+ * provided that messages keep leaving. MOST: Open MPI numbers its messages with 16 bits and sends
+ * new ones before waiting ones, so the numbers must not wrap while a message waits. */
 enum { PATIENCE_NS = 250000, MOST = 1 << 15 };
 
 /* For messages that take up to this size a completed request means that the message has left the

@@ -30,10 +30,10 @@
  *   - if there is no room for a copy either, MPI_Bsend waits until there is. MPI_Ibsend must not
  *     wait, so the host handles the call.
  *
- * A pending message leaves during a later MPI call of its sender. A sender that computes for a long
- * time, as it may under the host, would keep a receiver waiting that was only a little late.
- * MPI_Bsend therefore waits for MPIACCEL_BSEND_WAIT if no message is pending yet, and a quarter of
- * a millisecond for later ones as long as messages leave.
+ * A pending message leaves during a later MPI call of its sender. If the sender then computes for a
+ * long time, as it may without this library, a receiver that came only slightly late would wait all
+ * that time. MPI_Bsend therefore waits for MPIACCEL_BSEND_WAIT if no message is pending yet, and a
+ * quarter of a millisecond for later ones as long as messages leave.
  *
  * Threads: a mutex protects the list. A thread that tests a request removes its message from the
  * list meanwhile, so no request is tested by two threads at once. The mutex is never held during a

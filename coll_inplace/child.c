@@ -125,7 +125,8 @@ void child_cancel(struct child *child)
 
 /* ---- offering ---- */
 
-/* NULL: no memory. It is not tried again, since peers may have read that there is no ring. */
+/* Returns the children of a team. NULL: no memory. It is not tried again, since peers may have read
+ * that there is no ring. */
 static struct children *children_of(struct team *t)
 {
     if (LIKELY(t->children != NULL) || t->children_offered)
@@ -262,7 +263,7 @@ static void map_members(struct child *child)
         if (member >= 0)
             child->rank_of_member[member] = (uint16_t)r;
     }
-    child->mapped = child->parent; /* the same for the next child of this parent */
+    child->mapped = child->parent; /* rank_of_member is valid for its next child, too */
     unlock(locked);
 }
 

@@ -90,8 +90,8 @@ static inline bool child_is_offered(const struct team *parent)
  * this rank has declined. */
 struct child *child_create(struct team *parent);
 
-/* Before child_settle(), for each rank of the child, unless each is the same rank of the parent:
- * the member of the node that is this rank, or its rank in the parent. */
+/* Call before child_settle(), for each rank of the child, unless each is the same rank of the
+ * parent: the member of the node that is this rank, or its rank in the parent. */
 void child_place_member(struct child *child, uint32_t rank, uint32_t member);
 void child_place(struct child *child, uint32_t rank, uint32_t rank_of_parent);
 
@@ -111,7 +111,8 @@ static inline bool child_is_unused(const struct team *team)
 /* Call instead of team_leave() if so. */
 void child_leave_unused(struct team *team);
 
-/* For team_leave(), before this rank publishes that it has left; and when all ranks have left. */
+/* For team_leave(): child_parent_leaves() before this rank publishes that it has left,
+ * child_parent_ends() when all ranks have left. */
 void child_parent_leaves(struct team *parent);
 void child_parent_ends(struct team *parent);
 

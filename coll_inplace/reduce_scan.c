@@ -159,7 +159,7 @@ static bool combine_child(struct team *t, const struct reducer *red, uint32_t op
     return true;
 }
 
-/* In rank order. */
+/* Combines the partial results of the children in rank order. */
 static bool combine_children(struct team *t, const struct reducer *red, uint32_t op, char *sum,
                              size_t bytes)
 {
@@ -205,7 +205,7 @@ static enum coll_error reduce_tree(struct team *t, const struct reducer *red, st
     return error;
 }
 
-/* Up the tree and down again. */
+/* Combines up the tree, and sends the result down again. */
 static enum coll_error allreduce_tree(struct team *t, const struct reducer *red, struct buffer from,
                                       struct buffer to, size_t bytes)
 {
@@ -233,7 +233,8 @@ static enum coll_error alone(struct buffer from, struct buffer to)
     return from.at == to.at ? COLL_OK : copy_own(to, from, 2);
 }
 
-/* Nothing to combine, as all ranks know, except those of an intercommunicator that pass. */
+/* There is nothing to combine; all ranks know that, except ranks of an intercommunicator that
+ * passed MPI_PROC_NULL. */
 static enum coll_error nothing(struct team *t)
 {
     if (team_is_inter(t))

@@ -94,8 +94,8 @@ static void wait_for_operands(const struct combination *w, uint32_t in)
             team_wait(w->t, r, in);
 }
 
-/* Room for parts in the cells of our stream. STREAM_EXTRA bytes in, because
- * the OS copies slowly from a page boundary to memory of malloc(), which starts 16 bytes after one
+/* Room for parts in the cells of our stream. It begins STREAM_EXTRA bytes into them, because the OS
+ * copies slowly from a page boundary to memory of malloc(), which starts 16 bytes after one
  * (decision 058). */
 static char *room_for(const struct combination *w, size_t which)
 {
@@ -258,7 +258,8 @@ static bool streams_results(const struct combination *w, size_t bytes, size_t re
            transport_streams_results(bytes, (w->t->size + results) * bytes);
 }
 
-/* If no results go through cells. The result of our segment goes to our buffer from byte `to`. */
+/* For calls in which no results go through cells. The result of our segment goes to our buffer from
+ * byte `to`. */
 static void combine_segments(struct combination *w, const struct segments *s, size_t to)
 {
     uint32_t self = w->t->rank;
@@ -378,6 +379,7 @@ enum coll_error segmented_reduce(struct team *t, const struct reducer *red, stru
     struct segments s = {.begin = team_table(t, TABLE_SEGMENTS)};
     size_t bytes = reducer_bytes(red, from);
     remote_addr_t address = 0;
+    /* Not remote_addr_to_write(): private results go through cells if the policy prefers them. */
     if (is_receiver(root, t->rank))
         address = remote_addr_to_read(t, to, bytes);
     else

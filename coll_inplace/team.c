@@ -347,9 +347,9 @@ void team_wait_all(struct team *t, uint32_t op)
 /* ---- rings ---- */
 
 /* How long a rank waits before it continues in another ring, whose lines are in no cache. Readers
- * that only had no processor meanwhile are done by then: with 1 ms, gathers of 4 KiB by four ranks
- * on two processors took twice as long. If the slowest reader has done nothing since the last
- * change, waiting would not help. */
+ * that were late only because they had no processor are done by then: with 1 ms, gathers of 4 KiB
+ * by four ranks on two processors took twice as long. If the slowest reader has done nothing since
+ * the last change, waiting would not help. */
 enum { RING_PATIENCE_NS = 10 * 1000 * 1000 };
 
 static uint64_t patience(struct team *t)

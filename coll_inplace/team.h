@@ -28,17 +28,17 @@
  *
  * Hosts let a rank run ahead by 1000 short messages, and programs rely on it. So a rank that has
  * waited for 10 ms for a slot, a cell or a part of one continues in another ring of slots and
- * cells, of which a mailbox has up to TEAM_RINGS; and without waiting in the next one, if the
- * slowest rank has not moved meanwhile. It uses one whose operations all ranks are done with, or
- * allocates one. That is a local decision, so it is published: `ring_from` of each
- * ring is the operation from which on it has been used last. A reader remembers in which ring it
- * has read last, and looks there first. A slot is right only if it holds exactly k: the ring may be
- * in use again, with later operations. Otherwise the reader looks for the ring with the latest
- * start up to k. It finds the right one, because a ring is used again only from an operation on
- * that is later than k, as long as this rank is not done with k. The owner stores the start of a
- * ring before it publishes there. Readers that sleep on a slot of the old ring are not woken: they
- * look again when the sleep ends, after some milliseconds at most. Longer data, in pieces or
- * streams, wait for their readers, as in the hosts.
+ * cells, of which a mailbox has up to TEAM_RINGS. If the slowest rank has done nothing since the
+ * last change of ring, the rank moves to a further ring without waiting. It uses one whose
+ * operations all ranks are done with, or allocates one. That is a local decision, so it is
+ * published: `ring_from` of each ring is the operation from which on it has been used last. A
+ * reader remembers in which ring it has read last, and looks there first. A slot is right only if
+ * it holds exactly k: the ring may be in use again, with later operations. Otherwise the reader
+ * looks for the ring with the latest start up to k. It finds the right one, because a ring is used
+ * again only from an operation on that is later than k, as long as this rank is not done with k.
+ * The owner stores the start of a ring before it publishes there. Readers that sleep on a slot of
+ * the old ring are not woken: they look again when the sleep ends, after some milliseconds at most.
+ * Longer data, in pieces or streams, wait for their readers, as in the hosts.
  *
  * A rank that sends data by reference (in the shared heap, or in private memory that peers copy
  * through the OS) leaves the operation only after the readers have published that they are done.
@@ -306,8 +306,9 @@ static inline void team_wait_slot(struct team *t)
         team_make_room(t, free);
 }
 
-/* The part of its cell in which the data of an operation are or, if they are longer, WHOLE_CELL.
- * The second cell of a piece belongs to the last operation begun. */
+/* The part of its cell in which the data of an operation are or, if they are longer, WHOLE_CELL. A
+ * piece uses two cells: the second is that of the last operation begun, the first that of the
+ * number before it. */
 enum { WHOLE_CELL = CELL_PARTS };
 static inline uint8_t *team_part(struct team *t, uint32_t op)
 {
@@ -421,7 +422,7 @@ static inline uint32_t slot_part(const struct slot *slot)
  * one. */
 bool team_follow(struct team *team, uint32_t rank, uint32_t op);
 
-/* Before the cell of a rank is read whose slot this rank has not waited for. */
+/* Call before the cell of a rank is read whose slot this rank has not waited for. */
 static inline void team_find_ring(struct team *t, uint32_t rank, uint32_t op)
 {
     if (UNLIKELY(atomic_load_explicit(&t->mailbox[rank]->rings, memory_order_relaxed)))

@@ -54,7 +54,8 @@ static void print_assignment(const char *name, const char *value)
 }
 
 /* Print the settings in the environment of this command, since the shell that runs the line may
- * have others. A program that gets `parts` inherits the environment. */
+ * have others. With `parts` (--print-parts), the settings are left out, since the program that
+ * reads the output inherits the environment. */
 static void print_environment(const struct preloaded *job, const struct launcher *family,
                               bool parts)
 {

@@ -48,8 +48,9 @@ struct copy_costs {
 enum copy_policy {
     COPY_POLICY_NONTEMPORAL = 1, /* cells are filled with non-temporal stores */
     COPY_POLICY_BY_OS = 2,       /* the OS copies long private data, where permitted */
-    /* Without a measurement. With more ranks than processors nothing is measured: there the two
-     * copies through cells do not run at the same time, so the single copy of the OS is faster. */
+    /* This is the policy without a measurement. With more ranks than processors nothing is
+     * measured: there the two copies through cells do not run at the same time, so the single copy
+     * of the OS is faster. */
     COPY_POLICY_DEFAULT = COPY_POLICY_BY_OS,
 };
 
@@ -70,7 +71,7 @@ uint32_t copy_policy_configured(uint32_t policy);
 bool copy_policy_permits_os(void);
 
 /* Whether loads and stores replace the copies that the host requests from the OS, where the data
- * are in the shared heap (alloc/vm_copy.h). */
+ * are in the shared heap (peer_copy/vm_copy.h). */
 bool copy_policy_replaces_host_copies(void);
 
 #endif

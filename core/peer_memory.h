@@ -19,8 +19,9 @@ uint64_t peer_memory_probe(uint64_t *address);
  * or each time if the OS has ever refused a copy. */
 bool peer_memory_works(int pid, uint64_t address, uint64_t probe);
 
-/* Copy from or to an address in another process. False: the OS refuses, and some of the data may
- * have been copied; or, after three seconds, the process has died: then errno is ESRCH. */
+/* Copy from or to an address in another process. False: the OS has refused, and some of the data
+ * may have been copied; or the process has died, in which case the call returns only after three
+ * seconds, with errno ESRCH. */
 bool peer_memory_read(int pid, void *to, uint64_t from, size_t bytes);
 bool peer_memory_write(int pid, uint64_t to, const void *from, size_t bytes);
 

@@ -50,7 +50,7 @@ struct stats_snapshot {
     uint64_t elapsed; /* nanoseconds since this process initialized MPI; see sync_elapsed_ns() */
     struct stats_counts counts;
     uint64_t deferred[STATS_CALLS_MAX][REASON_COUNT];
-    /* Of fast calls, and of messages and file accesses of the host. */
+    /* The classes of size of fast calls, and of messages and file accesses of the host. */
     uint64_t sizes[STATS_CALLS_MAX][STATS_SIZES];
     struct stats_record records[STATS_CALLS_MAX];
     uint64_t windows_fast, windows_deferred[REASON_COUNT];
@@ -116,7 +116,8 @@ struct stats_identity {
     const char *started; /* as in ISO 8601, in UTC */
 };
 
-/* How long a message the host sends at once because of this library, and why not longer ones. */
+/* The length up to which the host sends messages at once because of this library, and why the limit
+ * is not higher. */
 struct stats_eager {
     uint64_t raised, wanted;      /* bytes; `raised` is 0: the host has its own limit */
     const char *why_not, *advice; /* NULL: the limit is raised as far as MPIACCEL_EAGER demands */

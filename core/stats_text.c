@@ -211,8 +211,8 @@ static void longest_call(FILE *out, const struct stats_snapshot *sum, const stru
          calls[c], what);
 }
 
-/* Does most of the time in MPI go into messages that are neither faster with the library nor could
- * be? Longer ones go to other nodes unless they are recorded as eager or long. */
+/* Is most of the time in MPI spent on messages that the library neither makes faster nor could?
+ * Messages of 4 KiB and more go to other nodes unless they are recorded as eager or long. */
 static bool messages_gain_nothing(const struct stats_snapshot *sum, const char *const calls[],
                                   const struct stats_record *all)
 {

@@ -1,6 +1,7 @@
 /* How a quantity changed: its highest value in each of at most TIMELINE_LENGTH intervals of equal
- * length. When they are used up, two adjacent intervals become one. Intervals begin at multiples of
- * their length on the clock of sync_now_ns(), so those of the ranks of a node can be added. */
+ * length. When all intervals are used up, their length doubles, and each pair of adjacent intervals
+ * becomes one. Intervals begin at multiples of their length on the clock of sync_now_ns(), so those
+ * of the ranks of a node can be added. */
 #ifndef MPIACCEL_TIMELINE_H
 #define MPIACCEL_TIMELINE_H
 

@@ -80,7 +80,7 @@ enum {
 /* Waits inside the host. */
 enum {
     POLLS_PER_PROBE = 16384,          /* a millisecond, more or less */
-    LOST_NS_MIN = 200000,             /* less is taken by interrupts and threads of the OS */
+    LOST_NS_MIN = 200000,             /* a smaller loss may be due to interrupts and OS threads */
     POLLS_PER_PROBE_SHARED = 256,     /* while a thread yields */
     POLLS_AT_FIRST = 4,               /* of a wait: a host that yields itself needs no help */
     POLLS_OF_OTHER_CALL = 16,         /* then one is timed, in calls in which no thread sleeps */

@@ -112,7 +112,8 @@ struct shortage node_shortage(void);
 
 /* ---- positions ---- */
 
-/* Of memory in our mapping of the file, and back. 0 stands for NULL: the header is there. */
+/* Convert an address in this process's mapping of the file to its position, and back; position 0,
+ * where the header is, stands for NULL. */
 static inline uint64_t node_offset(const void *shared)
 {
     return (uint64_t)((const char *)shared - node.base);

@@ -42,7 +42,7 @@ struct offer {
     uint32_t statics;   /* files with statics that follow */
 };
 
-/* Comes with one descriptor for each of these members. */
+/* A message that comes with one descriptor for each of these members. */
 struct statics_message {
     uint32_t count;
     uint32_t member[FD_MESSAGE_MAX];
@@ -224,7 +224,8 @@ static uint32_t changed(struct sync_word *word, uint32_t initial)
 
 /* ---- the leader ---- */
 
-/* By member; the leader has number 0. */
+/* The leader's connection to a member; arrays of these are indexed by member number, and the leader
+ * is number 0. */
 struct connection {
     int socket;  /* -1: none */
     int statics; /* the file with the member's static variables; -1: none */
@@ -414,8 +415,8 @@ static void close_all(struct connection *members, uint32_t size)
     }
 }
 
-/* Members that the leader had no descriptor for, one after the other. The one at the last place
- * comes first: when a rank leaves its place, the one behind it gives up. */
+/* Turn away the members that the leader had no descriptor for, one after the other. The one at the
+ * last place comes first: when a rank leaves its place, the one behind it gives up. */
 static void turn_away(uint32_t first, uint32_t last, enum reason why_not)
 {
     const struct offer offer = {.magic = LAYOUT_MAGIC, .why_not = why_not};
@@ -562,8 +563,9 @@ static bool wait_for_verdict(rendezvous_exchange_fn *exchange)
     return verdict == LAYOUT_COMPLETE;
 }
 
-/* With the descriptor of the statics, or without it if the OS refuses to take it. The leader then
- * finds that it is missing. If nothing can be sent, the leader finds the connection closed. */
+/* Send the greeting with the descriptor of the statics, or without it if the OS refuses to take it.
+ * The leader then finds that it is missing. If nothing can be sent, the leader finds the connection
+ * closed. */
 static void greet(int world_rank, int world_size)
 {
     struct greeting greeting = own_greeting(world_rank, world_size);

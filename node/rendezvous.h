@@ -55,14 +55,15 @@
 
 #include "node/job.h"
 
-/* Before all others. False: this process has so few descriptors or so little memory left that the
- * host and the program may need all of them. Then everything is left to the host: nothing may be
- * wanted, and the process must not take a place, so the other ranks defer everything, too. */
+/* Call before all other functions. False: this process has so few descriptors or so little memory
+ * left that the host and the program may need all of them. Then everything is left to the host:
+ * nothing may be wanted, and the process must not take a place, so the other ranks defer
+ * everything, too. */
 bool rendezvous_prepare(void);
 
-/* Before rendezvous_enter(): bytes of each slice for the symmetric heap (0: as much as for the
- * heap), and the file with this process's static variables (-1: none). The file stays the caller's.
- */
+/* Call before rendezvous_enter(), with the bytes of each slice for the symmetric heap (0: as much
+ * as for the heap), and the file with this process's static variables (-1: none). The file stays
+ * the caller's. */
 void rendezvous_want(size_t symmetric, int statics_file);
 
 /* The settings that must be the same on all ranks. Ranks with different values would decide
@@ -70,8 +71,7 @@ void rendezvous_want(size_t symmetric, int statics_file);
 uint64_t common_settings(void);
 
 /* Send `sent` to rank `to` of MPI_COMM_WORLD, and receive such a number from rank `from`. False: it
- * has not come within a time that is much longer than ranks need that are in rendezvous_settle().
- */
+ * has not come within a time that is much longer than ranks in rendezvous_settle() need. */
 typedef bool rendezvous_exchange_fn(int to, int from, uint64_t sent, uint64_t *received);
 
 /* Call rendezvous_enter() before the host is initialised, and rendezvous_settle() when all ranks of

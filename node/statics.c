@@ -55,7 +55,7 @@ static void add_area(uintptr_t start, uintptr_t end, uintptr_t base)
         uintptr_t first = (uintptr_t)a->start, last = first + a->size;
         if (start >= last || end <= first)
             continue;
-        /* They have pages in common: make one of both, which may in turn overlap a third. */
+        /* They have pages in common: merge the two; the merged area may in turn overlap a third. */
         start = start < first ? start : first;
         end = end > last ? end : last;
         *a = found.area[--found.count];
@@ -267,8 +267,8 @@ static bool move_areas_undisturbed(int new_file, char *to)
     return moved;
 }
 
-/* Their library must not be unloaded: an address that something else has taken afterwards would
- * still be found to be in shared memory. */
+/* Libraries whose variables have moved must not be unloaded: whatever is mapped at those addresses
+ * afterwards would be taken for shared memory. */
 static void keep_libraries(void)
 {
     Dl_info info;
@@ -353,8 +353,8 @@ struct layout_heap statics_heap(void)
 
 /* ---- opening ---- */
 
-/* Equal on two ranks if the same program has the same variables at the same offsets there. Another
- * program may have other variables on the same pages. */
+/* A number that is equal on two ranks if the same program has the same variables at the same
+ * offsets there. Another program may have other variables on the same pages. */
 static uint64_t fingerprint(void)
 {
     uint64_t h = found.programs;

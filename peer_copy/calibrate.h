@@ -3,11 +3,12 @@
  * these two are likely to be the farthest apart. It takes less than a millisecond. The other ranks
  * do not wait for it; until the result is in the header they use COPY_POLICY_DEFAULT.
  *
- * Agreement. The reader sets `state` from ABSENT to PRESENT and waits; the writer sets it
- * from PRESENT to RUNNING. Each waits for the other for a millisecond, then sets it to OVER. All
- * changes are compare-and-swap, so exactly one of RUNNING and OVER is reached, and both see the
- * same one. In state RUNNING the other rank is certainly in calibrate(), so each waits for it
- * without a limit, in sync_wait_until(). If one of them dies, the launcher ends the job.
+ * Agreement. The reader sets `state` from ABSENT to PRESENT and waits; the writer sets it from
+ * PRESENT to RUNNING. Each waits up to a millisecond for the other, and sets `state` to OVER if the
+ * other has not come. All changes are compare-and-swap, so exactly one of RUNNING and OVER is
+ * reached, and both see the same one. In state RUNNING the other rank is certainly in calibrate(),
+ * so each waits for it without a limit, in sync_wait_until(). If one of them dies, the launcher
+ * ends the job.
  *
  * Only the writer writes `given`, only the reader writes `taken`. Both count pieces: piece n may be
  * read when `given` has reached n, and its memory may be written again when `taken` has. `cells`

@@ -109,8 +109,9 @@ static COLD mpi_fn *first_target(mpi_fn *const *target)
 /* ---- calls that are left to the host ---- */
 
 #define CALL(name, n)
-/* Most begin something that the host continues with messages of its own. A nonblocking call sends
- * at once what it can, and nobody knows when the host polls next. */
+/* Most of these calls start communication that the host continues later with messages of its own,
+ * so a thread that sleeps might not be woken. A nonblocking call sends at once what it can, and
+ * nobody knows when the host polls next. */
 #define HOST(name, n)                                                           \
     static long counted_##name(TYPES_##n)                                       \
     {                                                                           \
@@ -238,7 +239,7 @@ static COLD void record_started(const struct recording *r, long result, long cou
         recording_defer(r, REASON_MESSAGE);
 }
 
-/* Before the host frees it, and gives the same handle to another thread. */
+/* Forgets the request before the host frees it, and may give the same handle to another thread. */
 static COLD long forgetting_Request_free(long a)
 {
     if (a)

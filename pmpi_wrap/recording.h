@@ -42,8 +42,8 @@ struct recorded_message {
     uint64_t bytes;
     bool is_eager;    /* the host sends it at once, because its limit has been raised */
     bool is_long;     /* a rank of this node copies it out of this rank's memory */
-    bool is_private;  /* and that is private memory */
-    bool is_unraised; /* and would be eager, if the host's limit had been raised */
+    bool is_private;  /* is_long, and that is private memory */
+    bool is_unraised; /* is_long, and the host would send it at once if its limit had been raised */
 };
 
 /* This call has sent or received a message. */

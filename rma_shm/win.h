@@ -185,10 +185,11 @@ void win_discard_settled(struct win *win);
 bool win_idle(const struct win *win);
 
 /* Collective, at the beginning of MPI_Win_free: whether all ranks keep the host's window. A rank
- * that can keep it waits for the answers of the others. One that cannot does not wait: under a host
- * that calls delete functions before it synchronises, they may be what the others wait for. A rank
- * that frees the window past this library may never answer, so after 100 ms the others give up. A
- * second call, after the host could not free the window, returns false. */
+ * that can keep it waits for the answers of the others. A rank that cannot keep it does not wait: a
+ * host may call delete functions before it synchronises, and other ranks may be waiting for what
+ * this rank's delete functions do. A rank that frees the window past this library may never answer,
+ * so after 100 ms the others give up. A second call, after the host could not free the window,
+ * returns false. */
 bool win_may_keep(struct win *win, bool can);
 
 /* win_depart() publishes that this rank no longer uses the window; win_free() follows. Rank 0 waits

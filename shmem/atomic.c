@@ -127,8 +127,8 @@ static bool none_selected(size_t count, const int *status)
     return !count;
 }
 
-/* A pseudo-random start index, so that a program that tests often finds every variable for which
- * the comparison holds. */
+/* A pseudo-random start index, so that a program that tests repeatedly eventually finds every
+ * variable for which the comparison holds. */
 static size_t start_index(size_t count)
 {
     static _Atomic uint32_t calls;

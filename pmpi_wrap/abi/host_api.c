@@ -64,8 +64,8 @@ bool host_bind(void *host_library, mpi_fn *const *exported)
 #define SESSION(name, arguments) FIND(name)
 #define HOST(name, arguments)
 #include "pmpi_wrap/calls.def"
-    /* Each of these passes this library exactly as often as the program calls it. So it may go to a
-     * tool between this library and the host, which would miss it otherwise. */
+    /* Each of these calls goes through this library exactly as often as the program makes it. So it
+     * may go to a tool between this library and the host, which would miss it otherwise. */
 #define ONWARD(name) host.name = (__typeof__(host.name))symbol_onward(library, #name);
     ONWARD(Init)
     ONWARD(Init_thread)

@@ -1,10 +1,10 @@
 /* Persistent buffered sends (MPI-4.0, 3.9).
  *
- * MPI_Start of one is MPI_Bsend and a request that is complete. Where the host's own do not work
- * (QUIRK_BSEND_INIT_SENDS_OLD_DATA, _BSEND_WAITS, and for long messages _BSEND_COMPLETES_LATE), the
- * program gets a stand-in: a persistent request of the host's that sends no data, which all calls
- * on requests accept (H23: the program passes requests to the host). This library remembers the
- * message, and sends it when the stand-in is started.
+ * MPI_Start of such a request does what MPI_Bsend does, and the request is complete at once. Where
+ * the host's own requests do not work (QUIRK_BSEND_INIT_SENDS_OLD_DATA, _BSEND_WAITS, and for long
+ * messages _BSEND_COMPLETES_LATE), the program gets a stand-in: a persistent request of the host's
+ * that sends no data, which all calls on requests accept (H23: the program passes requests to the
+ * host). This library remembers the message, and sends it when the stand-in is started.
  *
  * The request that the host made from the program's arguments is kept too: making it has checked
  * the arguments, and it is started instead if the program has freed the communicator meanwhile.
@@ -36,7 +36,7 @@ HOT_INLINE bool persistent_exist(void)
     return UNLIKELY(atomic_load_explicit(&persistent_count, memory_order_relaxed));
 }
 
-/* NULL: the request is the host's. */
+/* Find the stand-in that is this request. NULL: the request is the host's. */
 static inline struct persistent *persistent_find(const MPI_Request *request)
 {
     struct entry *e =
@@ -53,11 +53,11 @@ int persistent_start(enum call call, struct persistent *p, MPI_Request *request)
 /* Call before the host frees the stand-in. */
 void persistent_free(struct persistent *p, const MPI_Request *request);
 
-/* After the host has made a request: a stand-in with the same handle has been freed past this
+/* Call after the host has made a request: a stand-in with the same handle has been freed past this
  * library (free_notice.h). */
 void persistent_forget_stale(const MPI_Request *created);
 
-/* Before the host frees or disconnects a communicator: this library can no longer start the
+/* Call before the host frees or disconnects a communicator: this library can no longer start the
  * persistent requests on it. Waiting for messages is left to the host (MPI-4.0, 11.10.4). */
 void persistent_forget_comm(const MPI_Comm *comm);
 

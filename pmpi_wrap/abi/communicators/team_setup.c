@@ -436,8 +436,9 @@ static bool arguments_refused(int result)
            class == MPI_ERR_OP || class == MPI_ERR_ARG;
 }
 
-/* In a delete function. The request of an exchange that began there would outlive the communicator,
- * and the host may forget an attribute that is set there. */
+/* Whether this thread is in a delete function of the communicator. The request of an exchange that
+ * began there would outlive the communicator, and the host may forget an attribute that is set
+ * there. */
 static bool is_being_freed(MPI_Comm comm)
 {
     return registry_is_removing(&communicator_registry, BITS(comm));
@@ -557,7 +558,8 @@ void teams_world_ends(void)
     finish_freed_exchanges();
 }
 
-/* The host reports further calls on them. */
+/* Forget the teams of MPI_COMM_WORLD and MPI_COMM_SELF; the host reports an error for later calls
+ * on them. */
 void teams_world_ended(void)
 {
     const MPI_Comm predefined[] = {MPI_COMM_WORLD, MPI_COMM_SELF};

@@ -55,14 +55,14 @@ struct communicator {
 
 extern struct registry communicator_registry HIDDEN;
 
-/* NULL: the communicator has made no collective call yet. */
+/* Find a registered communicator. NULL: it has made no collective call yet. */
 struct communicator *team_find(MPI_Comm comm);
 
 /* Register a communicator that team_find() does not find. NULL: no memory, and no other rank waits
  * for this one. */
 struct communicator *team_register(MPI_Comm comm);
 
-/* For a communicator of one rank. */
+/* Give a communicator of one rank its team, or record why it gets none. */
 void team_be_alone(struct communicator *c);
 
 struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises);

@@ -210,8 +210,8 @@ static void derive_from_world(void)
 
 static void end_use(bool session)
 {
-    /* at_finalize() closes them if it will be called: a collective call that one rank makes before
-     * MPI_Finalize, another one may make in a delete function. */
+    /* If at_finalize() will be called, it closes the teams: one rank may make a collective call
+     * before MPI_Finalize that another rank makes in a delete function. */
     if (session || !has_delete_function)
         teams_close();
     statistics_publish();

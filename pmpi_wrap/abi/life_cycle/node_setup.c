@@ -99,7 +99,8 @@ static bool exchange_by_host(int to, int from, uint64_t sent, uint64_t *received
     out = sent;
     host.Irecv(&in, sizeof in, constants.byte, ranks[1], TAG, meeting, &request[0]);
     host.Isend(&out, sizeof out, constants.byte, ranks[0], TAG, meeting, &request[1]);
-    host_wait_suspend(); /* the shared file may be given up again */
+    /* Polls must not use the shared file yet: it is discarded if a member does not confirm. */
+    host_wait_suspend();
     while (!(arrived && gone) && sync_now_ns() - start < patience_ns) {
         if (!arrived)
             host.Test(&request[0], &arrived, MPI_STATUS_IGNORE);

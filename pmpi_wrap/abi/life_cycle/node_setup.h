@@ -17,10 +17,11 @@
  * them, the node may settle between the same two collective calls on one rank, and not on another.
  * So each rank publishes, when it has settled, whether it has made or begun to make such a
  * communicator. If any rank of the node has, only MPI_COMM_WORLD and communicators of all processes
- * from MPI_Comm_create_from_group are fast, which no rank has had before it settled; their
- * descendants cannot be told from those of the others. A thread that makes a communicator while
- * another one settles waits until that is over. So a rank that has published no such communicator
- * has begun none.
+ * from MPI_Comm_create_from_group are fast: no rank has any of these before it has settled.
+ * Communicators derived from them are left to the host, because they cannot be told apart from
+ * those derived from communicators that ranks made before the node settled. A thread that makes a
+ * communicator while another one settles waits until that is over. So a rank that has published no
+ * such communicator has begun none.
  *
  * The word in layout_member is written by its owner after the verdict (core/layout.h), and read by
  * all. A reader waits until it is written, which every rank does as soon as it has settled.
@@ -36,8 +37,8 @@ enum start_fact { START_KNOWN = 1, START_EARLY_GROUPS = 2, START_BY_SESSION = 4 
 /* Call before the host is initialized for the first time. `session`: a session initializes it. */
 void node_setup_enter(bool session);
 
-/* At one of the points above; does nothing if the node has settled. `all`: a communicator of all
- * processes, on which the program has not communicated yet. */
+/* Call at one of the points above; does nothing if the node has settled. `all`: a communicator of
+ * all processes, on which the program has not communicated yet. */
 void node_setup_settle(MPI_Comm all, bool by_session);
 
 bool node_setup_is_over(void);
@@ -85,7 +86,8 @@ enum finalize_step { FINALIZE_ENTERED = 1, FINALIZE_NO_PROGRESS };
  * communicator exists, waiting makes progress. */
 void node_setup_finalize(enum finalize_step step);
 
-/* This rank takes no further step. Publishes the last one, so that no rank waits for this one. */
+/* This rank takes no further step. Publishes the last step, so that no other rank waits for this
+ * rank. */
 void node_setup_finalize_alone(void);
 
 /* The rank of this process among all of the job, and their number; 0 before the host is

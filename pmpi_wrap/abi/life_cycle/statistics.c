@@ -235,8 +235,8 @@ void statistics_print(int world_rank, int world_size, bool so_far)
 
 /* ---- while the job runs ---- */
 
-/* A rank publishes several times before it prints, so the numbers of others are at most a part of
- * the interval old, and the first ones are there. */
+/* A rank publishes this many times per interval between two prints, so the other ranks' numbers are
+ * at most that fraction of the interval old, and some exist at the first print. */
 enum { TIMES_PUBLISHED = 4 };
 
 static struct {

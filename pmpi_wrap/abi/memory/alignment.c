@@ -6,7 +6,7 @@
 COLD size_t alignment_in(MPI_Info info, int *error)
 {
     char value[MPI_MAX_INFO_VAL + 1]; /* MPICH refuses to return a part of a value */
-    int flag = 0;                     /* if `info` is invalid, the host leaves it so */
+    int flag = 0;                     /* if `info` is invalid, the host does not set it */
     if (info == MPI_INFO_NULL)        /* before MPI_Init, when `constants` are not set */
         return ARENA_GRAIN;
     *error = host.Info_get(info, "mpi_minimum_memory_alignment", sizeof value - 1, value, &flag);

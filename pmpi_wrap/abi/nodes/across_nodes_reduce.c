@@ -146,7 +146,8 @@ int across_nodes_allreduce(enum call call, const struct reduction *r, MPI_Comm c
 
 /* ---- reduce ---- */
 
-/* On the root's lane. MPICH 4.0 crashes in place, except if rank 0 is the root. */
+/* Reduces the results of the nodes on the root's lane, not in place: MPI_Reduce of MPICH 4.0 with
+ * MPI_IN_PLACE crashes unless rank 0 is the root. */
 static enum coll_error reduce_on_lane(struct lane_reduction *o, int root)
 {
     struct hierarchy *h = o->h;

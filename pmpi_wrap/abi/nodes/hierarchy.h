@@ -17,14 +17,14 @@
 
 enum {
     HIERARCHY_ROOM = 65536, /* the most bytes of all ranks' blocks that pass through leaders */
-    /* Of a node's blocks in MPI_Gather and MPI_Scatter, whose ranks may run ahead (H15): hosts send
-     * so few bytes without waiting for the receiver. */
+    /* The most bytes of a node's blocks in MPI_Gather and MPI_Scatter, whose ranks may run ahead
+     * (H15): hosts send so few bytes without waiting for the receiver. */
     HIERARCHY_AHEAD = 2048,
-    /* Of MPI_Bcast: up to this length, data take a part of a cell (CELL_FEW). Longer data are left
-     * to hosts with QUIRK_BCAST_BY_NODE. */
+    /* The longest data of MPI_Bcast: up to this length, they take a part of a cell (CELL_FEW).
+     * Longer data are left to hosts with QUIRK_BCAST_BY_NODE. */
     HIERARCHY_BCAST = 4096,
-    /* Of a node's blocks in MPI_Scatter: with fewer bytes, nothing is gained if the ranks of every
-     * node follow each other, because the trees of hosts then cross nodes as rarely. */
+    /* The fewest bytes of a node's blocks in MPI_Scatter: with fewer, nothing is gained if the
+     * ranks of every node follow each other, since the hosts' trees then cross nodes as rarely. */
     HIERARCHY_SCATTER_MIN = 512,
     HIERARCHY_BLOCK = 4096,    /* the longest block in MPI_Alltoall: longer ones gain nothing */
     HIERARCHY_BUFFER = 524288, /* the longest operand in MPI_Reduce */
@@ -52,7 +52,7 @@ struct hierarchy {
     int64_t *counts, *displs;      /* room for an entry per rank of this node */
 };
 
-/* Of the node with this number. */
+/* The number of this communicator's ranks on node `n`. */
 static inline uint32_t hierarchy_ranks_of(const struct hierarchy *h, uint32_t n)
 {
     return h->first[n + 1] - h->first[n];
@@ -61,12 +61,12 @@ static inline uint32_t hierarchy_ranks_of(const struct hierarchy *h, uint32_t n)
 /* The part of a communicator that is on the node of this rank. */
 struct node_place {
     uint32_t size, rank; /* number of its ranks, and the number of this one among them */
-    int neighbour;       /* the member of the node that is the next of them */
+    int neighbour;       /* the member that is the rank after this one among them, cyclically */
 };
 void hierarchy_find_place(MPI_Comm comm, int size, struct node_place *place);
 
-/* With the node leader of every rank of the communicator (node_leader()). Takes over `team`. NULL:
- * no memory, and `team` remains. */
+/* Make the hierarchy of a communicator. `leaders`: the node leader of each of its ranks
+ * (node_leader()). Takes over `team`. NULL: no memory, and `team` remains. */
 struct hierarchy *hierarchy_create(struct team *team, const int *leaders, uint32_t size,
                                    uint32_t rank);
 

@@ -5,9 +5,9 @@
  * error class in the `host_error` of its team, with the number of the call (hierarchy.calls). Ranks
  * that receive data of this rank afterwards, or pass a barrier with it, read `host_error` when they
  * end the call, and report the same class through the program's error handler. The release with
- * which the data or the barrier are published orders the error before them. A rank that only sends
- * reports no error of others, as under the hosts. If calls fail one after the other, a slow rank
- * may miss the earlier error, but not the last one.
+ * which the data or the barrier are published orders the error before them. As under the hosts, a
+ * rank that only sends does not report the errors of other ranks. If calls fail one after the
+ * other, a slow rank may miss the earlier error, but not the last one.
  */
 #ifndef MPIACCEL_LANE_CALL_H
 #define MPIACCEL_LANE_CALL_H

@@ -13,8 +13,8 @@
  *   predefined attributes       answered by attributes.c
  *   MPI_Win_allocate_shared     its windows are kept for such windows only
  *
- * Each host window has a number, which rank 0 of its group has chosen, so that it is the same on
- * all its ranks and of no other window. A rank offers the lowest number that it has kept for these
+ * Rank 0 of its group gives each host window a number that is the same on all its ranks and differs
+ * from that of every other window. A rank offers the lowest number that it has kept for these
  * ranks; if all offer the same, they use that window (H13: the same decision on all ranks). When a
  * window is freed, each rank publishes whether it can keep the host's. All keep it, or none does.
  * Threads that free several windows at once may keep them in different orders on different ranks.
