@@ -277,6 +277,12 @@ static void note_yield(uint64_t duration)
     poller.waits_without_yield = poller.after_next_long_yield;
 }
 
+static enum wait_kind kind_of_poll(void)
+{
+    return atomic_load_explicit(&host_yields, memory_order_relaxed) ? WAITED_YIELDING
+                                                                    : WAITED_POLLING;
+}
+
 /* Let the next `polls` polls only go on to the host, and count the time of those that the last call
  * has skipped.
  *
@@ -291,7 +297,7 @@ static NOINLINE void skip_polls(uint32_t polls)
     uint64_t counted = sync_waited_ticks() - poller.waited;
     uint64_t most = since > counted ? since - counted : 0;
     uint64_t estimate = poller.untimed * (took < poller.sample ? took : poller.sample);
-    sync_waited(WAITED_POLLING, estimate < most ? estimate : most);
+    sync_waited(kind_of_poll(), estimate < most ? estimate : most);
     poller.sample = took;
     host_wait_polls_left = poller.untimed = polls;
     poller.untimed_since = poller.last;
@@ -421,8 +427,7 @@ void host_wait_polled(bool found, bool nests)
     poller.last = sync_ticks();
     if (found)
         poller.since = 0;
-    bool yielded = atomic_load_explicit(&host_yields, memory_order_relaxed);
-    sync_waited(yielded ? WAITED_YIELDING : WAITED_POLLING, poller.last - poller.began);
+    sync_waited(kind_of_poll(), poller.last - poller.began);
     if (poller.recipient != NOBODY)
         host_wait_sent();
     if (host_wait > WAIT_auto) {
