@@ -98,8 +98,9 @@ static void become_holder(struct team *t)
     append_holder(h, t);
 }
 
-/* Call when another team takes cells. What the newest holder has done with its own so far does not
- * count as use since it was last looked at. */
+/* Call when another team takes cells. Publishes that this rank is done with the operations of the
+ * holders. The newest of them is treated as if its cells had just been looked at, so only later
+ * operations count as use. */
 static void finish_with_holders(struct cell_holders *h)
 {
     struct team *t = h->first;

@@ -36,7 +36,7 @@ HOT_INLINE bool persistent_exist(void)
     return UNLIKELY(atomic_load_explicit(&persistent_count, memory_order_relaxed));
 }
 
-/* Find the stand-in that is this request. NULL: the request is the host's. */
+/* Returns what is remembered about a stand-in. NULL: the request is not one. */
 static inline struct persistent *persistent_find(const MPI_Request *request)
 {
     struct entry *e =
