@@ -39,7 +39,8 @@ struct region {
 };
 
 /* Create an arena in [start, start + size). `map_unit` 0: without a map. The structure must live as
- * long as the process, and is opened once. False: no memory; it is zeroed. */
+ * long as the process, and is opened once. False: there is no memory; the structure is then all
+ * zeroes. */
 bool region_open(struct region *r, char *start, size_t size, size_t map_unit, drop_pages *drop);
 
 /* Free the pages of a part of the region. False: not possible; the content is as before. */

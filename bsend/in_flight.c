@@ -16,8 +16,8 @@ enum { TESTS = 2, TESTS_FOR_ROOM = 16 };
  * new ones before waiting ones, so the numbers must not wrap while a message waits. */
 enum { PATIENCE_NS = 250000, MOST = 1 << 15 };
 
-/* For messages that take up to this size a completed request means that the message has left the
- * buffer. In Open MPI that holds up to 4 KiB, and up to 1 KiB for messages to itself, both
+/* For messages of up to this size, a completed request means that the message has left the buffer.
+ * In Open MPI that holds up to 4 KiB, and up to 1 KiB for messages of a rank to itself, both
  * including headers. */
 enum { SHORT = 512 };
 

@@ -90,8 +90,9 @@ static inline bool child_is_offered(const struct team *parent)
  * this rank has declined. */
 struct child *child_create(struct team *parent);
 
-/* Call before child_settle(), for each rank of the child, unless each is the same rank of the
- * parent: the member of the node that is this rank, or its rank in the parent. */
+/* Call one of these before child_settle() for each rank of the child, with the member of the node
+ * that is this rank, or with its rank in the parent. Neither is needed if every rank has the same
+ * number in the child as in the parent. */
 void child_place_member(struct child *child, uint32_t rank, uint32_t member);
 void child_place(struct child *child, uint32_t rank, uint32_t rank_of_parent);
 

@@ -144,7 +144,7 @@ struct team {
     struct team *newer_holder, *older_holder;
     bool is_holder;        /* it is in the list of `holders` */
     uint32_t cell_op;      /* the last operation that used our cells */
-    uint32_t cell_op_seen; /* the same when the team was last looked at for them */
+    uint32_t cell_op_seen; /* `cell_op` when cells_take() last looked at this team */
     struct ring *ring[];   /* by rank: in which this rank has read last */
 };
 
@@ -294,8 +294,8 @@ static inline void team_await_reader(struct team *t, uint32_t rank, uint32_t op)
     team_note_refusals(t);
 }
 
-/* Waits until all ranks are done with `op`; or a while, and then continues in another ring if there
- * is one. */
+/* Waits until all ranks are done with `op`. If that takes long and there is another ring, continues
+ * in that ring instead. */
 void team_make_room(struct team *team, uint32_t op);
 
 /* Waits until this rank may write the slot of the last operation begun. */

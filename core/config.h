@@ -6,7 +6,8 @@
 
 #include <sys/types.h>
 
-/* How a rank waits inside MPI. In the order of how much it leaves to others. */
+/* How a rank waits inside MPI, ordered by how much processor time it leaves to other threads, the
+ * least first. */
 enum wait_setting { WAIT_spin, WAIT_auto, WAIT_yield, WAIT_sleep };
 
 /* How long private data are copied between processes: see core/copy_policy.h. */

@@ -35,7 +35,8 @@ enum copy_way { COPY_CACHED, COPY_NONTEMPORAL, COPY_BY_OS, COPY_WAYS };
 
 /* Non-temporal stores are used if they cost less than 90 % of ordinary stores. The OS is used if it
  * costs at most 120 % of cells filled with ordinary stores, or 160 % of those filled with
- * non-temporal ones: these take twice as long as in the sample where all ranks send at once. */
+ * non-temporal ones: when all ranks send at once, these take twice as long as in the sample, in
+ * which one rank sends. */
 enum { COPY_NONTEMPORAL_MARGIN = 90, COPY_OS_MARGIN = 120, COPY_OS_MARGIN_NONTEMPORAL = 160 };
 
 enum { COPY_PATIENCE_NS = 100000 };

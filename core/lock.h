@@ -61,7 +61,7 @@ static inline void rwlock_unlock_fence(void)
         sync_full_fence();
 }
 
-/* Release, and a full fence, as is the next function: MPI_Win_unlock completes all operations
+/* A release and a full fence, as in the next function: MPI_Win_unlock completes all operations
  * before any later access of this rank. */
 static inline void rwlock_unlock_exclusive(struct sync_word *lock)
 {

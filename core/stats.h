@@ -37,7 +37,8 @@ struct stats_counts {
 };
 
 /* The numbers of a kind of call. Most are recorded only with MPIACCEL_STATS, for each call that the
- * program makes (pmpi_wrap/recording.h). Calls that the host makes on its own are parts of them. */
+ * program makes (pmpi_wrap/recording.h). A call that the host makes on its own counts as part of
+ * the call of the program. */
 struct stats_record {
 #define STAT_OF_CALL(member, object, key, shown_if, meaning) uint64_t member;
 #include "core/statistics.def"

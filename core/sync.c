@@ -253,7 +253,7 @@ static bool spin_or_yield(struct sync_wait *wait)
     return true;
 }
 
-/* A long wait can go on a little later, and should not use much of the processor. */
+/* A long wait may end a little late, and should use little of the processor. */
 static long longest_sleep(uint64_t waited_ns)
 {
     uint64_t ns = waited_ns / 8;

@@ -26,7 +26,7 @@ struct greeting {
     uint64_t magic;
     uint64_t version; /* 64 bits: padding would send bytes that were never set */
     uint64_t world_rank, world_size;
-    uint64_t is_described; /* whether the launcher has given it this rank */
+    uint64_t is_described; /* the launcher has given the sender this rank or none */
     uint64_t is_checked;   /* whether a tool of valgrind must see each store to its memory */
     struct node_needs needs;
     uint64_t settings;

@@ -57,8 +57,8 @@
 
 /* Call before all other functions. False: this process has so few descriptors or so little memory
  * left that the host and the program may need all of them. Then everything is left to the host:
- * nothing may be wanted, and the process must not take a place, so the other ranks defer
- * everything, too. */
+ * rendezvous_want() must not be called, and the process must not take a place, so the other ranks
+ * defer everything, too. */
 bool rendezvous_prepare(void);
 
 /* Call before rendezvous_enter(), with the bytes of each slice for the symmetric heap (0: as much

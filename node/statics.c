@@ -235,8 +235,8 @@ static void copy_pages(char *to, const char *from, size_t size)
             memcpy(to + i, from + i, sizeof zeroes);
 }
 
-/* The file's contents are at `to`. An area that has moved stays there even if a later one cannot,
- * so fork handles each of them. */
+/* The file's contents are at `to`. An area that has been moved stays in the file even if a later
+ * one cannot be moved, so each is registered for fork on its own. */
 static bool move_areas(int new_file, char *to)
 {
     uint64_t position = areas_at;

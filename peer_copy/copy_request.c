@@ -28,7 +28,8 @@ static void answer(uint32_t member)
         memcpy(memory, room, r->bytes);
     else
         memcpy(room, memory, r->bytes);
-    /* First: when the requester is done, this process sees that it has answered. */
+    /* Count before the answer is published: when the requester is done, every thread of this
+     * process already sees that the process has answered a request. */
     atomic_fetch_add_explicit(&copy_requests_answered, 1, memory_order_relaxed);
     assert(sync_load(&r->state) == TAKEN); /* only this thread may change it */
     sync_publish(&r->state, ANSWERED);

@@ -1,6 +1,6 @@
-/* mpiaccel_version(), the only exported function that neither MPI nor OpenSHMEM defines.
- * build/version.h changes with each commit, so only this file, the command and the manual include
- * it. */
+/* mpiaccel_version(), the only exported function that no other library defines.
+ * build/generated/version.h changes with each commit, so only this file, the command and the manual
+ * include it. */
 #include "version.h"
 #include "include/mpiaccel/mpiaccel.h"
 #include "pmpi_wrap/library_version.h"

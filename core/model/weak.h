@@ -17,10 +17,10 @@
  *         od
  *     }
  *
- * Every alternative stands in `atomic`. An atomic read-modify-write is two steps, its load and its
- * store: its acquire orders only the load, and its release only the store, so accesses around it
- * can change places. Where another thread writes the same word, it is reserved from the first step
- * to the second.
+ * In the models every alternative is enclosed in `atomic { }`, which the example omits. An atomic
+ * read-modify-write is two steps, its load and its store: its acquire orders only the load, and its
+ * release only the store, so accesses around it can change places. Where another thread writes the
+ * same word, it is reserved from the first step to the second.
  */
 #define READY(step, after) (!(done & (step)) && (done & (after)) == (after))
 #define DONE(step)         done = done | (step)

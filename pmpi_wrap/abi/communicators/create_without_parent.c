@@ -41,7 +41,7 @@ int accel_Intercomm_merge(MPI_Comm between, int high, MPI_Comm *created)
     return forget_freed(host.Intercomm_merge(between, high, created), created);
 }
 
-/* ---- to processes that are not ranks of the node ---- */
+/* ---- connecting to processes that are not ranks of the node ---- */
 
 int accel_Comm_spawn(const char *command, char *arguments[], int count, MPI_Info info, int root,
                      MPI_Comm parent, MPI_Comm *created, int errors[])

@@ -39,7 +39,8 @@ static int host_count(MPI_Count count)
     return count < 0 ? -1 : count > INT_MAX ? INT_MAX : (int)count;
 }
 
-/* Not the call with a request: Open MPI 4.1 crashes in some of those that have an error. */
+/* Do not call the variants that return a request: with a wrong argument, some of them crash in Open
+ * MPI 4.1. */
 static int check_by_host(const struct operation *o, int rank)
 {
     int count = host_count(o->origin.count), target_count = host_count(o->target.count);

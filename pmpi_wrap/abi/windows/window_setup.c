@@ -153,8 +153,8 @@ static bool exchange_offers(const struct window_request *r, struct win_offer *ow
  *
  * The memory of all ranks is one block, which rank 0 allocates when it knows all sizes. */
 
-/* Where the part of each rank begins: behind the part before, or in a page of its own if the
- * program allows it (MPI-4.0, 12.2.3). */
+/* The bytes that the part of a rank takes in the block. The next part begins right behind it, or at
+ * a page of its own if the program allows that (MPI-4.0, 12.2.3). */
 static uint64_t room_of_part(const struct win_offer *part, bool apart)
 {
     return apart ? round_up(part->size, LAYOUT_PAGE) : part->size;
