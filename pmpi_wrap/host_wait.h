@@ -18,14 +18,15 @@
  *           another thread has had its processor. If so, it waits as with `yield` until it has the
  *           processor to itself again, or its yields turn out to go to a thread that computes.
  *
- * The wake-up of a thread that sleeps is not lost. It first increments `asleep` and `sleepers` and
- * reads `mail`, then the host polls once more, and then Linux compares `mail` with the value read,
- * before the thread sleeps. The sender puts the message into the host's queue, and then reads
- * `asleep`, which counts the threads of the whole node, and if that is positive, the receiver's
- * `sleepers`. Full fences separate the two steps of each. So either the poll finds the message, or
- * the sender sees the sleeper and changes `mail`. The model is in pmpi_wrap/model/mail.pml. A
- * sender also wakes a thread that sleeps in one of the library's own waits (sync_set_host_mail()).
- * That thread then drives the host's progress, which operations on this rank's windows may need.
+ * The wake-up of a thread that sleeps is not lost. The thread first increments `asleep` and
+ * `sleepers` and reads `mail`, then the host polls once more, and then Linux compares `mail` with
+ * the value read, before the thread sleeps. The sender puts the message into the host's queue, and
+ * then reads `asleep`, which counts the threads of the whole node, and if that is positive, the
+ * receiver's `sleepers`. Full fences separate the two steps of each. So either the poll finds the
+ * message, or the sender sees the sleeper and changes `mail`. The model is in
+ * pmpi_wrap/model/mail.pml. A sender also wakes a thread that sleeps in one of the library's own
+ * waits (sync_set_host_mail()). That thread then drives the host's progress, which operations on
+ * this rank's windows may need.
  *
  * Some messages wake nobody: those from other nodes, and those that the host sends on its own, such
  * as the steps of MPI_Comm_dup, of collective access to files and of nonblocking collectives. A
@@ -58,7 +59,7 @@
  * poll after each POLLS_OF_OTHER_CALL.
  *
  * With MPI_THREAD_MULTIPLE or sessions, the host may poll while it holds a lock that other threads
- * need. So threads only yield, too; with MPIACCEL_WAIT=sleep, each sleep takes 50 us.
+ * need. So threads then only yield; with MPIACCEL_WAIT=sleep, each sleep takes 50 us.
  */
 #ifndef MPIACCEL_HOST_WAIT_H
 #define MPIACCEL_HOST_WAIT_H

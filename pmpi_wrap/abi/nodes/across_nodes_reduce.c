@@ -15,7 +15,8 @@ struct lane_reduction {
     size_t bytes; /* of an operand, holes included if there is a kernel */
 };
 
-/* Whether ranks get their results in the order of the nodes, or the order does not matter. */
+/* Whether combining the operands node by node keeps the order of the ranks, or the order does not
+ * matter because the operation commutes. */
 static bool order_is_kept(const struct hierarchy *h, MPI_Op op)
 {
     int commutes = 0;

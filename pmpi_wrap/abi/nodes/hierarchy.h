@@ -20,8 +20,8 @@ enum {
     /* The most bytes of a node's blocks in MPI_Gather and MPI_Scatter, whose ranks may run ahead
      * (H15): hosts send so few bytes without waiting for the receiver. */
     HIERARCHY_AHEAD = 2048,
-    /* The longest data of MPI_Bcast: up to this length, they take a part of a cell (CELL_FEW).
-     * Longer data are left to hosts with QUIRK_BCAST_BY_NODE. */
+    /* MPI_Bcast: data of up to this length take a part of a cell (CELL_FEW). Longer data, up to the
+     * value of QUIRK_BCAST_BY_NODE, are left to hosts that have this quirk. */
     HIERARCHY_BCAST = 4096,
     /* The fewest bytes of a node's blocks in MPI_Scatter: with fewer, nothing is gained if the
      * ranks of every node follow each other, since the hosts' trees then cross nodes as rarely. */
