@@ -70,8 +70,9 @@ void arena_symmetric_free(void *at);
 /* ---- the early heap ----
  *
  * A program that begins with a session may allocate memory before the ranks of the node have met.
- * It comes from the early heap, an arena in a file of this process that the other ranks map when
- * they meet (node/statics.h). Afterwards nothing is allocated there any more. */
+ * This memory comes from the early heap, an arena in a file of this process that the other ranks
+ * map when they meet (node/statics.h). After that nothing is allocated in the early heap any
+ * more. */
 
 /* A good size, for a heap of at most `limit` bytes. */
 size_t arena_early_size(size_t limit);

@@ -23,7 +23,7 @@
 typedef bool drop_pages(char *at, size_t size);
 
 struct region {
-    extent_hooks_t hooks; /* first: the hooks find the region at their address */
+    extent_hooks_t hooks; /* the first member: hooks use its address as the region's */
     pthread_mutex_t mutex;
     struct ranges unused;     /* holes of the file below `next`; none ends there */
     _Atomic uint64_t granted; /* bytes that jemalloc has now */

@@ -119,7 +119,8 @@ void send_buffer_open(size_t bytes)
 {
     size_t most = (size_t)UNITS_MAX * SEND_BUFFER_UNIT;
     pthread_mutex_lock(&mutex);
-    /* Twice: each message begins on a page of its own, and free pages may be scattered. */
+    /* Double the size: each message begins on a page of its own, and free pages may be
+     * scattered. */
     wanted = bytes < most / 4 ? round_up(2 * bytes + REST_BYTES, SEND_BUFFER_UNIT) : most;
     pthread_mutex_unlock(&mutex);
 }

@@ -91,9 +91,9 @@ static bool read_SIZE(const char *text, size_t *field)
     return config_parse_size(text, field);
 }
 
-/* A word or a digit that is meant as a switch is not a name. A copy: a program may overwrite its
- * environment, as setproctitle() does. It is never freed, and a second reading of the same text
- * keeps the first copy. */
+/* A word or a digit that is meant as a switch is not a name. The text is copied, because a program
+ * may overwrite its environment, as setproctitle() does. The copy is never freed, and a second
+ * reading of the same text keeps the first copy. */
 static bool read_TEXT(const char *text, const char **field)
 {
     static const char *const others[] = {"yes", "no", "on", "off", "true", "false"};

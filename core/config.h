@@ -10,7 +10,7 @@
  * least first. */
 enum wait_setting { WAIT_spin, WAIT_auto, WAIT_yield, WAIT_sleep };
 
-/* How long private data are copied between processes: see core/copy_policy.h. */
+/* The way in which long private data are copied between processes: see core/copy_policy.h. */
 enum copies_setting { COPIES_auto, COPIES_os, COPIES_host, COPIES_shared, COPIES_streaming };
 
 struct config {

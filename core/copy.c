@@ -22,8 +22,9 @@ bool copy_caches_hold(size_t bytes)
     return bytes <= copy_cached;
 }
 
-/* Whether `to` is 1 to 63 bytes past `from` modulo the page size. Typical: memory of malloc() from
- * 128 KiB on starts 16 bytes into a page, and large blocks of the shared heap at its start. */
+/* Whether `to` is 1 to 63 bytes past `from` modulo the page size. This is typical: memory of
+ * malloc() from 128 KiB on starts 16 bytes into a page, and large blocks of the shared heap at its
+ * start. */
 static bool is_slightly_past(const void *to, const void *from)
 {
     return (((uintptr_t)to - (uintptr_t)from - 1) & 4095) < 63;
@@ -80,7 +81,8 @@ void copy_blocks_to_peers(char *to, const char *from, size_t bytes)
     for (size_t done = 0; done < bytes; done += PREFETCH_BLOCK) {
         size_t left = bytes - done, next = min_size(left, PREFETCH_BLOCK);
         prefetch_block_to_write(to + done + next, left - next);
-        /* Not memcpy(): gcc compiles it to "rep movsq", which does not profit from the prefetch. */
+        /* Do not use memcpy(): gcc compiles it to "rep movsq", which does not profit from the
+         * prefetch. */
         memmove(to + done, from + done, next);
     }
 }

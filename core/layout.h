@@ -109,7 +109,7 @@ struct layout_header {
     uint64_t slice_size, control_size, symmetric_size, statics_size;
     uint32_t statics_shared; /* whether every member has mapped all static variables */
     uint32_t why_not;        /* enum reason, if the verdict is LAYOUT_PARTIAL */
-    uint64_t token;          /* of this group of members, drawn by the leader */
+    uint64_t token;          /* drawn by the leader for these members */
     _Alignas(LINE) struct sync_word verdict;     /* enum layout_verdict */
     _Alignas(LINE) struct sync_word symmetric;   /* see alloc/symmetric.h */
     _Alignas(LINE) _Atomic uint32_t copy_policy; /* see core/copy_policy.h */

@@ -17,7 +17,7 @@ uint64_t peer_memory_probe(uint64_t *address)
     return own_probe;
 }
 
-/* By a bare system call: this library itself intercepts the C library's functions
+/* Make a bare system call, because this library itself intercepts the C library's functions
  * (peer_copy/vm_copy.h). A call may copy less than requested: at most 2 GiB, and only up to a page
  * that does not exist. */
 static bool transfer_by_os(long call, int pid, char *local, uint64_t remote, size_t bytes)
@@ -83,7 +83,8 @@ bool peer_memory_works(int pid, uint64_t address, uint64_t probe)
     if (atomic_load_explicit(known, memory_order_relaxed) == probe &&
         !atomic_load_explicit(&was_refused, memory_order_relaxed))
         return true;
-    /* No such process may also mean another PID namespace, so nothing is awaited. */
+    /* Do not wait for the launcher: ESRCH may also mean that the peer is in another PID
+     * namespace. */
     if (!transfer_by_os(SYS_process_vm_readv, pid, (char *)&found, address, sizeof found) ||
         found != probe)
         return false;

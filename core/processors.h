@@ -2,7 +2,7 @@
  *
  * They do not if several may run on the same few processors only, or if the OS limits their
  * processor time (the cgroup of a container or of a batch job). All ranks compare the same records,
- * so they find the same.
+ * so they come to the same result.
  */
 #ifndef MPIACCEL_PROCESSORS_H
 #define MPIACCEL_PROCESSORS_H
@@ -15,7 +15,7 @@ enum { PROCESSORS_MAX = 8192 };
 struct processors {
     uint64_t mask[PROCESSORS_MAX / 64]; /* its affinity */
     uint64_t cgroup;                    /* identifies the cgroup that limits its time */
-    uint32_t thousandths; /* of a processor, for all processes in there; 0: no limit */
+    uint32_t thousandths; /* of a processor, for all processes of the cgroup; 0: no limit */
 };
 
 /* Fill in the record of the calling thread. */
@@ -30,7 +30,8 @@ struct shortage {
     bool confined; /* some ranks share processors, independently of a quota */
 };
 
-/* `of` returns the record of rank 0 to `ranks` - 1. The worst shortage among them. */
+/* Returns the worst shortage among `ranks` ranks. `of` returns the record of each, from rank 0
+ * on. */
 struct shortage processors_shortage(uint32_t ranks, const struct processors *of(uint32_t rank));
 
 /* "4 ranks share 2 processors" */

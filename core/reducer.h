@@ -15,7 +15,7 @@
 #include "core/kernels.h"
 #include "core/typemap.h"
 
-/* As the root of a reduction: all ranks receive the result. */
+/* Pass this as the root of a reduction if all ranks receive the result. */
 #define REDUCE_FOR_ALL UINT32_MAX
 
 struct reducer {

@@ -50,7 +50,8 @@ void stats_time(unsigned call, bool is_fast, uint64_t ticks, uint64_t waited)
     stats_count(&times[call].waited[is_fast], waited);
 }
 
-/* Atomic without concurrent threads too: the result decides whether a reason is logged. */
+/* Count atomically even without concurrent threads: the result decides whether a reason is
+ * logged. */
 static uint64_t count_atomically(uint64_t *counter, uint64_t by)
 {
     return atomic_fetch_add_explicit((_Atomic uint64_t *)counter, by, memory_order_relaxed) + by;
@@ -71,8 +72,8 @@ void stats_fold(struct stats_counts *counts)
     memset(counts, 0, sizeof *counts);
 }
 
-/* Of one call, more waiting may have been counted than it took: waits inside the host are estimated
- * from samples, and other threads wait, too. */
+/* More waiting may have been counted for a call than the call took: waits inside the host are
+ * estimated from samples, and other threads wait, too. */
 static void take_times(struct stats_record *record, unsigned call)
 {
     uint64_t ticks[2], waited[2];

@@ -16,7 +16,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* Why something is left to the host. REASON_NONE: it is not, also in what functions return. */
+/* Why something is left to the host. REASON_NONE: it is not left to the host; functions return this
+ * value if they have no reason to report. */
 enum reason {
     REASON_NONE,
 #define REASON(name, text, cause, advice) REASON_##name,
@@ -44,7 +45,7 @@ struct stats_record {
 #include "core/statistics.def"
 };
 
-/* stats_take() copies what stands between `elapsed` and `heap`, and stats_add() adds it up. */
+/* stats_take() copies the fields from `elapsed` up to `heap`, and stats_add() adds them up. */
 struct stats_snapshot {
     _Atomic uint32_t complete; /* how often the other fields have been written */
     uint32_t ranks;
@@ -102,7 +103,8 @@ uint64_t stats_record_ns(const struct stats_record *record);
 /* The number of calls that were deferred, for whatever reason. */
 uint64_t stats_total(const uint64_t by_reason[REASON_COUNT]);
 
-/* Whether any call or window was deferred for this reason. `calls`: as below. */
+/* Whether any call or window was deferred for this reason. `calls`: the names of the calls by
+ * number, terminated by NULL. */
 bool stats_occurs(const struct stats_snapshot *sum, unsigned reason, const char *const calls[]);
 
 struct stats_host {
@@ -122,14 +124,14 @@ struct stats_identity {
 struct stats_eager {
     uint64_t raised, wanted;      /* bytes; `raised` is 0: the host has its own limit */
     const char *why_not, *advice; /* NULL: the limit is raised as far as MPIACCEL_EAGER demands */
-    const char *setting;          /* by which the user has chosen the limit; empty: none */
+    const char *setting;          /* the one by which the user chose the limit; empty: none */
 };
 
-/* What the sum is a part of: the job has `ranks` ranks, on this node and on others. */
+/* The job to which the sum belongs: it has `ranks` ranks, on this node and on others. */
 struct stats_job {
     const char *node; /* the host name of the node whose ranks are in the sum */
     uint32_t ranks;
-    uint32_t process;         /* the job has not ended, and this process says so; 0: it has */
+    uint32_t process;         /* the one that prints while the job runs; 0: the job has ended */
     struct shortage shortage; /* of processors, on this node */
     struct stats_eager eager; /* of the process that prints */
     const struct stats_identity *identity; /* NULL: not known */

@@ -160,7 +160,7 @@ static uint64_t mean_size(const struct stats_snapshot *sum, unsigned call)
     return number ? bytes / number : 0;
 }
 
-/* The same of all messages. */
+/* The mean size of all messages of the host whose size is known and not 0; 0: there are none. */
 static uint64_t mean_message(const struct stats_snapshot *sum, const char *const calls[])
 {
     uint64_t number = 0, bytes = 0;
@@ -211,8 +211,8 @@ static void longest_call(FILE *out, const struct stats_snapshot *sum, const stru
          calls[c], what);
 }
 
-/* Is most of the time in MPI spent on messages that the library neither makes faster nor could?
- * Messages of 4 KiB and more go to other nodes unless they are recorded as eager or long. */
+/* Is most of the time in MPI spent on messages that the library cannot make faster? Messages of 4
+ * KiB and more go to other nodes unless they are recorded as eager or long. */
 static bool messages_gain_nothing(const struct stats_snapshot *sum, const char *const calls[],
                                   const struct stats_record *all)
 {

@@ -94,7 +94,7 @@ void sync_progress(void)
 void sync_progress_if_due(uint64_t *next)
 {
     uint64_t now = sync_ticks();
-    /* Also if the clock has gone back, after the machine was suspended for example. */
+    /* The difference is also large if the clock has gone back, for example after a suspend. */
     if (*next - now <= TICKS_PER_PROGRESS_MAX)
         return;
     sync_progress();

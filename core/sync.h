@@ -45,28 +45,28 @@ static inline uint32_t sync_load(struct sync_word *word)
     return atomic_load_explicit(&word->value, memory_order_acquire);
 }
 
-/* Processors are short, or MPIACCEL_WAIT is `yield` or `sleep`: waiting ranks sleep, and ranks that
- * publish check for sleepers. The same on all ranks of a node. */
+/* The node is oversubscribed, or MPIACCEL_WAIT is `yield` or `sleep`: waiting ranks sleep, and
+ * ranks that publish check for sleepers. The value is the same on all ranks of a node. */
 extern bool sync_oversubscribed;
 
 /* One round of waiting while `word` holds `seen`. May return at any time. */
 void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen);
 
-/* Sleep while `word` holds `seen`, for a millisecond or an eighth of the time already waited, but
- * for four milliseconds at most. For waits that have already lasted long, on words whose writers
- * always call sync_wake(). */
+/* Sleep while `word` holds `seen`, for an eighth of the time already waited, but for one
+ * millisecond at least and four at most. Call this in waits that have already lasted long, on words
+ * whose writers always call sync_wake(). */
 void sync_sleep(struct sync_word *word, uint32_t seen, uint64_t waited_ns);
 
-/* Whether a wait that has lasted long should continue with sync_sleep(): the processor is short, or
- * a thread that computes has it. Otherwise a sleep gains nothing, and a thread that is woken may
- * have to wait for the processor of the one that wakes it. */
+/* Whether a wait that has lasted long should continue with sync_sleep(): the node is
+ * oversubscribed, or a thread that computes has the processor. Otherwise a sleep gains nothing, and
+ * a thread that is woken may have to wait for the processor of the one that wakes it. */
 static inline bool sync_should_sleep(const struct sync_wait *wait)
 {
     return sync_oversubscribed || wait->yield_was_long;
 }
 
-/* Sleep while `word` holds `seen`, for 50 us at first. The more naps this wait has had, the longer:
- * an eighth of the time that they have taken, and up to four milliseconds. Makes no progress. */
+/* Sleep while `word` holds `seen`: for 50 us at first, and later for an eighth of the time that the
+ * naps of this wait have taken, but for four milliseconds at most. Makes no progress. */
 void sync_nap(struct sync_word *word, uint32_t seen, uint32_t naps);
 
 /* One round of waiting for a condition whose change is not followed by sync_wake(). Where
@@ -173,8 +173,8 @@ static inline void sync_store_fence(void)
 #define SYNC_ATOMICS_FENCE false
 #endif
 
-/* Between these, the thread may sleep on `word`. The increment is ordered before all later loads:
- * of the word by Linux, and of the host's queue by the host. */
+/* Between the calls of the next two functions, the thread may sleep on `word`. The increment is
+ * ordered before all later loads: of the word by Linux, and of the host's queue by the host. */
 static inline void sync_announce_sleep(struct sync_word *word)
 {
     atomic_fetch_add_explicit(&word->sleepers, 1, memory_order_seq_cst);
@@ -191,10 +191,11 @@ static inline void sync_end_sleep(struct sync_word *word)
  * none. */
 void sync_configure(bool oversubscribed, void (*progress)(void));
 
-/* Between these, the thread may sleep on `mail`, and is also counted in `asleep`, which all members
- * of the node share. A process that has sent a message of the host executes a full fence and reads
- * `asleep`. If that is positive, it reads the receiver's `mail->sleepers`. If that is positive, it
- * increments `mail->value` and calls sync_wake_sleepers(). */
+/* Between the calls of the next two functions, the thread may sleep on `mail`, and is also counted
+ * in `asleep`, which all members of the node share. A process that has sent a message of the host
+ * executes a full fence and reads `asleep`. If `asleep` is positive, it reads the receiver's
+ * `mail->sleepers`. If that is positive, too, it increments `mail->value` and calls
+ * sync_wake_sleepers(). */
 static inline void sync_announce_mail_sleep(struct sync_word *mail, _Atomic uint32_t *asleep)
 {
     atomic_fetch_add_explicit(asleep, 1, memory_order_seq_cst);

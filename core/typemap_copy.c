@@ -5,7 +5,7 @@
  * L1 cache. BOUNCE: bytes of a buffer on the stack. */
 enum { RECORDS = 128, BOUNCE = 2048 };
 
-/* A typemap of which a cursor is in one copy. Patterns are levels of their own. */
+/* The position of a cursor in one copy of a typemap. Patterns are levels of their own. */
 struct level {
     const struct typemap *map;
     char *base;        /* address of the current copy */

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-/* Most descriptors in one message. The receiver needs that many free ones for a moment. */
+/* The most descriptors in one message. The receiver needs that many free ones for a moment. */
 #ifndef FD_MESSAGE_MAX /* a test has less */
 #define FD_MESSAGE_MAX 64
 #endif
@@ -20,8 +20,8 @@ bool fd_message_send(int socket, const void *data, size_t size, const int *files
  * has no room (`ulimit -n`), are -1. */
 ssize_t fd_message_receive_now(int socket, void *data, size_t size, int *files, unsigned count);
 
-/* The same, waiting for a message of exactly `size` bytes. False: the peer is gone, or its message
- * has another length. */
+/* Wait for a message of exactly `size` bytes and receive it. False: the peer is gone, or its
+ * message has another length. */
 bool fd_message_receive(int socket, void *data, size_t size, int *files, unsigned count);
 
 /* Close a descriptor, if it is one, and set it to -1. */

@@ -110,7 +110,8 @@ static bool name_by_inode(int socket, char name[PROCESS_NAME_MAX])
     return unique;
 }
 
-/* Only for ranks that see the process, and are in one PID namespace. */
+/* This name is equal only on ranks that are in one PID namespace, in which the process is
+ * visible. */
 static bool name_by_id(int socket, char name[PROCESS_NAME_MAX])
 {
     struct ucred peer;
@@ -191,7 +192,7 @@ static uint64_t pmix_server(void)
     uint64_t sum = 0;
     for (char **entry = environ; *entry; entry++)
         if (!strncmp(*entry, prefix, sizeof prefix - 1))
-            sum += job_hash(*entry); /* in whatever order they are */
+            sum += job_hash(*entry); /* a sum, since the order of the variables may differ */
     return sum;
 }
 

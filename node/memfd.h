@@ -18,12 +18,12 @@ size_t memfd_limit(void);
 /* A new file of `size` bytes, all zero. Returns its descriptor, or -1 and logs the reason. */
 int memfd_create_sealed(size_t size);
 
-/* The same, but the file can be made longer, once. */
+/* A new file as of memfd_create_sealed(), but one that can be made longer, once. */
 int memfd_create_growing(size_t size);
 bool memfd_lengthen(int file, size_t size);
 
-/* Give a descriptor a number that is out of the way of programs that count theirs, if possible.
- * Returns the number; -1 for -1. */
+/* Give a descriptor a number that is out of the way of programs that count their descriptors, if
+ * possible. Returns the number; -1 for -1. */
 int memfd_out_of_way(int file);
 
 /* The size of a file that another process has sent; 0 if it could be made shorter. */

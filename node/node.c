@@ -151,7 +151,8 @@ int node_create(uint32_t size, int world_size, const struct node_needs *needs)
             log_message(2, "no room for a shared file; see `ulimit -v` and `ulimit -f`");
             return -1;
         }
-        /* Half of this file, if there is no address space for all of it: valgrind has little. */
+        /* If there is no address space for this file, try one of half the size: valgrind has
+         * little. */
         left.room = layout_size(&header) * (ADDRESS_SPACE_SHARE / 2);
     } while (!create_node_file(&header, world_size, &file));
     if (file >= 0)

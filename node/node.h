@@ -44,13 +44,13 @@ extern struct node node;
 
 /* The room that a member needs in the file, in bytes. */
 struct node_needs {
-    uint64_t heap;      /* most that it will use */
-    uint64_t symmetric; /* the same for the symmetric heap */
+    uint64_t heap;      /* the most bytes of the heap that it will use */
+    uint64_t symmetric; /* the most bytes of the symmetric heap that it will use */
     uint64_t statics;   /* the size of the file with its static variables */
     uint64_t room;      /* address space that it has left */
 };
 #define NODE_STATICS_MISSING \
-    SIZE_MAX /* `statics` of a file that has not come: there is never room */
+    SIZE_MAX /* `statics` if the file has not arrived: no file has room for it */
 
 /* Add the needs of one more member to those of all. */
 void node_needs_combine(struct node_needs *all, const struct node_needs *more);

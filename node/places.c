@@ -18,7 +18,7 @@ static struct {
     int previous;  /* a member's connection to the place before its own */
 } places = {.mine = PLACE_NONE, .listener = -1, .calls = -1, .previous = -1};
 
-/* From the leader, so that a member does not greet a stranger. */
+/* Sent by the leader, so that a member greets no process outside the job. */
 struct call {
     uint64_t magic;
     uint64_t version; /* 64 bits: padding would send bytes that were never set */
@@ -56,8 +56,9 @@ static bool bind_to(int fd, const char *what, uint32_t place)
     return !bind(fd, (struct sockaddr *)&address, length);
 }
 
-/* Connect to a rank of the same user. While its queue is full, which is the work of strangers, try
- * again for a while; also while it does not listen, if it `may_listen_later`. */
+/* Connect to a rank of the same user. Try again for a while if the queue of that rank is full,
+ * which only processes outside the job can cause, and with `may_listen_later` also if the rank does
+ * not listen yet. */
 static enum place_call connect_to(int *fd, const char *what, uint32_t place, bool may_listen_later)
 {
     struct sockaddr_un address;
@@ -101,7 +102,8 @@ static enum reason take_first_free(uint32_t expected)
     return REASON_EXHAUSTED;
 }
 
-/* REASON_NONE: none against it. The rank before this one may not listen yet. */
+/* Returns REASON_NONE, or why this rank cannot be called. The rank before this one may not listen
+ * yet. */
 static enum reason queue_at_place(void)
 {
     places.calls = new_socket();

@@ -43,7 +43,8 @@ enum place_call { PLACE_CALLED, PLACE_EMPTY, PLACE_NO_DESCRIPTOR };
  * died meanwhile; it becomes the caller's. */
 enum place_call places_call(uint32_t place, int *connection);
 
-/* Whether there is a member at a place. It will take this for the call of a stranger. */
+/* Whether there is a member at a place. The member ignores this connection, as one from outside the
+ * job. */
 bool places_taken(uint32_t place);
 
 /* Close the socket of the leader's place, after all calls: the member at place 1 sees it. */
@@ -51,7 +52,8 @@ void places_release(void);
 
 /* ---- a member ---- */
 
-/* Wait until the leader calls. REASON_NONE: it has, and `leader` is the connection. */
+/* Wait until the leader calls. REASON_NONE: the leader has called, and `leader` is the
+ * connection. */
 enum reason places_wait_for_call(int *leader);
 
 #endif

@@ -87,7 +87,7 @@ static size_t address_space_left(void)
 }
 
 /* Whether so few descriptors or so little private memory are left that the host and the program may
- * need all of it. Both hosts open up to 20 descriptors for two ranks, and allocate up to 24 MiB.
+ * need all of them. Both hosts open up to 20 descriptors for two ranks, and allocate up to 24 MiB.
  * The lowest free number tells how many descriptors are in use. */
 static bool is_short_of_resources(void)
 {

@@ -30,8 +30,9 @@ void snapshot_copy(int file, uint64_t position, char *to, const char *from, size
         memcpy(to + start, from + start, end - start);
 }
 
-/* An mmap() at `old` that fails has removed it on older kernels. By a bare system call: UCX
- * intercepts mremap() and drops the new address. */
+/* Move the mapping instead of calling mmap() at `old`, which on older kernels removes the old
+ * mapping even if it fails. Make a bare system call: UCX intercepts mremap() and drops the new
+ * address. */
 bool snapshot_replace(char *old, char *new, size_t size)
 {
     int flags = MREMAP_MAYMOVE | MREMAP_FIXED;

@@ -118,7 +118,8 @@ static void add_segments(const struct dl_phdr_info *object)
     }
 }
 
-/* A note that is not part of a loaded segment has an address, too, but is not there. */
+/* A note that is not part of a loaded segment has an address, too, but memory there does not
+ * contain it. */
 static bool is_loaded(const struct dl_phdr_info *object, const ElfW(Phdr) * part)
 {
     for (int i = 0; i < object->dlpi_phnum; i++) {
@@ -178,7 +179,7 @@ static void find_statics(bool all_of_executable)
 
 /* ---- checking ---- */
 
-/* Whether all of it is private memory that can be read and written. */
+/* Whether all of the area is private memory that can be read and written. */
 static bool is_private_memory(const struct area *a)
 {
     char line[512], permissions[8];
@@ -322,7 +323,7 @@ static int new_file_for(size_t bytes, size_t heap_size, const struct malloc_heap
     if (of_malloc)
         return lengthened(of_malloc, bytes);
     int new_file = bytes + heap_size ? memfd_create_sealed(bytes + heap_size) : -1;
-    if (new_file < 0 && bytes && heap_size) /* rather without the heap */
+    if (new_file < 0 && bytes && heap_size) /* try without the early heap */
         new_file = memfd_create_sealed(bytes);
     return memfd_out_of_way(new_file);
 }

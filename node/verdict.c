@@ -18,7 +18,7 @@ enum { ATTEMPTS = 20 };
 
 /* ---- names ---- */
 
-/* PROBE and BEGUN come before the session is known to all. */
+/* PROBE and BEGUN are published before all leaders have read the session. */
 static void name_of(const struct leader *l, char name[VERDICT_NAME_BYTES], const char *what,
                     int rank)
 {

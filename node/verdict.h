@@ -1,9 +1,10 @@
 /* Whether the library is on all nodes of the job: the leaders of the nodes agree through names,
  * which a launcher serves.
  *
- * A rank without the library must not make another one wait, so nobody may be asked by a message or
- * a collective of the host before it is known that all ranks have the library. The ranks of one
- * node know this of each other. One of them leads the node in this protocol; rank 0 is a leader.
+ * A rank without the library must not make another one wait, so no rank may be asked by a message
+ * or a collective of the host before it is certain that all ranks have the library. Inside a node
+ * this is certain, because its ranks have met. One of them leads the node in this protocol; rank 0
+ * is a leader.
  *
  *   1. Rank 0 publishes BEGUN.
  *   2. Every other leader looks for BEGUN, for at most `patience_ns`. If it does not find it,
@@ -50,15 +51,15 @@ struct leader {
     const struct name_service *names;
     uint64_t job; /* part of the names; different in jobs that share a service or cannot agree */
     int rank, world_size;
-    long nodes;        /* about how many there are */
+    long nodes;        /* about how many nodes there are */
     const char *ranks; /* of its node: verdict_write_ranks() */
     uint64_t patience_ns;
     char session[VERDICT_VALUE_BYTES]; /* set by verdict_find() */
 };
 
-/* Called by the leader of each node. NODES_ALL: all ranks have the library; then it is the result
- * of all leaders. NODES_NOT_ALL: at least one rank lacks it or was late. NODES_NO_NAMES: so do all
- * ranks, perhaps, but this launcher serves no names. */
+/* Called by the leader of each node. NODES_ALL: all ranks have the library; then all leaders get
+ * this result. NODES_NOT_ALL: at least one rank lacks the library or was late. NODES_NO_NAMES: this
+ * launcher serves no names, so it is not known whether all ranks have the library. */
 enum nodes_verdict verdict_find(struct leader *l);
 
 /* Write the ranks of a node as "FIRST.NUMBER.STEP", joined by "_". False: too long. */

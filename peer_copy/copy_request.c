@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Values of `state`. The owner is part of the last one: its threads take a request by compare and
+/* Values of `state`. ASKED includes the owner: the owner's threads take a request by compare and
  * swap, which must fail if the request has meanwhile been answered and followed by one for another
  * owner. */
 enum { FREE, CLAIMED, TAKEN, ANSWERED, ASKED /* + the member */ };

@@ -5,8 +5,8 @@
  * prctl(PR_SET_DUMPABLE) or seccomp(), or the memory is protected until its owner touches it, or is
  * memory of a device. A rank whose copy is refused writes a request into its record in the shared
  * file and waits. The owner of the memory is inside the same call, and waits until this rank is
- * done with the memory. While it waits it finds the request, and copies between the memory and the
- * requester's room in the shared file. Longer data take one request after the other.
+ * done with the memory. While the owner waits it finds the request, and copies between the memory
+ * and the requester's room in the shared file. Longer data take one request after the other.
  *
  *     requester                                   any thread of the owner, while it waits
  *     state = claimed                             (another thread of the requester: waits)

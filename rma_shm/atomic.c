@@ -6,7 +6,7 @@
 
 /* ---- the two modes ---- */
 
-/* False: the target is in bulk mode, or the operation needs it. */
+/* False: the target is in bulk mode, or the thread has no inflight slot. */
 static inline bool native_enter(struct thread *thread, struct win_target *target)
 {
     if (UNLIKELY(!thread->inflight))

@@ -15,7 +15,7 @@ enum win_error win_open_peer(struct win *win, uint32_t target);
 /* Wait for the post of a target and open that peer. */
 void win_await_post(struct win *win, uint32_t target);
 
-/* Is a passive epoch open towards this target, or towards any? */
+/* Is a passive epoch open towards this target or, in the second function, towards any target? */
 static inline bool win_passive(const struct win *win, uint32_t target)
 {
     return (win->epochs & WIN_LOCK_ALL) || win->peer[target].lock;

@@ -11,9 +11,9 @@ struct kept {
 };
 
 static struct kept kept[KEPT_MAX];
-static unsigned kept_count; /* with those that are being freed */
+static unsigned kept_count; /* including room for windows that are being freed */
 static bool open;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* for all of these */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* protects these three */
 
 /* Remove an entry and return its handle. The order of the list has no meaning. */
 static uintptr_t take_kept(struct kept *k)

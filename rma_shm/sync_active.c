@@ -78,7 +78,7 @@ enum win_error win_complete(struct win *win)
         atomic_fetch_add_explicit(&completions->value, 1, memory_order_seq_cst);
         sync_wake(completions);
     }
-    /* They are complete before any later access of this rank. */
+    /* Complete our operations before any later access of this rank. */
     if (!SYNC_ATOMICS_FENCE)
         sync_full_fence();
     atomic_store_explicit(&win->written, 0, memory_order_relaxed);

@@ -47,8 +47,8 @@ struct win *win_prepare(uint32_t size, uint32_t rank)
 
 /* ---- the shared control words ----
  *
- * Rank 0 keeps those of one freed window for the next one. In a control part that is otherwise
- * empty, the allocator would set up a slab for each window and give it back. */
+ * Rank 0 keeps the control words of one freed window for the next window. In a control part that is
+ * otherwise empty, the allocator would set up a slab for each window and give it back. */
 
 static struct {
     pthread_mutex_t mutex;
@@ -68,7 +68,7 @@ static struct win_shared *alloc_shared(uint32_t ranks)
     return shared ? memset(shared, 0, shared_size(ranks)) : arena_control_alloc(shared_size(ranks));
 }
 
-/* Other ranks do not access it any more. */
+/* Take back control words that other ranks do not access any more. */
 static void give_shared(struct win_shared *shared, uint32_t ranks)
 {
     pthread_mutex_lock(&spare.mutex);
@@ -207,7 +207,7 @@ static void publish_answer(struct win *win, bool yes)
         sync_wake(freeing);
 }
 
-/* Answer for ranks that do not. Returns the word. */
+/* Decline for the ranks that have not answered. Returns the value of `freeing`. */
 static uint32_t decline_for_others(struct win *win)
 {
     struct sync_word *freeing = &win->shared->freeing;
@@ -330,8 +330,8 @@ static void await_departures(struct win *win)
         sync_wait(&wait, &win->shared->departed, seen);
 }
 
-/* All ranks have departed. The control words lie in the slice of rank 0, so rank 0 frees them.
- * False: other ranks will still read them. */
+/* Call when all ranks have departed. The control words lie in the slice of rank 0, so rank 0 frees
+ * them. False: other ranks will still read the control words. */
 static bool free_shared(struct win *win)
 {
     if (win->size == 1) {

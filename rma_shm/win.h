@@ -86,8 +86,8 @@ enum win_fence_epoch {
 
 /* About the host's window below this one, for pmpi_wrap/abi/windows/host_window.h. */
 struct win_below {
-    uint64_t number; /* identifies it on all its ranks; 0: it is not kept */
-    uint64_t ranks;  /* a hash of them */
+    uint64_t number; /* the same on all its ranks; 0: it is not kept */
+    uint64_t ranks;  /* a hash of its ranks */
     bool shared;     /* made by MPI_Win_allocate_shared */
     bool changed;    /* this rank has set an attribute or an info */
 };
@@ -112,7 +112,7 @@ struct win {
                          one rank */
     int self_unit;    /* self.unit as an int, for the window attribute */
     struct win *next; /* in the list of windows that linger */
-    size_t shared_with_children; /* the bytes of `memory` that are */
+    size_t shared_with_children; /* bytes of `memory` that children of fork share */
     LIST_ENTRY(win) among_shared;
     struct win_below below;
     bool answered; /* this rank has been counted in `freeing` */
@@ -151,8 +151,8 @@ struct win_offer {
 /* A window of `size` ranks that has no memory yet. NULL: out of memory. */
 struct win *win_prepare(uint32_t size, uint32_t rank);
 
-/* Fill the offer for [base, base + bytes). `reason`: why the window cannot be fast, as far as the
- * caller has found; otherwise REASON_NONE. */
+/* Fill the offer for [base, base + bytes). `reason`: the caller's reason against a fast window, or
+ * REASON_NONE. */
 void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum reason reason,
                struct win_offer *offer);
 
@@ -198,10 +198,11 @@ bool win_may_keep(struct win *win, bool can);
 void win_depart(struct win *win);
 void win_free(struct win *win);
 
-/* Call instead of these two if this rank must not wait, and other ranks may still access its window
- * memory. The memory is freed by win_free_lingering() when all ranks have departed. Before a rank
- * departs it counts itself as lingering, and it ends that when it has read that all have departed.
- * Rank 0 keeps the control words until then, also if it calls win_free(). */
+/* Call win_linger() instead of win_depart() and win_free() if this rank must not wait, and other
+ * ranks may still access its window memory. win_free_lingering() frees the memory when all ranks
+ * have departed. A rank counts as lingering from before it departs until it has read that all ranks
+ * have departed. Rank 0 keeps the control words as long as any rank lingers, also if rank 0 calls
+ * win_free(). */
 void win_linger(struct win *win);
 void win_free_lingering(void);
 

@@ -25,7 +25,7 @@ byte lock[TARGETS];
 byte lock_all;
 bool exclusive_used;
 
-/* The number of ranks whose lock_all has returned, and of exclusive locks whose call has. */
+/* The number of ranks that are inside lock_all, and the number of exclusive locks that are held. */
 byte readers;
 byte writers;
 
