@@ -325,8 +325,8 @@ bool in_flight_keep(uintptr_t request, size_t bytes, bool reserved, bool may_wai
 {
     size_t room = room_in_buffer(bytes);
     bool counted = reserved;
-    /* Not with concurrent threads: another one may have counted a message that it has not added
-     * yet. */
+    /* Do not reset the count with concurrent threads: another thread may have counted a message
+     * that it has not added yet. */
     if (!in_flight_pending && only_short && !thread_concurrent)
         begun = 0;
     if (room > SHORT)

@@ -68,15 +68,16 @@ struct in_flight_limits {
 
 void in_flight_open(const struct in_flight_limits *limits);
 
-/* From now on there is no room. */
+/* From now on no copy finds room. */
 void in_flight_close(void);
 
 /* Number of messages that are not delivered, and how many of them are pending. */
 extern _Atomic uint32_t in_flight_count, in_flight_pending;
 
 /* Why a message is sent out of a copy: because that is faster than out of the buffer of the
- * program, or because other messages are pending. In the last case, claiming waits for room, and
- * adding until the message has left, as long as MPI_Bsend may. */
+ * program, or because other messages are pending. With IN_FLIGHT_PENDING_MAY_WAIT,
+ * in_flight_claim() waits for room, and in_flight_add() waits until the message has left, for as
+ * long as MPI_Bsend may wait. */
 enum in_flight_motive { IN_FLIGHT_FASTER, IN_FLIGHT_PENDING, IN_FLIGHT_PENDING_MAY_WAIT };
 
 /* Allocate memory for a copy of `bytes` bytes. The caller fills it and calls the host to send it,
@@ -96,8 +97,9 @@ bool in_flight_reserve(size_t bytes);
  * wait. */
 bool in_flight_keep(uintptr_t request, size_t bytes, bool reserved, bool may_wait);
 
-/* Wait, while driving the host's progress, until no message is pending; until all messages are
- * delivered; until the host has completed all requests. */
+/* Wait, while driving the host's progress: in_flight_wait_for_pending() until no message is
+ * pending, in_flight_drain() until all messages are delivered, in_flight_finish() until the host
+ * has completed all requests. */
 void in_flight_wait_for_pending(void);
 void in_flight_drain(void);
 void in_flight_finish(void);

@@ -39,7 +39,8 @@ static enum coll_error run_rounds(struct team *t, struct buffer mine, const stru
     return error;
 }
 
-/* With each partner in turn: our part to it and its part to us, if they are pipelined. */
+/* Exchange parts with each partner in turn: send ours and receive the partner's, each if it is
+ * pipelined. */
 static enum coll_error run_streams(struct team *t, uint32_t op, struct buffer mine,
                                    const struct blocks *all, bool we_stream)
 {

@@ -80,7 +80,7 @@ bool blocks_any_remote(const struct team *t, const struct blocks *all)
 
 _Static_assert(SLOT_ROOM <= INT8_MAX, "lengths are in a char, signed or not");
 
-/* All in the slot: the length of each block, in a byte, and then the blocks. */
+/* Publish all blocks in the slot: the length of each block, in a byte, and then the blocks. */
 static void publish_short(struct team *t, uint32_t op, const struct blocks *all)
 {
     team_wait_slot(t);
@@ -131,7 +131,7 @@ static enum slot_kind publish_table(struct team *t, uint32_t op, const struct bl
  * such blocks). False: not needed, or no memory. */
 static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, struct sizes sizes)
 {
-    bool equal = blocks_are_equal(all); /* then also our own, which is where readers expect it */
+    bool equal = blocks_are_equal(all); /* then copy our own block, too: readers count it */
     size_t own = equal && !team_is_inter(t) ? bytes_of(block_of(all, t->self)) : 0;
     size_t bytes = sizes.bytes + own, at = 0;
     if (!transport_holds_blocks(sizes.largest, sizes.bytes, table_in_cell(t->size), bytes))
@@ -183,7 +183,7 @@ enum slot_kind blocks_publish(struct team *t, uint32_t op, const struct blocks *
     struct sizes sizes = sizes_of(t, all);
     bool fits = fits_into_cell(sizes.bytes + table_bytes(t->size));
     if (UNLIKELY(!fits) && by_reference == BY_REFERENCE_LONG && publish_held(t, op, all, sizes))
-        return SLOT_BUFFERED; /* like that kind, it does not make the caller wait */
+        return SLOT_BUFFERED; /* copies are held, so the caller need not wait */
     return blocks_are_equal(all) ? publish_equal(t, op, all, sizes, by_reference)
                                  : publish_table(t, op, all, sizes.bytes, by_reference);
 }

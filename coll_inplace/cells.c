@@ -6,7 +6,8 @@
 struct cell_holders cell_holders;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* for cells_forget() */
 
-enum { HOLDERS_TRIED = 4 }; /* by one team: each may take a cache miss per rank */
+/* The most holders that a team looks at: each may take a cache miss per rank. */
+enum { HOLDERS_TRIED = 4 };
 
 /* ---- the list ---- */
 
@@ -36,7 +37,8 @@ static bool all_are_done(const struct team *t, uint32_t op)
     return true;
 }
 
-/* A rank that has run ahead on it uses the cells of another ring. */
+/* Whether the team can give its cells away. A rank that has run ahead uses the cells of another
+ * ring. */
 static bool can_give(const struct team *t)
 {
     return t->cell_op == t->cell_op_seen && !t->mine->rings && all_are_done(t, t->cell_op);

@@ -125,8 +125,8 @@ void child_cancel(struct child *child)
 
 /* ---- offering ---- */
 
-/* Returns the children of a team. NULL: no memory. It is not tried again, since peers may have read
- * that there is no ring. */
+/* Returns the children of a team. NULL: no memory. The allocation is not tried again, since peers
+ * may have read that there is no ring. */
 static struct children *children_of(struct team *t)
 {
     if (LIKELY(t->children != NULL) || t->children_offered)
@@ -173,7 +173,7 @@ static bool is_published(const struct team *t, uint32_t rank, uint32_t number)
     return sync_reached(end, number + 1);
 }
 
-/* The offer has been published. */
+/* Call when the offer has been published. */
 static struct child_offer read_offer(const struct team *t, uint32_t rank, uint32_t number)
 {
     const struct child_offer *entry = entry_of(t, rank, number);
@@ -293,8 +293,8 @@ static bool are_published(const struct child *child, uint32_t size)
     return true;
 }
 
-/* Begin reading the offers. Another thread may free the parent until they are there. Returns
- * whether to unlock. */
+/* Begin reading the offers. Until all of them have been published, another thread may free the
+ * parent. Returns whether to unlock. */
 static bool lock_with_offers(const struct child *child, uint32_t size)
 {
     struct sync_wait wait = SYNC_WAIT;

@@ -27,14 +27,15 @@
  *   1. waits until all ranks have published k - CHILD_WINDOW, so each count is at least
  *      k - CHILD_WINDOW + 1;
  *   2. copies the offers for child k - CHILD_WINDOW to private memory, if this child is alive and
- *      has read none. By step 1 they are there.
- * So a rank with the count j + 1 needs no entry of a child up to j - CHILD_WINDOW any more. The
+ *      has read none of them. By step 1 these offers have been published. So a rank with the count
+ *      j + 1 needs no entry of a child up to j - CHILD_WINDOW any more. The
  * entry that the rank overwrites with k belonged to child k - CHILD_RING = (k - CHILD_WINDOW) -
  * CHILD_WINDOW, and by step 1 all counts are at least (k - CHILD_WINDOW) + 1. Step 1 reads the
  * lines of the peers only every CHILD_WINDOW creations or so. It does not rely on the host's
- * synchronisation. It lets a rank be CHILD_WINDOW creations ahead, and hosts permit none, so in
- * practice it never waits either. A rank that leaves the parent's team copies the offers for all
- * children that have read none. Afterwards the children do not need the parent.
+ * synchronisation. It lets a rank be CHILD_WINDOW creations ahead; hosts do not let a rank run
+ * ahead at all, so in practice step 1 never waits either. A rank that leaves the parent's team
+ * copies the offers for all children that have read none. Afterwards the children do not need the
+ * parent.
  *
  * A child that is freed before any operation gives its memory back at once: freeing is collective,
  * and all ranks perform the same operations, so no rank has accessed it. Some ranks may have read
@@ -58,13 +59,14 @@ struct child_offer {
     uint64_t mailbox, common; /* positions; 0: this rank declines */
 };
 
-/* A child that has no team yet. Before the host has created it, it is what this rank has offered.
+/* A child that has no team yet. Before the host has created the communicator, this is the offer of
+ * the rank.
  */
 struct child {
     uintptr_t handle; /* these three belong to the caller */
     bool same_ranks;
     struct child *next;
-    struct team *parent; /* whose offers are to be read; NULL: they have been copied to `offers` */
+    struct team *parent; /* its mailboxes have the offers; NULL: `offers` has copies */
     uint32_t number, parent_size;
     bool placed, mapped; /* `rank_of_parent` and `rank_of_member` have been filled in */
     struct team *team;
@@ -85,9 +87,9 @@ static inline bool child_is_offered(const struct team *parent)
     return parent->children_offered != parent->children_created;
 }
 
-/* Call when the host has created it, on all ranks of the parent, also those that are not in the new
- * communicator; and after another child_offer() if another child has been created meanwhile. NULL:
- * this rank has declined. */
+/* Call when the host has created the communicator, on all ranks of the parent, also those that are
+ * not in the new communicator; and after another child_offer() if another child has been created
+ * meanwhile. NULL: this rank has declined. */
 struct child *child_create(struct team *parent);
 
 /* Call one of these before child_settle() for each rank of the child, with the member of the node
@@ -109,7 +111,7 @@ static inline bool child_is_unused(const struct team *team)
     return !team->op && !team->barrier.rounds && !team->children_created;
 }
 
-/* Call instead of team_leave() if so. */
+/* Call instead of team_leave() if child_is_unused(). */
 void child_leave_unused(struct team *team);
 
 /* For team_leave(): child_parent_leaves() before this rank publishes that it has left,

@@ -42,7 +42,7 @@ struct blocks {
     const struct typemap *const *maps; /* per rank, instead of `map`; then `displs` are in bytes */
     size_t count;                      /* of each block */
     const void *counts, *displs;       /* per rank, instead of adjacent blocks of `count` */
-    bool wide;                         /* these two are arrays of MPI_Count and MPI_Aint, not int */
+    bool wide;                         /* `counts` and `displs` have MPI_Count and MPI_Aint */
 };
 
 static inline int64_t blocks_number(const struct blocks *b, const void *numbers, uint32_t rank)

@@ -14,12 +14,12 @@
 enum {
     TEAM_SLOTS = 256,
     TEAM_CELLS = 16,
-    TEAM_RINGS = 8,            /* the most that a mailbox has */
+    TEAM_RINGS = 8,            /* the most rings of a mailbox */
     SLOTS_AHEAD = 32,          /* A slot is prefetched for writing this many operations ahead. If
                                   that were fewer, a reader that is close behind could take the line
                                   away again. */
-    TEAM_CELL = 16384,         /* the most data in a cell, */
-    CELL_ROOM = 2 * TEAM_CELL, /* which has room for twice as much: see cell_for() */
+    TEAM_CELL = 16384,         /* the most data in a cell */
+    CELL_ROOM = 2 * TEAM_CELL, /* the length of a cell: see cell_for() */
     CELL_FEW = TEAM_CELL / 4,  /* up to this size, data use a part of the cell and ordinary
                                   stores: see cell_for() and team_uses_nontemporal() */
     CELL_PARTS = CELL_ROOM / CELL_FEW, /* places for data of up to CELL_FEW bytes */
@@ -39,7 +39,7 @@ enum slot_kind {
     SLOT_INLINE,    /* in the slot */
     SLOT_BUFFERED,  /* in the cell of this operation */
     SLOT_REFERENCE, /* at a remote address, which is in the slot: see transport.h */
-    SLOT_PIPELINED  /* they follow in pieces, or through a stream whose start is in the slot */
+    SLOT_PIPELINED  /* in pieces that follow, or in a stream whose start is in the slot */
 };
 
 struct slot {
@@ -71,13 +71,13 @@ struct mailbox {
     uint32_t stream_cells;          /* a power of two */
     int32_t pid;                    /* of the owner */
     _Atomic uint32_t departed; /* intercommunicators: readers that have freed the communicator */
-    uint32_t written;          /* bytes of this structure, by any team so far: for mailbox_free() */
+    uint32_t written;          /* bytes of this structure, by any team: see mailbox_free() */
     _Atomic uint32_t rings;    /* 0 until the owner uses a second one; see team.h */
-    bool cells_used;           /* by any team so far, as `written`; goes with the cells */
+    bool cells_used;           /* a team has written these cells; swapped with them */
     _Atomic uint64_t child_offers;    /* position of the owner's offers; 0: none. See child.h */
     uint64_t ring_at[TEAM_RINGS - 1]; /* positions of the further rings */
-    _Atomic uint32_t ring_from[TEAM_RINGS];           /* the operation from which on each is used */
-    _Alignas(LINE) struct sync_word children_offered; /* how many it has published */
+    _Atomic uint32_t ring_from[TEAM_RINGS];           /* the first operation of its latest use */
+    _Alignas(LINE) struct sync_word children_offered; /* how many offers the owner has published */
     _Alignas(LINE) struct sync_word done;     /* the last operation whose data the owner has read */
     _Alignas(LINE) struct sync_word produced; /* pieces of all streams that the owner has written */
     _Alignas(LINE) struct sync_word consumed; /* pieces that their receivers have read */

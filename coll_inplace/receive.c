@@ -30,8 +30,8 @@ enum coll_error receive_bytes(struct buffer to, size_t first, const char *from, 
     return bytes > room ? COLL_TRUNCATE : COLL_OK;
 }
 
-/* From private memory. A buffer that is not contiguous is filled in parts, by way of a cell of our
- * stream. */
+/* Copies data out of private memory of their owner. A buffer that is not contiguous is filled in
+ * parts, by way of a cell of our stream. */
 static enum coll_error fetch_private(struct team *t, uint32_t owner, remote_addr_t address,
                                      struct buffer to, size_t bytes)
 {

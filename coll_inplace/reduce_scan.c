@@ -172,7 +172,7 @@ static bool combine_children(struct team *t, const struct reducer *red, uint32_t
 }
 
 /* Combines up the tree; the result is in the slot of rank 0. A rank that has no memory to combine,
- * or finds that of a child, publishes an empty slot. Returns the operation. */
+ * or that has a child without it, publishes an empty slot. Returns the operation. */
 static uint32_t combine_up(struct team *t, const struct reducer *red, struct buffer from,
                            size_t bytes)
 {

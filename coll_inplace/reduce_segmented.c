@@ -2,8 +2,8 @@
 
 #include "coll_inplace/stream.h"
 
-/* Published by each rank first: where the other ranks read its operand and write its result. 0:
- * they cannot, or need not. */
+/* Each rank first publishes where the other ranks read its operand and write its result. 0: the
+ * other ranks cannot do so, or need not. */
 struct addresses {
     remote_addr_t from, to;
 };
@@ -21,7 +21,7 @@ struct combination {
     uint32_t count;
     uint32_t readable; /* other ranks read the operands of ranks 0 .. readable - 1 */
     bool in_place;
-    bool copied, fetched; /* some operand goes through cells; is in private memory */
+    bool copied, fetched; /* some operand goes through cells; some operand is private */
     bool nontemporal;     /* results are written with non-temporal stores */
     size_t part;          /* bytes of a chunk that are combined at a time */
     size_t stride;        /* see in_piece() */

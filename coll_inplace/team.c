@@ -52,8 +52,7 @@ struct team *team_reserve(uint32_t size)
     return allocate_team(size, size);
 }
 
-/* Those of small teams that have been freed are kept for the next ones, which may exist for only
- * 3 us. */
+/* Freed structures of small teams are kept for the next teams, which may exist for only 3 us. */
 enum { SPARE_RANKS = TREE_FLAT, SPARE_COMMONS = 512 };
 static struct team_common *spare_common[SPARE_COMMONS];
 static uint32_t spare_commons;
@@ -357,7 +356,7 @@ static uint64_t patience(struct team *t)
     return note_done(t) == t->done_at_change ? 0 : RING_PATIENCE_NS;
 }
 
-/* As team_wait_all(), but returns false after a while. */
+/* As team_wait_all(), but returns false when patience() has passed. */
 static bool await_all(struct team *t, uint32_t op)
 {
     uint64_t start = 0, longest = patience(t);
@@ -406,7 +405,8 @@ static bool change_ring(struct team *t)
     if (!team_is_inter(t))
         t->ring[t->self] = t->own_ring;
     t->reusable = t->op - 1;
-    /* Releases: who reads the number of rings, or the start of one, finds the ring ready. */
+    /* Releases: a rank that reads the number of rings, or the start of one, finds the ring
+     * ready. */
     atomic_store_explicit(&mine->ring_from[i], t->op, memory_order_release);
     if (i >= mine->rings)
         atomic_store_explicit(&mine->rings, i + 1, memory_order_release);

@@ -84,9 +84,9 @@ static uint32_t pages_for(size_t bytes)
     return bytes ? (uint32_t)(round_up(bytes, page) / page) : 1;
 }
 
-/* Where in its first page the next block begins, with `room` bytes more than it needs. Successive
- * offsets are far from each other: a store shortly before a load from the same offset in another
- * page delays the load. */
+/* Returns where in its first page the next block begins. The block has `room` bytes more than it
+ * needs. Successive offsets are far from each other: a store shortly before a load from the same
+ * offset in another page delays the load. */
 static size_t next_offset(size_t room)
 {
     enum { TURNS = 64, STEP = 23, LINE_BYTES = 64 };
@@ -245,7 +245,7 @@ static void heap_after_fork(void)
 
 /* ---- opening ---- */
 
-/* All members map the heaps of all, of which there are as many as processors as a rule. */
+/* Every member maps the heaps of all members. Usually there are as many members as processors. */
 static size_t size_wanted(void)
 {
     const size_t most = (size_t)64 << 30, most_in_all = (size_t)1 << 42;

@@ -37,7 +37,7 @@ EXPORTED void *calloc(size_t count, size_t size)
     return heap_wants(bytes) && !overflows ? large_calloc(count, size) : next.calloc(count, size);
 }
 
-/* NULL: the next allocator decides, also about alignments that are none. */
+/* NULL: the next allocator decides, also about alignments that are invalid. */
 static void *aligned(size_t align, size_t size)
 {
     bool power_of_two = align && !(align & (align - 1));

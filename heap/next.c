@@ -3,7 +3,8 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 
-/* False: they are being found, so this call comes from dlsym(). */
+/* Find the next functions. False: a call further up is finding them, so this one comes from
+ * dlsym(). */
 static bool find_next(void)
 {
     static bool is_finding;
