@@ -141,9 +141,10 @@ void free_flags(void);
 cell_fn flag_barrier, flags_from_root, flags_to_root;
 
 /* flags.c: waits until all ranks have called it, and returns a time in the near future on the clock
- * of now(), the same on all ranks. Rank 0 passes the latest of the returns from the last batch, as
- * times after the deadline, in *last; it is negative if a rank was too late for the deadline.
- * Without flags, the time is that at which the host's barrier has released this rank. */
+ * of now(), the same on all ranks. Each rank passes in `returned` the time from the deadline of the
+ * last batch to its return, negated if it was too late for the deadline. On rank 0, *last becomes
+ * the longest of these times, negated if any is. Without flags, the time is that at which the
+ * host's barrier has released this rank. */
 double common_deadline(double returned, double *last);
 
 /* machine.c: the number of nodes, by the names that the host gives them. */

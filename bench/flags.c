@@ -34,8 +34,9 @@ static bool is_oversubscribed(void)
     return size > CPU_COUNT(&allowed);
 }
 
-/* The memory is a file of rank 0, which the others open by its path there. MPI_Win_allocate_shared
- * would not do: some MPIs take the ranks of a machine for those of several nodes. */
+/* The memory is a file of rank 0, which the others open by its path there. Memory of
+ * MPI_Win_allocate_shared is not enough: some MPIs take the ranks of a machine for ranks of several
+ * nodes. */
 void share_flags(void)
 {
     struct {

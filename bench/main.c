@@ -54,7 +54,7 @@ __attribute__((visibility("default"))) int bench_main(void *mpi, int argc, char 
 int bench_main(void *mpi, int argc, char **argv)
 {
     find_apis(mpi);
-    /* The host beside the library has its own limit. */
+    /* Do not raise the host's eager limit, because the host is measured in the same process. */
     setenv("MPIACCEL_EAGER", "0", 0);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -31,8 +31,8 @@ static double time_of(const struct cell *c, int way, long n)
 
 /* The number of repetitions that take about a round's time; the same on all ranks. The first run
  * may include set-up, so there are two. With more ranks than processors, a few short repetitions
- * seem to take a time slice, because the host's barrier before them does; only the host is that
- * slow. */
+ * seem to take a time slice, because the host's barrier before them takes one. Only the host's own
+ * calls are that slow. */
 static long repetitions(const struct cell *c, int way)
 {
     for (long n = way != HOST && c->bytes <= 1024 ? 256 : 1;; n *= 4) {

@@ -20,7 +20,7 @@ struct launcher {
     const char *versions[4]; /* `mpirun --version` of this family prints one of these */
     enum option_form form;
     const char *option;       /* sets a variable for the ranks of one context, or for all ranks */
-    const char *local_option; /* does it for one context, if `option` does it for all ranks */
+    const char *local_option; /* sets it for one context, if `option` sets it for all ranks */
     const char *cannot_pass;  /* characters that a value must not contain */
     const char *rival;        /* a parameter that cannot be combined with `option` */
     const char *contexts;     /* options that name a file of contexts, which replaces the others */

@@ -41,7 +41,7 @@ struct machine_mpi {
     char eager_setting[EAGER_SETTING_ROOM];
 };
 
-/* After config_read() */
+/* Fill in at most `room` libraries; call config_read() before. Returns their number. */
 size_t machine_mpis(struct machine_mpi *found, size_t room);
 
 #endif

@@ -80,7 +80,7 @@ static bool belongs_to(const struct command *c, const char *subcommand)
     return !strncmp(c->name, subcommand, length) && (!c->name[length] || c->name[length] == ' ');
 }
 
-/* For all subcommands if `subcommand` is NULL. */
+/* Print the usage of a subcommand, or of all if `subcommand` is NULL. */
 static int usage(FILE *to, const char *subcommand, int status)
 {
     const char *before = "usage:";
@@ -97,7 +97,7 @@ static int usage(FILE *to, const char *subcommand, int status)
     return status;
 }
 
-/* For the completion of shells: the name and the purpose of each subcommand. */
+/* Print the name and the purpose of each subcommand, for the completion of shells. */
 static int print_subcommands(void)
 {
     for (const struct command *c = commands; c->name; c++)

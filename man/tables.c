@@ -202,7 +202,7 @@ static void print_document(void)
 
 /* ---- JSON Schema ---- */
 
-/* The number whose property a line of the schema is; NULL: it is none. */
+/* The number that a line of the schema describes; NULL: it describes none. */
 static const struct number *number_in(const char *line)
 {
     size_t indent = strspn(line, " "), length = strcspn(line + indent, ":");

@@ -30,11 +30,11 @@ struct abi {
     /* Call before an attribute of a window is set. */
     void (*fortran_window_changed)(int window);
 
-    /* The member of the node that is this rank of a communicator. Negative if it is not known, or
-     * if the rank is on another node. */
+    /* The member of the node that is this rank of a communicator. Negative if the member is not
+     * known, or if the rank is on another node. */
     int (*member_of_rank)(long comm, int rank);
 
-    /* The same, but asks the host if it is not known. */
+    /* As member_of_rank(), but asks the host if the member is not known. */
     int (*member_by_host)(long comm, int rank);
 
     /* The member whose memory is that of this rank in a window. Negative if the window is left to
@@ -59,7 +59,7 @@ struct abi {
 /* The address is NULL if the library was not built for this ABI. */
 extern const struct abi abi_ompi __attribute__((weak)), abi_mpich __attribute__((weak));
 
-/* MPI-5's. Its header is part of this library's source. */
+/* The standard ABI of MPI-5, whose header is part of this library's source. */
 extern const struct abi abi_standard;
 
 #endif

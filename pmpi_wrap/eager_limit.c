@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Made once, when the host is first initialized. */
+/* The decision, which is made once, when the host is first initialized. */
 static struct {
     size_t raised, wanted; /* 0: the host has its own limit */
     enum eager_obstacle obstacle;

@@ -24,7 +24,8 @@ void eager_limit_end(void);
  * memory. */
 size_t eager_limit(void);
 
-/* Whether a message that is longer than that would be sent at once if the limit had been raised. */
+/* Whether a message that is longer than eager_limit() would be sent at once if the limit had been
+ * raised. */
 bool eager_limit_would_have_sent(uint64_t bytes);
 
 /* For the statistics. */

@@ -100,8 +100,8 @@ static bool has_room(const struct eager_host *host)
                (uint64_t)eager_segment_size(host->limit) / shm.f_frsize * host->ranks;
 }
 
-/* MPI_Bsend waits for the receiver if more than 135 messages that are sent at once are on their way
- * to it, and otherwise more than 512, unless this library performs it (QUIRK_BSEND_WAITS). */
+/* With the raised limit, MPI_Bsend waits as soon as 135 messages are on their way to the receiver,
+ * instead of 512, unless this library performs the call (QUIRK_BSEND_WAITS). */
 static enum eager_obstacle obstacle_of_open_mpi(const struct eager_host *host, char *setting)
 {
     char start[32];

@@ -8,8 +8,8 @@
  * in them would have to be relocated by the loader, in every process.
  *
  * When the host has been finalized, the tables are emptied again. A call that follows finds the
- * same host, and goes to it: it reports the error. Or the program, for which MPI is part of a
- * plug-in, has unloaded the host, and finds the next one.
+ * same host and goes to it, and the host reports the error. Or the program, for which MPI is part
+ * of a plug-in, has unloaded the host, and finds the next one.
  */
 #include "pmpi_wrap/entry.h"
 
@@ -239,7 +239,8 @@ static COLD void record_started(const struct recording *r, long result, long cou
         recording_defer(r, REASON_MESSAGE);
 }
 
-/* Forgets the request before the host frees it, and may give the same handle to another thread. */
+/* Forgets the request before the host frees it, since the host may then give the handle to another
+ * thread. */
 static COLD long forgetting_Request_free(long a)
 {
     if (a)

@@ -41,7 +41,8 @@ const struct shmem_host *host_shmem(void)
 
 /* ---- finding the host ---- */
 
-/* libmpi_abi.so, of any MPI. In the library with the MPI's own ABI the version is -1. */
+/* Whether the host is libmpi_abi.so, of any MPI. In the library with the MPI's own ABI the version
+ * is -1. */
 static bool is_standard_abi(void)
 {
     typedef int version_fn(int *, int *);

@@ -1,4 +1,4 @@
-/* By what a person recognises a job: for the statistics. */
+/* What identifies a job for a person, for the statistics. */
 #ifndef MPIACCEL_JOB_IDENTITY_H
 #define MPIACCEL_JOB_IDENTITY_H
 
@@ -8,7 +8,7 @@
  * as setproctitle() does. */
 void job_identity_read(void);
 
-/* Before the first job_identity_read(), everything in it is empty. */
+/* The identity of this job. Before the first job_identity_read(), all its texts are empty. */
 const struct stats_identity *job_identity(void);
 
 #endif

@@ -31,7 +31,8 @@ HOT_INLINE transfer_fn *next_of(transfer_fn **next, const char *name)
     return LIKELY(known != NULL) ? known : find_definition(next, name);
 }
 
-/* One piece of memory on each side, both of the same length: hosts copy contiguous messages so. */
+/* Whether there is one piece of memory on each side, both of the same length: this is how hosts
+ * copy contiguous messages. */
 HOT_INLINE bool is_plain(const struct iovec *local, unsigned long local_pieces,
                          const struct iovec *remote, unsigned long remote_pieces,
                          unsigned long flags)

@@ -14,7 +14,7 @@
 typedef unsigned worker_progress_fn(void *);
 typedef int opal_progress_fn(void);
 
-/* The next definitions, which these find when they are called first. */
+/* The next definitions. The functions first_...() find them when a host first polls. */
 static worker_progress_fn first_worker_progress, *next_worker_progress = first_worker_progress;
 static opal_progress_fn first_opal_progress, *next_opal_progress = first_opal_progress;
 

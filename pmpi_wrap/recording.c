@@ -101,8 +101,8 @@ void recording_repeat(void (*action)(void), uint64_t interval_ns)
     repeated.action = action;
 }
 
-/* Only a thread itself can fold its counters while it uses them. In a child of fork nothing is
- * repeated: its parent's snapshot is not its own. */
+/* Only a thread itself can fold its counters while it uses them. A child of fork repeats nothing:
+ * the snapshot in shared memory is its parent's. */
 static COLD void repeat(struct thread *thread)
 {
     uint64_t now = sync_now_ns();

@@ -42,7 +42,7 @@ struct recorded_message {
     uint64_t bytes;
     bool is_eager;    /* the host sends it at once, because its limit has been raised */
     bool is_long;     /* a rank of this node copies it out of this rank's memory */
-    bool is_private;  /* is_long, and that is private memory */
+    bool is_private;  /* is_long, and the data are in private memory */
     bool is_unraised; /* is_long, and the host would send it at once if its limit had been raised */
 };
 
@@ -53,7 +53,8 @@ void recording_message(const struct recording *recording, struct recorded_messag
 void recording_request(const struct recording *recording, uintptr_t request,
                        struct recorded_message message);
 
-/* This call has started a persistent request. Returns false if it is not one of these. */
+/* This call has started a persistent request. Returns false if recording_request() has not recorded
+ * the request. */
 bool recording_started(const struct recording *recording, uintptr_t request);
 
 /* The program frees a request, whose handle the host may use again. */
@@ -64,7 +65,7 @@ void recording_forget(uintptr_t request);
 void recording_traffic(int member, size_t bytes);
 
 /* Call `action` every so many nanoseconds, at the end of a recorded call, in one thread at a time.
- * Each thread's counters are folded into those of the process by then, if it makes calls. */
+ * A thread that makes calls folds its counters into those of the process before. */
 void recording_repeat(void (*action)(void), uint64_t interval_ns);
 
 /* Add what has been recorded to this process's snapshot. */
@@ -74,7 +75,7 @@ void recording_publish(struct stats_snapshot *snapshot);
 void recording_close(void);
 
 /* The bytes that `recording_traffic` counted on the member `from` for `to`, from the snapshot that
- * it has published. */
+ * `from` has published. */
 uint64_t recording_bytes(uint32_t from, uint32_t to);
 
 #endif

@@ -138,7 +138,7 @@ static void cancel_last(void)
                      last.entry->detail);
 }
 
-/* Cancel the removals of calls that have been left. The stack grows downwards. */
+/* Cancel the removals of calls that an error handler has left. The stack grows downwards. */
 static void cancel_left(const struct registry *r, uintptr_t handle, const char *frame)
 {
     while (removal_count && removals[removal_count - 1].frame <= frame)
@@ -166,7 +166,7 @@ bool registry_is_removing(const struct registry *r, uintptr_t handle)
     return removal_of(r, handle);
 }
 
-/* Those that began later have been left. */
+/* Cancel the removals that began later: an error handler has left their calls. */
 static void make_last(const struct removal *removal)
 {
     while (&removals[removal_count - 1] > removal)

@@ -4,12 +4,13 @@
  * A lookup is one hash and one comparison. The cache in front holds addresses of entries. An entry
  * is never freed, only reused, so a thread may read an entry while another thread replaces it in
  * the cache: the entry's handle shows whether it is the right one. An entry is removed only when
- * the program frees the object or the host is finalized, after which it must not use the handle.
+ * the program frees the object or the host is finalized, after which the program must not use the
+ * handle.
  *
  * While the host frees an object, it calls delete functions of the program's attributes, which may
- * still use the object; but as soon as it has freed it, it may give the same handle to an object of
- * another thread. So from registry_begin_removal() on, only the thread that frees the object finds
- * its entry, and what this thread registers under the handle is removed with it.
+ * still use the object. As soon as the host has freed the object, it may give the same handle to an
+ * object of another thread. So from registry_begin_removal() on, only the thread that frees the
+ * object finds its entry, and what this thread registers under the handle is removed with it.
  *
  * If the host cannot free the object, it calls an error handler, which may leave the call by
  * longjmp or a C++ exception: then neither registry_end_removal() nor registry_cancel_removal()

@@ -1,11 +1,11 @@
 /* How the ranks of this node wait: in the host (host_wait.h) and in this library (core/sync.h).
  *
- * All members wait in the same way: that of the member that leaves most to others (enum
- * wait_setting), where `auto` means to sleep if processors are short. They decide from their
- * records, which are equal for all. A rank that knows no other members decides for itself, and does
- * not sleep unless its user wants it to, since nobody would wake it.
+ * All members wait in the same way: that of the member whose setting leaves the most processor time
+ * to others (enum wait_setting), where `auto` stands for `sleep` if the node is oversubscribed.
+ * They decide from their records, which are equal for all. A rank that knows no other members
+ * decides for itself, and does not sleep unless its user wants it to, since nobody would wake it.
  *
- * core/wait_times.h says what a thread then does while it waits, and for how long.
+ * core/wait_times.h describes what a thread then does while it waits, and for how long.
  */
 #ifndef MPIACCEL_WAIT_POLICY_H
 #define MPIACCEL_WAIT_POLICY_H
@@ -19,7 +19,7 @@ void wait_policy_enter(uint32_t local_ranks);
 /* Follow the policy from now on. `progress`: see sync_configure(). */
 void wait_policy_apply(void (*progress)(void));
 
-/* Log what the policy is, on one rank of the node, if processors are short. */
+/* Log what the policy is, on one rank of the node, if the node is oversubscribed. */
 void wait_policy_log(void);
 
 #endif

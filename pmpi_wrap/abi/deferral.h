@@ -9,8 +9,8 @@
  * handler, calls the host. No error class of MPI is negative. */
 enum { DEFERRED = -1 };
 
-/* The end of a handler: the result of such a function; if that is DEFERRED, the result of the
- * host's function. */
+/* The end of a handler: the result of a function that may return DEFERRED or, if it does, the
+ * result of the host's function. */
 #define OR_HOST(result, by_host)                           \
     ({                                                     \
         int or_host = (result);                            \
@@ -21,7 +21,8 @@ enum { DEFERRED = -1 };
 void note_deferred(enum call call, enum reason reason);
 
 /* Report an error through the error handler of a communicator, or, for a call that has no
- * communicator, window or file, through the one that MPI-4.0, 9.3 names. They return its class. */
+ * communicator, window or file, through the one that MPI-4.0, 9.3 names. Both functions return the
+ * class of the error. */
 int report_on_comm(MPI_Comm comm, int error_class);
 int report_on_process(int error_class);
 

@@ -9,8 +9,9 @@
 static _Atomic bool active;
 static int comm_keyval, type_keyval, win_keyval;
 
-/* The object whose attribute this thread is setting. If it has one already, because two threads
- * have used it first at the same time, the host calls the delete function for the old value. */
+/* The object whose attribute this thread is setting. If the object has the attribute already,
+ * because two threads have first used it at the same time, the host calls the delete function for
+ * the old value. */
 static __thread uintptr_t setting = NO_HANDLE;
 
 static bool is_notice(uintptr_t handle)
@@ -46,7 +47,7 @@ static int win_freed(MPI_Win win, int keyval, void *value, void *state)
     return MPI_SUCCESS;
 }
 
-/* A copy of the object is registered when it is used. */
+/* A copy of the object gets no attribute until it is registered, when it is first used. */
 static int copy_no_notice(int *copied)
 {
     *copied = 0;

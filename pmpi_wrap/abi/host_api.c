@@ -17,8 +17,8 @@ void *host_symbol(const char *name)
     void *own = dlsym(library, name);
     if (!own)
         return NULL;
-    /* Not RTLD_DEFAULT, with which a symbol that is found makes its object a dependency of this
-     * one: it would never be unloaded. */
+    /* Do not use RTLD_DEFAULT: the object in which it finds a symbol becomes a dependency of this
+     * library, and would never be unloaded. */
     void *program = dlopen(NULL, RTLD_LAZY), *first = dlsym(program, name);
     dlclose(program);
     return first ? first : own;

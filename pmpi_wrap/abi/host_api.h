@@ -139,7 +139,7 @@ void constants_read(void);
     X(Win_set_errhandler)         \
     X(Win_set_name)
 
-/* Those that an older release of the ABI may lack. */
+/* Functions that an older release of the ABI may lack. */
 #if defined(OPEN_MPI)
 #define HOST_HELPERS_OPTIONAL(X) \
     X(Type_get_contents_c) X(Type_get_envelope_c) X(Group_from_session_pset) X(Win_f2c)

@@ -9,7 +9,7 @@ static MPI_Request unmatched; /* a receive on `comm` that no message matches */
 static MPI_Group world;
 static MPI_Session session;
 static bool has_session, world_model;
-static _Atomic bool exists, world_exists; /* comm and unmatched; world */
+static _Atomic bool exists, world_exists; /* `comm` and `unmatched` exist; `world` does */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- from a session ---- */
@@ -131,7 +131,7 @@ int complete_request(MPI_Request *request)
 
 /* ---- beginning and ending ---- */
 
-/* What has been derived from a session remains. */
+/* Objects that have been derived from a session remain in use. */
 void private_comm_world_begins(void)
 {
     world_model = !has_session;

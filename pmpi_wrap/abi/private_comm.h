@@ -19,15 +19,15 @@
  * other tags. */
 enum { PRIVATE_COMM_PROGRESS_TAG };
 
-/* Created by the first call, which comes with the program's first communicator. Its error handler
- * returns. */
+/* The communicator, created by the first call, which comes with the program's first communicator.
+ * Its error handler returns. */
 MPI_Comm private_comm(void);
 
 /* The group of MPI_COMM_WORLD, or of the process set mpi://WORLD. MPI_GROUP_NULL: the host has
  * failed. */
 MPI_Group world_group(void);
 
-/* For collective calls on it, which only one thread may make at a time. */
+/* The communicator for a collective call, which only one thread may make at a time. */
 MPI_Comm private_comm_lock(void);
 void private_comm_unlock(void);
 /* The value of MPI_TAG_UB; 0: unknown. */

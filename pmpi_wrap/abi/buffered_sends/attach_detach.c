@@ -44,7 +44,8 @@ int accel_Buffer_flush(void)
     return host.Buffer_flush();
 }
 
-/* Left to the host: one request would have to stand for the host's messages and for ours. */
+/* Leave the call to the host: one request would have to stand for the host's messages and for
+ * ours. */
 int accel_Buffer_iflush(MPI_Request *request)
 {
     buffer_leave_to_host(CALL_Buffer_iflush);

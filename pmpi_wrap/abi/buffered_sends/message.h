@@ -53,9 +53,9 @@ HOT_INLINE struct message message_of(const void *data, MPI_Count count, MPI_Data
 /* The functions below that send a message require a count from 0 to INT_MAX. The caller passes all
  * others to the host, between these two. */
 
-/* Before the host puts the message into the program's buffer. A host with
- * QUIRK_BSEND_REFUSES_EARLY must make progress first if it may not fit: its own barrier would have
- * done so, but the barrier of this library does not. */
+/* Call before the host puts the message into the program's buffer. A host with
+ * QUIRK_BSEND_REFUSES_EARLY must make progress first if the message may not fit: the host's own
+ * barrier would have made progress, but the barrier of this library does not. */
 void message_make_room(const struct message *m);
 
 /* Count and announce a message that the host has sent. Returns `result`, the host's. */

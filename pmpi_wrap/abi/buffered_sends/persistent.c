@@ -20,8 +20,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 enum { TAG = PRIVATE_COMM_PROGRESS_TAG + 1 };
 
-/* It sends to MPI_PROC_NULL. With QUIRK_PROC_NULL_NEVER_ACTIVE, to this process, which has to
- * receive the message. */
+/* The stand-in sends to MPI_PROC_NULL; with QUIRK_PROC_NULL_NEVER_ACTIVE, it sends to this process,
+ * which has to receive the message. */
 static int create_stand_in(struct persistent *p, MPI_Request *request)
 {
     p->stand_in_comm = private_comm();
@@ -188,8 +188,8 @@ static int send_message(enum call call, struct persistent *p)
 }
 
 /* Starting the stand-in makes the host check that the request may be started. If the message is
- * refused, the request is completed, as it is at the next start if an error handler has left this
- * one. */
+ * refused, the stand-in is completed here or, if an error handler has left this call, at the next
+ * start. */
 int persistent_start(enum call call, struct persistent *p, MPI_Request *request)
 {
     if (p->unsent)

@@ -28,7 +28,7 @@ struct persistent {
 /* Objects are struct persistent. */
 extern struct registry persistent_registry HIDDEN;
 
-/* How many there are. Programs without any pay one load per call. */
+/* The number of stand-ins. Programs that have none pay one load per call. */
 extern _Atomic uint32_t persistent_count;
 
 HOT_INLINE bool persistent_exist(void)
@@ -36,7 +36,7 @@ HOT_INLINE bool persistent_exist(void)
     return UNLIKELY(atomic_load_explicit(&persistent_count, memory_order_relaxed));
 }
 
-/* Returns what is remembered about a stand-in. NULL: the request is not one. */
+/* Returns what is remembered about a stand-in. NULL: the request is no stand-in. */
 static inline struct persistent *persistent_find(const MPI_Request *request)
 {
     struct entry *e =

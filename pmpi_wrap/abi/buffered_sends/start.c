@@ -3,7 +3,7 @@
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/host_wait.h"
 
-/* To wake receivers that sleep. The request does not tell who they are. */
+/* Wake all members that sleep, since the request does not show which of them receives. */
 static int wake_receivers(int result)
 {
     if (host_wait_sleeps())

@@ -50,7 +50,8 @@ static inline const struct typemap *map_of_block(const struct blocks *b, uint32_
     return ignored ? &empty : typemap_of_or_abort(type);
 }
 
-/* False: invalid. `maps`: room for the typemaps of MPI_Alltoallw; NULL in the other calls. */
+/* False: the blocks are invalid. `maps`: room for the typemaps of MPI_Alltoallw; NULL in the other
+ * calls. */
 HOT_INLINE bool translate_blocks(const struct rank_blocks *all, uint32_t size, struct blocks *b,
                                  const struct typemap **maps)
 {

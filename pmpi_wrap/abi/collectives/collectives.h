@@ -19,7 +19,7 @@
 #include "pmpi_wrap/abi/datatypes/typemap_of.h"
 #include "pmpi_wrap/abi/deferral.h"
 
-/* To be called once, before the first collective: asks the host which calls refuse aliased buffers.
+/* Call once, before the first collective. Asks the host which calls refuse aliased buffers.
  */
 void collectives_open(void);
 

@@ -53,7 +53,7 @@ static int neighbours_of(MPI_Comm comm)
     return count;
 }
 
-/* ---- one block for each of them ---- */
+/* ---- one block for each of these ranks ---- */
 
 static uint64_t blocks(const int counts[], long type, int ranks)
 {

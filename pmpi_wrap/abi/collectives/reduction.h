@@ -15,7 +15,7 @@ void reducer_free_scratch(struct reducer *red);
  *
  * A predefined operation is fast if there is a reduction kernel for the datatype. A user-defined
  * operation is applied to all elements that a rank needs in one call, because its function may rely
- * on that; only where the host divides operands does the library, too. The algorithm depends on the
+ * on that; the library divides operands only where the host does. The algorithm depends on the
  * number of bytes, because nothing else is equal on all ranks where datatypes are derived. */
 HOT_INLINE bool reducer_open(struct reducer *red, struct team *t, MPI_Op op, MPI_Datatype type,
                              struct buffer operands)

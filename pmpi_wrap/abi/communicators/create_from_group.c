@@ -13,7 +13,8 @@ static int size_of(MPI_Group group)
     return size;
 }
 
-/* Not only as many: with MPI_Comm_spawn a group may have processes of two jobs. */
+/* Compare the processes, not only their number: with MPI_Comm_spawn a group may have processes of
+ * two jobs. */
 static bool has_all_processes(MPI_Group group)
 {
     int result = MPI_UNEQUAL;

@@ -18,16 +18,16 @@ bool team_before_creation(MPI_Comm parent);
 int team_after_creation(MPI_Comm parent, int result, const MPI_Comm *created, bool same_ranks);
 
 /* Call in a collective call on a communicator that team_find() does not find. If the communicator
- * was created in this way, register it, with a team if no rank has declined. Returns NULL if it was
- * not, or if there is no memory. */
+ * was created in this way, register it, with a team if no rank has declined. Returns NULL if the
+ * communicator was not created in this way, or if there is no memory. */
 struct communicator *team_from_parent(MPI_Comm comm);
 
 /* The team of an intracommunicator in a collective call that team_for() does not count. NULL if the
  * communicator has no team yet. */
 struct team *team_in_collective(MPI_Comm comm);
 
-/* Call before the host frees a communicator, with the bits of its handle; and when all handles have
- * become invalid. */
+/* Call the first function before the host frees a communicator, with the bits of its handle, and
+ * the second one when all handles have become invalid. */
 void team_forget_child(uintptr_t handle);
 void team_forget_children(void);
 

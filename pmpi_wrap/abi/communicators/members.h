@@ -4,12 +4,13 @@
 
 #include "pmpi_wrap/abi/host_api.h"
 
-/* `comm`: an MPI_Comm as a call's argument. Returns the member that is `rank` of it, or -1: the
- * rank is none, is on another node, or is not known without asking the host, because the
- * communicator has no team. */
+/* `comm`: an MPI_Comm as a call's argument. Returns the member that is rank `rank` of it, or -1:
+ * there is no such rank, it is on another node, or its member is not known without asking the host,
+ * because the communicator has no team. */
 int member_of_rank(long comm, int rank);
 
-/* The same for statistics. Asks the host, so -1 means that the rank is on another node or is none.
+/* As member_of_rank(), for statistics. Asks the host, so -1 means that the rank is on another node
+ * or does not exist.
  */
 int member_by_host(long comm, int rank);
 

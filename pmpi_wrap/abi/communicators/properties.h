@@ -8,7 +8,7 @@
 struct comm_properties {
     int size, rank;
     int remote_size; /* of an intercommunicator: ranks of the other group; else 0 */
-    int error;       /* if it is no communicator: the host has called the error handler */
+    int error;       /* of a handle that is no communicator; the host has reported it */
     int neighbour;  /* the member of the node that is the next rank, or a rank of the other group */
     uint64_t ranks; /* a hash of the members in the order of their ranks; 0 for a single rank */
 };
@@ -18,7 +18,7 @@ struct comm_properties {
  * facts that the node's ranks have agreed on (H13: decisions from what is equal on all ranks). */
 enum reason comm_properties_of(MPI_Comm comm, int max_ranks, struct comm_properties *properties);
 
-/* The same for an intercommunicator; `max_ranks` limits each group. */
+/* comm_properties_of() for an intercommunicator; `max_ranks` limits each group. */
 enum reason intercomm_properties_of(MPI_Comm comm, int max_ranks,
                                     struct comm_properties *properties);
 

@@ -150,8 +150,8 @@ static void withdraw_team(struct communicator *c, enum reason reason)
 
 static void begin_exchange(MPI_Comm comm, struct communicator *c, const struct team_offer *offer)
 {
-    /* A rank without memory for the offers takes part all the same, since the others wait for its
-     * own, which declines. It does not read theirs. */
+    /* A rank without memory for the offers of the others takes part all the same, since they wait
+     * for its own offer, which declines. It does not read the offers of the others. */
     static struct team_offer unread[TEAM_RANKS_MAX];
     struct team_offer *offers = c->offers ? c->offers : unread;
     int result = host.Iallgather(offer, sizeof *offer, MPI_BYTE, offers, sizeof *offer, MPI_BYTE,
@@ -173,8 +173,8 @@ static enum reason evaluate_offers(struct communicator *c)
     return team_settle(c->prepared, c->offers, offer_count(c));
 }
 
-/* Make the hierarchy of the offers of all ranks, which is to be connected. If this rank has no
- * memory for it, hierarchy_connect() tells the others. */
+/* Make the hierarchy from the offers of all ranks; connect_nodes() connects it later. If this rank
+ * has no memory for the hierarchy, hierarchy_connect() reports that to the others. */
 static void settle_parts(struct communicator *c)
 {
     enum reason reason = (enum reason)c->own_offer.reason;
@@ -222,7 +222,7 @@ static void connect_nodes(MPI_Comm comm, struct communicator *c)
     }
 }
 
-/* Wait for the exchange, which is on no list, and use what it brought. True: the groups of an
+/* Wait for the exchange, which is on no list, and evaluate the offers. True: the groups of an
  * intercommunicator have to exchange their answers. */
 static bool finish_exchange(struct communicator *c)
 {
@@ -361,7 +361,7 @@ static void begin_team(MPI_Comm comm, struct communicator *c)
     begin_exchange(comm, c, &c->own_offer);
 }
 
-/* Before the host has accepted a call, the handle must not be passed to any other: if it is
+/* Before the host has accepted a call, the handle must not be passed to any other call: if it is
  * invalid, the error handler would be called twice. */
 static enum reason reason_of(const struct communicator *c)
 {
@@ -424,8 +424,8 @@ bool team_is_marked(MPI_Comm comm)
 }
 
 /* The host has refused the arguments, and so has presumably done nothing: a single rank may have
- * made the call. Other errors (above all data that was too long) occur on some ranks in a call of
- * all. */
+ * made the call. Other errors (above all data that was too long) occur on some ranks in a call that
+ * all ranks make. */
 static bool arguments_refused(int result)
 {
     int class;

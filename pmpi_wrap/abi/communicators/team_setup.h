@@ -95,7 +95,7 @@ int team_after_host(MPI_Comm comm, int result);
  * `may_wait`: for the other ranks, as MPI_Comm_disconnect may. Returns the handle to be removed. */
 uintptr_t team_begin_removal(const MPI_Comm *comm, bool may_wait);
 
-/* Call after the host has freed it, with its result, which is returned. */
+/* Call after the host has freed the communicator, with the host's result, which is returned. */
 int team_end_removal(uintptr_t handle, int result);
 
 /* The host is freeing a communicator, also if that was requested past this library. */
@@ -106,7 +106,8 @@ void team_freed(MPI_Comm comm);
 void team_mark(MPI_Comm comm);
 bool team_is_marked(MPI_Comm comm);
 
-/* Call before MPI_Finalize if a session of the program is still open, and after it. */
+/* Call the first function before MPI_Finalize if a session of the program is still open, and the
+ * second one after MPI_Finalize. */
 void teams_world_ends(void);
 void teams_world_ended(void);
 

@@ -144,7 +144,7 @@ static void add_pair(MPI_Datatype type, enum prim prim)
 /* ---- combinations without a reduction kernel ---- */
 
 /* MPI_Reduce_local has no communicator, so its errors go to a handler that the program owns, and
- * that other threads may need at this moment. MPI_Allreduce of one rank checks the same. */
+ * that other threads may need at this moment. MPI_Allreduce of one rank makes the same checks. */
 static bool try_on_host(MPI_Datatype type, MPI_Op op)
 {
     char in[64] = {0}, out[64];

@@ -25,10 +25,11 @@ void predefined_open(void);
 /* The host is freeing a datatype, also if that was requested past this library. */
 void datatype_freed(MPI_Datatype type);
 
-/* Forget all other datatypes: the host has been finalized. */
+/* Forget all derived datatypes: the host has been finalized. */
 void datatypes_forget(void);
 
-/* Forget the predefined handles, too: they may be others in the host that has been loaded. */
+/* Forget the predefined handles, too: a copy of the host that has been loaded since may have other
+ * ones. */
 void predefined_forget(void);
 
 /* The class of a datatype's values; with their size in bytes it determines the prim. The size of
@@ -51,8 +52,8 @@ HOT_INLINE const struct typemap *predefined_known(MPI_Datatype type)
 /* Register a predefined datatype that only the host defines. NULL: no memory. */
 const struct typemap *predefined_other(MPI_Datatype type);
 
-/* Does the host apply this predefined operation to this datatype? For those without a reduction
- * kernel. */
+/* Does the host apply this predefined operation to this datatype? Call for pairs that have no
+ * reduction kernel. */
 bool host_reduces(MPI_Datatype type, MPI_Op op);
 
 #endif

@@ -5,24 +5,25 @@
 #include "pmpi_wrap/abi/datatypes/predefined.h"
 #include "rma_shm/atomic.h"
 
-/* Those of this processor. */
+/* The reduction kernels of this processor. */
 extern const struct kernels *reduction_kernels HIDDEN;
 
-/* For accumulates, by operation and prim; an element of 0 bytes where this library has no
+/* The reducers of accumulates, by operation and prim; `element` is 0 where this library has no
  * arithmetic. */
 extern struct reducer reducers[OP_COUNT][PRIM_COUNT] HIDDEN;
 
 /* Choose the kernels for this processor; in MPI_Init, before other threads may read them. */
 void reducers_open(void);
 
-/* For collectives; NULL: none. A derived datatype is an error of the program, even if it is made of
- * one predefined datatype. */
+/* The kernel for a collective. NULL: there is none. A derived datatype is an error of the program,
+ * even if it is made of one predefined datatype. */
 HOT_INLINE combine_fn *kernel_for(enum op op, MPI_Datatype type, const struct typemap *map)
 {
     return LIKELY(map->base == BITS(type)) ? reduction_kernels->combine[op][map->prim] : NULL;
 }
 
-/* For accumulates on elements of this datatype. False: neither MPI nor the host defines it. */
+/* Find the reducer for accumulates on elements of this datatype. False: neither MPI nor the host
+ * defines the operation for it. */
 bool find_reducer(MPI_Op op, const struct typemap *element, struct reducer *reducer);
 
 #endif

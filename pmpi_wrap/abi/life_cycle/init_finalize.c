@@ -48,7 +48,7 @@ bool sessions_were_used(void)
 
 /* ---- initializing ---- */
 
-/* The host may give the handles of objects that the program has not freed to new ones. */
+/* The host may give new objects the handles of objects that the program has not freed. */
 static void forget_handles(void)
 {
     if (host_was_reloaded()) {
@@ -158,7 +158,8 @@ static void after_init(void)
     thread_concurrent |= level == MPI_THREAD_MULTIPLE;
     set_delete_function();
     begin_use(false);
-    /* Settling the node creates it too, but the node may have settled in an earlier session. */
+    /* Settling the node creates the communicator, too, but the node may have settled in an earlier
+     * session. */
     if (!private_comm_is_of_session())
         private_comm();
     node_setup_settle(MPI_COMM_WORLD, false);

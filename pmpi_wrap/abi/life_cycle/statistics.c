@@ -157,8 +157,8 @@ static const char *advice(int error)
     }
 }
 
-/* Returns 0 or an error number. A full disk is an error of a write, or of the last one, in
- * fclose().
+/* Returns 0 or an error number. If the disk is full, a write fails, maybe only the last one, which
+ * fclose() makes.
  */
 static int write_file(const char *name, const struct stats_snapshot *sum,
                       const struct stats_job *job)
@@ -174,8 +174,8 @@ static int write_file(const char *name, const struct stats_snapshot *sum,
     return error;
 }
 
-/* While the job runs, a file is replaced at once, so that it is whole whenever the job ends. What
- * is no file is written at the end only. */
+/* While the job runs, a file is replaced at once, so that it is whole whenever the job ends.
+ * Anything but a regular file is written only at the end. */
 static int replace_file(const char *name, const struct stats_snapshot *sum,
                         const struct stats_job *job)
 {

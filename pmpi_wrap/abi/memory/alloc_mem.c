@@ -32,7 +32,7 @@ static COLD int leave_to_host(MPI_Aint size, MPI_Info info, void *baseptr)
     return result;
 }
 
-/* Before the ranks of the node have met. */
+/* Allocate before the ranks of the node have met. */
 static COLD void *alloc_early(MPI_Aint size, MPI_Info info, const void *baseptr, int *error)
 {
     bool possible = size >= 0 && baseptr && config.alloc && !node.header && !inside_host() &&
@@ -40,7 +40,7 @@ static COLD void *alloc_early(MPI_Aint size, MPI_Info info, const void *baseptr,
     return possible ? arena_early_alloc((size_t)size, alignment_of(info, error)) : NULL;
 }
 
-/* The info is invalid. */
+/* Free the block of a call whose info is invalid. Returns `error`. */
 static COLD int discard_block(void *memory, int error)
 {
     arena_free(memory);

@@ -5,7 +5,8 @@
 #include "pmpi_wrap/abi/windows/host_window.h"
 #include "pmpi_wrap/abi/windows/window.h"
 
-/* The host's window has no memory, and MPI_Win_create has made most of them. */
+/* The host's window has no memory, and in most cases MPI_Win_create has made it, so replace these
+ * attributes. */
 static bool window_attribute(MPI_Win win, int keyval, MPI_Aint *value)
 {
     struct entry *e = registry_find(&window_registry, BITS(win));

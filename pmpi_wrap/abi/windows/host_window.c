@@ -109,7 +109,7 @@ int host_window_get(const struct window_request *r, const struct comm_properties
     }
     int result = create_in_host(r, s->size, win);
     if (result == MPI_SUCCESS)
-        free_notice_win(*win); /* it stays with a window that is kept */
+        free_notice_win(*win); /* a kept window keeps the attribute */
     if (result == MPI_SUCCESS && choice.number)
         below->changed = !make_uniform(*win);
     return result;

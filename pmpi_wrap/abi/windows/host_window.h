@@ -34,17 +34,17 @@
 void host_window_offer(const struct window_request *r, const struct comm_properties *s,
                        struct win_offer *offer);
 
-/* The offer has not been accepted. */
+/* Withdraw an offer that has not been accepted. */
 void host_window_withdraw(const struct win_offer *offer);
 
-/* The window of the host that all ranks have chosen, from the offers of all. */
+/* The window of the host that follows from the offers of all ranks. */
 struct host_window_choice {
     uint64_t number; /* 0: a new one, which will not be kept */
     bool kept;
 };
 struct host_window_choice host_window_choose(const struct win_offer *offers, uint32_t size);
 
-/* Get it. Returns the result of the host. */
+/* Get the chosen window. Returns the result of the host. */
 int host_window_get(const struct window_request *r, const struct comm_properties *s,
                     struct host_window_choice choice, MPI_Win *win, struct win_below *below);
 
@@ -55,7 +55,7 @@ void host_window_changed(MPI_Win win);
 bool host_window_may_keep(struct win *fast);
 void host_window_keep(MPI_Win win, const struct win *fast);
 
-/* Collective: free those that are kept, and keep no more. */
+/* Collective: free the kept windows, and keep no more. */
 void host_windows_close(void);
 
 #endif

@@ -18,7 +18,8 @@ static int check_side(struct data side, const struct typemap **map)
     return *map ? MPI_SUCCESS : MPI_ERR_TYPE;
 }
 
-/* The same for a side in this rank's memory, which is not used if the target is MPI_PROC_NULL. */
+/* check_side() for a side in this rank's memory, which is not accessed if the target is
+ * MPI_PROC_NULL. */
 static int check_local_side(const struct operation *o, struct data side, const struct typemap **map)
 {
     int class = check_side(side, map);
@@ -132,7 +133,8 @@ static bool is_plausible(struct data side)
     return side.count >= 0 && side.type != constants.datatype_null && BITS(side.type);
 }
 
-/* Open MPI 4.1 fails in some operations that have no data or go to MPI_PROC_NULL. */
+/* Whether the operation has no data or goes to MPI_PROC_NULL: Open MPI 4.1 fails in some of
+ * these. */
 static bool moves_no_data(const struct operation *o)
 {
     struct entry *e = registry_find(&window_registry, BITS(o->handle));

@@ -278,8 +278,8 @@ int accel_Win_sync(MPI_Win handle)
     if (UNLIKELY(!win_passive_any(win)) && quirk(QUIRK_SYNC_NEEDS_LOCK))
         return report_win_error(handle, WIN_ERR_SYNC);
     atomic_store_explicit(&win->written, 0, memory_order_relaxed);
-    /* Order all earlier loads and store of this rank before its later ones: it sees what other
-     * ranks have stored before, and they see its own stores. */
+    /* Order all earlier loads and stores of this rank before its later ones: this rank sees what
+     * other ranks have stored before, and they see its own stores. */
     sync_full_fence();
     return finish_polling_sync(CALL_Win_sync, win);
 }

@@ -54,7 +54,8 @@ int member_of_target(long argument, int rank);
 /* Count a call on a window that is left to the host. The first time, log the reason. */
 void note_deferred_on_win(enum call call, MPI_Win win);
 
-/* Report an error through the window's error handler (MPI-4.0, 9.3). They return its class. */
+/* Report an error through the window's error handler (MPI-4.0, 9.3). Both functions return the
+ * class of the error. */
 int report_on_win(MPI_Win win, int error_class);
 int report_win_error(MPI_Win win, enum win_error error);
 

@@ -99,8 +99,8 @@ static enum reason reason_against(const struct window_request *r, const struct c
                : REASON_NONE;
 }
 
-/* Allocate it, except for memory of several ranks. Returns this rank's reason against a fast
- * window, or REASON_NONE. */
+/* Allocate what a fast window needs, except the common block of several ranks. Returns this rank's
+ * reason against a fast window, or REASON_NONE. */
 static enum reason allocate_window(const struct window_request *r, const struct comm_properties *s,
                                    struct new_window *new)
 {
@@ -124,7 +124,7 @@ static enum reason allocate_window(const struct window_request *r, const struct 
     return reason;
 }
 
-/* What the window structure does not own. */
+/* Free what the window structure does not own. */
 static void discard_parts(struct new_window *new)
 {
     registry_discard(&window_registry, new->entry);
@@ -132,8 +132,8 @@ static void discard_parts(struct new_window *new)
         arena_free(new->memory);
 }
 
-/* The exchange goes through the communicator's team if it has one. All ranks find the same, because
- * they make this call and those that set up a team in the same order. */
+/* The exchange goes through the communicator's team if it has one. All ranks find a team, or none
+ * does, because they make this call and the calls that set up a team in the same order. */
 static bool exchange_offers(const struct window_request *r, struct win_offer *own,
                             struct win_offer *all)
 {
@@ -216,7 +216,8 @@ static enum reason allocate_shared_memory(const struct window_request *r,
     return REASON_NONE;
 }
 
-/* Now that the offer of rank 0 has the position of the block. */
+/* Compute the positions of all parts, now that the offer of rank 0 has the position of the
+ * block. */
 static void place_parts(struct win_offer *all, uint32_t ranks, bool apart)
 {
     for (uint32_t r = 1; r < ranks; r++)
@@ -386,5 +387,5 @@ void window_freed(MPI_Win win)
     if (!fast)
         return;
     win_linger(fast);
-    kept_close(); /* it may do so again, and other ranks need not wait for this one */
+    kept_close(); /* the program may free more, and other ranks need not wait for this one */
 }

@@ -17,11 +17,12 @@ struct window_request {
     MPI_Win *win; /* for the handle */
 };
 
-/* REASON_NONE: the call is done, with `result`; `baseptr` (of MPI_Win_allocate, otherwise NULL)
- * has the memory's address. Otherwise why the host has to create the window. */
+/* Returns REASON_NONE if the call is done, with `result`; `baseptr` (of MPI_Win_allocate, otherwise
+ * NULL) then has the memory's address. Otherwise returns why the host has to create the window. */
 enum reason window_create(const struct window_request *r, void *baseptr, int *result);
 
-/* After the host has created a window for the program, with its result, which is returned. */
+/* Call after the host has created a window for the program, with the host's result, which is
+ * returned. */
 int window_deferred(int result, MPI_Win *win, MPI_Comm comm, enum call call, enum reason reason);
 
 /* MPI_Win_free. */
