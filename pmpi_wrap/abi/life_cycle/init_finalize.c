@@ -169,6 +169,7 @@ static void after_init(void)
 int accel_Init(int *argc, char ***argv)
 {
     before_init(false);
+    nodes_enter();
     int result = host.Init(argc, argv);
     if (result == MPI_SUCCESS)
         after_init();
@@ -178,6 +179,7 @@ int accel_Init(int *argc, char ***argv)
 int accel_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     before_init(false);
+    nodes_enter();
     int result = host.Init_thread(argc, argv, required, provided);
     if (result == MPI_SUCCESS)
         after_init();

@@ -8,6 +8,7 @@
 #include "node/verdict.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/library_version.h"
+#include "pmpi_wrap/pmix_fence.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,18 +83,22 @@ static bool launcher_serves_names(void)
     return (is_number("OMPI_COMM_WORLD_SIZE", world_size) || of_hydra) && !of_slurm;
 }
 
-/* Leaders with another version or other settings would decide differently which collectives are
- * fast (H13), so they look for other names. */
-static uint64_t key_of_names(void)
+/* Ranks with another version or other settings would decide differently which collectives are fast
+ * (H13), so they look for other names, and their keys have another value. */
+static uint64_t common_to_all(const char *job)
 {
-    const char *namespace = getenv("PMIX_NAMESPACE");
     char text[512];
-    snprintf(text, sizeof text, "%s %" PRIx64 " %s", library_version, common_settings(),
-             namespace ? namespace : "");
+    snprintf(text, sizeof text, "%s %" PRIx64 " %s", library_version, common_settings(), job);
     return job_hash(text);
 }
 
-static void lead_nodes(void)
+static uint64_t key_of_names(void)
+{
+    const char *namespace = getenv("PMIX_NAMESPACE");
+    return common_to_all(namespace ? namespace : "");
+}
+
+static enum nodes_verdict verdict_of_names(void)
 {
     static const struct name_service names = {publish_name, look_up_name, remove_name};
     char ranks[VERDICT_VALUE_BYTES];
@@ -104,12 +109,35 @@ static void lead_nodes(void)
                             .nodes = world_size / (int)node.size,
                             .ranks = ranks,
                             .patience_ns = AGREEMENT_PATIENCE_NS};
-    enum nodes_verdict verdict = NODES_NOT_ALL;
     if (!launcher_serves_names())
-        verdict = NODES_NO_NAMES;
-    else if (verdict_write_ranks(ranks, world_size, is_here))
-        verdict = verdict_find(&leader);
-    sync_publish_ordered(&node_member(node.me)->nodes, verdict);
+        return NODES_NO_NAMES;
+    return verdict_write_ranks(ranks, world_size, is_here) ? verdict_find(&leader) : NODES_NOT_ALL;
+}
+
+/* A name that is missing is an error, which must not end the program. Before MPI_Init returns, no
+ * other thread uses these communicators. */
+static enum nodes_verdict find_by_names(void)
+{
+    MPI_Comm parent, comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+    MPI_Errhandler handlers[2];
+    host.Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL)
+        return NODES_NOT_ALL;
+    for (int i = 0; i < 2; i++) {
+        host.Comm_get_errhandler(comms[i], &handlers[i]);
+        host.Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
+    }
+    enum nodes_verdict verdict = verdict_of_names();
+    for (int i = 0; i < 2; i++) {
+        host.Comm_set_errhandler(comms[i], handlers[i]);
+        host.Errhandler_free(&handlers[i]);
+    }
+    return verdict;
+}
+
+static enum nodes_verdict find_by_keys(void)
+{
+    return pmix_fence_all_have(common_to_all(""), world_size) ? NODES_ALL : NODES_NOT_ALL;
 }
 
 static enum nodes_verdict await_leader(int leader)
@@ -122,6 +150,28 @@ static enum nodes_verdict await_leader(int leader)
     return (enum nodes_verdict)verdict;
 }
 
+/* The same on all ranks if it is NODES_ALL on one. A rank that shares no memory has no leader. */
+static enum nodes_verdict find_verdict(bool has_key)
+{
+    int leader = node.header ? node_leader() : world_rank;
+    if (leader != world_rank)
+        return await_leader(leader);
+    enum nodes_verdict verdict = has_key ? find_by_keys() : find_by_names();
+    if (node.header)
+        sync_publish_ordered(&node_member(node.me)->nodes, verdict);
+    return verdict;
+}
+
+/* All ranks have the library, but those of some node may have failed to share memory. */
+static bool all_share_memory(void)
+{
+    int mine = node.header != NULL, everybody = 0;
+    enter_host();
+    int result = host.Allreduce(&mine, &everybody, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    leave_host();
+    return result == MPI_SUCCESS && everybody;
+}
+
 static enum reason create_comm_of_leaders(void)
 {
     enter_host();
@@ -132,20 +182,15 @@ static enum reason create_comm_of_leaders(void)
     return result == MPI_SUCCESS ? REASON_NONE : REASON_NO_MEMORY;
 }
 
-/* A name that is missing is an error, which must not end the program. Before MPI_Init returns, no
- * other thread uses these communicators. */
-static void with_errors_returned(void (*function)(void))
+static enum reason agree_with_nodes(bool has_key)
 {
-    MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
-    MPI_Errhandler handlers[2];
-    for (int i = 0; i < 2; i++) {
-        host.Comm_get_errhandler(comms[i], &handlers[i]);
-        host.Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
-    }
-    function();
-    for (int i = 0; i < 2; i++) {
-        host.Comm_set_errhandler(comms[i], handlers[i]);
-        host.Errhandler_free(&handlers[i]);
+    switch (find_verdict(has_key)) {
+    case NODES_ALL:
+        return all_share_memory() ? create_comm_of_leaders() : REASON_NODES_NOT_ALL;
+    case NODES_NO_NAMES:
+        return REASON_NODES_NO_NAMES;
+    default:
+        return REASON_NODES_NOT_ALL;
     }
 }
 
@@ -157,24 +202,18 @@ static bool spans_nodes(void)
     return false;
 }
 
-static enum reason agree_with_nodes(void)
+void nodes_enter(void)
 {
-    int leader = node_leader();
-    if (leader == world_rank)
-        with_errors_returned(lead_nodes);
-    enum nodes_verdict verdict = await_leader(leader);
-    return verdict == NODES_ALL        ? create_comm_of_leaders()
-           : verdict == NODES_NO_NAMES ? REASON_NODES_NO_NAMES
-                                       : REASON_NODES_NOT_ALL;
+    if (config.nodes)
+        pmix_fence_begins(common_to_all(""));
 }
 
 void nodes_agree(void)
 {
-    if (!config.nodes || !node.header || !spans_nodes())
+    bool has_key = config.nodes && pmix_fence_ended();
+    if (!config.nodes || !(node.header || has_key) || !spans_nodes())
         return;
-    MPI_Comm parent;
-    host.Comm_get_parent(&parent);
-    why_not = parent == MPI_COMM_NULL ? agree_with_nodes() : REASON_NODES_NOT_ALL;
+    why_not = agree_with_nodes(has_key);
     if (why_not == REASON_NONE)
         log_message(1, "collectives span the nodes of the job");
     else

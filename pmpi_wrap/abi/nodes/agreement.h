@@ -1,17 +1,21 @@
 /* Whether the library is on all nodes of the job.
  *
- * The leaders of the nodes agree by names (node/verdict.h), which MPI_Publish_name and
- * MPI_Lookup_name exchange through the launcher. The leader of a node is its rank with the lowest
- * number in MPI_COMM_WORLD.
+ * If the host starts through PMIx, each rank puts a key before the host's fence, and finds those of
+ * the others after it (pmpi_wrap/pmix_fence.h). Otherwise the leaders of the nodes agree by names
+ * (node/verdict.h), which MPI_Publish_name and MPI_Lookup_name exchange through the launcher. The
+ * leader of a node is its rank with the lowest number in MPI_COMM_WORLD. It does this for its node,
+ * in the way that it can itself.
  *
  * Each leader writes the verdict to its own record in the node's shared file, where the other ranks
- * of the node wait for it in MPI_Init, too. A rank that shares no memory takes no part, and its
- * node publishes nothing, because its leader is a rank that shares no memory either.
+ * of the node wait for it in MPI_Init, too. A rank that shares no memory finds the keys itself, so
+ * that it takes part in the collective call that follows if all are there. Such a rank takes no
+ * part in names, and its node publishes none, because its leader shares no memory either.
  *
- * Names contain the job, and the version and the settings on which decisions depend, so that nodes
- * that would decide differently do not agree. Those of Open MPI and MPICH are kept by the job's
- * mpirun, where a job of MPI_Comm_spawn finds them too; it takes no part. Neither does a job of
- * sessions without MPI_Init, or of another launcher, whose names are not tested.
+ * Keys and names contain the version and the settings on which decisions depend, so that nodes that
+ * would decide differently do not agree. Names also contain the job. Those of Open MPI and MPICH
+ * are kept by the job's mpirun, where a job of MPI_Comm_spawn finds them too, so it uses none.
+ * Neither does a job of another launcher, whose names are not tested. A job of sessions without
+ * MPI_Init takes no part.
  */
 #ifndef MPIACCEL_AGREEMENT_H
 #define MPIACCEL_AGREEMENT_H
@@ -20,6 +24,9 @@
 #include "pmpi_wrap/abi/host_api.h"
 
 #define AGREEMENT_PATIENCE_NS UINT64_C(1000000000)
+
+/* Call before the host's MPI_Init. */
+void nodes_enter(void);
 
 /* In MPI_Init, when the node has settled. If the verdict is positive, this function ends with
  * collective calls on MPI_COMM_WORLD. */
