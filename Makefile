@@ -47,7 +47,7 @@ Q := $(if $(V),,@)
 
 # ---- packages and configuration ------------------------------------------------------------------
 
-SETUP_GOALS := $(or $(filter demo lint bench deb,$(MAKECMDGOALS)),$(if $(filter check check-% setup,$(MAKECMDGOALS)),check))
+SETUP_GOALS := $(or $(filter demo lint bench deb,$(MAKECMDGOALS)),$(if $(filter check check-% setup,$(MAKECMDGOALS)),check)) $(if $(filter check-apps,$(MAKECMDGOALS)),apps)
 SETUP_STAMPS := $(if $(filter no,$(SETUP)),,$(SETUP_GOALS:%=$(BUILD)/conf/setup.%))
 
 $(BUILD)/conf/setup.%: tools/setup

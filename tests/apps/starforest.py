@@ -9,7 +9,7 @@ import numpy
 from mpi4py import MPI
 from petsc4py import PETSc
 
-LEAVES, ROUNDS = 4096, 50
+LEAVES, ROUNDS = 4096, 150
 comm = PETSc.COMM_WORLD
 leaf = numpy.arange(LEAVES)
 owner, root = (comm.rank + leaf) % comm.size, (leaf + comm.rank) % LEAVES
