@@ -73,8 +73,8 @@ def spread(run):
 
 
 def ratio(runs, way):
-    """The time without the library divided by that with it; None if some job was ended with it."""
-    if "ended" in runs[way]:
+    """The time without the library divided by that with it; None if it has no meaning."""
+    if "ended" in runs[way] or runs["alone"]["wrong"]:
         return None
     median = statistics.median(runs[way]["seconds"])
     if "ended" in runs["alone"]:
@@ -182,6 +182,8 @@ WORDS = {1: "gains", 0: "no difference", -1: "**loses**"}
 
 
 def verdict(runs):
+    if runs["alone"]["wrong"] and not runs["library"]["wrong"]:
+        return "right only with the library"
     library, heap = differs(runs, "library"), differs(runs, "heap")
     return WORDS[library] + ("" if heap == library else f", with `--heap` {WORDS[heap]}")
 
