@@ -218,6 +218,13 @@ def distinct(values):
     return ", ".join(sorted(set(filter(None, values))))
 
 
+def disturbed(results):
+    """How many runs were timed while other programs used the processors."""
+    runs = [run for result in results for run in result["runs"].values()]
+    number, total = sum(run.get("beside_others", 0) for run in runs), sum(len(run["seconds"]) for run in runs)
+    return f" Other programs used the processors during {number} of {total} runs." if number else ""
+
+
 def introduction(results):
     """How the results were measured: date, machine, versions."""
     first = results[0]
@@ -230,7 +237,7 @@ def introduction(results):
             "",
             f"    make check-apps RANKS={first['ranks']} REPEATS={repeats} NPB=FOLDER TABLE=FILE",
             "",
-            "Packages: " + distinct(result["package"] for result in results) + "."]
+            "Packages: " + distinct(result["package"] for result in results) + "." + disturbed(results)]
 
 
 def write(path, folder, ranks):
