@@ -28,8 +28,8 @@ def reduced(path):
 
 def package_of(program):
     """Debian's package of a program, with its version; empty if there is none."""
-    path = shutil.which(program)
-    owner = path and output_of(["dpkg", "-S", os.path.realpath(path)]).partition(":")[0]
+    path = shutil.which(program) or program
+    owner = output_of(["dpkg", "-S", os.path.realpath(path)]).partition(":")[0]
     return output_of(["dpkg-query", "-W", owner]).replace("\t", " ") if owner else ""
 
 
@@ -113,15 +113,14 @@ def accelerated_calls(run):
     return sum(call["fast"] for call in calls), sum(call.get("calls", 0) for call in calls)
 
 
-def bytes_moved(run):
-    """Bytes that accelerated calls moved, or messages that the MPI sent faster because of the library, and all
-    bytes that were moved. What messages bring is counted where it is sent."""
-    stats = run["statistics"]
-    fast = sum(call["bytes"] for call in stats["calls"].values())
-    sent = sum(call.get("host_bytes", 0) for name, call in stats["calls"].items()
-               if "send" in name.lower() or "recv" not in name.lower())
-    faster = sum(call.get("eager_bytes", 0) for call in stats["calls"].values())
-    return fast + min(sent, faster + stats.get("host_copies", {"bytes": 0})["bytes"]), fast + sent
+def accelerated_time(runs):
+    """The time in MPI without the library that is in calls that the library accelerates, and all of it."""
+    alone, library = (runs[way].get("statistics", {"calls": {}})["calls"] for way in ("alone", "library"))
+    part = 0
+    for name, call in alone.items():
+        counts = library.get(name, {"fast": 0, "deferred": 0})
+        part += ns_of(call) * counts["fast"] / max(1, counts["fast"] + counts["deferred"])
+    return part, sum(map(ns_of, alone.values()))
 
 
 def percentage(part, whole):
@@ -140,11 +139,14 @@ def longest_call(stats):
     return name, ns_of(stats["calls"][name]) / sum(map(ns_of, stats["calls"].values()))
 
 
-def message_size(stats):
-    """The mean size of the messages that the program sends by the MPI, in bytes; None if it sends none."""
-    sends = [call for name, call in stats["calls"].items() if "send" in name.lower() and call.get("host_bytes")]
-    number = sum(sum(call.get("sizes", {}).values()) for call in sends)
-    return sum(call["host_bytes"] for call in sends) / number if number else None
+def message_size(stats, name):
+    """The mean size of the messages of a call that the MPI performs, in bytes; of all messages if that is not known,
+    as for MPI_Wait; None if there are none."""
+    calls = [stats["calls"][name]]
+    if not calls[0].get("host_bytes"):
+        calls = [call for other, call in stats["calls"].items() if is_for_messages(other) and call.get("host_bytes")]
+    number = sum(sum(call.get("sizes", {}).values()) for call in calls)
+    return sum(call["host_bytes"] for call in calls) / number if number else None
 
 
 def size_text(size):
@@ -155,27 +157,40 @@ def is_for_messages(name):
     return any(word in name.lower() for word in ("send", "recv", "wait", "test", "probe"))
 
 
+def is_accelerated(run, name):
+    call = run.get("statistics", {"calls": {}})["calls"].get(name, {"fast": 0, "deferred": 0})
+    return call["fast"] > call["deferred"]
+
+
+def fate(runs, stats, name):
+    """What happens to a call in which the program spends its time; `stats` are those of a run with it."""
+    call, size = stats["calls"][name], message_size(stats, name)
+    faster = sum(call.get("eager_bytes", 0) for call in runs["library"].get("statistics", stats)["calls"].values())
+    if is_for_messages(name) and size:
+        sent = "which the MPI sends faster" if 2 * faster > size * call["calls"] else "which are left to the MPI"
+        return f": messages of {size_text(size)} on average, {sent}"
+    if 2 * call["time_ns"]["waiting"] > ns_of(call):
+        return ", where a rank waits for others"
+    if is_accelerated(runs["library"], name):
+        return ", which is accelerated"
+    if is_accelerated(runs["heap"], name):
+        return ", which is accelerated only with `--heap`"
+    return ", which is left to the MPI" if call["deferred"] else ""
+
+
 def reason(runs):
     """What the program does with MPI that decides whether it gains."""
-    alone = runs["alone"].get("statistics") or runs["library"].get("statistics")
-    if not alone:
-        return "it ended before it wrote statistics"
-    fraction = mpi_fraction({"statistics": alone})
-    if fraction < LITTLE:
+    alone, library = (runs[way].get("statistics") for way in ("alone", "library"))
+    fraction = mpi_fraction(runs["alone"])
+    if fraction is not None and fraction < LITTLE:
         return f"only {percentage(fraction, 1)} of its time is in MPI"
-    name, part = longest_call(alone)
-    words = f"{percentage(part, 1)} of the time in MPI is in `{name}`"
-    call = runs["library"].get("statistics", alone)["calls"].get(name, {"fast": 0, "deferred": 0})
-    if call["fast"] > call["deferred"]:
-        words += ", which is accelerated"
-        if not ns_of(call):
-            return words
-        waiting = percentage(call["time_ns"]["waiting"], ns_of(call))
-        return f"{words}; of what remains, {waiting} is waiting for other ranks"
-    size = message_size(alone)
-    if is_for_messages(name) and size:
-        return f"{words}: messages of {size_text(size)} on average, which are left to the MPI"
-    return f"{words}, which is left to the MPI"
+    # Of a gain the time without the library is the cause, otherwise what it has left.
+    gains = differs(runs, "library") > 0 or differs(runs, "heap") > 0
+    stats, when = (alone, "alone") if alone and gains or not library else (library, "with the library")
+    if not stats:
+        return "it ended before it wrote statistics"
+    name, part = longest_call(stats)
+    return f"{percentage(part, 1)} of the time in MPI {when} is in `{name}`{fate(runs, stats, name)}"
 
 
 WORDS = {1: "gains", 0: "no difference", -1: "**loses**"}
@@ -191,7 +206,7 @@ def verdict(runs):
 # ---- the table ----
 
 HEADER = ("program", "MPI", "alone", "with the library", "ratio", "with `--heap`", "ratio", "time in MPI alone",
-          "accelerated calls", "bytes", "why")
+          "accelerated calls", "accelerated time", "why")
 RIGHT = range(2, 10)  # columns of numbers
 
 
@@ -207,10 +222,9 @@ def host_name(result):
 def row(result):
     runs = result["runs"]
     fast, calls = accelerated_calls(runs["library"])
-    moved = bytes_moved(runs["library"]) if "statistics" in runs["library"] else (0, 0)
     return [result["program"], host_name(result), time_cell(runs["alone"]), time_cell(runs["library"]),
             ratio(runs, "library") or "", time_cell(runs["heap"]), ratio(runs, "heap") or "", mpi_share(runs["alone"]),
-            f"{percentage(fast, calls)} of {calls:,}", percentage(*moved),
+            f"{percentage(fast, calls)} of {calls:,}", percentage(*accelerated_time(runs)),
             f"{verdict(runs)}: {reason(runs)}"]
 
 
