@@ -292,16 +292,42 @@ struct arena_use arena_use(void)
 
 /* ---- the control part ---- */
 
+static _Atomic(release_memory *) release_kept;
+
+void arena_control_when_full(release_memory *release)
+{
+    atomic_store_explicit(&release_kept, release, memory_order_relaxed);
+}
+
+static void *control_take(size_t size, int flags)
+{
+    flags |= MALLOCX_ARENA(control.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(LINE);
+    return in_region(&control, je(mallocx)(size, flags));
+}
+
+/* What the users keep may be all of the control part, in sizes that do not fit. jemalloc needs a
+ * whole extent for the first small block of a size class, which with pages of 64 KiB is often
+ * longer than any hole. */
+static COLD void *control_take_when_full(size_t size, int flags)
+{
+    region_purge(&control);
+    void *at = control_take(size, flags);
+    release_memory *release = atomic_load_explicit(&release_kept, memory_order_relaxed);
+    if (!at && release) {
+        release();
+        region_purge(&control);
+        at = control_take(size, flags);
+    }
+    return at;
+}
+
 static void *control_alloc(size_t size, int zero)
 {
     if (!live_at)
         return NULL;
-    int flags = MALLOCX_ARENA(control.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(LINE) | zero;
-    void *at = in_region(&control, je(mallocx)(size, flags));
-    if (!at) {
-        region_purge(&control);
-        at = in_region(&control, je(mallocx)(size, flags));
-    }
+    void *at = control_take(size, zero);
+    if (UNLIKELY(!at))
+        at = control_take_when_full(size, zero);
     if (at)
         counter_add(&control_live, je(sallocx)(at, 0));
     return at;

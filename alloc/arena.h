@@ -52,6 +52,12 @@ void *arena_control_alloc(size_t size);
 void *arena_control_alloc_raw(size_t size);
 void arena_control_free(void *at);
 
+/* `release` is called when the control part is full, to free memory that its users keep for later;
+ * then the allocation is tried again. It is called by the allocating thread and must not allocate
+ * from the control part. Any thread may set it, always to the same function. */
+typedef void release_memory(void);
+void arena_control_when_full(release_memory *release);
+
 /* arena_control_free() for a block of which at most `written` bytes have been written, and the
  * other pages never touched. When more than ARENA_CONTROL_KEEP written bytes have been freed in
  * this way and are still unused, all unused pages of the control part are returned to the OS. */

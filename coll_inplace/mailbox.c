@@ -133,6 +133,13 @@ static void empty(struct mailbox *mailbox, uint32_t op)
     }
 }
 
+static void return_memory(struct mailbox *mailbox)
+{
+    size_t written = mailbox->written, cells = mailbox->cells_used ? CELLS_SIZE : 0;
+    arena_control_free_written((char *)&mailbox->ring + mailbox->ring.cells, cells);
+    arena_control_free_written(mailbox, written);
+}
+
 void mailbox_free(struct mailbox *mailbox, uint32_t op)
 {
     if (!mailbox)
@@ -142,11 +149,14 @@ void mailbox_free(struct mailbox *mailbox, uint32_t op)
     empty(mailbox, op);
     if (mailbox->written < written_bytes(op))
         mailbox->written = (uint32_t)written_bytes(op);
-    if (keep(mailbox))
-        return;
-    size_t written = mailbox->written, cells = mailbox->cells_used ? CELLS_SIZE : 0;
-    arena_control_free_written((char *)&mailbox->ring + mailbox->ring.cells, cells);
-    arena_control_free_written(mailbox, written);
+    if (!keep(mailbox))
+        return_memory(mailbox);
+}
+
+void mailbox_free_spares(void)
+{
+    for (struct mailbox *mailbox; (mailbox = take_spare());)
+        return_memory(mailbox);
 }
 
 void mailbox_lengthen_stream(struct mailbox *mailbox)

@@ -93,6 +93,9 @@ struct mailbox *mailbox_create(void);
  */
 void mailbox_free(struct mailbox *mailbox, uint32_t op);
 
+/* Frees the mailboxes that are kept for the next communicators. */
+void mailbox_free_spares(void);
+
 /* Returns a further ring, whose slots hold the number `op`; the caller counts it in `rings`. NULL:
  * no memory, or there are TEAM_RINGS. */
 struct ring *mailbox_add_ring(struct mailbox *mailbox, uint32_t op);

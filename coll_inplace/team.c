@@ -125,12 +125,15 @@ static bool can_access_peers(int neighbour)
            peer_memory_works(member->pid, member->probe_address, member->probe);
 }
 
+static release_memory release_spares;
+
 /* Fills in our offer for `team`, which is NULL if there is no memory. */
 static void offer_mailbox(const struct team *team, int neighbour, bool with_common,
                           struct team_offer *offer)
 {
     *offer =
         (struct team_offer){.reason = REASON_NONE, .can_access_peers = can_access_peers(neighbour)};
+    arena_control_when_full(release_spares);
     struct mailbox *mailbox = team ? mailbox_create() : NULL;
     struct team_common *common = mailbox && with_common ? team_common_create(team->size) : NULL;
     if (mailbox)
@@ -305,6 +308,15 @@ void team_reap(void)
     }
     teams_left = first;
     unlock_if_locked(&left_mutex, locked);
+}
+
+/* Frees these teams, and the memory that freed teams have left for the next ones. */
+static COLD void release_spares(void)
+{
+    team_reap();
+    for (struct team_common *common; (common = take_spare_common());)
+        arena_control_free(common);
+    mailbox_free_spares();
 }
 
 /* Ranks usually free communicators in the same order, so if the last team is in use, so are most

@@ -831,6 +831,32 @@ START_TEST(held_memory_is_freed_by_later_calls)
 }
 END_TEST
 
+/* Teams that have been freed leave memory for the next ones, but not if something else needs it. */
+START_TEST(a_full_control_part_is_emptied_for_other_blocks)
+{
+    enum { MANY = 200 };
+    const size_t most = (size_t)64 << 20; /* of 72 MiB */
+    static struct mailbox *mailbox[MANY];
+    static struct team_common *common[MANY];
+    unsigned n = 0;
+    make_team(2);
+    free_team(2);
+    while (n < MANY && (mailbox[n] = mailbox_create()) && (common[n] = team_common_create(4)))
+        n++;
+    ck_assert_uint_lt(n, MANY);
+    for (unsigned i = 0; i <= n; i++) {
+        mailbox_free(mailbox[i], 1);
+        if (common[i])
+            team_common_free(common[i], 4);
+    }
+    char *block = arena_control_alloc_raw(most);
+    ck_assert_ptr_nonnull(block);
+    arena_control_free(block);
+    make_team(2);
+    free_team(2);
+}
+END_TEST
+
 UNIT_MAIN(held_memory_is_freed_by_later_calls, a_root_runs_ahead_until_it_would_overwrite,
           a_leaf_runs_ahead_until_it_would_overwrite, a_rank_far_ahead_waits_once,
           data_of_all_sizes_share_the_cells, rings_are_used_in_turns,
@@ -840,6 +866,7 @@ UNIT_MAIN(held_memory_is_freed_by_later_calls, a_root_runs_ahead_until_it_would_
           in_place_a_piece_is_received_where_one_was_sent,
           in_place_excess_data_are_truncated_and_reported, a_late_rank_wakes_a_sleeping_one,
           a_rank_that_waits_for_a_stream_sleeps, all_is_freed_when_the_last_has_left,
-          what_small_teams_share_is_kept, nothing_is_freed_before_the_last_has_left,
+          what_small_teams_share_is_kept, a_full_control_part_is_emptied_for_other_blocks,
+          nothing_is_freed_before_the_last_has_left,
           one_rank_that_cannot_take_part_prevents_the_team, no_memory_is_a_reason,
           a_rank_without_access_does_not_use_the_offers_of_others)
