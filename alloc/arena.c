@@ -66,8 +66,8 @@ bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
     char *start = (char *)round_up((uintptr_t)slice + control_size, LAYOUT_PAGE);
     size_t room = (size_t)(slice + size - LAYOUT_GAP - start);
     room = round_down(min_size(room, limit), LAYOUT_PAGE);
-    if (!open_arena_in(&control, slice, control_size, 0, region_punch) ||
-        !open_arena_in(&heap, start, room, ARENA_GRAIN, region_punch))
+    if (!open_arena_in(&control, slice, control_size, 0, memfd_punch) ||
+        !open_arena_in(&heap, start, room, ARENA_GRAIN, memfd_punch))
         return false;
     live_at = heap.map;
     return true;
@@ -436,7 +436,7 @@ size_t arena_early_size(size_t limit)
 
 void arena_early_open(char *start, size_t size)
 {
-    open_arena_in(&early, start, size, ARENA_GRAIN, region_punch);
+    open_arena_in(&early, start, size, ARENA_GRAIN, memfd_punch);
 }
 
 void *arena_early_alloc(size_t size, size_t align)

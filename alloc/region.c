@@ -67,13 +67,6 @@ static void *grow(extent_hooks_t *hooks, void *at, size_t size, size_t alignment
     return start;
 }
 
-/* MADV_REMOVE frees the pages, so they read as zeroes again. MADV_DONTNEED would only drop this
- * process's mapping of them. */
-bool region_punch(char *at, size_t size)
-{
-    return madvise(at, size, MADV_REMOVE) == 0;
-}
-
 bool region_drop(struct region *r, char *at, size_t size)
 {
     return !in_child && r->drop(at, size);

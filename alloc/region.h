@@ -49,7 +49,4 @@ bool region_drop(struct region *r, char *at, size_t size);
 /* Return all unused pages to the OS and their addresses to `unused`. */
 void region_purge(struct region *r);
 
-/* Free the pages of a shared file that is mapped there. */
-drop_pages region_punch;
-
 #endif

@@ -3,6 +3,7 @@
 #include "alloc/arena.h"
 #include "core/barrier.h"
 #include "core/log.h"
+#include "node/memfd.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -333,7 +334,7 @@ static bool drop_everywhere(char *start, size_t size)
 {
     bool all = true;
     for (uint32_t pe = 0; pe < symmetric.pes; pe++)
-        all &= madvise(part_of((int)pe) + (start - symmetric.base), size, MADV_REMOVE) == 0;
+        all &= memfd_punch(part_of((int)pe) + (start - symmetric.base), size);
     return all;
 }
 

@@ -63,7 +63,7 @@ static bool drop_run(uint32_t at)
 {
     size_t bytes = blocks_length(&blocks, at) * page;
     pthread_mutex_unlock(&mutex);
-    bool dropped = !madvise(address_of_page(at), bytes, MADV_REMOVE);
+    bool dropped = memfd_punch(address_of_page(at), bytes);
     pthread_mutex_lock(&mutex);
     blocks_give(&blocks, at, dropped ? RUN_EMPTY : RUN_KEPT);
     return dropped;

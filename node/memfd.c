@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -64,6 +65,28 @@ int memfd_create_growing(size_t size)
 bool memfd_lengthen(int file, size_t size)
 {
     return set_size(file, size, SEALS_FINAL);
+}
+
+/* MADV_DONTNEED would only drop this process's mapping of the pages. QEMU, when it runs programs for
+ * another processor, ignores MADV_REMOVE and reports success (7.2), so the first call checks it. */
+bool memfd_punch(char *at, size_t size)
+{
+    enum { UNKNOWN, FREES, IGNORED };
+    static _Atomic int effect;
+    int known = atomic_load_explicit(&effect, memory_order_relaxed);
+    if (LIKELY(known == FREES))
+        return madvise(at, size, MADV_REMOVE) == 0;
+    if (known == IGNORED)
+        return false;
+    volatile char *probe = at;
+    char before = *probe;
+    *probe = 1;
+    bool accepted = madvise(at, size, MADV_REMOVE) == 0, freed = !*probe;
+    if (!freed)
+        *probe = before;
+    if (accepted)
+        atomic_store_explicit(&effect, freed ? FREES : IGNORED, memory_order_relaxed);
+    return freed;
 }
 
 int memfd_out_of_way(int file)

@@ -22,6 +22,10 @@ int memfd_create_sealed(size_t size);
 int memfd_create_growing(size_t size);
 bool memfd_lengthen(int file, size_t size);
 
+/* Free the pages of a part of such a file at the address where it is mapped, so that they read as
+ * zeroes. False: not possible; the content is as before. */
+bool memfd_punch(char *at, size_t size);
+
 /* Give a descriptor a number that is out of the way of programs that count their descriptors, if
  * possible. Returns the number; -1 for -1. */
 int memfd_out_of_way(int file);

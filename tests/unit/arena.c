@@ -31,6 +31,18 @@ static void open_slice(void)
     ck_assert(arena_open(slice, SLICE_MIB * MIB, CONTROL_MIB * MIB, LIMIT_MIB * MIB));
 }
 
+/* QEMU's emulation of a processor ignores MADV_REMOVE. */
+static bool pages_can_be_freed(void)
+{
+    char *at = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(at, MAP_FAILED);
+    bool freed = memfd_punch(at, MIB);
+    munmap(at, MIB);
+    return freed;
+}
+#define SKIP_UNLESS_PAGES_CAN_BE_FREED() \
+    SKIP_UNLESS(pages_can_be_freed(), "MADV_REMOVE frees nothing")
+
 static size_t resident(void)
 {
     struct stat status;
@@ -225,6 +237,7 @@ END_TEST
 START_TEST(a_large_block_gets_used_and_new_addresses)
 {
     void *small[4];
+    SKIP_UNLESS_PAGES_CAN_BE_FREED();
     open_slice();
     for (int i = 0; i < 4; i++)
         ck_assert_ptr_nonnull(small[i] = arena_alloc(LIMIT_MIB / 8 * MIB, ARENA_GRAIN));
@@ -296,6 +309,7 @@ END_TEST
 START_TEST(freed_memory_is_returned_to_the_os)
 {
     static const size_t sizes[] = {1000, 100000, MIB, 48 * MIB};
+    SKIP_UNLESS_PAGES_CAN_BE_FREED();
     open_slice();
     give_back();
     size_t before = resident(), total = (effort(100) < 100 ? 48 : 96) * MIB;
@@ -335,6 +349,7 @@ static void use_and_free(size_t size, size_t count)
 /* Free blocks in a thread's cache cannot serve other sizes, so each size could add to them. */
 START_TEST(freed_memory_of_several_sizes_is_returned)
 {
+    SKIP_UNLESS_PAGES_CAN_BE_FREED();
     open_slice();
     give_back();
     size_t before = resident();
@@ -381,6 +396,7 @@ static void free_in_turn(unsigned me)
 
 START_TEST(idle_threads_do_not_keep_freed_memory)
 {
+    SKIP_UNLESS_PAGES_CAN_BE_FREED();
     open_slice();
     give_back();
     as_ranks(IDLE_RANKS, free_in_turn);
@@ -406,6 +422,7 @@ static void fill_a_cache(unsigned me)
 
 START_TEST(a_thread_caches_only_a_little)
 {
+    SKIP_UNLESS_PAGES_CAN_BE_FREED();
     open_slice();
     give_back();
     as_ranks(2, fill_a_cache);
@@ -469,6 +486,7 @@ static int by_address(const void *a, const void *b)
 /* Blocks that fill the gaps between others use what could not be returned before. */
 START_TEST(memory_is_returned_after_gaps_were_filled)
 {
+    SKIP_UNLESS_PAGES_CAN_BE_FREED();
     scatter_blocks();
     for (size_t i = 0; i < SCATTERED; i++)
         if (i % EACH)
@@ -489,6 +507,7 @@ START_TEST(ranges_freed_in_pieces_can_be_taken_as_a_large_one)
 {
     enum { LARGE_ONES = 60 };
     void *piece[LARGE_ONES];
+    SKIP_UNLESS_PAGES_CAN_BE_FREED();
     open_slice();
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < LARGE_ONES; i++)

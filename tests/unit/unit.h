@@ -38,6 +38,17 @@ static inline void no_failures(void)
             ck_abort_msg(__VA_ARGS__); \
     } while (0)
 
+/* End the case where the system does not have what it tests. */
+#define SKIP_UNLESS(condition, ...)              \
+    do {                                         \
+        if (!(condition)) {                      \
+            printf("%s is skipped: ", __func__); \
+            printf(__VA_ARGS__);                 \
+            putchar('\n');                       \
+            return;                              \
+        }                                        \
+    } while (0)
+
 /* How often to try what may go wrong: `rounds`, as a rule; UNIT_EFFORT is in percent. */
 static inline unsigned effort(unsigned rounds)
 {
