@@ -207,9 +207,10 @@ static void wake_if_asleep(uint32_t member)
 void host_wait_sending(int member)
 {
     poller.since = 0;
-    host_wait_polls_left = polls_at_first;
     if (host_wait != WAIT_sleep)
         return;
+    if (host_wait_anybody_sleeps())
+        host_wait_polls_left = polls_at_first;
     if (poller.recipient != NOBODY && poller.recipient != member)
         member = ANYBODY;
     poller.recipient = member < 0 ? ANYBODY : member;
