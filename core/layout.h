@@ -36,7 +36,7 @@
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 22, /* of all shared structures; ranks with different versions do not share */
+    LAYOUT_VERSION = 23, /* of all shared structures; ranks with different versions do not share */
 };
 #define LAYOUT_MAGIC     UINT64_C(0x6c6363616970616d)
 #define LAYOUT_PAGE      ((size_t)65536) /* the largest base page of the supported processors */
@@ -116,6 +116,8 @@ struct layout_header {
     struct layout_calibration calibration;
     /* How many threads of the node are counted in the `sleepers` of a member's `mail`. */
     _Alignas(LINE) _Atomic uint32_t asleep;
+    /* The member that creates a window of the host alone, plus 1 (host_window_create_alone()). */
+    _Alignas(LINE) _Atomic uint32_t creates_window;
     _Alignas(LINE) struct layout_member member[];
 };
 
@@ -162,7 +164,7 @@ _Static_assert(sizeof(struct sync_word) == 8, "a futex and its sleepers");
 _Static_assert(offsetof(struct layout_header, verdict) == LINE, "own line");
 _Static_assert(offsetof(struct layout_header, symmetric) == 2 * (size_t)LINE, "own line");
 _Static_assert(offsetof(struct layout_header, copy_policy) == 3 * (size_t)LINE, "own line");
-_Static_assert(offsetof(struct layout_header, member) == 8 * (size_t)LINE, "own line");
+_Static_assert(offsetof(struct layout_header, member) == 9 * (size_t)LINE, "own line");
 _Static_assert(sizeof(struct inflight) == LINE, "one writer per line");
 _Static_assert(sizeof(struct layout_member) % LINE == 0, "members do not share lines");
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "no hidden locks");

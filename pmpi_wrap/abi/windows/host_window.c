@@ -6,6 +6,7 @@
 #include "pmpi_wrap/abi/life_cycle/init_finalize.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/window.h"
+#include "pmpi_wrap/quirks.h"
 #include "rma_shm/kept.h"
 
 /* The error handler of a new window. */
@@ -55,6 +56,40 @@ struct host_window_choice host_window_choose(const struct win_offer *offers, uin
         same &= offers[r].kept == offers[0].kept;
     }
     return (struct host_window_choice){same ? offers[0].kept : offers[0].number, same};
+}
+
+static __thread bool creates_alone;
+
+/* No cycle of waits can arise: the ranks of a communicator whose rank 0 waits or has the word are all
+ * in that call, so its creation depends on no other one. */
+void host_window_create_alone(const struct comm_properties *s)
+{
+    enum { MOST_NS = 100 * 1000 * 1000 };
+    bool may_collide = s->size > 1 && (uint32_t)s->size + 2 <= node.size;
+    if (!quirk(QUIRK_WINDOW_FILES_COLLIDE) || s->rank || !may_collide)
+        return;
+    host_window_created(); /* if an error handler has left the last one */
+    struct sync_wait wait = SYNC_WAIT;
+    uint64_t since = sync_now_ns();
+    uint32_t nobody = 0;
+    while (!atomic_compare_exchange_strong(&node.header->creates_window, &nobody, node.me + 1)) {
+        if (sync_now_ns() - since > MOST_NS) {
+            atomic_store(&node.header->creates_window, node.me + 1);
+            break;
+        }
+        sync_pause(&wait);
+        nobody = 0;
+    }
+    creates_alone = true;
+}
+
+/* The word stays as it is if another rank has taken it after it had waited for long. */
+void host_window_created(void)
+{
+    uint32_t me = node.me + 1;
+    if (creates_alone)
+        atomic_compare_exchange_strong(&node.header->creates_window, &me, 0);
+    creates_alone = false;
 }
 
 /* Open MPI 4.1 may refuse MPI_Win_create on a communicator of one process, depending on its
@@ -107,7 +142,9 @@ int host_window_get(const struct window_request *r, const struct comm_properties
         log_message(3, "%s: uses a window of the host again", call_names[r->call]);
         return MPI_SUCCESS;
     }
+    host_window_create_alone(s);
     int result = create_in_host(r, s->size, win);
+    host_window_created();
     if (result == MPI_SUCCESS)
         free_notice_win(*win); /* a kept window keeps the attribute */
     if (result == MPI_SUCCESS && choice.number)

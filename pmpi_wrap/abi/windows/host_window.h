@@ -44,6 +44,14 @@ struct host_window_choice {
 };
 struct host_window_choice host_window_choose(const struct win_offer *offers, uint32_t size);
 
+/* Only for hosts whose windows collide (QUIRK_WINDOW_FILES_COLLIDE); on others these do nothing. Call
+ * the first one when all ranks of the communicator have entered the call that creates the window, and the
+ * second one when the host has created it. In between, no other communicator of the node creates one, as
+ * rank 0 of each creates the file. Such a rank waits for 100 ms at most: an error handler of the program
+ * may have left the host's call for good. */
+void host_window_create_alone(const struct comm_properties *s);
+void host_window_created(void);
+
 /* Get the chosen window. Returns the result of the host. */
 int host_window_get(const struct window_request *r, const struct comm_properties *s,
                     struct host_window_choice choice, MPI_Win *win, struct win_below *below);

@@ -42,6 +42,7 @@ static void register_window(struct entry *entry, MPI_Win win, struct win *fast, 
 
 int window_deferred(int result, MPI_Win *win, MPI_Comm comm, enum call call, enum reason reason)
 {
+    host_window_created();
     if (result == MPI_SUCCESS)
         register_window(registry_new_entry(&window_registry), *win, NULL, comm, call,
                         (struct window_detail){.reason = (uint8_t)reason});
@@ -307,8 +308,10 @@ static enum reason create_fast(const struct window_request *r, struct comm_prope
         return reason;
     reason = allocate_window(r, s, new);
     reason = s->size == 1 ? settle_alone(r, s, reason, new) : settle_together(r, s, reason, new);
-    if (reason != REASON_NONE)
+    if (reason != REASON_NONE) {
         discard_parts(new);
+        host_window_create_alone(s);
+    }
     return reason;
 }
 
