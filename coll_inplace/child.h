@@ -27,8 +27,8 @@
  *   1. waits until all ranks have published k - CHILD_WINDOW, so each count is at least
  *      k - CHILD_WINDOW + 1;
  *   2. copies the offers for child k - CHILD_WINDOW to private memory, if this child is alive and
- *      has read none of them. By step 1 these offers have been published. So a rank with the count
- *      j + 1 needs no entry of a child up to j - CHILD_WINDOW any more. The
+ *      has read none of them. By step 1 these offers have been published.
+ * So a rank with the count j + 1 needs no entry of a child up to j - CHILD_WINDOW any more. The
  * entry that the rank overwrites with k belonged to child k - CHILD_RING = (k - CHILD_WINDOW) -
  * CHILD_WINDOW, and by step 1 all counts are at least (k - CHILD_WINDOW) + 1. Step 1 reads the
  * lines of the peers only every CHILD_WINDOW creations or so. It does not rely on the host's

@@ -83,7 +83,7 @@ static inline void detach(void)
     free(buffer);
 }
 
-/* Buffer size for so many messages, as the standard requires it. */
+/* The size that the standard requires of a buffer for so many messages. */
 static inline int room_for(int messages, int bytes)
 {
     int packed;

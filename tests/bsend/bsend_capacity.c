@@ -27,7 +27,7 @@ int main(int argc, char **argv)
                 MPI_Recv(in, n, MPI_BYTE, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
                 CHECK(!wrong_bytes(in, n, (unsigned)tag), "round %d, %d bytes", round, n);
             }
-            /* the sender detects that they have been received */
+            /* the sender detects that the messages have been received */
             MPI_Barrier(MPI_COMM_WORLD);
             if (test_rank == 0 && round % 8 == 7) {
                 detach();

@@ -1,5 +1,6 @@
 /* Communicators are freed or disconnected while messages on them are under way: the messages arrive
- * (MPI-4.0, 7.4.3). New communicators may reuse their handles. Also an intercommunicator. */
+ * (MPI-4.0, 7.4.3). New communicators may reuse their handles. One of the communicators is an
+ * intercommunicator. */
 #include "bsend.h"
 
 static unsigned char out[LONG], in[LONG];
@@ -39,7 +40,7 @@ static void disconnect(void)
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         send_often(out, LONG, 0, 1, comm);
         send_often(out, LONG, 0, 1, MPI_COMM_WORLD);
-        if (test_rank == 0) { /* messages under way elsewhere do not delay it */
+        if (test_rank == 0) { /* messages on other communicators do not delay this */
             MPI_Bsend(out, LONG, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
             MPI_Bsend(out, LONG, MPI_BYTE, 1, i, comm);
         }

@@ -1,5 +1,6 @@
-/* The receiver gets the contents of the buffer at the time of MPI_Bsend, whether they equal the
- * previous message, differ in one byte anywhere, or in all; and the buffer may be changed at once.
+/* The receiver gets the contents of the buffer at the time of MPI_Bsend, whether the message equals
+ * the previous one, differs from it in one byte anywhere, or differs in all bytes; and the buffer
+ * may be changed at once.
  */
 #include "bsend.h"
 

@@ -1,8 +1,8 @@
 /* MPI_Buffer_detach waits for the messages to be received, and for no further call of the
  * receivers: they have received all messages while the sender was outside MPI, as fast as possible,
  * so that their acknowledgements found the queue full, and make no MPI call until the sender has
- * returned from it. A third rank then receives one message, at first the first message that is ever
- * sent to it. */
+ * returned from MPI_Buffer_detach. A third rank then receives one message, at first the first
+ * message that is ever sent to it. */
 #include "bsend.h"
 
 #include <stdlib.h>
@@ -12,8 +12,8 @@ enum { MESSAGES = 150, ROUNDS = 4 };
 static pid_t process[3];
 static bool third;
 
-/* From one buffer; each message from a buffer of its own, parts of which lie between others;
- * without waiting; and by a persistent request. */
+/* Send all messages from one buffer; each from a buffer of its own, parts of which lie between
+ * others; by calls that do not wait; or by a persistent request. */
 enum kind { SAME, OWN, STRIDED, IMMEDIATE, PERSISTENT, KINDS };
 
 static void send_one(enum kind kind, unsigned char *out, int bytes, int i, MPI_Datatype strided)

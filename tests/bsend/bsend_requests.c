@@ -5,7 +5,8 @@
 
 enum { REQUESTS = 6, ROUNDS = 5 };
 
-/* MPICH 4.0 alone waits for ever for a cancelled persistent request: "cancel". */
+/* With the argument "cancel", cancels a persistent request, for which MPICH 4.0 alone waits for
+ * ever. */
 static bool cancel_started;
 
 static unsigned char out[REQUESTS][LONG], in[LONG];

@@ -1,5 +1,6 @@
 /* A buffer for one message suffices for any number of messages, if each has been received before
- * the next: also if the sender makes no other call in which the host could detect the delivery. */
+ * the next is sent, also if the sender makes no other call in which the host could detect the
+ * delivery. */
 #include "bsend.h"
 
 enum { ROUNDS = 6, LONGEST = 1 << 20, INTS = LONGEST / sizeof(int) };

@@ -1,6 +1,6 @@
-/* As bsend_self_attribute receive, with a session that is finalized before MPI_Finalize, or with
- * the argument `after`, after it. The host may then call the delete functions in the last of the
- * two calls. */
+/* As `bsend_self_attribute receive`, but with a session, which is finalized before MPI_Finalize or,
+ * with the argument `after`, after MPI_Finalize. The host may call the delete functions in the last
+ * of the two calls. */
 #include "bsend.h"
 
 #if MPI_VERSION >= 4

@@ -1,7 +1,7 @@
 /* A tool below the library that reports whether MPI_Finalize went on too early after the delete
  * functions of MPI_COMM_SELF: before the file exists that bsend_finalize creates when it begins to
- * receive. The library sets its own delete function in MPI_Init. That of this tool is set before,
- * so it is called afterwards. */
+ * receive. The library sets its own delete function in MPI_Init. This tool has set its delete
+ * function before, so the host calls it afterwards. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

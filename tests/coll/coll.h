@@ -70,7 +70,7 @@ struct buffer {
     bool allocated; /* by MPI_Alloc_mem */
 };
 
-/* Filled with COLL_MARK, `shift` bytes off a good alignment. */
+/* Memory that is filled with COLL_MARK, `shift` bytes off a good alignment. */
 static inline struct buffer buffer_shifted(size_t bytes, int shift)
 {
     struct buffer b = {.bytes = bytes};

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
         if (right != MPI_COMM_NULL)
             MPI_Bcast(&value, 1, MPI_INT, 0, right);
         CHECK(value == i + test_rank + 1, "%d", value);
-        /* And back, with a sum. */
+        /* A sum travels back, from the last rank to the first. */
         int mine = 1, sum = 0;
         if (right != MPI_COMM_NULL)
             MPI_Scan(&mine, &sum, 1, MPI_INT, MPI_SUM, right);

@@ -75,7 +75,8 @@ static MPI_Comm graph(MPI_Comm parent)
     return comm;
 }
 
-/* Not reordered: Open MPI 4.1 then ends the job on an oversubscribed node. */
+/* Do not let the host reorder the ranks: Open MPI 4.1 then ends the job on an oversubscribed
+ * node. */
 static MPI_Comm distributed_graph(MPI_Comm parent, bool adjacent)
 {
     int me, size, one = 1;
@@ -243,8 +244,8 @@ static void nested(void)
     MPI_Comm_free(&parent);
 }
 
-/* The first call is made by a delete function. It is left to the host: other ranks may have read
- * nothing. */
+/* The first call is made by a delete function. That call is left to the host, since other ranks may
+ * not have read the offers. */
 static int deleted;
 
 static int delete (MPI_Comm comm, int key, void *value, void *state)

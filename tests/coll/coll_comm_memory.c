@@ -19,7 +19,8 @@ static void reduce(MPI_Comm comm, int calls, int elements)
     }
 }
 
-/* Only rank 0 writes. It does not run ahead: it could not reuse what others still read. */
+/* Only rank 0 writes. Rank 0 does not run ahead, because it could not reuse cells that others still
+ * read. */
 static void broadcast(MPI_Comm comm)
 {
     static double data[LONG_BYTES / sizeof(double)];

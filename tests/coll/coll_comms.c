@@ -1,5 +1,5 @@
-/* Collectives on communicators from every constructor: ranks are ranks of that communicator. As the
- * first calls on it, and again after its set-up. */
+/* Collectives on communicators from every constructor: ranks are ranks of that communicator. The
+ * calls are made as the first ones on the communicator, and again after its set-up. */
 #include "kinds.h"
 
 enum { TIMES = 3 };

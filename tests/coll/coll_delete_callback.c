@@ -18,8 +18,8 @@ static int delete (MPI_Comm comm, int key, void *value, void *state)
     return MPI_SUCCESS;
 }
 
-/* MPI_Comm_free calls the delete functions although the team's set-up has just begun. It waits for
- * that for a millisecond only, so on a busy machine some calls are late. */
+/* MPI_Comm_free calls the delete functions although the team's set-up has just begun. MPI_Comm_free
+ * waits only a millisecond for the set-up, so on a busy machine some calls are late. */
 static void during_set_up(int key)
 {
     enum { TIMES = 50 };

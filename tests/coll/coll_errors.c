@@ -69,7 +69,7 @@ static void in_place_of_the_result(void)
     CHECK(class_of(MPI_Alltoall(out, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm)), "MPI_Alltoall");
 }
 
-/* MPICH 4.0.2 alone does not check it. */
+/* MPICH 4.0.2 alone does not check this argument. */
 static void negative_counts(void)
 {
     EXPECT(MPI_Allreduce(out, in, -1, MPI_INT, MPI_SUM, comm), MPI_ERR_COUNT);
@@ -78,7 +78,7 @@ static void negative_counts(void)
     EXPECT(MPI_Reduce_scatter_block(out, in, -1, MPI_INT, MPI_SUM, comm), MPI_ERR_COUNT);
 }
 
-/* Open MPI 4.1 alone accepts them. */
+/* Open MPI 4.1 alone accepts these arguments. */
 static void aliases(void)
 {
     EXPECT(MPI_Allreduce(in, in, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);

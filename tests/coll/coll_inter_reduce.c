@@ -18,7 +18,7 @@ struct affine {
     unsigned a, b;
 };
 
-/* The same with a gap. */
+/* The coefficients of x -> a x + b with a gap between them. */
 struct spaced {
     unsigned a, gap, b;
 };

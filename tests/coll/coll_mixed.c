@@ -80,8 +80,8 @@ static void persistent(void)
 }
 #endif
 
-/* On a new communicator, alternating from the first call on: the host must receive them in the same
- * order on all ranks. */
+/* Alternate between nonblocking and blocking calls on a new communicator, from the first call on:
+ * the host must receive its calls in the same order on all ranks. */
 static void in_turn(void)
 {
     enum { CALLS = 24 };

@@ -100,7 +100,7 @@ int main(int argc, char **argv)
         allgather(n);
         alltoall(n);
     }
-    /* again, changing from each size to another */
+    /* all sizes again, in another order */
     for (int s = 0; s < COLL_SIZES; s++) {
         size_t n = (size_t)coll_sizes[s * 5 % COLL_SIZES];
         bcast(n, s % test_size);

@@ -42,7 +42,7 @@ static void communicators(void)
     }
 }
 
-/* One rank, and all others. */
+/* A communicator of one rank, and one of all other ranks. */
 static void two_groups(void)
 {
     MPI_Comm mine, inter;

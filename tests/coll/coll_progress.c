@@ -69,7 +69,8 @@ static void exscan(void)
     MPI_Exscan(out, in, n, MPI_DOUBLE, MPI_SUM, reversed);
 }
 
-/* In both directions: a message from rank 0, a collective that it has started, a message to it. */
+/* Rank 0 is needed in both directions: for a message from it, for a collective that it has started,
+ * and for a message to it. */
 static void others_first(void)
 {
     progress_complete(0, 1);

@@ -1,6 +1,7 @@
-/* Floating-point sums whose last bits depend on the order of the operands: all ranks get the same
- * bits, and get them again whichever rank is late, in place and not, in any kind of memory (H17:
- * order of reductions). With the argument, MPI_Reduce to each root gives the bits of MPI_Allreduce.
+/* Floating-point sums whose last bits depend on the order of the operands: all ranks get equal
+ * bits, and every repetition gives these bits again, whichever rank is late, in place and not, in
+ * any kind of memory (H17: order of reductions). With the argument, MPI_Reduce to each root gives
+ * the bits of MPI_Allreduce.
  */
 #include "coll.h"
 

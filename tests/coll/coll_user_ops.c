@@ -28,7 +28,7 @@ static struct matrix times(struct matrix x, struct matrix y)
                            (x.c * y.a + x.d * y.c) % MODULUS, (x.c * y.b + x.d * y.d) % MODULUS};
 }
 
-/* The same with holes of two kinds: padding inside the structure, and an extent beyond it. */
+/* Such matrices with holes of two kinds: padding inside the structure, and an extent beyond it. */
 struct loose {
     int a;
     char hole[8];
@@ -72,7 +72,8 @@ static void add_spread(void *in, void *inout, int *count, MPI_Datatype *type)
         y[LEAD + i * STRIDE] += x[LEAD + i * STRIDE];
 }
 
-/* With padding at the end: n of them end at no multiple of the alignment. */
+/* A structure with padding at the end: the data of n structures end at no multiple of the
+ * alignment. */
 struct wide {
     long double value;
     int index;

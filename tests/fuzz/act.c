@@ -105,7 +105,7 @@ static void call_with_request(struct player *pl, const struct op *op, struct giv
         wait_for(&request, how);
 }
 
-/* Under an exclusive lock: fetch, add, store. */
+/* Fetch, add and store, under an exclusive lock. */
 static void increment(struct player *pl, const struct op *op, struct given o, struct given r,
                       struct given t, MPI_Aint disp)
 {
@@ -117,8 +117,9 @@ static void increment(struct player *pl, const struct op *op, struct given o, st
     DO(Put, r.at, (int)r.count, r.type, op->target, disp, (int)t.count, t.type, pl->win);
 }
 
-/* Whether an operation is done without MPI. Its model is the same. A start may return before the
- * target has posted, so there only operations of MPI wait for the target's own stores. */
+/* Whether an operation is done by loads and stores instead of MPI. The model does not distinguish
+ * the two. A start may return before the target has posted, so there only operations of MPI wait
+ * for the target's own stores. */
 static bool by_loads(const struct player *pl, const struct op *op)
 {
     bool plain = op->call == PUT || op->call == GET || op->call == INCREMENT;

@@ -220,7 +220,8 @@ static void swap_element(const struct basic *b, struct element target, struct el
         move(b, target, origin);
 }
 
-/* Read under the lock, add, write back. The value read depends on the order of the ranks. */
+/* An increment under the lock: read, add, write back. The value read depends on the order of the
+ * ranks. */
 static void increment_element(const struct basic *b, struct element target, struct element origin,
                               struct element result)
 {

@@ -437,7 +437,7 @@ static void lock_session(struct scene *s, const struct plan *plan, bool several)
         any |= s->may[t];
     if (!any)
         s->may[below(&s->rng, n)] = true;
-    /* In rank order, so that locks cannot deadlock. */
+    /* Lock targets in rank order, so that locks cannot deadlock. */
     for (int t = 0; t < n; t++) {
         s->exclusive[t] = s->may[t] && plan->exclusive[s->origin][t];
         if (!s->may[t])

@@ -140,7 +140,7 @@ static inline int rank_of_block(const struct call *c, enum shape shape, int i)
     return i + (shape == JOINED ? c->own_first : c->first);
 }
 
-/* Units that rank `from` sends to rank `to`. */
+/* The number of units that rank `from` sends to rank `to`. */
 long units(const struct call *c, int from, int to);
 
 /* Bytes of so many units in the model: element by element, with the extents of each. */

@@ -8,7 +8,7 @@ bool host_is_wrong(const struct call *c)
 {
     const struct basic *b = &basics[c->basic];
     bool integer = b->kind == SIGNED || b->kind == UNSIGNED;
-    /* One rank: ignores displacements and counts, and writes as if in place. */
+    /* With one rank, the host ignores displacements and counts, and writes as if in place. */
     if (c->collective == ALLTOALLW && c->size == 1)
         return true;
     /* Data that a rank sends to itself as MPI_PACKED are contiguous, whatever the layout. */
@@ -75,7 +75,7 @@ long host_most_derived(const struct call *c)
 bool host_is_wrong(const struct call *c)
 {
     const struct basic *b = &basics[c->basic];
-    /* One rank: ignores the displacement. */
+    /* With one rank, the host ignores the displacement. */
     if (c->collective == ALLGATHERV && c->size == 1)
         return true;
     /* Truncates long messages of pairs with padding. */

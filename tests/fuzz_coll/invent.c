@@ -261,7 +261,7 @@ static void line_up_blocks(struct side *side)
     }
 }
 
-/* All its elements, wherever they are. */
+/* All elements of the side, as one list. */
 static struct pieces joined(const struct side *side)
 {
     struct pieces all = {0};

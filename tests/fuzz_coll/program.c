@@ -52,7 +52,7 @@ static struct team invent_team(struct rng *r, int size)
     return t;
 }
 
-/* Two groups, or two pairs of groups, instead of the former. */
+/* Replace the groups by two groups, or by two pairs of groups. */
 static void invent_groups(struct rng *r, struct team *t, int size)
 {
     if (size < 2 || !chance(r, 20))

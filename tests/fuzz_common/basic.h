@@ -55,7 +55,8 @@ struct part {
     int at, size;
 };
 int basic_parts(const struct basic *b, struct part parts[2]);
-/* The same, also without the padding of a number. */
+/* The data parts of an element, without its padding and without that of a number; returns how
+ * many. */
 int basic_values(const struct basic *b, struct part parts[2]);
 
 /* Whether MPI defines the operation for the datatype (MPI-4.0, 6.9.2; 12.3.4). */

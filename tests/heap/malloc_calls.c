@@ -149,7 +149,7 @@ static void offsets(size_t size)
     CHECK(!has_heap() || lines >= 12, "%d rows of %zu bytes begin at %d lines", ROWS, size, lines);
 }
 
-/* Much less is kept than all that is freed. */
+/* The heap keeps much less than all that is freed. */
 static void returns(void)
 {
     enum { BLOCKS = 500, LENGTH = 1 << 20 };

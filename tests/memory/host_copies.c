@@ -33,7 +33,7 @@ static bool is_full(const unsigned char *at, int bytes, int seed, int rank)
     return true;
 }
 
-/* Around the ring; the bytes around the receiver's buffer are unchanged. */
+/* Send messages around the ring; the bytes around the receiver's buffer are unchanged. */
 static void pass_on(unsigned char *from, unsigned char *to, int bytes, int seed)
 {
     MPI_Request request;

@@ -1,4 +1,4 @@
-/* To be preloaded: a Linux, or a container's seccomp filter, without memfd_create(). */
+/* Preload this to imitate a Linux, or a container's seccomp filter, without memfd_create(). */
 #include <errno.h>
 
 int memfd_create(const char *name, unsigned flags);

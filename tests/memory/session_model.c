@@ -158,7 +158,8 @@ static void early_memory(void)
     MPI_Session_finalize(&session);
 }
 
-/* Groups of some ranks before the one of all ranks, or only after it. One is not used before. */
+/* Make communicators of some ranks before the one of all ranks, or only after it. One of them is
+ * first used at the end. */
 static void parts(bool first)
 {
     MPI_Session session = open_session();
@@ -428,7 +429,7 @@ static void persistent_send(void)
     MPI_Session_finalize(&session);
 }
 
-/* One rank never makes a communicator of all ranks, nor do the others. */
+/* No rank makes a communicator of all ranks. */
 static void alone(void)
 {
     MPI_Session session = open_session();

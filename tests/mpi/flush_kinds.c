@@ -62,7 +62,7 @@ int main(int argc, char **argv)
             if (last == 1) {
                 MPI_Win_sync(win);
                 CHECK(memory[7] == 1000 * round + 7, "at home: %d", memory[7]);
-                memory[7] = round; /* and the other direction */
+                memory[7] = round; /* now the owner stores */
                 MPI_Win_sync(win);
             }
             MPI_Send(&round, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);

@@ -12,14 +12,16 @@ enum { LARGE = 6 << 20 }; /* bytes; more than any host sends eagerly */
 
 static char *large;
 
-/* At the rank that then enters accelerated calls: start what the other rank has to complete. */
+/* Call on the rank that then enters accelerated calls: starts what the other ranks have to
+ * complete. */
 static inline void progress_begin(int to, MPI_Request requests[2])
 {
     MPI_Isend(large, LARGE, MPI_BYTE, to, 1, MPI_COMM_WORLD, &requests[0]);
     MPI_Ibarrier(MPI_COMM_WORLD, &requests[1]);
 }
 
-/* At the other ranks: complete it in the host. Only then may they do what the first rank waits for.
+/* Call on the other ranks: completes that in the host. Only then may they do what the first rank
+ * waits for.
  */
 static inline void progress_complete(int from, int to)
 {

@@ -109,7 +109,7 @@ static void within_fence(void)
     SYNC(MPI_Win_complete(win));
     SYNC(MPI_Win_wait(win));
     FINE(put(test_next()));
-    /* The fence that ends this epoch is missing. */
+    /* No fence has ended this epoch, which has been used. */
     SYNC(MPI_Win_lock(MPI_LOCK_SHARED, test_rank, 0, win));
     SYNC(MPI_Win_lock_all(0, win));
     SYNC(MPI_Win_start(self, 0, win));

@@ -45,8 +45,8 @@ int main(int argc, char **argv)
     previous = (test_rank + test_size - 2) % test_size;
     MPI_Group_incl(world, 1, &previous, &origins);
     MPI_Group_incl(world, 1, &next, &targets);
-    /* One half after the other: Open MPI 4.1.4 creates one file for the windows of both halves, and
-     * fails. */
+    /* Let one half follow the other: Open MPI 4.1.4 creates one file for the windows of both
+     * halves, and fails. */
     for (int turn = 0; turn < 2; turn++) {
         if (test_rank % 2 == turn)
             exchange(half, origins, targets, (rank + 1) % size, previous);

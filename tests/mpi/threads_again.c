@@ -1,6 +1,6 @@
-/* Threads create and free windows on communicators of the same ranks at the same time. Each of
- * these windows is one of its own. Fails if two threads use the same window of the host, or if the
- * ranks disagree on which of them to use again (H25: threads). */
+/* Threads create and free windows on communicators of the same ranks at the same time. Fails if two
+ * threads use the same window of the host, or if the ranks disagree on which of the host's windows
+ * to use again (H25: threads). */
 #include "threads.h"
 
 enum { THREADS = 2, ROUNDS = 1500 };

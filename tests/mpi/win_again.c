@@ -1,10 +1,10 @@
 /* Windows that are created after others were freed are as new, whatever the program did to those
  * before: name, error handler, info, attributes and their delete functions, group and predefined
- * attributes. The library uses the host's windows again. Fails if something of an earlier window
- * remains, or if ranks that changed different windows disagree on which of them to use. The
- * argument `plain` leaves out all changes that keep the host's window from being used again. Only
- * hosts for which the ranks share memory are asked for shared windows: MPICH 5.0.2 of Debian sid
- * takes each for a node of its own. */
+ * attributes are those of a new window. The library uses the host's windows again. Fails if
+ * something of an earlier window remains, or if ranks that changed different windows disagree on
+ * which of them to use. The argument `plain` leaves out all changes that keep the host's window
+ * from being used again. Only hosts for which the ranks share memory are asked for shared windows:
+ * MPICH 5.0.2 of Debian sid takes each for a node of its own. */
 #include "test.h"
 
 enum { ROUNDS = 48, COMMS = 4, INFO_ROOM = 4096 };
@@ -196,8 +196,8 @@ static void cycle(int round, int number, MPI_Comm comm)
     CHECK(deleted == expected, "%d, expected %d", deleted, expected);
 }
 
-/* All ranks in reverse order, and all but the last. Not two disjoint communicators: Open MPI 4.1.4
- * creates files with the same name for their windows. */
+/* Make communicators of all ranks in reverse order, and of all but the last. Do not use two
+ * disjoint communicators: Open MPI 4.1.4 creates files with the same name for their windows. */
 static void create_comms(MPI_Comm comms[COMMS])
 {
     comms[0] = MPI_COMM_WORLD;
@@ -213,7 +213,7 @@ static void free_comms(MPI_Comm comms[COMMS])
         MPI_Comm_free(&comms[3]);
 }
 
-/* In MPI_Finalize, when windows of the host may have been kept. */
+/* Called in MPI_Finalize, when windows of the host may have been kept. */
 static int at_finalize(MPI_Comm self, int key, void *value, void *state)
 {
     (void)self, (void)key, (void)value, (void)state;

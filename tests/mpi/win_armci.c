@@ -234,7 +234,7 @@ static void swap_tokens(void)
     CHECK(sum == all_in, "%ld, not %ld", sum, all_in);
 }
 
-/* Not atomic: a mutex protects it. */
+/* The increment is not atomic: a mutex protects it. */
 static void increment(void)
 {
     int at = GUARDED * sizeof(long);

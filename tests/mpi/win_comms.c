@@ -36,8 +36,9 @@ int main(int argc, char **argv)
     MPI_Comm_dup(half, &dup_of_half);
     ring(dup, 1);
     ring(reversed, 2);
-    /* One half after the other: Open MPI 4.1 uses the same file for two windows that are created at
-     * the same time on disjoint communicators, by their common context id, and crashes. */
+    /* Let one half follow the other: Open MPI 4.1 uses the same file for two windows that are
+     * created at the same time on disjoint communicators, by their common context id, and
+     * crashes. */
     for (int turn = 0; turn < 2; turn++) {
         if (turn == (test_rank < test_size / 2)) {
             ring(half, 3);

@@ -40,8 +40,8 @@ int main(int argc, char **argv)
     CHECK(MPI_Win_set_info(win, info) == MPI_SUCCESS);
     MPI_Info_free(&info);
 
-    /* Not the communicator's: a window's handler is MPI_ERRORS_ARE_FATAL until the program changes
-     * it. */
+    /* A window does not inherit the handler of its communicator: it has MPI_ERRORS_ARE_FATAL until
+     * the program sets another one. */
     MPI_Errhandler own, is;
     MPI_Comm_set_errhandler(reversed, MPI_ERRORS_RETURN);
     MPI_Win_get_errhandler(win, &is);

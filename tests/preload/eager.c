@@ -13,7 +13,7 @@ extern char **environ;
 
 static int copies;
 
-/* In front of the library's and of libc's. */
+/* This definition comes before the library's and the C library's. */
 ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long locals,
                          const struct iovec *remote, unsigned long remotes, unsigned long flags)
 {

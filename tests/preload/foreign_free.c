@@ -56,7 +56,8 @@ static void communicators(int calls)
     }
 }
 
-/* Get their teams by an exchange, which is in progress when some of them are freed. */
+/* Communicators that get their teams by an exchange, which is in progress when some of them are
+ * freed. */
 static void groups(int calls)
 {
     MPI_Group world, group;
@@ -328,7 +329,8 @@ static void unlike_windows(void)
 
 enum { NEW = 1, OLD, ELEMENTS = 1 << 17 };
 
-/* Buffered, and long: some hosts send these so late that the library sends them instead. */
+/* Persistent buffered sends of long messages: some hosts send these so late that the library sends
+ * them instead. */
 static void discard_buffered(const int *data)
 {
     MPI_Request request;

@@ -156,7 +156,8 @@ int main(int argc, char **argv)
     int color = !strcmp(which, "halves") ? test_rank / 2 : !strcmp(which, "alone") ? test_rank : 0;
     MPI_Comm comm;
     MPI_Comm_split(MPI_COMM_WORLD, color, test_rank, &comm);
-    /* One after the other: Open MPI 4.1 mixes up windows that two communicators create at once. */
+    /* Let one communicator follow the other: Open MPI 4.1 mixes up windows that two communicators
+     * create at once. */
     for (int turn = 0; turn < test_size; turn++) {
         if (turn == color)
             on_windows_of(comm);

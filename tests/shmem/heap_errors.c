@@ -1,5 +1,6 @@
 /* Symmetric-heap calls that cannot succeed: NULL and malloc_error on every PE, an unchanged heap,
- * and no hang. Arguments that differ between PEs are an error of the program, and reported as one.
+ * and no hang. Arguments that differ between PEs are an error of the program, and are reported as
+ * an error.
  */
 #include "shmem_test.h"
 

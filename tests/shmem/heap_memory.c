@@ -80,7 +80,7 @@ static void zeroes(void)
         shmem_free(dirty);
         unsigned char *clean = shmem_calloc(bytes / 8, 8);
         size_t i = 0;
-        /* Of the next PE: it must have been cleared before any PE returns. */
+        /* Read the memory of the next PE: it must have been cleared before any PE returns. */
         unsigned char *there = shmem_ptr(clean, (test_rank + 1) % test_size);
         while (i < bytes && !there[i])
             i++;

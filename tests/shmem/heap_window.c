@@ -1,5 +1,5 @@
 /* Windows over blocks of the symmetric heap are accelerated, at whichever address the heap lies,
- * and access the same memory as the OpenSHMEM calls. So do collectives. */
+ * and access the memory that the OpenSHMEM calls access. So do collectives. */
 #include "shmem_test.h"
 
 enum { COUNT = 1000 };

@@ -222,7 +222,7 @@ START_TEST(teams_that_come_back_often_share_them_too)
 }
 END_TEST
 
-/* Another thread may be using them. */
+/* With several threads no cells are exchanged, since another thread may be using them. */
 START_TEST(several_threads_exchange_nothing)
 {
     rounds = 1;

@@ -276,7 +276,8 @@ END_TEST
 enum { WITHOUT_RING, WITHOUT_MAILBOX, DECLINES };
 static unsigned why;
 
-/* Rank 1 takes no part in some of the children; whoever has offered something learns that. */
+/* Rank 1 declines some of the children; each rank that has made an offer finds that rank 1 has
+ * declined. */
 static void decline(unsigned me)
 {
     struct team *t = team_of[me];
@@ -288,7 +289,7 @@ static void decline(unsigned me)
         struct child *child = child_create(t);
         bool any = why == WITHOUT_RING || i % 3 == 1;
         EXPECT(!child == declines, "%u", i);
-        bool cancels = i % 6 == 2; /* it leaves memory, but the next one needs that */
+        bool cancels = i % 6 == 2; /* a freed child leaves memory, but the next child needs it */
         struct team *team = child && !cancels ? settle_counted(child, t->size, me) : NULL;
         EXPECT(!team == (any || cancels), "%u", i);
         if (team) {

@@ -153,7 +153,7 @@ static void await_sleep(unsigned me)
         receive(1, false, NULL);
     else {
         await_sleeper(&node_member(1)->mail);
-        /* To whom it goes is known only after the next poll, as far as the library can tell. */
+        /* The library cannot determine the receiver of the message before the next poll. */
         host_wait_sending(-1);
         atomic_store(&queue[1], 1);
         poll(false);
@@ -246,7 +246,7 @@ START_TEST(messages_without_announcement_are_found)
 }
 END_TEST
 
-/* The time of a busy machine. */
+/* Whether more time has passed than even a busy machine needs. */
 static bool too_long(uint64_t since_ns)
 {
     return sync_now_ns() - since_ns > UINT64_C(20000000000);
@@ -301,7 +301,7 @@ static bool sleeps_at_last_in(enum call_kind kind)
     return futex_waits;
 }
 
-/* Unless the user wants more. */
+/* With MPIACCEL_WAIT=sleep a thread sleeps everywhere. */
 START_TEST(a_thread_sleeps_only_where_a_message_wakes_it)
 {
     begin(WAIT_sleep, 1);
@@ -347,7 +347,7 @@ START_TEST(a_thread_that_was_away_announces_what_its_host_may_answer)
 }
 END_TEST
 
-/* Unless the thread is suspended for long between two calls. */
+/* The check does not hold if the thread is suspended for long between two calls. */
 START_TEST(calls_in_quick_succession_wake_nobody)
 {
     unsigned calls = 0;

@@ -195,7 +195,7 @@ START_TEST(a_release_wakes_sleepers)
 }
 END_TEST
 
-/* With a processor for each rank. Hangs if the waiter does not sleep. */
+/* Each rank has a processor of its own. Hangs if the waiter does not sleep. */
 START_TEST(a_waiter_sleeps_beside_a_thread_that_computes)
 {
     begin(false);

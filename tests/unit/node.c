@@ -51,7 +51,7 @@ static int listen_with_limit(int fd, int queue)
     return listen(fd, queue > 0 ? 0 : queue);
 }
 
-/* Or has no more sockets. */
+/* Or the OS has no more sockets. */
 static unsigned sockets_left = ~0u;
 
 static int socket_with_limit(int domain, int type, int protocol)

@@ -365,8 +365,8 @@ START_TEST(writers_do_not_starve_lock_all)
 END_TEST
 
 /* The last rank calls lock_all a few times; the others hold targets of their own for a long time,
- * again and again. They are never all released at once, so lock_all has to hold back the next locks
- * until the last of them is. */
+ * again and again. The targets are never all free at once, so lock_all has to hold back the next
+ * locks until the last target is released. */
 static void long_exclusive_locks(unsigned me)
 {
     static const unsigned held_us[] = {20000, 50000, 110000};

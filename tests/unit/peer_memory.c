@@ -1,4 +1,4 @@
-/* Whose memory the kernel lets us read is found out by what is read there. */
+/* Whether the OS permits access to the memory of a process is determined by reading its probe. */
 #include "tests/unit/unit.h"
 
 #include "core/peer_memory.h"
@@ -42,7 +42,8 @@ START_TEST(who_is_gone_is_out_of_reach)
 }
 END_TEST
 
-/* Otherwise this rank would report an error before the launcher reports how the peer died. */
+/* The call returns late: otherwise this rank would report an error before the launcher reports how
+ * the peer died. */
 START_TEST(a_launcher_has_time_to_report_the_death_of_a_peer)
 {
     static uint64_t probe = UINT64_C(0x1122334455);
@@ -64,7 +65,7 @@ START_TEST(a_launcher_has_time_to_report_the_death_of_a_peer)
 }
 END_TEST
 
-/* More than are remembered, of which many share a place. */
+/* More probes than the cache has entries, so that many share an entry. */
 START_TEST(each_is_its_own)
 {
     for (uint64_t i = 0; i < PROBES; i++)

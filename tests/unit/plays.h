@@ -224,7 +224,7 @@ static inline void play_allreduce(struct play *p)
     play_reduction(p, ALLREDUCE);
 }
 
-/* Only in an intracommunicator. */
+/* Scans, which only intracommunicators have. */
 static inline void play_scan(struct play *p)
 {
     play_reduction(p, below(&p->all, 2) ? SCAN : EXSCAN);

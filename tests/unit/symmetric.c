@@ -43,7 +43,7 @@ START_TEST(text_that_is_not_a_size_is_refused)
 }
 END_TEST
 
-/* The newest name comes first; a value that is not a size is skipped. */
+/* The newest name of the variable takes precedence; a value that is not a size is skipped. */
 START_TEST(the_first_name_counts)
 {
     size_t bytes = 0;

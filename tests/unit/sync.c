@@ -220,7 +220,7 @@ static void wait_long(unsigned me)
     }
 }
 
-/* Even while it sleeps and nobody wakes it. */
+/* A waiter drives the host's progress even while it sleeps and no rank wakes it. */
 START_TEST(a_waiter_gives_the_host_progress)
 {
     for (int oversubscribed = 0; oversubscribed < 2; oversubscribed++) {

@@ -74,14 +74,14 @@ START_TEST(timelines_add_up)
     timeline_set(&u, 6 * ms, 20);
     timeline_add(&t, &u);
     INTERVALS(&t, ms, 4, 10, 10, 20);
-    /* A later one; the first keeps its last value. */
+    /* Add a later timeline; the first keeps its last value. */
     u = (struct timeline){0};
     timeline_set(&u, 7 * ms, 1);
     timeline_set(&u, 8 * ms, 2);
     timeline_add(&t, &u);
     INTERVALS(&t, ms, 4, 10, 10, 20, 21, 22);
     ck_assert_uint_eq(t.current, 22);
-    /* One with longer intervals, and one far away. */
+    /* Add a timeline with longer intervals, and one that is far away. */
     u = (struct timeline){.interval = 2 * ms, .first = 1, .count = 2, .highest = {100, 200}};
     timeline_add(&t, &u);
     INTERVALS(&t, 2 * ms, 1, 100, 210, 21, 22);

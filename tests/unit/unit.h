@@ -2,7 +2,7 @@
  * its ranks are threads, so that ThreadSanitizer sees the protocols, or forked processes.
  *
  * Check's assertions jump out of the case, so they are for the main thread. Threads and children
- * say EXPECT, which counts; no_failures() then ends the case. */
+ * use EXPECT, which counts failures; no_failures() then ends the case. */
 #ifndef UNIT_H
 #define UNIT_H
 
@@ -49,7 +49,8 @@ static inline void no_failures(void)
         }                                        \
     } while (0)
 
-/* How often to try what may go wrong: `rounds`, as a rule; UNIT_EFFORT is in percent. */
+/* How often to repeat a random step: `rounds` times, or the percentage of `rounds` that UNIT_EFFORT
+ * contains. */
 static inline unsigned effort(unsigned rounds)
 {
     const char *text = getenv("UNIT_EFFORT");

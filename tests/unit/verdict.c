@@ -251,7 +251,7 @@ START_TEST(a_verdict_that_cannot_be_published_makes_nobody_wait)
 }
 END_TEST
 
-/* Of the same size, with all names of an agreement. */
+/* An earlier job of the same size, with all names of an agreement. */
 START_TEST(names_of_an_earlier_job_do_no_harm)
 {
     for (int unique = 0; unique < 2; unique++) {

@@ -1,5 +1,5 @@
-/* One rank is killed while the others wait for it inside the host: the job ends, as it does without
- * the library. */
+/* One rank is killed while the others wait for it inside the host: the job ends, as without the
+ * library. */
 #include "test.h"
 
 #include <signal.h>

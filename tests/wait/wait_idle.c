@@ -1,5 +1,5 @@
 /* With MPIACCEL_WAIT=sleep a rank that waits for half a second hardly uses its processor, and goes
- * on when the other rank has done what it waits for. The rank prints the processor time and the
+ * on when the other rank has done what it waits for. Rank 1 prints its processor time and the
  * delay. At the end, rank 1 sleeps in MPI_Barrier while rank 0 accesses its window of the host.
  */
 #include "oversubscribe.h"

@@ -10,7 +10,7 @@ static int64_t *memory, other = 1;
 static double most_while_polling;
 static _Atomic long yields;
 
-/* Takes the place of the C library's, also for the library and the host. */
+/* This definition takes the place of the C library's, also for the library and the host. */
 int sched_yield(void)
 {
     yields++;
