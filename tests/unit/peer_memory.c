@@ -21,6 +21,7 @@ START_TEST(what_it_reads_must_be_right)
 {
     static uint64_t right = UINT64_C(0x1234567890);
     uint64_t at;
+    SKIP_UNLESS_PROCESS_VM_READV();
     ck_assert(!reaches(getpid(), &right, right + 1));
     ck_assert(!reaches(getpid(), NULL, right));
     ck_assert(reaches(getpid(), &right, right));
@@ -33,6 +34,7 @@ END_TEST
 START_TEST(who_is_gone_is_out_of_reach)
 {
     static uint64_t probe = UINT64_C(0x9876543210);
+    SKIP_UNLESS_PROCESS_VM_READV();
     pid_t child = fork();
     if (!child)
         _exit(0);
@@ -48,6 +50,7 @@ START_TEST(a_launcher_has_time_to_report_the_death_of_a_peer)
 {
     static uint64_t probe = UINT64_C(0x1122334455);
     uint64_t found, second = 1000000000;
+    SKIP_UNLESS_PROCESS_VM_READV();
     pid_t child = fork();
     if (!child) {
         pause();
@@ -68,6 +71,7 @@ END_TEST
 /* More probes than the cache has entries, so that many share an entry. */
 START_TEST(each_is_its_own)
 {
+    SKIP_UNLESS_PROCESS_VM_READV();
     for (uint64_t i = 0; i < PROBES; i++)
         probes[i] = (i + 1) << 20;
     for (int round = 0; round < 3; round++)

@@ -789,6 +789,7 @@ START_TEST(a_rank_without_access_does_not_use_the_offers_of_others)
 {
     struct team_offer offers[2];
     struct team *t[2];
+    SKIP_UNLESS_PROCESS_VM_READV();
     open_heap();
     for (unsigned r = 0; r < 2; r++) {
         config.kernel_copies = r; /* 0: rank 0 may not read private memory */

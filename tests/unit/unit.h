@@ -9,10 +9,14 @@
 #include "core/sync.h"
 
 #include <check.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 static _Atomic int unit_failures;
 
@@ -48,6 +52,17 @@ static inline void no_failures(void)
             return;                              \
         }                                        \
     } while (0)
+
+/* Sandboxes, and QEMU's emulation of a processor, do not have the call. */
+static inline bool has_process_vm_readv(void)
+{
+    char from = 1, to = 0;
+    struct iovec local = {&to, 1}, remote = {&from, 1};
+    return syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0) == 1 ||
+           errno != ENOSYS;
+}
+#define SKIP_UNLESS_PROCESS_VM_READV() \
+    SKIP_UNLESS(has_process_vm_readv(), "there is no process_vm_readv")
 
 /* How often to repeat a random step: `rounds` times, or the percentage of `rounds` that UNIT_EFFORT
  * contains. */
