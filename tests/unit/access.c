@@ -291,7 +291,7 @@ END_TEST
 
 START_TEST(a_window_of_one_rank_accepts_any_memory)
 {
-    char memory[100] = {0};
+    signed char memory[100] = {0};
     view[0] = win_prepare(1, 0);
     ck_assert(win_settle_alone(view[0]));
     win_open(view[0], 0, NULL, memory, sizeof memory, 2);
