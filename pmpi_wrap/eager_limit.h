@@ -1,11 +1,13 @@
-/* How long a message may be that the host sends at once (eagerly): it is copied into shared memory
- * and out of it, and the sender need not wait for the receiver. A longer one begins with an
- * exchange in which the receiver asks for the data, and copies them with a system call.
+/* The eager limit: the length of the longest message that the host sends at once. Such a message is
+ * copied into shared memory and out of it, and the sender need not wait for the receiver. A longer
+ * one begins with an exchange in which the receiver asks for the data, and copies them with a
+ * system call.
  *
  * The defaults of the hosts, 4 KiB (Open MPI) and 8 KiB (MPICH with UCX), are too low for current
- * machines: longer messages are faster at once, too (docs/decisions/064-eager-limit.md). So this
- * library raises the limit through the host's own settings, unless somebody has tuned the host. The
- * settings are in the environment only while the host initializes.
+ * machines: longer messages, too, are faster if they are sent at once
+ * (docs/decisions/064-eager-limit.md). So this library raises the limit through the host's own
+ * settings, unless somebody has tuned the host. The settings are in the environment only while the
+ * host initializes.
  */
 #ifndef MPIACCEL_EAGER_LIMIT_H
 #define MPIACCEL_EAGER_LIMIT_H

@@ -40,7 +40,7 @@ static bool environment_has(const char *start, char *setting)
     return false;
 }
 
-/* Has a file of settings a line that starts like this? */
+/* Does a file of settings have a line that starts like this? */
 static bool file_has(const char *path, const char *start, char *setting)
 {
     char line[512];

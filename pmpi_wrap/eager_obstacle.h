@@ -20,7 +20,7 @@ extern const char *const eager_obstacle_texts[EAGER_OBSTACLES],
 
 struct eager_host {
     const char *name, *version, *device, *library; /* `library`: its file */
-    size_t limit;                                  /* in bytes, to which it is to be raised */
+    size_t limit;                                  /* the raised limit, in bytes */
     uint32_t ranks;                                /* on this node */
 };
 
@@ -31,8 +31,9 @@ const char *eager_component(const char *version);
  * with its default limit. */
 size_t eager_segment_size(size_t limit);
 
-/* The first obstacle. `setting`, of EAGER_SETTING_ROOM bytes, becomes that of
- * EAGER_OBSTACLE_TUNED, or the file that has it, and is empty otherwise. */
+/* Returns the first obstacle. With EAGER_OBSTACLE_TUNED, `setting`, of EAGER_SETTING_ROOM bytes,
+ * becomes the setting that somebody has made, or the file that contains it; otherwise it becomes
+ * empty. */
 enum { EAGER_SETTING_ROOM = 256 };
 enum eager_obstacle eager_obstacle_of(const struct eager_host *host, char *setting);
 

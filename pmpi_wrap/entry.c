@@ -8,8 +8,8 @@
  * in them would have to be relocated by the loader, in every process.
  *
  * When the host has been finalized, the tables are emptied again. A call that follows finds the
- * same host and goes to it, and the host reports the error. Or the program, for which MPI is part
- * of a plug-in, has unloaded the host, and finds the next one.
+ * same host and goes to it, and the host reports the error. Or, if MPI is part of a plug-in, the
+ * program has unloaded the host, and the call finds the next one.
  */
 #include "pmpi_wrap/entry.h"
 
@@ -80,8 +80,8 @@ static COLD mpi_fn *first_target(mpi_fn *const *target)
     return *target ? *target : (mpi_fn *)host_missing;
 }
 
-/* The exported pair. The first call is in a function of its own, to save no registers in all
- * others. */
+/* The exported pair. The first call is in a function of its own, so that the others save no
+ * registers. */
 #define CALL(name, n)                                                                 \
     typedef long type_##name(TYPES_##n);                                              \
     EXPORT long MPI_##name(TYPES_##n);                                                \
@@ -111,7 +111,7 @@ static COLD mpi_fn *first_target(mpi_fn *const *target)
 #define CALL(name, n)
 /* Most of these calls start communication that the host continues later with messages of its own,
  * so a thread that sleeps might not be woken. A nonblocking call sends at once what it can, and
- * nobody knows when the host polls next. */
+ * when the host polls next is unknown. */
 #define HOST(name, n)                                                           \
     static long counted_##name(TYPES_##n)                                       \
     {                                                                           \
@@ -239,7 +239,7 @@ static COLD void record_started(const struct recording *r, long result, long cou
         recording_defer(r, REASON_MESSAGE);
 }
 
-/* Forgets the request before the host frees it, since the host may then give the handle to another
+/* Forget the request before the host frees it, since the host may then give the handle to another
  * thread. */
 static COLD long forgetting_Request_free(long a)
 {
@@ -249,8 +249,8 @@ static COLD long forgetting_Request_free(long a)
 }
 
 /* With MPIACCEL_STATS each call goes through one of these, to its handler, its forwarder or the
- * host, and back. Without, none is reached. `record`: statements that record what the call `r` has
- * moved. */
+ * host, and back. Without MPIACCEL_STATS none is reached. `record`: statements that record what the
+ * call `r` has moved. */
 #define RECORDED(name, n, target, record)                   \
     static COLD long recorded_##name(TYPES_##n)             \
     {                                                       \

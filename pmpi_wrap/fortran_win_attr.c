@@ -6,7 +6,7 @@
  *
  * Compilers add one underscore to the names of external procedures, two, or none, or write them in
  * upper case. The module mpi_f08 of Open MPI 4.1 calls pmpi_win_get_attr_ and ompi_win_set_attr_f;
- * ompi_win_get_attr_f is here in case that another version calls it.
+ * ompi_win_get_attr_f is here in case another version calls it.
  */
 #include "pmpi_wrap/entry.h"
 #include "pmpi_wrap/host.h"

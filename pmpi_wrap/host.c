@@ -90,7 +90,7 @@ static void find_host(void)
 
 /* ---- finding it again ---- */
 
-/* The number of objects that have been unloaded from this process, when the host was closed. */
+/* The number of objects that had been unloaded from this process when the host was closed. */
 static unsigned long long closed_at;
 
 static int read_unload_count(struct dl_phdr_info *object, size_t size, void *unloads)
@@ -108,7 +108,7 @@ static unsigned long long count_unloaded(void)
 }
 
 /* If objects have been unloaded, it may be another copy, at the same address. Then MPI_Finalized
- * tells, unless only sessions have been used. */
+ * shows whether it is, unless only sessions have been used. */
 static bool is_host_that_was_closed(void)
 {
     typedef int finalized_fn(int *);
@@ -187,7 +187,7 @@ void host_job(struct job *job)
     job_read(job, job_host());
 }
 
-/* The rank is known only with the host, so the warnings of invalid settings come then. */
+/* Warnings of invalid settings are not printed yet: only the host can return the rank. */
 static void report_no_host(void)
 {
     static bool reported;
@@ -246,7 +246,7 @@ static void set_all(const struct dispatch_tables *tables)
         set_dispatch(tables, (enum call)call);
 }
 
-/* While the handle is released, the host stays loaded by those who use it. */
+/* The host stays loaded as long as other objects in the process use it. */
 static void release_host(void)
 {
     if (host.library)

@@ -11,39 +11,39 @@
 enum wait_setting host_wait;
 bool host_wait_intervenes;
 uint32_t host_wait_polls_left = UINT32_MAX;
-static uint32_t polls_at_first; /* of a wait: they only go on to the host */
+static uint32_t polls_at_first; /* of a wait: they are merely passed on to the host */
 static bool yields_in_waits;
 static _Atomic bool host_acts_alone;
 static uint64_t yield_ticks;         /* of a wait, before a thread sleeps */
-static set_yield_fn *set_host_yield; /* NULL: it never does */
+static set_yield_fn *set_host_yield; /* NULL: the host never yields */
 static _Atomic bool host_yields;     /* now */
 
 enum { NOBODY = -2, ANYBODY = -1 };
 
 struct poller {
-    /* First what every call uses, in few cache lines: after a switch between processes none of them
-     * is in the cache. */
+    /* The members that every call uses come first, in few cache lines: after a switch between
+     * processes none of these lines is in the cache. */
     enum call_kind call;
     int recipient;            /* NOBODY, ANYBODY, or a member that has not been woken yet */
     struct sync_word *mail;   /* the word in whose `sleepers` the thread is counted; NULL: none */
     uint64_t since;           /* when this wait began; 0: with the next poll */
     uint64_t used;            /* sync_ticks() at the last call that waits, poll or nap */
     uint64_t began, last;     /* sync_ticks() when the last timed poll began, and when it ended */
-    _Atomic uint32_t *asleep; /* where else it is counted */
+    _Atomic uint32_t *asleep; /* the other counter of the thread */
     uint32_t seen;            /* the value of the word before the last poll */
     uint32_t naps;            /* in this wait */
     bool gives_way;           /* has yielded or slept in this wait */
     uint32_t waits_without_yield, after_next_long_yield;
     uint32_t suspended;
     int64_t without_ns;                 /* the time without a processor, at the last probe */
-    long preemptions;                   /* ru_nivcsw, then */
+    long preemptions;                   /* ru_nivcsw at the last probe */
     uint32_t until_probe;               /* polls until the next probe */
     uint32_t long_yield_score;          /* SHORT_PER_LONG per long yield, less 1 per short one */
     uint32_t doublings, probes_to_skip; /* since yields have taken long */
     uint32_t untimed;       /* polls from `untimed_since` to the next one that is timed */
     uint32_t left;          /* host_wait_polls_left when suspended */
     uint64_t untimed_since; /* sync_ticks() when `untimed` was set */
-    uint64_t waited;        /* sync_waited_ticks() then */
+    uint64_t waited;        /* sync_waited_ticks() when `untimed` was set */
     uint64_t sample;        /* duration of the previous timed poll */
 };
 static __thread struct poller poller = {.recipient = NOBODY};
@@ -115,8 +115,8 @@ static bool may_sleep(void)
 }
 
 /* A peer that sleeps has waited for yield_ticks. If the host of this thread has not been called for
- * so long, it may owe that peer an answer, and sends it in this call or poll. Nothing is owed
- * because the thread itself has slept: messages for it wake it. */
+ * so long, it may owe that peer an answer, and sends it in this call or poll. A thread that has
+ * slept owes no answer for that reason: messages for it wake it. */
 static void note_use(uint64_t now)
 {
     if (UNLIKELY(now - poller.used >= yield_ticks) && host_wait == WAIT_sleep && !poller.mail)
@@ -284,8 +284,8 @@ static enum wait_kind kind_of_poll(void)
                                                                     : WAITED_POLLING;
 }
 
-/* Let the next `polls` polls only go on to the host, and count the time of those that the last call
- * has skipped.
+/* Let the next `polls` polls be merely passed on to the host, and count the time of those that the
+ * last call has skipped.
  *
  * Each poll is assumed to take as long as the shorter of the last two timed polls, since a timed
  * poll may include an interrupt or a preemption. The estimate is limited to the time since the last
@@ -401,9 +401,9 @@ void host_wait_before_poll(bool nests)
     if (poller.suspended > nests)
         return;
     uint64_t now = sync_ticks();
-    /* Without regard to the time between them, since a host may take long for other work. So a wait
-     * in which the thread has stopped yielding still yields at each probe; without that, two jobs
-     * take each other for threads that compute. */
+    /* The polls of a call that waits belong to one wait whatever the time between them, since a
+     * host may take long for other work. So a wait in which the thread has stopped yielding still
+     * yields at each probe; otherwise two jobs would take each other for threads that compute. */
     bool one_wait = poller.call == CALL_WAITS || (poller.call == CALL_POLLS && poller.mail);
     bool skips = poller.call == CALL_POLLS && host_wait_intervenes;
     if (poller.call != CALL_POLLS)

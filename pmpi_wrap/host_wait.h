@@ -13,7 +13,7 @@
  *           `mail` and wakes it. Under a CPU quota, and after a yield that has taken long, a thread
  *           sleeps sooner. If the quota is the only shortage, and only one thread calls MPI,
  *           a thread in a call that waits (CALL_WAITS) polls instead of yielding.
- *   auto    The node waits as with `sleep` if processors are short (core/processors.h). Otherwise
+ *   auto    The node waits as with `sleep` if it is oversubscribed (core/processors.h). Otherwise
  *           a thread spins, and asks the OS at intervals of at least POLLS_PER_PROBE polls whether
  *           another thread has had its processor. If so, it waits as with `yield` until it has the
  *           processor to itself again, or its yields turn out to go to a thread that computes.
@@ -35,8 +35,9 @@
  *
  *   - In calls that wait for messages or send them (CALL_WAITS) and in those with which programs
  *     poll (CALL_POLLS). In all other calls of the host it only yields.
- *   - Nowhere, once this process has called a collective that is always left to the host. Most are
- *     nonblocking: the host continues them in any call, and an MPI_Waitall may wait for them. The
+ *   - It no longer sleeps anywhere once this process has called a collective that is always left to
+ *     the host. Most of these are nonblocking: the host continues them in any call, and an
+ *     MPI_Waitall may wait for them. The
  *     same applies if ranks outside the node may send: on other nodes, spawned or connected
  *     (host_wait_stay_awake()).
  *   - In these calls a thread may also wait for the answer to a long message, which the peer's host
@@ -72,12 +73,12 @@
 /* How this process waits inside the host. Changes only in MPI_Init and MPI_Finalize. */
 extern enum wait_setting host_wait HIDDEN;
 
-/* Threads may yield or sleep between polls: polls are timed, and calls report their start and
- * end. */
+/* Whether threads may yield or sleep between polls. Then polls are timed, and calls report their
+ * start and end. */
 extern bool host_wait_intervenes HIDDEN;
 
-/* The number of polls that only go on to the host. Threads update it without synchronisation: a
- * lost update lets one poll more or less go on. */
+/* The number of polls that are still to be merely passed on to the host. Threads update it without
+ * synchronisation: a lost update passes one poll more or less on. */
 extern uint32_t host_wait_polls_left HIDDEN;
 
 /* A function of the host: switch its yield after every poll on or off. Returns the previous
@@ -91,12 +92,13 @@ typedef bool set_yield_fn(bool yields);
 void host_wait_configure(enum wait_setting how, bool quota, bool yields,
                          set_yield_fn *set_host_yield);
 
-/* From now on, threads of this process only yield in the host, except with MPIACCEL_WAIT=sleep. */
+/* Let threads of this process only yield in the host from now on, except with
+ * MPIACCEL_WAIT=sleep. */
 void host_wait_stay_awake(void);
 
 /* ---- the receiver ---- */
 
-/* Whether a poll only goes on to the host. */
+/* Whether a poll is merely passed on to the host. */
 static inline bool host_wait_ignores_poll(void)
 {
     uint32_t left = __atomic_load_n(&host_wait_polls_left, __ATOMIC_RELAXED);
@@ -116,8 +118,8 @@ void host_wait_before_poll(bool nests);
  */
 void host_wait_polled(bool found, bool nests);
 
-/* Between these, polls of this thread neither yield nor sleep: they are steps of a wait of the
- * library, which decides itself when to do so. */
+/* Between these two calls, polls of this thread neither yield nor sleep: they are steps of a wait
+ * of the library, which decides itself when to do so. */
 void host_wait_suspend(void);
 void host_wait_resume(void);
 

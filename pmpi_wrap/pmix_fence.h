@@ -30,11 +30,13 @@
 /* Call in the thread that calls MPI_Init, before the host does its part. */
 void pmix_fence_begins(uint64_t value);
 
-/* Call after it, in the same thread. Whether the host's fence has carried the key of this rank.
- * Waits for the end of a fence that has not ended, which all ranks of the job enter. */
+/* Call in the same thread when the host has done its part. Returns whether the host's fence has
+ * carried the key of this rank. Waits for the end of a fence that has not ended, which all ranks of
+ * the job enter. */
 bool pmix_fence_ended(void);
 
-/* Only after pmix_fence_ended() has returned true: whether all ranks have put the same value. */
+/* Returns whether all ranks have put the same value. Call only after pmix_fence_ended() has
+ * returned true. */
 bool pmix_fence_all_have(uint64_t value, int ranks);
 
 #endif

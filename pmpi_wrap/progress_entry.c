@@ -1,8 +1,8 @@
 /* The functions with which hosts poll: ucp_worker_progress of UCX, with which MPICH polls, and
  * opal_progress of Open MPI (pmpi_wrap/host_wait.h).
  *
- * Without oversubscription, and in a process without MPI, they only go on to the next definition
- * (H1: loaded into processes without MPI).
+ * Without oversubscription, and in a process without MPI, they merely call the next definition (H1:
+ * loaded into processes without MPI).
  */
 #include "pmpi_wrap/progress_entry.h"
 

@@ -38,7 +38,7 @@ uint64_t recording_bytes(uint32_t from, uint32_t to)
 
 static pthread_mutex_t heap_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct timeline heap;
-static _Atomic uint64_t heap_recorded = UINT64_MAX; /* the last value in it */
+static _Atomic uint64_t heap_recorded = UINT64_MAX; /* the last value in `heap` */
 
 /* In a child of fork, the mutex may have stayed locked, and no rank reads what would be recorded.
  */

@@ -32,10 +32,10 @@ struct recording recording_begin(enum call call);
 /* Record the time, the sizes and the heap. */
 void recording_end(struct recording *recording);
 
-/* The host has performed this call, and nothing has counted it as deferred. */
+/* Count a call that the host has performed, and that nothing has counted as deferred. */
 void recording_defer(const struct recording *recording, enum reason reason);
 
-/* The host has moved so many bytes in this call. */
+/* Record that the host has moved so many bytes in this call. */
 void recording_host_data(const struct recording *recording, uint64_t bytes);
 
 struct recorded_message {
@@ -46,32 +46,32 @@ struct recorded_message {
     bool is_unraised; /* is_long, and the host would send it at once if its limit had been raised */
 };
 
-/* This call has sent or received a message. */
+/* Record that this call has sent or received a message. */
 void recording_message(const struct recording *recording, struct recorded_message message);
 
-/* This call has made a persistent request for a message. `request`: the handle. */
+/* Record that this call has made a persistent request for a message. `request`: the handle. */
 void recording_request(const struct recording *recording, uintptr_t request,
                        struct recorded_message message);
 
-/* This call has started a persistent request. Returns false if recording_request() has not recorded
- * the request. */
+/* Record that this call has started a persistent request. Returns false if recording_request() has
+ * not recorded the request. */
 bool recording_started(const struct recording *recording, uintptr_t request);
 
-/* The program frees a request, whose handle the host may use again. */
+/* Forget a request that the program frees: the host may use its handle again. */
 void recording_forget(uintptr_t request);
 
-/* This rank has accessed memory of a member of the node, or has sent it a buffered message. Does
- * nothing if `member` is negative. */
+/* Record that this rank has accessed memory of a member of the node, or has sent it a buffered
+ * message. Does nothing if `member` is negative. */
 void recording_traffic(int member, size_t bytes);
 
 /* Call `action` every so many nanoseconds, at the end of a recorded call, in one thread at a time.
- * A thread that makes calls folds its counters into those of the process before. */
+ * Before the action, a thread that makes calls folds its counters into those of the process. */
 void recording_repeat(void (*action)(void), uint64_t interval_ns);
 
 /* Add what has been recorded to this process's snapshot. */
 void recording_publish(struct stats_snapshot *snapshot);
 
-/* MPI ends: handles of requests become invalid. */
+/* Forget all requests: MPI ends, and their handles become invalid. */
 void recording_close(void);
 
 /* The bytes that `recording_traffic` counted on the member `from` for `to`, from the snapshot that

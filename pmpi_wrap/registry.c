@@ -45,7 +45,7 @@ COLD struct entry *registry_search(struct registry *r, uintptr_t handle)
     return removal ? removal->entry : e;
 }
 
-/* The node's shared file may have memory where the process has none. */
+/* The node's shared file may have memory left when the process has none. */
 static struct entry *new_entry(void)
 {
     struct entry *e = malloc(sizeof *e);

@@ -88,11 +88,11 @@ void *registry_begin_removal(struct registry *registry, uintptr_t handle);
 /* Whether this thread is removing the handle. */
 bool registry_is_removing(const struct registry *registry, uintptr_t handle);
 
-/* The host has freed the object. Returns it, or another one that was registered for the handle
- * meanwhile. */
+/* Call when the host has freed the object. Returns the object, or another one that was registered
+ * for the handle meanwhile. */
 void *registry_end_removal(struct registry *registry, uintptr_t handle);
 
-/* The host has not freed the object. */
+/* Call when the host has not freed the object. */
 void registry_cancel_removal(struct registry *registry, uintptr_t handle);
 
 /* Remove all entries for which `forget` returns true; it may free their objects. */

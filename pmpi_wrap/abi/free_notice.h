@@ -14,7 +14,7 @@
  * nothing: it finds no entry. A delete function may run in any call of the host, and in Open MPI
  * while the host holds a lock. So it neither waits nor calls the host.
  *
- * Requests have no attributes. Of those only persistent buffered sends are registered
+ * Requests have no attributes. Only requests of persistent buffered sends are registered
  * (buffered_sends/persistent.h), until another persistent request gets the handle. User-defined
  * operations, groups, infos, error handlers, files and sessions are not registered.
  */

@@ -33,7 +33,7 @@ void constants_read(void)
 }
 
 #if defined(OPEN_MPI)
-/* The first and the end of the section */
+/* The beginning and the end of the section `mpiaccel_handles`. */
 extern void *_Atomic __start_mpiaccel_handles[] HIDDEN, *_Atomic __stop_mpiaccel_handles[] HIDDEN;
 
 static void forget_addresses(void)

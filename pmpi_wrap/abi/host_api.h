@@ -39,9 +39,9 @@
 
 #if defined(OPEN_MPI)
 /* Open MPI's predefined handles are addresses of its variables. The library must not refer to them
- * by name: the host may be another one, or may be loaded later. The first use looks up the
- * address, which takes a thousand instructions. The addresses are in a section of their own, to
- * forget them when another host is loaded. */
+ * by name: the host may be another one, or may be loaded later. The first use looks up the address,
+ * which takes a thousand instructions. The addresses are in a section of their own, so that all can
+ * be forgotten when another host is loaded. */
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global)                                      \
     ({                                                                            \
@@ -163,15 +163,15 @@ extern struct host_functions host HIDDEN;
 /* The calls as the program makes them, through tools that intercept them; by enum call. */
 extern mpi_fn *const *exported_calls;
 
-/* Look up all of them. False: a function that we need is missing. */
+/* Look up all functions of the host. False: a function that we need is missing. */
 bool host_bind(void *library, mpi_fn *const *exported);
 
-/* Between these, calls that the host makes into this library go straight back to the host (H4:
- * hosts call themselves through the exported symbols). Only around calls on objects of this
- * library, whose errors are returned. A call on a communicator, window or datatype of the program
- * may run callbacks of the program: if the calls in them went to the host on one rank only, the job
- * would hang. And an error handler may leave it by longjmp or a C++ exception, so that leave_host()
- * would not be reached. */
+/* Between these two functions, calls that the host makes into this library go straight back to the
+ * host (H4: hosts call themselves through the exported symbols). Use them only around calls on
+ * objects of this library, whose errors are returned. A call on a communicator, window or datatype
+ * of the program may run callbacks of the program: if the calls in them went to the host on one
+ * rank only, the job would hang. And an error handler may leave the call by longjmp or a C++
+ * exception, so that leave_host() would not be reached. */
 static inline void enter_host(void)
 {
     thread_self()->inside++;

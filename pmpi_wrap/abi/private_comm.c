@@ -82,7 +82,7 @@ MPI_Group world_group(void)
 
 /* ---- use ---- */
 
-/* Open MPI 4.1 has the attribute on MPI_COMM_WORLD only. */
+/* Open MPI 4.1 has MPI_TAG_UB on MPI_COMM_WORLD only. */
 int largest_tag(void)
 {
     int *tag, found = 0;

@@ -4,7 +4,8 @@
  *
  * They derive from the world model if the program has called MPI_Init, otherwise from a session of
  * this library's own, since they have to last longer than any session of the program. The session
- * is finalized before the program's last one, so that finalizing the latter finalizes the host.
+ * is finalized before the program's last one, so that finalizing the program's session finalizes
+ * the host.
  *
  * Some hosts synchronise all processes in the first MPI_Comm_create_from_group, even on a group of
  * one process. So private_comm() must not be called before the program has made a communicator or
@@ -19,8 +20,8 @@
  * other tags. */
 enum { PRIVATE_COMM_PROGRESS_TAG };
 
-/* The communicator, created by the first call, which comes with the program's first communicator.
- * Its error handler returns. */
+/* Returns the communicator, whose error handler returns. The first call creates it, and must not
+ * come before the program has called MPI_Init or made a communicator. */
 MPI_Comm private_comm(void);
 
 /* The group of MPI_COMM_WORLD, or of the process set mpi://WORLD. MPI_GROUP_NULL: the host has
@@ -33,8 +34,8 @@ void private_comm_unlock(void);
 /* The value of MPI_TAG_UB; 0: unknown. */
 int largest_tag(void);
 
-/* One step of the host's progress engine (H9: host progress while waiting), if private_comm() has
- * been called. */
+/* Run one step of the host's progress engine (H9: host progress while waiting), if private_comm()
+ * has been called. */
 void private_comm_progress(void);
 bool private_comm_exists(void);
 
@@ -52,8 +53,8 @@ void private_comm_world_ends(void);
 bool private_comm_is_of_session(void);
 
 /* Call before the host is finalized, or in the last delete function of an attribute of
- * MPI_COMM_SELF. Those of MPI_COMM_WORLD, which the host may call later, create the communicator
- * again if they need it. */
+ * MPI_COMM_SELF. Delete functions of attributes of MPI_COMM_WORLD, which the host may call later,
+ * create the communicator again if they need it. */
 void private_comm_free(void);
 
 /* Call after the host has been finalized, when its handles are invalid. */

@@ -118,7 +118,7 @@ int buffer_detached(enum call call, int result)
 void buffer_leave_to_host(enum call call)
 {
     left_to_host = true;
-    attached_buffer.room = 0; /* that of other buffers is unknown */
+    attached_buffer.room = 0; /* the room of other buffers is unknown */
     attached_buffer.guarded = false;
     attached_buffer.copied_from = SIZE_MAX;
     note_deferred(call, REASON_HOST_BUFFERS);

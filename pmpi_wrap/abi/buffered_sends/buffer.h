@@ -21,16 +21,17 @@ extern struct attached_buffer {
     MPI_Request complete_at_once; /* the host's request of a message that is already complete */
 } attached_buffer HIDDEN;
 
-/* Call after the host has attached or detached a buffer, with its result, which is returned. */
+/* Call after the host has attached or detached a buffer, with the host's result, which is
+ * returned. */
 int buffer_attached(enum call call, const void *buffer, MPI_Count size, int result);
 int buffer_detached(enum call call, int result);
 
-/* From now on the host sends all messages. */
+/* Let the host send all messages from now on. */
 void buffer_leave_to_host(enum call call);
 
-/* Before the host is finalized, or in the last delete function of an attribute of MPI_COMM_SELF:
- * deliver all messages, because the host need not wait for requests that the program has not
- * created. A buffer that a callback of the host attaches later is left to the host. */
+/* Deliver all messages, because the host need not wait for requests that the program has not
+ * created. Call before the host is finalized, or in the last delete function of an attribute of
+ * MPI_COMM_SELF. A buffer that a callback of the host attaches later is left to the host. */
 void buffer_finish(void);
 
 /* Call when the host is initialized again. */

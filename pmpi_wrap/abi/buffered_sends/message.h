@@ -8,14 +8,15 @@
  * the copy policy is COPY_POLICY_NONTEMPORAL, because ordinary stores into memory that the receiver
  * has read are slow, this gains nothing over Open MPI, and the host sends all messages.
  *
- * With QUIRK_BSEND_COMPLETES_LATE all long messages go this way under every copy policy. There a
- * long message leaves the program's buffer only when an acknowledgement arrives. The host's
+ * With QUIRK_BSEND_COMPLETES_LATE all long messages go this way under every copy policy. In such a
+ * host a long message leaves the program's buffer only when an acknowledgement arrives. The host's
  * barrier would deliver the acknowledgements, but ours does not: a buffer for 100 messages of 16 KB
  * that were all received before the barrier refused some of the next 100, and MPI_Buffer_detach
  * waited until the receiver called MPI again. Tests: bsend_refill, bsend_room_again, bsend_gone.
- * They use the send buffer even if MPIACCEL_BSEND is off, and then count as deferred. If the shared
- * heap is full, copies lie in private memory, and each is freed when its acknowledgement arrives.
- * Messages for which no copy has room go into the program's buffer, so they are seldom refused.
+ * Long messages use the send buffer even if MPIACCEL_BSEND is off, and then count as deferred. If
+ * the shared heap is full, copies lie in private memory, and each is freed when its acknowledgement
+ * arrives. Messages for which no copy has room go into the program's buffer, so they are seldom
+ * refused.
  *
  * With QUIRK_BSEND_WAITS messages go by MPI_Ibsend: see bsend/in_flight.h.
  *
@@ -50,24 +51,24 @@ HOT_INLINE struct message message_of(const void *data, MPI_Count count, MPI_Data
     return (struct message){data, count, type, rank, tag, comm, known ? bytes : UNKNOWN_BYTES};
 }
 
-/* The functions below that send a message require a count from 0 to INT_MAX. The caller passes all
- * others to the host, between these two. */
+/* The functions below that send a message require a count from 0 to INT_MAX. The caller passes
+ * messages with other counts to the host, between message_make_room() and message_deferred(). */
 
 /* Call before the host puts the message into the program's buffer. A host with
  * QUIRK_BSEND_REFUSES_EARLY must make progress first if the message may not fit: the host's own
  * barrier would have made progress, but the barrier of this library does not. */
 void message_make_room(const struct message *m);
 
-/* Count and announce a message that the host has sent. Returns `result`, the host's. */
+/* Count and announce a message that the host has sent. Returns `result`, the host's result. */
 int message_deferred(enum call call, const struct message *m, int result);
 
-/* MPI_Bsend. */
+/* Perform MPI_Bsend. */
 int message_send(enum call call, const struct message *m);
 
-/* MPI_Ibsend. */
+/* Perform MPI_Ibsend. */
 int message_start(enum call call, const struct message *m, MPI_Request *request);
 
-/* A buffered send without a request that must not wait as MPI_Bsend may. */
+/* Send a buffered message without a request, and without waiting as MPI_Bsend may. */
 int message_send_without_waiting(enum call call, const struct message *m);
 
 #endif

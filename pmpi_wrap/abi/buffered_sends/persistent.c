@@ -78,8 +78,8 @@ static void remove_from_list(struct persistent *p)
     atomic_fetch_sub(&persistent_count, 1);
 }
 
-/* A datatype of its own for the message. MPI_Type_dup would copy the program's attributes, which
- * calls functions of the program. On failure, MPI_DATATYPE_NULL. */
+/* Give the message a datatype of its own, or MPI_DATATYPE_NULL if that fails. MPI_Type_dup would
+ * copy the program's attributes, which calls functions of the program. */
 static void keep_type(struct message *m)
 {
     MPI_Datatype copy;

@@ -22,7 +22,7 @@ struct persistent {
     MPI_Comm stand_in_comm; /* private_comm() when the stand-in was created */
     bool comm_freed;
     bool unsent;                     /* the stand-in has been started, but not yet the message */
-    struct persistent *next, **link; /* in the list of all */
+    struct persistent *next, **link; /* in the list of all stand-ins */
 };
 
 /* Objects are struct persistent. */
@@ -44,7 +44,7 @@ static inline struct persistent *persistent_find(const MPI_Request *request)
     return e ? e->object : NULL;
 }
 
-/* Call after the host's MPI_Bsend_init, with its result, which is returned. May replace the
+/* Call after the host's MPI_Bsend_init, with the host's result, which is returned. May replace the
  * request. */
 int persistent_created(enum call call, const struct message *m, MPI_Request *request, int result);
 
@@ -53,15 +53,15 @@ int persistent_start(enum call call, struct persistent *p, MPI_Request *request)
 /* Call before the host frees the stand-in. */
 void persistent_free(struct persistent *p, const MPI_Request *request);
 
-/* Call after the host has made a request: a stand-in with the same handle has been freed past this
- * library (free_notice.h). */
+/* Call after the host has made a request. If a stand-in has the same handle, it has been freed past
+ * this library (free_notice.h). */
 void persistent_forget_stale(const MPI_Request *created);
 
 /* Call before the host frees or disconnects a communicator: this library can no longer start the
  * persistent requests on it. Waiting for messages is left to the host (MPI-4.0, 11.10.4). */
 void persistent_forget_comm(const MPI_Comm *comm);
 
-/* The host has been finalized, and its handles are invalid. */
+/* Call when the host has been finalized, and its handles are invalid. */
 void persistent_forget_all(void);
 
 #endif

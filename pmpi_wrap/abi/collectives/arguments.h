@@ -1,4 +1,5 @@
-/* From MPI's arguments of collectives to those of coll_inplace/, and the ends of calls. */
+/* Translation of MPI's arguments of collectives into those of coll_inplace/, and the ends of
+ * calls. */
 #ifndef MPIACCEL_ARGUMENTS_H
 #define MPIACCEL_ARGUMENTS_H
 
@@ -40,7 +41,7 @@ HOT_INLINE bool blocks_are_valid(const struct blocks *b, uint32_t size)
 
 /* The typemap of a block of MPI_Alltoallw. Where the host ignores the datatypes of empty blocks,
  * they are ignored here, too: a rank that left the call to the host because of them would be the
- * only one. */
+ * only rank to do so. */
 static inline const struct typemap *map_of_block(const struct blocks *b, uint32_t rank,
                                                  MPI_Datatype type)
 {

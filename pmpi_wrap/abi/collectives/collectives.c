@@ -155,7 +155,8 @@ int do_allgather(enum call call, struct data from, const struct rank_blocks *to,
 }
 
 /* Does the host report an error because both buffers are the same, which is right only with
- * MPI_IN_PLACE? It does not check this in the calls with counts, whose blocks may be disjoint. */
+ * MPI_IN_PLACE? It does not check this in the calls with an array of counts, such as MPI_Alltoallv,
+ * whose blocks may be disjoint. */
 static bool refuses_same_blocks(const struct rank_blocks *from, const struct rank_blocks *to)
 {
     return UNLIKELY(from->address == to->address) && !to->counts && from->count == to->count &&
@@ -180,7 +181,7 @@ int do_alltoall(enum call call, const struct rank_blocks *from, const struct ran
 
 /* ---- reductions ---- */
 
-/* In MPI_Exscan and the calls that scatter, a rank may have no result, and pass a null buffer. */
+/* In MPI_Exscan and the reduce_scatter calls, a rank may have no result, and pass a null buffer. */
 static bool has_result(enum call call)
 {
     return call == CALL_Reduce || call == CALL_Reduce_c || call == CALL_Allreduce ||
@@ -315,7 +316,7 @@ int do_scan(enum call call, const struct reduction *r, bool exclusive, MPI_Comm 
     struct buffer from, to;
     if (!t)
         return across_nodes_scan(call, r, exclusive, comm);
-    if (UNLIKELY(team_is_inter(t))) /* they have no such call */
+    if (UNLIKELY(team_is_inter(t))) /* intercommunicators have no such call */
         return defer_of_team(t, call, REASON_ARGUMENTS);
     if (!translate_reduction(call, r, t, true, &red, &from, &to))
         return DEFERRED;

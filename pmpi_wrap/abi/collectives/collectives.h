@@ -1,9 +1,9 @@
 /* The collectives (MPI-4.0, chapter 6), as calls.c calls them.
  *
  * Whether a call is fast depends on its communicator, root and operation, and for user-defined
- * operations on the total number of bytes: all these are equal on all ranks (H13: decisions from
- * what is equal on all ranks). A call with wrong arguments is left to the host, which reports the
- * error.
+ * operations and reductions on intercommunicators also on the total number of bytes: all these are
+ * equal on all ranks (H13: decisions from what is equal on all ranks). A call with wrong arguments
+ * is left to the host, which reports the error.
  *
  * Every call on an intercommunicator with a team increments the operation number on all ranks, even
  * if the call is then left to the host. In a rooted call the ranks that pass MPI_PROC_NULL do

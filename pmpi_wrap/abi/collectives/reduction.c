@@ -60,8 +60,8 @@ static void apply_by_host(const struct reducer *r, void *out, const void *a, con
     buffer_read(out, right, 0, n * r->element);
 }
 
-/* The node's shared file may have memory where the process has none. A starved rank takes part in
- * the call, but has no result. */
+/* The node's shared file may have memory left when the process has none. A rank that finds none
+ * there either is starved: it takes part in the call, but has no result. */
 static COLD void allocate_shared(struct reducer *red, size_t room)
 {
     red->scratch = arena_control_alloc_raw(room);

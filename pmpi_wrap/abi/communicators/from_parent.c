@@ -8,7 +8,7 @@
 #include "pmpi_wrap/abi/private_comm.h"
 
 /* The children that have made no collective call, by handle. A smaller and cheaper map than the
- * registry's. */
+ * registry. */
 enum { CHAINS = 64 };
 static struct child *chain[CHAINS];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -142,7 +142,7 @@ int team_after_creation(MPI_Comm parent, int result, const MPI_Comm *created, bo
         child_cancel(child);
         return result;
     }
-    /* A child with this handle has been freed past this library. */
+    /* If a child has this handle, it has been freed past this library. */
     team_forget_child(BITS(*created));
     child->handle = BITS(*created);
     child->same_ranks = same_ranks;

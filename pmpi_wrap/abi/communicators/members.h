@@ -1,4 +1,4 @@
-/* Which member of the node is a rank of a communicator. */
+/* Which member of the node a rank of a communicator is. */
 #ifndef MPIACCEL_MEMBERS_H
 #define MPIACCEL_MEMBERS_H
 

@@ -18,8 +18,8 @@
 
 struct registry communicator_registry = REGISTRY_INITIALIZER;
 
-/* Collective calls before the exchange begins, and the most while it is in progress: hosts let a
- * root run far ahead in small broadcasts. */
+/* Collective calls before the exchange begins, and the most calls while it is in progress: hosts
+ * let a root run far ahead in small broadcasts. */
 enum { CALLS_BEFORE = 2, CALLS_DURING = 1024 };
 
 /* Exchanges in progress. */
@@ -28,7 +28,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- memory ---- */
 
-/* The node's shared file may have memory where the process has none. */
+/* The node's shared file may have memory left when the process has none. */
 static struct communicator *new_communicator(void)
 {
     struct communicator *c = calloc(1, sizeof *c);
@@ -78,7 +78,8 @@ static void unlist_exchange(struct communicator *c)
     pthread_mutex_unlock(&mutex);
 }
 
-/* Take all communicators off the list, or the freed ones, so that no other thread finds them. */
+/* Take all communicators off the list, or only the freed ones, so that no other thread finds
+ * them. */
 static struct communicator *unlist_communicators(bool freed_only)
 {
     struct communicator *taken = NULL;
@@ -104,7 +105,7 @@ static uint32_t offer_count(const struct communicator *c)
     return (uint32_t)(c->remote_size ? c->remote_size : c->size);
 }
 
-/* The team of the ranks on this node. */
+/* Prepare the team of the ranks on this node. */
 static void prepare_part(MPI_Comm comm, struct communicator *c)
 {
     static _Atomic int next_tag;
@@ -444,7 +445,7 @@ static bool is_being_freed(MPI_Comm comm)
     return registry_is_removing(&communicator_registry, BITS(comm));
 }
 
-/* Whether the communicator has made as many calls as one that lasts. */
+/* Whether the exchange begins now: only a communicator that lasts sees so many calls. */
 static bool begins_now(const struct communicator *c)
 {
     return c->calls == CALLS_BEFORE ||
@@ -471,8 +472,8 @@ int team_after_host(MPI_Comm comm, int result)
 
 /* ---- freeing ---- */
 
-/* The request of the exchange keeps the communicator, so wait for it, but not for long:
- * MPI_Comm_free does not wait for other ranks. */
+/* The communicator exists as long as the request of the exchange, so wait for the request, but not
+ * for long: MPI_Comm_free does not wait for other ranks. */
 static void try_to_complete(struct communicator *c)
 {
     static const uint64_t patience_ns = UINT64_C(1000000);
@@ -486,8 +487,8 @@ static void try_to_complete(struct communicator *c)
     host_wait_resume();
 }
 
-/* The team of a child in which there has been no operation is given up before the host calls delete
- * functions, since it may not exist on all ranks: see child.h. */
+/* Abandon the team of a child if there has been no operation in it, before the host calls delete
+ * functions: the team may not exist on all ranks (child.h). */
 static void forget_unused(struct communicator *c)
 {
     if (!c->from_parent || !c->team || !child_is_unused(c->team))
@@ -497,7 +498,7 @@ static void forget_unused(struct communicator *c)
     c->reason = REASON_NOT_READY;
 }
 
-/* Also called when the host calls back functions of the program, which free its communicators. */
+/* Also called while the host calls back a function of the program that frees a communicator. */
 uintptr_t team_begin_removal(const MPI_Comm *comm, bool may_wait)
 {
     bool lasts = !comm || *comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF;

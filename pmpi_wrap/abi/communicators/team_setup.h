@@ -2,12 +2,12 @@
  *
  * A communicator that is created from one with a team gets its own in its first collective call
  * (from_parent.h). The ranks of other communicators agree on a team by exchanging offers through
- * the host's nonblocking allgather. It begins after the second collective call, since many
- * communicators never see a second one. It completes after the first later call that synchronises
- * its ranks anyway, or after some more calls, so that a call which does not wait under the host
- * does not wait here (H15: collectives that do not synchronise). To connect nodes takes longer, so
- * a communicator that spans them, other than MPI_COMM_WORLD, has to make MPIACCEL_NODES_CALLS calls
- * before.
+ * the host's nonblocking allgather. The exchange begins after the second collective call, since
+ * many communicators never see a second one. It completes after the first later call that
+ * synchronises its ranks anyway, or after some more calls, so that a call which does not wait under
+ * the host does not wait here (H15: collectives that do not synchronise). Connecting nodes takes
+ * longer, so the ranks of a communicator that spans them, other than MPI_COMM_WORLD, must have made
+ * MPIACCEL_NODES_CALLS collective calls on it before the exchange begins.
  *
  * All ranks begin and complete the exchange in the same call, because they make the same collective
  * calls in the same order, and each counts them (H14: setting up is itself collective). A call
@@ -92,16 +92,17 @@ struct team *team_if_ready(MPI_Comm comm);
 int team_after_host(MPI_Comm comm, int result);
 
 /* Call before the host frees a communicator; delete functions of its attributes may still use it.
- * `may_wait`: for the other ranks, as MPI_Comm_disconnect may. Returns the handle to be removed. */
+ * `may_wait`: this function may wait for the other ranks, as MPI_Comm_disconnect may. Returns the
+ * handle to be removed. */
 uintptr_t team_begin_removal(const MPI_Comm *comm, bool may_wait);
 
 /* Call after the host has freed the communicator, with the host's result, which is returned. */
 int team_end_removal(uintptr_t handle, int result);
 
-/* The host is freeing a communicator, also if that was requested past this library. */
+/* Call when the host is freeing a communicator, also if that was requested past this library. */
 void team_freed(MPI_Comm comm);
 
-/* A communicator of all processes that a session has made from a group: it may be fast even if
+/* Mark a communicator of all processes that a session has made from a group: it may be fast even if
  * there are early groups (abi/life_cycle/node_setup.h). */
 void team_mark(MPI_Comm comm);
 bool team_is_marked(MPI_Comm comm);
@@ -114,7 +115,7 @@ void teams_world_ended(void);
 /* Complete all exchanges. No collective call may follow. */
 void teams_close(void);
 
-/* The host has been finalized, and its handles are invalid. */
+/* Call when the host has been finalized, and its handles are invalid. */
 void teams_forget(void);
 
 #endif

@@ -96,7 +96,7 @@ static void merge_integers(struct contents *c, const struct raw *raw)
 
 #if defined(MPIACCEL_STANDARD_ABI_H)
 /* For the order and the distribution of arrays, libmpi_abi of Open MPI 6.0 returns the constants of
- * Open MPI's own ABI. No number has a meaning in both. */
+ * Open MPI's own ABI. No number is a constant in both ABIs. */
 static void correct_constants(struct contents *c)
 {
     enum { OWN_ORDER_FORTRAN = 1, OWN_BLOCK = 0, OWN_NONE = 2, OWN_DFLT_DARG = -1 };

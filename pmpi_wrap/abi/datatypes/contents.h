@@ -19,10 +19,11 @@ void contents_free(struct contents *contents);
 
 bool is_predefined(MPI_Datatype type);
 
-/* Made by MPI_Type_create_f90_real, _complex or _integer: predefined, but without a name. */
+/* Whether MPI_Type_create_f90_real, _complex or _integer has made the datatype. Such datatypes are
+ * predefined, but have no names. */
 bool is_f90(int combiner);
 
-/* One of these two kinds, which must not be freed. */
+/* Whether the datatype is predefined, with or without a name, so that it must not be freed. */
 bool is_permanent(MPI_Datatype type);
 
 #endif

@@ -164,7 +164,8 @@ static bool decode_contents(struct typemap *map, const struct contents *c)
     return ok;
 }
 
-/* Of MPI_Type_create_f90_real, _complex or _integer: predefined, identified by kind and size. */
+/* Make the typemap of a datatype of MPI_Type_create_f90_real, _complex or _integer, which is
+ * predefined: its kind and size determine it. */
 static struct typemap *decode_f90(MPI_Datatype type, int combiner)
 {
     enum kind kind = combiner == MPI_COMBINER_F90_REAL      ? REAL

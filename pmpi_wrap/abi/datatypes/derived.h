@@ -5,8 +5,8 @@
 #include "core/typemap.h"
 #include "pmpi_wrap/abi/host_api.h"
 
-/* The typemap of any datatype, which is registered if it was not. NULL: no memory. One thread at a
- * time, or a datatype could be registered twice. */
+/* The typemap of any datatype, which is registered if it was not. NULL: no memory. Call in one
+ * thread at a time, or a datatype could be registered twice. */
 const struct typemap *typemap_find_or_decode(MPI_Datatype type);
 
 #endif

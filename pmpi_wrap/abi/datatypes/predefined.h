@@ -22,7 +22,7 @@ HOT_INLINE enum op op_of(MPI_Op op)
 /* Register the predefined handles, when the node has settled. */
 void predefined_open(void);
 
-/* The host is freeing a datatype, also if that was requested past this library. */
+/* Call when the host is freeing a datatype, also if that was requested past this library. */
 void datatype_freed(MPI_Datatype type);
 
 /* Forget all derived datatypes: the host has been finalized. */

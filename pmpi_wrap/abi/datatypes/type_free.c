@@ -1,6 +1,6 @@
 /* MPI_Type_free (MPI-4.0, 5.1.9). MPICH reuses a handle as soon as its datatype is freed, and a
  * stale typemap would then move the wrong data. So the typemap is removed before the host frees the
- * datatype. An attribute with a delete callback would need a keyval on datatypes of the program. */
+ * datatype. */
 #include "pmpi_wrap/abi/datatypes/predefined.h"
 #include "pmpi_wrap/abi/handlers.h"
 

@@ -21,8 +21,8 @@ HOT_INLINE const struct typemap *typemap_of(MPI_Datatype type)
     return LIKELY(e != NULL) ? e->object : typemap_of_unregistered(type);
 }
 
-/* For data of a collective call: without memory the job ends, because a rank that leaves such a
- * call to the host alone lets the others wait forever. NULL: not a datatype, or not committed. */
+/* For data of a collective call: without memory the job ends, because a single rank that leaves
+ * such a call to the host lets the others wait forever. NULL: not a datatype, or not committed. */
 HOT_INLINE const struct typemap *typemap_of_or_abort(MPI_Datatype type)
 {
     struct entry *e = registry_find(&datatype_registry, BITS(type));

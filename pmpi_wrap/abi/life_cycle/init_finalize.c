@@ -74,7 +74,7 @@ static void before_init(bool session)
     pthread_mutex_unlock(&host_use.mutex);
 }
 
-/* The host can be used. */
+/* Begin to use the host, which has been initialized. */
 static void begin_use(bool session)
 {
     pthread_mutex_lock(&host_use.mutex);
@@ -96,8 +96,8 @@ static void begin_use(bool session)
     pthread_mutex_unlock(&host_use.mutex);
 }
 
-/* Whether at_finalize() will be called; otherwise end_use() does its work. MPICH calls it
- * when the last session or the world model ends, Open MPI in MPI_Finalize. */
+/* Whether at_finalize() will be called; otherwise end_use() does its work. MPICH calls
+ * at_finalize() when the last session or the world model ends, Open MPI in MPI_Finalize. */
 static bool has_delete_function;
 
 /* Whether at_finalize() will take the steps of node_setup_finalize(). */

@@ -7,7 +7,7 @@
 /* Whether the program has the world model or a session open. */
 bool host_is_in_use(void);
 
-/* Whether it has ever opened a session. */
+/* Whether the program has ever opened a session. */
 bool sessions_were_used(void);
 
 #endif

@@ -42,7 +42,8 @@ static bool open_malloc_heap(struct malloc_heap *heap)
     return open && open(heap);
 }
 
-/* Memory that the node's ranks can map when they have met: static variables, and heaps. */
+/* Move static variables, and create heaps, in memory that the node's ranks can map when they have
+ * met. Returns the file of this memory. */
 static int move_statics(bool session)
 {
     struct malloc_heap of_malloc;
@@ -81,8 +82,8 @@ static void ranks_of_meeting(int to_and_from[2])
 }
 
 /* No other message of this library or the program is under way on the communicator between two
- * ranks that are meeting, so any tag will do. If the message does not come, the receive remains,
- * for one that comes later. */
+ * ranks that are meeting, so the tag does not matter. If the message does not come, the receive
+ * remains, for one that comes later. */
 static bool exchange_by_host(int to, int from, uint64_t sent, uint64_t *received)
 {
     enum { TAG = 1 };
@@ -158,7 +159,7 @@ static void settle_node(bool by_session)
     statics_open();
     open_handles();
     open_node_heap();
-    if (!node_shortage().cause) {    /* otherwise the two ranks that measure may not run together */
+    if (!node_shortage().cause) {    /* otherwise the two that measure may not run together */
         sync_configure(false, NULL); /* progress of the host would take a part of the time */
         calibrate();
     }
@@ -209,7 +210,8 @@ static uint32_t facts_of(struct layout_member *member)
     return facts;
 }
 
-/* The union of the sets of all members; of this rank alone if the node shares no memory. */
+/* Whether any member has published this fact. If the node shares no memory, only this rank
+ * counts. */
 static bool any_member_has(enum start_fact fact)
 {
     static _Atomic uint32_t all;

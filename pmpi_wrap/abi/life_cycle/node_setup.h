@@ -7,9 +7,9 @@
  *   MPI_Init                    has returned
  *   MPI_Comm_create_from_group  has returned, and the group has all processes of the job
  *
- * MPI_Session_init is not such a point: it may be local, as it is in MPICH 5. A host need not
- * synchronise the ranks in the other two calls either, but they do: they agree on the context of
- * the communicator. If a host did not, the node would be partial, and no rank would wait.
+ * MPI_Session_init is not such a point: it may be local, as it is in MPICH 5. Hosts need not
+ * synchronise the ranks in the other two calls either, but they do: the ranks agree on the context
+ * of the communicator. If a host did not, the node would be partial, and no rank would wait.
  *
  * Early groups. Calls on a communicator must be fast on all its ranks or on none (H13). A
  * communicator that descends from one of all processes begins after the node has settled, on all
@@ -53,8 +53,9 @@ void node_setup_group_begins(void);
 /* Whether it still matters which groups communicators are made from. */
 bool node_setup_needs_groups(void);
 
-/* After the node has settled: whether a rank of this node has early groups; whether the host's
- * MPI_Reduce_local works on all of them (QUIRK_REDUCE_LOCAL_NEEDS_INIT). */
+/* Call after the node has settled. The first function returns whether a rank of this node has early
+ * groups, the second one whether the host's MPI_Reduce_local works on all ranks of the node
+ * (QUIRK_REDUCE_LOCAL_NEEDS_INIT). */
 bool node_setup_has_early_groups(void);
 bool node_setup_has_reduce_local(void);
 
@@ -90,8 +91,7 @@ void node_setup_finalize(enum finalize_step step);
  * rank. */
 void node_setup_finalize_alone(void);
 
-/* The rank of this process among all of the job, and their number; 0 before the host is
- * initialized.
+/* The rank of this process in the job, and the number of ranks; 0 before the host is initialized.
  */
 extern int world_rank HIDDEN, world_size HIDDEN;
 

@@ -54,8 +54,8 @@ void statistics_publish(void)
 }
 
 /* Wait until a member has published as often as this rank, or until `end_ns`: the host need not
- * synchronise where it finalizes, and a member may have died. Its process cannot be asked for: its
- * number may be one of another PID namespace. */
+ * synchronise where it finalizes, and a member may have died. Whether its process exists cannot be
+ * tested: its number may belong to another PID namespace. */
 static bool await_snapshot(const struct layout_member *member, uint64_t end_ns)
 {
     struct sync_wait wait = SYNC_WAIT;
@@ -68,10 +68,11 @@ static bool await_snapshot(const struct layout_member *member, uint64_t end_ns)
     return true;
 }
 
-/* The rank with the lowest number on each node writes a file if the name contains the node's, and
- * only rank 0 otherwise. Nothing else can collect them: ranks of other nodes may not have the
- * library, so an exchange among all ranks might wait forever (H3: not all ranks have it). The ranks
- * of a partial node do not know each other, so none but rank 0 writes. */
+/* The rank with the lowest number on each node writes a file if the name of the file contains the
+ * host name (%h); otherwise only rank 0 writes one. The statistics of several nodes cannot be
+ * collected in one file: ranks of other nodes may not have the library, so an exchange among all
+ * ranks might wait forever (H3: not all ranks have it). The ranks of a partial node do not know
+ * each other, so none but rank 0 writes. */
 static bool writes(int world_rank)
 {
     if (world_rank == 0)
@@ -174,7 +175,7 @@ static int write_file(const char *name, const struct stats_snapshot *sum,
     return error;
 }
 
-/* While the job runs, a file is replaced at once, so that it is whole whenever the job ends.
+/* While the job runs, a file is replaced atomically, so that it is complete whenever the job ends.
  * Anything but a regular file is written only at the end. */
 static int replace_file(const char *name, const struct stats_snapshot *sum,
                         const struct stats_job *job)

@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/* MPI has been initialized. From now on, do what MPIACCEL_STATS_EVERY asks for. */
+/* Call when MPI has been initialized. From then on, publish and print as MPIACCEL_STATS_EVERY
+ * asks. */
 void statistics_begin(int world_rank, int world_size);
 
 /* Publish this rank's counters to the node's other ranks. Call before the host's MPI_Finalize,

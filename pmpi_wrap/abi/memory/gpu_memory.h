@@ -18,7 +18,7 @@
 
 #include "core/base.h"
 
-/* Between MPI_Init and MPI_Finalize. */
+/* Call between MPI_Init and MPI_Finalize. */
 bool gpu_memory_possible(void);
 
 #endif

@@ -23,7 +23,7 @@ static void bcast_between_nodes(struct hierarchy *h, struct data d, uint32_t roo
     ON_LANE(h, host.Bcast((void *)d.address, (int)d.count, d.type, (int)h->node_of[root], h->lane));
 }
 
-/* Between the nodes on the root's lane, if every node has a rank on it. */
+/* Broadcast between the nodes on the root's lane, if every node has a rank on it. */
 static enum coll_error bcast_on_lane(struct hierarchy *h, struct data d, struct buffer b,
                                      uint32_t root)
 {
@@ -45,7 +45,8 @@ static enum coll_error bcast_by_leaders(struct hierarchy *h, struct data d, stru
     return at_root ? error : coll_bcast(h->node, b, 0);
 }
 
-/* Whether the host sends as few messages between nodes, and is faster inside a node. */
+/* Whether the host sends as few messages between nodes as the library, and is faster inside a
+ * node. */
 static bool host_bcasts_by_node(size_t bytes)
 {
     return bytes > HIERARCHY_BCAST && bytes <= quirk(QUIRK_BCAST_BY_NODE);
@@ -117,7 +118,7 @@ static bool begin_rooted_across(struct rooted_across *x, enum call call, struct 
     return false;
 }
 
-/* In buffer 0 are the blocks of this node, in buffer 1 those of all nodes, sorted by node. */
+/* Buffer 0 holds the blocks of this node, buffer 1 those of all nodes, sorted by node. */
 int across_nodes_gather(enum call call, struct data from, const struct rank_blocks *to, int root,
                         MPI_Comm comm)
 {

@@ -41,7 +41,7 @@
  * all their counts, so the ranks could decide only by exchanging them.
  *
  * Every function returns DEFERRED if the communicator does not span nodes or the call is left to
- * the host. It has counted the latter.
+ * the host; in the second case it has counted the call.
  */
 #ifndef MPIACCEL_ACROSS_NODES_H
 #define MPIACCEL_ACROSS_NODES_H

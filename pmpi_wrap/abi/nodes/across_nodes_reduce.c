@@ -23,7 +23,8 @@ static bool order_is_kept(const struct hierarchy *h, MPI_Op op)
     return h->consecutive || (host.Op_commutative(op, &commutes) == MPI_SUCCESS && commutes);
 }
 
-/* The facts are equal on all ranks, since they pass the same operation and equal numbers of bytes.
+/* Whether the library performs the call. All ranks get the same answer, since they pass the same
+ * operation and equal numbers of bytes.
  */
 static bool is_performed(const struct lane_reduction *o, enum call call)
 {
@@ -147,7 +148,7 @@ int across_nodes_allreduce(enum call call, const struct reduction *r, MPI_Comm c
 
 /* ---- reduce ---- */
 
-/* Reduces the results of the nodes on the root's lane, not in place: MPI_Reduce of MPICH 4.0 with
+/* Reduce the results of the nodes on the root's lane, not in place: MPI_Reduce of MPICH 4.0 with
  * MPI_IN_PLACE crashes unless rank 0 is the root. */
 static enum coll_error reduce_on_lane(struct lane_reduction *o, int root)
 {

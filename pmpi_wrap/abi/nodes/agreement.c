@@ -73,8 +73,8 @@ static bool is_number(const char *variable, int number)
 }
 
 /* Whether one of the launchers that are known to serve names has started this process: mpirun of
- * Open MPI, or Hydra, that of MPICH. Another one may never answer. Inside a Slurm job, they may
- * start ranks by a task of Slurm on each node, whose variables the ranks inherit. */
+ * Open MPI, or MPICH's Hydra. Another launcher may never answer. Inside a Slurm job, they may start
+ * ranks by a task of Slurm on each node, whose variables the ranks inherit. */
 static bool launcher_serves_names(void)
 {
     bool of_slurm =
@@ -150,7 +150,8 @@ static enum nodes_verdict await_leader(int leader)
     return (enum nodes_verdict)verdict;
 }
 
-/* The same on all ranks if it is NODES_ALL on one. A rank that shares no memory has no leader. */
+/* Find the verdict. It is the same on all ranks if it is NODES_ALL on one of them. A rank that
+ * shares no memory has no leader. */
 static enum nodes_verdict find_verdict(bool has_key)
 {
     int leader = node.header ? node_leader() : world_rank;

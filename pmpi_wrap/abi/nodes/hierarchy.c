@@ -177,8 +177,8 @@ static bool create_lane(struct hierarchy *h, MPI_Comm comm, int tag)
     return created;
 }
 
-/* A rank without memory takes no part in the creation of its lane, so nobody may wait for it there:
- * the ranks agree before and after it. */
+/* A rank without memory takes no part in the creation of its lane, so no rank may wait for it
+ * there: the ranks agree before and after the creation. */
 bool hierarchy_connect(struct hierarchy *h, MPI_Comm comm, int tag)
 {
     int mine = h != NULL, everybody = 0;

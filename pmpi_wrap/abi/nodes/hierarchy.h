@@ -1,8 +1,8 @@
 /* The hierarchy of a communicator that spans nodes: a team of its ranks on each node, and
  * communicators of the host that connect the nodes.
  *
- * A lane consists of one rank of every node: lane i of the ranks with number i in the teams of
- * their nodes, for as many nodes as have so many ranks. Lane 0 is that of the leaders. The nodes
+ * A lane has at most one rank of each node: lane i consists of the ranks with number i in the teams
+ * of their nodes. A node with fewer ranks has none on it. Lane 0 is that of the leaders. The nodes
  * are in the order of their lowest ranks in the communicator, on every rank.
  *
  * A hierarchy is made in the exchange that also makes teams (abi/communicators/team_setup.h), but
@@ -43,7 +43,7 @@ struct hierarchy {
     uint32_t calls;                  /* that were fast: the same number on all ranks */
     int result;                      /* of this rank's last call of the host on its lane */
     char *buffer[HIERARCHY_BUFFERS]; /* of HIERARCHY_BUFFER bytes each; untouched pages are free */
-    struct hierarchy *next, **link;  /* in the list of all */
+    struct hierarchy *next, **link;  /* in the list of all hierarchies */
     /* By rank of the communicator: its node, its number in the team of that node, and its position
      * if all ranks are sorted by node. `first`, with one more entry than there are nodes: the
      * position of a node's first rank. `sorted`: the ranks by position. */
@@ -77,7 +77,7 @@ bool hierarchies_are_many(void);
  * ranks. Returns whether all ranks have succeeded. */
 bool hierarchy_connect(struct hierarchy *h, MPI_Comm comm, int tag);
 
-/* Leaves the team, too. */
+/* Free the hierarchy, and leave its team. */
 void hierarchy_free(struct hierarchy *h);
 
 /* Call before the host is finalized. */

@@ -5,8 +5,8 @@
 #include "pmpi_wrap/abi/windows/host_window.h"
 #include "pmpi_wrap/abi/windows/window.h"
 
-/* The host's window has no memory, and in most cases MPI_Win_create has made it, so replace these
- * attributes. */
+/* The host's window has no memory and, in most cases, the flavor of MPI_Win_create. So flavor,
+ * base, size and displacement unit come from the fast window. */
 static bool window_attribute(MPI_Win win, int keyval, MPI_Aint *value)
 {
     struct entry *e = registry_find(&window_registry, BITS(win));
@@ -26,7 +26,7 @@ static bool window_attribute(MPI_Win win, int keyval, MPI_Aint *value)
     return true;
 }
 
-/* An attribute that is a number is its address. */
+/* In C the value of an attribute that is a number is the address of that number. */
 static const int *number_of_flavor(MPI_Aint flavor)
 {
     static const int create = MPI_WIN_FLAVOR_CREATE, allocate = MPI_WIN_FLAVOR_ALLOCATE,
@@ -36,7 +36,7 @@ static const int *number_of_flavor(MPI_Aint flavor)
                                                : &shared;
 }
 
-/* In C the attribute is an address: of the memory, or of a number, which must outlive the call. */
+/* The value is an address: of the window's memory, or of a number, which must outlive the call. */
 int accel_Win_get_attr(MPI_Win win, int keyval, void *attribute, int *flag)
 {
     int result = host.Win_get_attr(win, keyval, attribute, flag);

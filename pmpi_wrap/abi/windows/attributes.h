@@ -7,7 +7,7 @@
 /* The value of a predefined attribute of a Fortran handle. False: it is the same as the host's. */
 bool fortran_window_attribute(int window, int keyval, int64_t *value);
 
-/* The program is setting an attribute of a Fortran handle. */
+/* Call when the program is setting an attribute of a Fortran handle. */
 void fortran_window_changed(int window);
 
 #endif

@@ -45,8 +45,9 @@ void host_window_withdraw(const struct win_offer *offer)
     kept_withdraw(offer->kept);
 }
 
-/* If each rank has kept this number with this rank of its own, the window has the same ranks in the
- * same order: the hash only finds candidates. */
+/* If all ranks offer a kept window with the same number, in which each has the same rank as in the
+ * new window, that window has the same ranks in the same order: the hash of the ranks only finds
+ * candidates. */
 struct host_window_choice host_window_choose(const struct win_offer *offers, uint32_t size)
 {
     bool same = offers[0].kept != 0;
@@ -60,8 +61,8 @@ struct host_window_choice host_window_choose(const struct win_offer *offers, uin
 
 static __thread bool creates_alone;
 
-/* No cycle of waits can arise: the ranks of a communicator whose rank 0 waits or has the word are all
- * in that call, so its creation depends on no other one. */
+/* No cycle of waits can arise: the ranks of a communicator whose rank 0 waits or has the word are
+ * all in that call, so its creation depends on no other one. */
 void host_window_create_alone(const struct comm_properties *s)
 {
     enum { MOST_NS = 100 * 1000 * 1000 };
@@ -83,7 +84,7 @@ void host_window_create_alone(const struct comm_properties *s)
     creates_alone = true;
 }
 
-/* The word stays as it is if another rank has taken it after it had waited for long. */
+/* The word remains unchanged if another rank has taken it after waiting for long. */
 void host_window_created(void)
 {
     uint32_t me = node.me + 1;

@@ -1,14 +1,14 @@
 /* The host's windows below fast ones (docs/decisions/065-use-host-windows-again.md).
  *
  * The host's window keeps the attributes, group, name, info and error handler of the fast one. No
- * operation reaches it, so it has no memory. Hosts take 20 to 1800 us to create one, and other
- * parts of creating a fast window take a few. So when a fast window is freed, the host's is kept
+ * operation reaches it, so it has no memory. Hosts take 20 to 1800 us to create one, and the other
+ * parts of creating a fast window take a few us. So when a fast window is freed, the host's is kept
  * for the next fast window of the same ranks in the same order, whatever its communicator. It must
  * not differ from a new one:
  *
  *   attributes of the program   a window that has had any is not kept, so the host deletes them
  *                               and reports errors of delete functions
- *   info                        neither is one that was created with an info or given one later
+ *   info                        a window that has had any is not kept
  *   name, error handler         reset
  *   predefined attributes       answered by attributes.c
  *   MPI_Win_allocate_shared     its windows are kept for such windows only
@@ -30,7 +30,8 @@
 #include "pmpi_wrap/abi/windows/window_setup.h"
 #include "rma_shm/win.h"
 
-/* Add to the offer of this rank for a new window, whose `reason` is set. */
+/* Add to this rank's offer for a new window the number of the kept host window that it could use
+ * and, on rank 0, the number of a new one. The offer's `reason` must be set before. */
 void host_window_offer(const struct window_request *r, const struct comm_properties *s,
                        struct win_offer *offer);
 
@@ -44,11 +45,11 @@ struct host_window_choice {
 };
 struct host_window_choice host_window_choose(const struct win_offer *offers, uint32_t size);
 
-/* Only for hosts whose windows collide (QUIRK_WINDOW_FILES_COLLIDE); on others these do nothing. Call
- * the first one when all ranks of the communicator have entered the call that creates the window, and the
- * second one when the host has created it. In between, no other communicator of the node creates one, as
- * rank 0 of each creates the file. Such a rank waits for 100 ms at most: an error handler of the program
- * may have left the host's call for good. */
+/* Only for hosts whose windows collide (QUIRK_WINDOW_FILES_COLLIDE); on others these do nothing.
+ * Call the first one when all ranks of the communicator have entered the call that creates the
+ * window, and the second one when the host has created it. In between, no other communicator of the
+ * node creates one, as rank 0 of each creates the file. Such a rank waits for 100 ms at most: an
+ * error handler of the program may have left the host's call for good. */
 void host_window_create_alone(const struct comm_properties *s);
 void host_window_created(void);
 
@@ -56,7 +57,7 @@ void host_window_created(void);
 int host_window_get(const struct window_request *r, const struct comm_properties *s,
                     struct host_window_choice choice, MPI_Win *win, struct win_below *below);
 
-/* The program changes a window in a way that cannot be undone. */
+/* Call when the program changes a window in a way that cannot be undone. */
 void host_window_changed(MPI_Win win);
 
 /* Begin to free a fast window. True: all ranks keep the host's, and host_window_keep() follows. */

@@ -236,7 +236,8 @@ NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
     return accumulate(win, o, &reducer, maps);
 }
 
-/* One integer, logical or byte (MPI-4.0, 12.3.4). Characters too, which hosts accept. */
+/* Whether the datatype is one integer, logical or byte (MPI-4.0, 12.3.4), or a character, which
+ * hosts accept. */
 static bool can_compare(const struct typemap *map)
 {
     uint8_t prim = map->prim;

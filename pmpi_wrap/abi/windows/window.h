@@ -11,7 +11,7 @@
 /* Objects are fast windows; NULL for windows that are left to the host. */
 extern struct registry window_registry HIDDEN;
 
-/* The host has been finalized, and its handles are invalid. */
+/* Call when the host has been finalized, and its handles are invalid. */
 void windows_forget(void);
 
 /* `detail` of an entry. */

@@ -152,7 +152,7 @@ static bool exchange_offers(const struct window_request *r, struct win_offer *ow
 
 /* ---- MPI_Win_allocate_shared ----
  *
- * The memory of all ranks is one block, which rank 0 allocates when it knows all sizes. */
+ * The memory of all ranks is one block, which rank 0 allocates when it has received all sizes. */
 
 /* The bytes that the part of a rank takes in the block. The next part begins right behind it, or at
  * a page of its own if the program allows that (MPI-4.0, 12.2.3). */
@@ -183,7 +183,7 @@ static bool size_of_block(const struct win_offer *parts, uint32_t ranks, bool ap
     return true;
 }
 
-/* Pages of which the program uses nothing take no memory. */
+/* Clear the parts, but not the gaps between them: pages that nobody touches take no memory. */
 static void clear_parts(char *block, const struct win_offer *parts, uint32_t ranks, bool apart,
                         size_t size)
 {
@@ -195,7 +195,8 @@ static void clear_parts(char *block, const struct win_offer *parts, uint32_t ran
     }
 }
 
-/* Exchange the sizes, and allocate the block if this is rank 0. `apart`: what rank 0 asks for. */
+/* Exchange the sizes, and allocate the block if this is rank 0. `apart`: whether rank 0 asks for
+ * parts on pages of their own. */
 static enum reason allocate_shared_memory(const struct window_request *r,
                                           const struct comm_properties *s, enum reason reason,
                                           struct new_window *new, struct win_offer *all,

@@ -25,11 +25,12 @@ enum reason window_create(const struct window_request *r, void *baseptr, int *re
  * returned. */
 int window_deferred(int result, MPI_Win *win, MPI_Comm comm, enum call call, enum reason reason);
 
-/* MPI_Win_free. */
+/* Perform MPI_Win_free. */
 int window_free(MPI_Win *win);
 
-/* The host is freeing a window, also if that was requested past this library. Other ranks may still
- * access the window memory: hosts call delete functions before MPI_Win_free has synchronised. */
+/* Call when the host is freeing a window, also if that was requested past this library. Other ranks
+ * may still access the window memory: hosts call delete functions before MPI_Win_free has
+ * synchronised. */
 void window_freed(MPI_Win win);
 
 #endif
