@@ -39,8 +39,8 @@ static enum coll_error run_rounds(struct team *t, struct buffer mine, const stru
     return error;
 }
 
-/* Exchange parts with each partner in turn: send ours and receive the partner's, each if it is
- * pipelined. */
+/* Exchange parts with each partner in turn: send our part and receive the partner's, each only if
+ * it is pipelined. */
 static enum coll_error run_streams(struct team *t, uint32_t op, struct buffer mine,
                                    const struct blocks *all, bool we_stream)
 {

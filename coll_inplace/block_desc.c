@@ -127,11 +127,11 @@ static enum slot_kind publish_table(struct team *t, uint32_t op, const struct bl
 }
 
 /* Send blocks of up to EAGER_MAX bytes that do not fit into the cell as copies in a block of
- * memory: the root of a scatter must not wait for its receivers (H15: the host does not synchronise
- * such blocks). False: not needed, or no memory. */
+ * memory: the root of a scatter must not wait for its receivers (H15: under the host, a scatter of
+ * such blocks does not synchronise). False: not needed, or no memory. */
 static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, struct sizes sizes)
 {
-    bool equal = blocks_are_equal(all); /* then copy our own block, too: readers count it */
+    bool equal = blocks_are_equal(all); /* then copy our own block, too: offsets include it */
     size_t own = equal && !team_is_inter(t) ? bytes_of(block_of(all, t->self)) : 0;
     size_t bytes = sizes.bytes + own, at = 0;
     if (!transport_holds_blocks(sizes.largest, sizes.bytes, table_in_cell(t->size), bytes))

@@ -65,7 +65,8 @@ static void publish_done(struct team *t)
         team_done(t, t->op);
 }
 
-/* `t` itself has an operation in progress, and may still have to read the data of others. */
+/* Publish `done` of the team whose cells this rank has read last, but not of `t`, which has an
+ * operation in progress and may still have to read the data of others. */
 COLD void cells_turn_to(struct team *t)
 {
     struct cell_holders *h = t->holders;
@@ -122,7 +123,7 @@ COLD void cells_take(struct team *t)
     t->cells_used = t->mine->cells_used = true;
 }
 
-/* Several threads may leave teams that became holders while there was one. */
+/* Several threads may leave teams that became holders while there was only one thread. */
 void cells_forget(struct team *t)
 {
     struct cell_holders *h = t->holders;

@@ -73,7 +73,7 @@ static bool fill(struct child *child)
     return child->team && child->mailbox && child->common;
 }
 
-/* The memory for an offer. NULL: there is none, or enough children are unused. */
+/* Returns memory for an offer. NULL: there is none, or enough children are unused. */
 static struct child *take_child(const struct team *parent, struct children *c)
 {
     bool locked = lock();
@@ -182,7 +182,8 @@ static struct child_offer read_offer(const struct team *t, uint32_t rank, uint32
     return (struct child_offer){.mailbox = entry->mailbox, .common = entry->common};
 }
 
-/* Copy the offers for a child of `t`, which have been published, unless it has read them. */
+/* Copy the offers for a child of `t`, unless the child has read them. All of them have been
+ * published. */
 static COLD void copy_offers(const struct team *t, struct child **unread)
 {
     bool locked = lock();
@@ -196,7 +197,7 @@ static COLD void copy_offers(const struct team *t, struct child **unread)
     unlock(locked);
 }
 
-/* The two steps before this rank may overwrite an entry: see child.h. */
+/* Take the two steps after which this rank may overwrite an entry: see child.h. */
 static inline void make_room_for_offer(const struct team *t, struct children *c, uint32_t number)
 {
     uint32_t count = number - CHILD_WINDOW + 1;
@@ -210,7 +211,7 @@ static inline void make_room_for_offer(const struct team *t, struct children *c,
         copy_offers(t, unread);
 }
 
-/* Nobody sleeps on the entry. */
+/* No rank sleeps on the entry, so none is woken. */
 static inline void publish_offer(struct child_offer *entry, const struct child *child,
                                  uint32_t number)
 {
@@ -252,7 +253,7 @@ struct child *child_create(struct team *t)
 
 /* ---- reading ---- */
 
-/* Ranks that have declined are not found in copied offers, nor needed. */
+/* Copied offers do not show which members have declined, but those are not needed. */
 static void map_members(struct child *child)
 {
     memset(child->rank_of_member, 0xff, node.size * sizeof *child->rank_of_member);

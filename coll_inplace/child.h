@@ -88,8 +88,8 @@ static inline bool child_is_offered(const struct team *parent)
 }
 
 /* Call when the host has created the communicator, on all ranks of the parent, also those that are
- * not in the new communicator; and after another child_offer() if another child has been created
- * meanwhile. NULL: this rank has declined. */
+ * not in the new communicator. If another child has been created meanwhile, so that
+ * child_is_offered() is false, call child_offer() again first. NULL: this rank has declined. */
 struct child *child_create(struct team *parent);
 
 /* Call one of these before child_settle() for each rank of the child, with the member of the node
@@ -114,7 +114,7 @@ static inline bool child_is_unused(const struct team *team)
 /* Call instead of team_leave() if child_is_unused(). */
 void child_leave_unused(struct team *team);
 
-/* For team_leave(): child_parent_leaves() before this rank publishes that it has left,
+/* For team_leave(). Call child_parent_leaves() before this rank publishes that it has left, and
  * child_parent_ends() when all ranks have left. */
 void child_parent_leaves(struct team *parent);
 void child_parent_ends(struct team *parent);

@@ -79,8 +79,8 @@ static inline bool blocks_any(const struct blocks *b, uint32_t ranks)
 
 void coll_barrier(struct team *team);
 
-/* A call in which this rank of an intercommunicator takes no part (MPI_PROC_NULL). It takes an
- * operation number all the same. */
+/* Pass a call in which this rank of an intercommunicator takes no part (MPI_PROC_NULL): the call
+ * takes an operation number all the same. */
 static inline void coll_pass(struct team *t)
 {
     team_begin(t);

@@ -16,9 +16,9 @@ static uint32_t chunks_in(size_t bytes)
     return (uint32_t)((bytes + chunk - 1) / chunk);
 }
 
-/* Claims a chunk of operation `op`; false: none is left. The acquire makes visible what the
- * receiver wrote about this operation. It writes these fields again only after we have published
- * that the claimed chunk is copied. */
+/* Claim a chunk of operation `op`; false: none is left. The acquire makes visible what the receiver
+ * wrote about this operation. It writes these fields again only after we have published that the
+ * claimed chunk is copied. */
 static bool claim_chunk(struct coop_copy *c, uint32_t op, uint32_t *left)
 {
     uint64_t seen = atomic_load_explicit(&c->claims, memory_order_acquire);

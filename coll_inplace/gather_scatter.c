@@ -1,11 +1,11 @@
-/* MPI_Gather and MPI_Scatter, with and without counts.
+/* MPI_Gather, MPI_Gatherv, MPI_Scatter and MPI_Scatterv.
  *
  * Gather: each rank sends its data in its slot and returns; the root receives them. A rank with
  * long data waits until the root has read them by reference, or sends them through its stream. Each
  * rank chooses how to send and publishes the choice in its slot.
  *
  * Scatter: the root publishes where the data of each rank are (block_desc.h). Small blocks never
- * make the root wait, however many there are (H15: the host does not synchronise them).
+ * make the root wait, however many there are (H15: under the host, such calls do not synchronise).
  *
  * Long data are copied by both sides (coop_copy.h).
  */
@@ -27,8 +27,8 @@ static void send_to_root(struct team *t, uint32_t op, struct buffer mine, uint32
         stream_send(t, mine);
 }
 
-/* Begin the cooperative copies of ranks that are here already, so that they copy while the root
- * receives other data. */
+/* Begin the cooperative copies of ranks that have already entered the call, so that they copy while
+ * the root receives other data. */
 static void begin_coop_copies(struct team *t, uint32_t op, const struct blocks *all)
 {
     for (uint32_t r = 0; r < t->size; r++) {

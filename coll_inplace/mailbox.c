@@ -14,9 +14,9 @@ enum {
 };
 
 /* Freed mailboxes are kept for the next communicators, empty and with their cells: a few with any
- * number of pages, and as many with one page as take 2 MiB. A new one takes page faults in all
- * ranks that read it, and some communicators exist for only 3 us. The last one comes first: its
- * lines are in the cache. */
+ * number of pages, and as many with one page as take 2 MiB. A new mailbox takes page faults in all
+ * ranks that read it, and some communicators exist for only 3 us. The mailbox that was freed last
+ * is used first: its lines are in the cache. */
 enum { SPARE_MAILBOXES = 512, SPARE_WITH_CELLS = 4, SPARE_PAGE = 4096 };
 static struct mailbox *spare[SPARE_MAILBOXES];
 static uint32_t spares, spares_with_cells;
@@ -64,7 +64,7 @@ static void shorten_stream(struct mailbox *mailbox)
 }
 
 /* The cells are allocated separately: they need not be zero, so they take no memory until used. The
- * addresses are reserved here, so that no rank runs out of them in the middle of a call. */
+ * addresses are reserved here, so that no rank runs out of addresses in the middle of a call. */
 struct mailbox *mailbox_create(void)
 {
     struct mailbox *mailbox = take_spare();

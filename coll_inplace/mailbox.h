@@ -71,9 +71,9 @@ struct mailbox {
     uint32_t stream_cells;          /* a power of two */
     int32_t pid;                    /* of the owner */
     _Atomic uint32_t departed; /* intercommunicators: readers that have freed the communicator */
-    uint32_t written;          /* bytes of this structure, by any team: see mailbox_free() */
+    uint32_t written;          /* bytes of this structure, by any team so far: see mailbox_free() */
     _Atomic uint32_t rings;    /* 0 until the owner uses a second one; see team.h */
-    bool cells_used;           /* a team has written these cells; swapped with them */
+    bool cells_used;           /* a team has written the cells; moves with them */
     _Atomic uint64_t child_offers;    /* position of the owner's offers; 0: none. See child.h */
     uint64_t ring_at[TEAM_RINGS - 1]; /* positions of the further rings */
     _Atomic uint32_t ring_from[TEAM_RINGS];           /* the first operation of its latest use */
@@ -89,11 +89,11 @@ _Static_assert(offsetof(struct mailbox, children_offered) == LINE, "these fields
 /* Returns an empty mailbox; NULL: no memory. */
 struct mailbox *mailbox_create(void);
 
-/* Frees a mailbox that no rank reads any more and whose last operation was `op`. NULL is ignored.
+/* Free a mailbox that no rank reads any more and whose last operation was `op`. NULL is ignored.
  */
 void mailbox_free(struct mailbox *mailbox, uint32_t op);
 
-/* Frees the mailboxes that are kept for the next communicators. */
+/* Free the mailboxes that are kept for the next communicators. */
 void mailbox_free_spares(void);
 
 /* Returns a further ring, whose slots hold the number `op`; the caller counts it in `rings`. NULL:
@@ -107,7 +107,7 @@ struct ring *mailbox_ring(struct mailbox *mailbox, uint32_t i);
  * reading any of them. */
 void mailbox_swap_cells(struct mailbox *a, struct mailbox *b);
 
-/* Gives the stream STREAM_CELLS_LONG cells if there is memory. No stream may be in progress. */
+/* Give the stream STREAM_CELLS_LONG cells if there is memory. No stream may be in progress. */
 void mailbox_lengthen_stream(struct mailbox *mailbox);
 
 static inline struct slot *slot_of(struct ring *ring, uint32_t op)
@@ -139,8 +139,8 @@ static inline char *cell_for(struct ring *ring, uint32_t op, size_t bytes, uint3
     return cell + (op < CELLS_REUSED ? 0 : op / TEAM_CELLS * step % CELL_ROOM);
 }
 
-/* Where a piece is written. Alternates between two places each time the ring wraps, so that a line
- * is rewritten late, as in cell_for(). */
+/* Where a piece is written. The place alternates between two each time the ring wraps, so that a
+ * line is rewritten late, as in cell_for(). */
 static inline char *piece_of(struct ring *ring, uint32_t op)
 {
     return cell_of(ring, op) + (op < CELLS_REUSED ? 0 : op / TEAM_CELLS % 2 * PIECE);

@@ -2,7 +2,7 @@
 
 #include "coll_inplace/stream.h"
 
-/* Publishes a copy of the parent's slot in ours. */
+/* Publish a copy of the parent's slot in ours. */
 static const struct slot *pass_on(struct team *t, uint32_t op, const struct slot *received)
 {
     team_wait_slot(t);
@@ -30,7 +30,7 @@ enum coll_error receive_bytes(struct buffer to, size_t first, const char *from, 
     return bytes > room ? COLL_TRUNCATE : COLL_OK;
 }
 
-/* Copies data out of private memory of their owner. A buffer that is not contiguous is filled in
+/* Copy data out of private memory of their owner. A buffer that is not contiguous is filled in
  * parts, by way of a cell of our stream. */
 static enum coll_error fetch_private(struct team *t, uint32_t owner, remote_addr_t address,
                                      struct buffer to, size_t bytes)

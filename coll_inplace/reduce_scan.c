@@ -56,7 +56,7 @@ static const char *short_operand(struct team *t, uint32_t rank, struct operands 
     return remote_addr_local(slot_address(slot)) + o->at;
 }
 
-/* Only notes whether some rank waits until we are done with its operand. */
+/* Combine nothing; only note whether some rank waits until we are done with its operand. */
 static void skip_operands(struct team *t, struct operands *o)
 {
     for (uint32_t r = 0; r < o->count; r++)
@@ -148,7 +148,7 @@ static enum coll_error reduce_flat(struct team *t, const struct reducer *red, st
 
 /* ---- larger teams ---- */
 
-/* Combines the partial result of a child. False: some rank below it had no memory to combine. */
+/* Combine the partial result of a child. False: some rank below it had no memory to combine. */
 static bool combine_child(struct team *t, const struct reducer *red, uint32_t op, uint32_t rank,
                           char *sum, size_t bytes)
 {
@@ -159,7 +159,7 @@ static bool combine_child(struct team *t, const struct reducer *red, uint32_t op
     return true;
 }
 
-/* Combines the partial results of the children in rank order. */
+/* Combine the partial results of the children in rank order. */
 static bool combine_children(struct team *t, const struct reducer *red, uint32_t op, char *sum,
                              size_t bytes)
 {
@@ -171,8 +171,8 @@ static bool combine_children(struct team *t, const struct reducer *red, uint32_t
     return all;
 }
 
-/* Combines up the tree; the result is in the slot of rank 0. A rank that has no memory to combine,
- * or that has a child without it, publishes an empty slot. Returns the operation. */
+/* Combine operands up the tree; the result is in the slot of rank 0. A rank that has no memory to
+ * combine, or that has a child without it, publishes an empty slot. Returns the operation. */
 static uint32_t combine_up(struct team *t, const struct reducer *red, struct buffer from,
                            size_t bytes)
 {
@@ -205,7 +205,7 @@ static enum coll_error reduce_tree(struct team *t, const struct reducer *red, st
     return error;
 }
 
-/* Combines up the tree, and sends the result down again. */
+/* Combine operands up the tree, and send the result down again. */
 static enum coll_error allreduce_tree(struct team *t, const struct reducer *red, struct buffer from,
                                       struct buffer to, size_t bytes)
 {
@@ -233,8 +233,8 @@ static enum coll_error alone(struct buffer from, struct buffer to)
     return from.at == to.at ? COLL_OK : copy_own(to, from, 2);
 }
 
-/* There is nothing to combine; all ranks know that, except ranks of an intercommunicator that
- * passed MPI_PROC_NULL. */
+/* End a call in which there is nothing to combine. All ranks detect that, except ranks of an
+ * intercommunicator that passed MPI_PROC_NULL. */
 static enum coll_error nothing(struct team *t)
 {
     if (team_is_inter(t))

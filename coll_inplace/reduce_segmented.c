@@ -122,8 +122,8 @@ static const char *segment_operand(struct combination *w, uint32_t r, uint32_t i
 
 /* ---- combining ---- */
 
-/* `out` is where the result goes, or room of ours. If our own operand may be there, it is written
- * last; if not, a fetched operand may be stored there. */
+/* `out` is where the result goes, or room of ours. If our own operand may be at `out`, `out` is
+ * written last; if not, a fetched operand may be stored there. */
 static void combine_part(struct combination *w, uint32_t in, size_t first, size_t at, char *out,
                          size_t bytes)
 {
@@ -141,7 +141,7 @@ static void combine_part(struct combination *w, uint32_t in, size_t first, size_
     }
 }
 
-/* Writes to our result, from byte `at` on. */
+/* Write to our result, from byte `at` on. */
 static void write_result(const struct combination *w, size_t at, const char *from, size_t bytes)
 {
     if (w->nontemporal && !w->to.map->without_holes)
@@ -150,7 +150,7 @@ static void write_result(const struct combination *w, size_t at, const char *fro
         reducer_write(w->red, w->to, at, from, bytes);
 }
 
-/* Writes a part of the result to the buffers of other ranks that we can access. */
+/* Write a part of the result to the buffers of other ranks that we can access. */
 static void deliver_part(struct combination *w, const char *part, size_t first, size_t bytes)
 {
     struct team *t = w->t;
@@ -168,9 +168,9 @@ static void deliver_part(struct combination *w, const char *part, size_t first, 
     }
 }
 
-/* Combines our chunk: bytes [first, first + bytes) of all operands, which are in the operation `in`
- * if they are in cells. The sum goes to our result from byte `to` on, to `cell` unless it is NULL,
- * and to the results of other ranks. */
+/* Combine our chunk: bytes [first, first + bytes) of all operands. Operands that go through cells
+ * are in the cells of the operation `in`. The sum goes to our result from byte `to` on, to `cell`
+ * unless it is NULL, and to the results of other ranks. */
 static void combine_chunk(struct combination *w, uint32_t in, size_t first, size_t bytes, size_t to,
                           char *cell)
 {
@@ -231,7 +231,7 @@ static void choose_chunk(struct combination *w, struct segments *s, bool copies)
     w->stride = s->chunk;
 }
 
-/* Sends the chunks of our operand for the other ranks, if it goes through cells. Returns the number
+/* Send the chunks of our operand for the other ranks, if it goes through cells. Returns the number
  * of the operation. */
 static uint32_t begin_step(const struct combination *w, const struct segments *s, size_t step)
 {
@@ -251,15 +251,16 @@ static uint32_t begin_step(const struct combination *w, const struct segments *s
     return op;
 }
 
-/* Whether results are written with non-temporal stores. `results`: how many ranks receive all. */
+/* Whether results are written with non-temporal stores. `results`: how many ranks receive the
+ * complete result. */
 static bool streams_results(const struct combination *w, size_t bytes, size_t results)
 {
     return !w->in_place && !w->fetched &&
            transport_streams_results(bytes, (w->t->size + results) * bytes);
 }
 
-/* For calls in which no results go through cells. The result of our segment goes to our buffer from
- * byte `to`. */
+/* Combine our segment in a call in which no results go through cells. The result goes to our
+ * buffer, from byte `to` on. */
 static void combine_segments(struct combination *w, const struct segments *s, size_t to)
 {
     uint32_t self = w->t->rank;
@@ -302,8 +303,8 @@ static bool is_receiver(uint32_t root, uint32_t rank)
  * eighths for the root 17300; 1 MiB: 157000, 130000. */
 enum { COST_COMBINE = 3, COST_DELIVER = 2 };
 
-/* Divides the vector into segments of complete lines, if the size of elements permits. The root
- * gets a longer one than ranks that deliver their results through the OS. */
+/* Divide the vector into segments of complete lines, if the size of elements permits. The root gets
+ * a longer segment than ranks that deliver their results through the OS. */
 static void divide_into_segments(const struct combination *w, size_t *begin, size_t bytes,
                                  uint32_t root)
 {
@@ -334,7 +335,7 @@ static struct access access_of(const struct combination *w, uint32_t root)
     return access;
 }
 
-/* Reads the results of other ranks from their cells, if they could not write to our buffer. */
+/* Read the results of other ranks from their cells, if they could not write to our buffer. */
 static void receive_results(const struct combination *w, const struct segments *s, uint32_t out,
                             size_t step)
 {

@@ -3,8 +3,8 @@
  *
  * First, all ranks publish where their operands and results are. Then each rank, for its segment,
  * reads the operands of all ranks and writes the result to the ranks that receive it. An operand in
- * the heap, or in private memory that peers copy through the OS, is read by reference. Of any other
- * operand the owner copies the segments of the other ranks into cells, in steps: a chunk of each
+ * the heap, or in private memory that peers copy through the OS, is read by reference. The owner of
+ * any other operand copies the segments of the other ranks into cells, in steps: a chunk of each
  * segment per step. A result buffer that can be accessed is written by the rank that combines the
  * segment; any other result is read from cells, in a second slot of the same step. If all buffers
  * can be accessed there is a single step. A barrier at the end keeps every rank in the call while
@@ -26,7 +26,7 @@
 
 #include "coll_inplace/coll.h"
 
-/* The result is for `root`, or for all ranks. */
+/* MPI_Reduce, or MPI_Allreduce with the root REDUCE_FOR_ALL. */
 enum coll_error segmented_reduce(struct team *team, const struct reducer *reducer,
                                  struct buffer from, struct buffer to, uint32_t root);
 

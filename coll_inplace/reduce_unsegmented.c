@@ -26,7 +26,7 @@ struct unsegmented {
     enum coll_error error;
 };
 
-/* Chooses the step and provides the rooms; false: no memory. A step includes all elements if the
+/* Choose the step and provide the room; false: no memory. A step includes all elements if the
  * operation is user-defined or an operand comes through a stream. */
 static bool prepare_unsegmented(struct unsegmented *w, bool streaming)
 {
@@ -71,7 +71,7 @@ static const char *unsegmented_operand(struct unsegmented *w, uint32_t r, size_t
     return room;
 }
 
-/* Combines by `apply` in the room that does not contain `sum`, and returns that room. The right
+/* Combine by `apply` in the room that does not contain `sum`, and return that room. The right
  * operand is copied there first, because `apply` replaces it by the result. */
 static const char *combine_copy(struct unsegmented *w, const char *sum, const char *next,
                                 size_t bytes)
@@ -114,10 +114,10 @@ static bool may_stay(struct team *t, const struct reducer *red)
            !red->map->without_holes;
 }
 
-/* Publishes our operand in the slot of `op`: a copy that is kept until all ranks are done with the
- * operation `last`, or the buffer `uncopied`, which only we read. Returns whether all ranks had
- * memory. `unit`: the length of an element, or 0 if operands are not divided; `*divide`: all ranks
- * divide theirs, and have the same unit. */
+/* Publish our operand in the slot of `op`, as a copy that is kept until all ranks are done with the
+ * operation `last`. With `uncopied`, publish only that no other rank reads our operand. Returns
+ * whether all ranks had memory. `unit`: the length of an element, or 0 if operands are not divided;
+ * `*divide`: all ranks divide theirs, and have the same unit. */
 static bool share_copies(struct team *t, const struct reducer *red, struct buffer from, uint32_t op,
                          uint32_t last, const char *uncopied, size_t unit, bool *divide)
 {
@@ -146,7 +146,7 @@ static char *operand_block(struct team *t, uint32_t rank, uint32_t op)
     return remote_addr_local(slot_address(team_wait(t, rank, op)));
 }
 
-/* Combines our share of all operands, grouped as in combine_subtree(). No other rank accesses this
+/* Combine our share of all operands, grouped as in combine_subtree(). No other rank accesses this
  * share. The result is in the last rank's block. */
 static void combine_share(struct team *t, const struct reducer *red, uint32_t op, size_t first,
                           size_t bytes)
@@ -161,7 +161,7 @@ static void combine_share(struct team *t, const struct reducer *red, uint32_t op
         }
 }
 
-/* Combines our operand `sum` and the results of our children in the tree; returns where the result
+/* Combine our operand `sum` and the results of our children in the tree. Returns where the result
  * is. */
 static const char *combine_subtree(struct team *t, const struct reducer *red, uint32_t op,
                                    const char *sum, size_t bytes)
@@ -293,7 +293,7 @@ static void send_operand_to_root(struct team *t, const struct reducer *red, uint
         stream_send(t, data);
 }
 
-/* Receives the streams of all ranks and discards them: their senders wait for that. */
+/* Receive the streams of all ranks and discard them: their senders wait for that. */
 static void drain(struct unsegmented *w)
 {
     struct run run;

@@ -63,7 +63,7 @@ static inline char *stream_borrow(struct team *t)
     return stream_cell(t->mine, 0);
 }
 
-/* Sends or receives one stream. */
+/* Send or receive one stream. */
 void stream_send(struct team *team, struct buffer data);
 enum coll_error stream_receive(struct team *team, struct stream in);
 

@@ -127,7 +127,7 @@ static bool can_access_peers(int neighbour)
 
 static release_memory release_spares;
 
-/* Fills in our offer for `team`, which is NULL if there is no memory. */
+/* Fill in our offer for `team`, which is NULL if there is no memory. */
 static void offer_mailbox(const struct team *team, int neighbour, bool with_common,
                           struct team_offer *offer)
 {
@@ -269,8 +269,8 @@ static bool is_unread(const struct team *t)
     return atomic_load_explicit(departed, memory_order_acquire) == t->size;
 }
 
-/* Frees what can be freed; returns whether that was all. Rank 0 keeps `common` until all other
- * ranks have accessed it for the last time. */
+/* Free what can be freed. Returns whether that was all. Rank 0 keeps `common` until all other ranks
+ * have accessed it for the last time. */
 static bool reap(struct team *t)
 {
     if (t->mine) {
@@ -310,7 +310,8 @@ void team_reap(void)
     unlock_if_locked(&left_mutex, locked);
 }
 
-/* Frees these teams, and the memory that freed teams have left for the next ones. */
+/* Free the teams that all ranks have left, and the memory that freed teams have left for the next
+ * ones. */
 static COLD void release_spares(void)
 {
     team_reap();

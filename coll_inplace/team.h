@@ -127,7 +127,7 @@ struct team {
     struct barrier barrier;
     struct team_common *common; /* NULL in an intercommunicator */
     struct mailbox *mine;
-    struct ring *own_ring;         /* in which we publish; one of our mailbox */
+    struct ring *own_ring;         /* of our mailbox: the one in which we publish */
     uint32_t ring_number;          /* its number */
     uint32_t ring_end[TEAM_RINGS]; /* the last operation for which each other ring was used */
     uint32_t done_at_change;       /* what all ranks were done with when the ring last changed */
@@ -201,9 +201,10 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
 /* Call instead of step 2, or after it has failed. */
 void team_withdraw(struct team *team, const struct team_offer *offer);
 
-/* The steps for the team of a child (child.h), whose offers do not come from the host: a team with
- * room for `size` ranks (NULL: no memory); its size and our rank, for up to as many ranks; and,
- * when the caller has filled in `mailbox` and `can_access_peers`, the rest. */
+/* The steps for the team of a child (child.h), whose offers do not come from the host.
+ * team_reserve() returns a team with room for `size` ranks (NULL: no memory), team_shape() sets its
+ * size, up to that, and our rank, and team_complete() does the rest when the caller has filled in
+ * `mailbox` and `can_access_peers`. */
 struct team *team_reserve(uint32_t size);
 void team_shape(struct team *team, uint32_t size, uint32_t rank);
 void team_complete(struct team *team, struct team_common *common);
@@ -216,18 +217,19 @@ void team_common_free(struct team_common *common, uint32_t size);
 /* A team of one rank, which shares nothing. NULL: no memory. */
 struct team *team_of_one(void);
 
-/* Frees the team on this rank; local. Publishes that this rank has left. Slower ranks may still
- * read the mailbox, which is freed when all ranks have left. */
+/* Free the team on this rank, without waiting for others. Publishes that this rank has left. Slower
+ * ranks may still read the mailbox, which is freed when all ranks have left. */
 void team_leave(struct team *team);
 
-/* Frees the teams that all ranks have left. */
+/* Free the teams that all ranks have left. */
 void team_reap(void);
 
 /* The teams that this rank has left but not yet freed, the last one first. */
 extern struct team *_Atomic teams_left;
 
-/* Frees the last of them, and those before it, up to one that a rank has not left. Called in the
- * collectives of other teams: a rank that left before the others did may leave no further team. */
+/* Free the team that was left last, and those left before it, up to one that a rank has not left.
+ * Called in the collectives of other teams: after a team that it left before other ranks did, this
+ * rank may never leave another one. */
 void team_reap_last(void);
 
 static inline void team_reap_in_passing(void)
@@ -244,7 +246,7 @@ static inline uint32_t team_begin(struct team *t)
     return ++t->op;
 }
 
-/* Begins an operation that uses PIECE_CELLS adjacent cells; returns its first number. */
+/* Begin an operation that uses PIECE_CELLS adjacent cells. Returns its first number. */
 static inline uint32_t team_begin_piece(struct team *t)
 {
     uint32_t first = (t->op + PIECE_CELLS) & ~(uint32_t)(PIECE_CELLS - 1);
@@ -252,7 +254,7 @@ static inline uint32_t team_begin_piece(struct team *t)
     return first;
 }
 
-/* Frees the memory of team_hold() for operations up to `op`, or all of it. */
+/* Free the memory of team_hold() for operations up to `op`, or all of it. */
 void team_release_held(struct team *team, uint32_t op, bool all);
 
 /* Call when all ranks are known to have begun the operation after `op`; this implies that they are
@@ -266,12 +268,12 @@ static inline void team_note_all_done(struct team *t, uint32_t op)
         team_release_held(t, op, false);
 }
 
-/* Waits until all ranks have published that they are done with `op`. */
+/* Wait until all ranks have published that they are done with `op`. */
 void team_wait_all(struct team *team, uint32_t op);
 
 /* Call when peers have accessed our buffers by reference, at the end of the call. If the OS has
- * refused, and this process has copied for them (peer_copy/copy_request.h), their next data go
- * through cells. Which way data go is a choice of their sender, published in the slot. */
+ * refused, and this process has copied for the peers (peer_copy/copy_request.h), our next data go
+ * through cells. Each sender chooses how its data travel, and publishes the choice in its slot. */
 void team_stop_references(struct team *team, uint32_t answered);
 static inline void team_note_refusals(struct team *t)
 {
@@ -280,7 +282,7 @@ static inline void team_note_refusals(struct team *t)
         team_stop_references(t, answered);
 }
 
-/* Call after data were sent by reference: waits until the readers, or the only reader `rank`, are
+/* Call after data were sent by reference. Waits until the readers, or the only reader `rank`, are
  * done. */
 static inline void team_await_readers(struct team *t, uint32_t op)
 {
@@ -294,11 +296,11 @@ static inline void team_await_reader(struct team *t, uint32_t rank, uint32_t op)
     team_note_refusals(t);
 }
 
-/* Waits until all ranks are done with `op`. If that takes long and there is another ring, continues
+/* Wait until all ranks are done with `op`. If that takes long and there is another ring, continue
  * in that ring instead. */
 void team_make_room(struct team *team, uint32_t op);
 
-/* Waits until this rank may write the slot of the last operation begun. */
+/* Wait until this rank may write the slot of the last operation begun. */
 static inline void team_wait_slot(struct team *t)
 {
     uint32_t free = t->op - TEAM_SLOTS;
@@ -332,9 +334,9 @@ static inline void team_use_cells(struct team *t)
     t->cell_op = t->op;
 }
 
-/* Waits until this rank may write the slot of the last operation begun and `bytes` bytes in its
- * cell; those of a piece also in the cell before. If all ranks are done with
- * the operation that used the cell before, all of it is free. */
+/* Wait until this rank may write the slot of the last operation begun and `bytes` bytes in its cell
+ * or, for a piece, in the cell before and its cell. If all ranks are done with the operation that
+ * used the cell before, all of it is free. */
 static inline void team_wait_cell(struct team *t, size_t bytes)
 {
     team_use_cells(t);
@@ -363,7 +365,7 @@ static inline bool team_uses_nontemporal(const struct team *t, size_t bytes)
     return transport_streams_cell(t->policy, bytes);
 }
 
-/* Writes a cell, or a part of one. The data may end up in no cache, so this process should not read
+/* Write a cell, or a part of one. The data may end up in no cache, so this process should not read
  * the cell afterwards. */
 static inline void team_copy(const struct team *t, char *cell, const char *from, size_t bytes)
 {
@@ -380,7 +382,7 @@ static inline void team_fill(const struct team *t, char *cell, struct buffer fro
     buffer_fill(cell, from, first, bytes, team_uses_nontemporal(t, bytes));
 }
 
-/* Publishes our slot, whose data have been written. The release in sync_publish() orders them, and
+/* Publish our slot, whose data have been written. The release in sync_publish() orders them, and
  * the cell, before the number. */
 static inline void team_publish_header(struct team *t, uint32_t op, uint64_t header)
 {
@@ -418,11 +420,11 @@ static inline uint32_t slot_part(const struct slot *slot)
     return (uint32_t)slot->header >> 2 & (CELL_PARTS - 1);
 }
 
-/* Changes `ring` of a rank to the one in which it publishes `op`. Returns whether that is another
- * one. */
+/* Change `ring` of a rank to the ring in which the rank publishes `op`. Returns whether `ring` has
+ * changed. */
 bool team_follow(struct team *team, uint32_t rank, uint32_t op);
 
-/* Call before the cell of a rank is read whose slot this rank has not waited for. */
+/* Call before reading the cell of a rank whose slot this rank has not waited for. */
 static inline void team_find_ring(struct team *t, uint32_t rank, uint32_t op)
 {
     if (UNLIKELY(atomic_load_explicit(&t->mailbox[rank]->rings, memory_order_relaxed)))
@@ -431,7 +433,7 @@ static inline void team_find_ring(struct team *t, uint32_t rank, uint32_t op)
 
 const struct slot *team_wait_slow(struct team *team, uint32_t rank, uint32_t op);
 
-/* Waits for the slot of a rank. It may be read until this rank publishes that it is done. */
+/* Wait for the slot of a rank. The slot may be read until this rank publishes that it is done. */
 static inline const struct slot *team_wait(struct team *t, uint32_t rank, uint32_t op)
 {
     struct slot *slot = slot_of(t->ring[rank], op);
@@ -469,7 +471,7 @@ static inline const struct slot *team_wait_ahead(struct team *t, uint32_t rank, 
 #define TEAM_FAR (UINT32_C(1) << 29)
 void team_keep_counters_close(struct team *team, uint32_t op);
 
-/* Publishes that this rank has read all that it needs of the operations up to `op`. */
+/* Publish that this rank has read all that it needs of the operations up to `op`. */
 static inline void team_done(struct team *t, uint32_t op)
 {
     if (UNLIKELY((op ^ t->published) >= TEAM_FAR))
@@ -482,14 +484,14 @@ static inline void team_done(struct team *t, uint32_t op)
     team_reap_in_passing();
 }
 
-/* Ends the last operation begun: publishes `done` if it is far enough behind. */
+/* End the last operation begun: publish `done` if it is far enough behind. */
 static inline void team_end(struct team *t)
 {
     if (t->op - t->published >= t->lag)
         team_done(t, t->op);
 }
 
-/* Ends an operation that may have moved data by reference. `reads`: this rank has read a peer's
+/* End an operation that may have moved data by reference. `reads`: this rank has read a peer's
  * data, and the peer waits for it. `sends`: peers read this rank's data. */
 static inline void team_end_by_reference(struct team *t, uint32_t op, bool reads, bool sends)
 {
@@ -521,7 +523,7 @@ static inline uint32_t team_partner(const struct team *t, uint32_t i)
 
 /* ---- data in slots ---- */
 
-/* Sends up to SLOT_ROOM bytes inline. */
+/* Send up to SLOT_ROOM bytes inline. */
 HOT_INLINE void team_publish_inline(struct team *t, uint32_t op, const void *from, size_t bytes)
 {
     team_wait_slot(t);
@@ -529,7 +531,7 @@ HOT_INLINE void team_publish_inline(struct team *t, uint32_t op, const void *fro
     team_publish(t, op, SLOT_INLINE, bytes);
 }
 
-/* Sends `bytes` bytes by reference. Address 0: no data. */
+/* Send `bytes` bytes by reference. Address 0: no data. */
 static inline void team_publish_address(struct team *t, uint32_t op, remote_addr_t address,
                                         size_t bytes)
 {
@@ -548,8 +550,8 @@ static inline uint32_t team_stream_start(const struct team *t)
     return atomic_load_explicit(&t->mine->produced.value, memory_order_relaxed);
 }
 
-/* Sends data and returns how. SLOT_PIPELINED: only the slot was written, with the start of a
- * stream; the caller sends the data, through the stream or in pieces. */
+/* Send data and return how. SLOT_PIPELINED: only the slot was written, with the start of a stream;
+ * the caller sends the data, through the stream or in pieces. */
 enum slot_kind team_publish_data(struct team *team, uint32_t op, struct buffer from,
                                  enum by_reference by_reference);
 
@@ -569,7 +571,7 @@ static inline const char *slot_data(struct team *t, uint32_t rank, uint32_t op,
                : cell_for(t->ring[rank], op, slot_bytes(slot), slot_part(slot));
 }
 
-/* Sends bytes [first, first + bytes) of the data of a buffer as a piece. */
+/* Send bytes [first, first + bytes) of the data of a buffer as a piece. */
 void team_publish_piece(struct team *team, uint32_t op, struct buffer from, size_t first,
                         size_t bytes);
 

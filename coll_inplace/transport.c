@@ -95,7 +95,8 @@ enum slot_kind transport_of(const struct team *t, struct buffer from, size_t byt
     return *address ? SLOT_REFERENCE : copied;
 }
 
-/* Whether the others can read all blocks by reference; `*shared`: and all are in the heap. */
+/* Whether the others can read all blocks by reference. `*shared`: whether all blocks are in the
+ * heap. */
 static bool have_addresses(const struct team *t, const struct blocks *all, bool *shared)
 {
     *shared = true;

@@ -91,7 +91,7 @@ enum by_reference {
  * data are not contiguous or peers cannot access them. */
 typedef uint64_t remote_addr_t;
 
-/* The address of a buffer that peers should read, as the copy policy has it. */
+/* The address of a buffer that peers should read, if the copy policy permits that. */
 remote_addr_t remote_addr_to_read(const struct team *team, struct buffer b, size_t bytes);
 
 /* The address of a buffer that peers can write to. Does not depend on the copy policy. */
@@ -109,8 +109,8 @@ static inline char *remote_addr_local(remote_addr_t address)
     return address & 1 ? NULL : node.base + (address >> 1);
 }
 
-/* Copies from and to private memory of `owner`, at `first` bytes from `address`; through the owner
- * if the OS refuses. The owner waits in this call until this rank is done. False: the owner has
+/* Copy from or to private memory of `owner`, at `first` bytes from `address`; through the owner if
+ * the OS refuses. The owner waits in this call until this rank is done. False: the owner has
  * died. */
 bool remote_read(const struct team *team, uint32_t owner, remote_addr_t address, size_t first,
                  void *to, size_t bytes);
@@ -131,7 +131,7 @@ static inline bool fits_into_cell(size_t bytes)
     return bytes <= TEAM_CELL;
 }
 
-/* How data travel that are not read by reference. */
+/* How data that are not read by reference travel. */
 static inline enum slot_kind transport_of_copy(size_t bytes)
 {
     return fits_into_slot(bytes)   ? SLOT_INLINE
@@ -159,8 +159,8 @@ static inline bool transport_holds_blocks(size_t longest, size_t bytes, size_t t
 }
 
 /* The address at which the other ranks read our operand of a long reduction; 0: it is copied into
- * cells. In a scan all of them read all of it: if they are several, the OS would copy it once for
- * each. */
+ * cells. In a scan all other ranks read the complete operand: if there are several, the OS would
+ * copy it once for each of them. */
 remote_addr_t remote_addr_of_operand(const struct team *team, struct buffer from, size_t bytes,
                                      bool scan);
 
