@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Several threads may be inside MPI at once (MPI_THREAD_MULTIPLE). Set while MPI_Init still runs in
- * one thread. */
+/* Whether several threads may be inside MPI at once (MPI_THREAD_MULTIPLE). Set while MPI_Init still
+ * runs in one thread. */
 extern bool thread_concurrent;
 
 /* Add to a counter; returns the new value. Executes no locked instruction while only one thread at

@@ -24,7 +24,7 @@ extern _Atomic size_t copy_cached;
 void copy_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
                  size_t bytes, size_t blocks);
 
-/* Copies more than COPY_SHORT bytes, for which the C library may use `rep movsb`. On some AMD
+/* Copy more than COPY_SHORT bytes, for which the C library may use `rep movsb`. On some AMD
  * processors that is slow for more than the L2 cache holds, and if the destination is slightly past
  * the source modulo the page size. In both cases this function copies in pieces
  * (docs/decisions/058-copy-in-pieces.md). */
@@ -34,8 +34,8 @@ void copy_long(void *to, const void *from, size_t bytes);
 /* NOLINTBEGIN(clang-analyzer-core.NonNullParamChecker): the analyzer assumes that data passed by
  * reference may be in private memory; such data are always in the shared heap. */
 
-/* Copies 1, 2, 4 or 8 bytes in one access, so a peer that polls them never reads half of an
- * element. (The C library's memmove() copies two bytes in two steps.) The areas may overlap. */
+/* Copy 1, 2, 4 or 8 bytes in one access, so a peer that polls them never reads half of an element.
+ * (The C library's memmove() copies two bytes in two steps.) The areas may overlap. */
 HOT_INLINE void copy_bytes(void *to, const void *from, size_t bytes)
 {
     if (LIKELY(bytes == 8))

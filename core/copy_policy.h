@@ -23,7 +23,7 @@
  * and cells must be faster by a margin to be preferred. If no way copies the sample within
  * COPY_PATIENCE_NS, the measurement was interrupted and is ignored.
  *
- * Ranks of a node may decide differently: each slot says where its data are, so the choice is not
+ * Ranks of a node may decide differently: each slot shows where its data are, so the choice is not
  * part of the protocol.
  */
 #ifndef MPIACCEL_COPY_POLICY_H
@@ -49,9 +49,9 @@ struct copy_costs {
 enum copy_policy {
     COPY_POLICY_NONTEMPORAL = 1, /* cells are filled with non-temporal stores */
     COPY_POLICY_BY_OS = 2,       /* the OS copies long private data, where permitted */
-    /* This is the policy without a measurement. With more ranks than processors nothing is
-     * measured: there the two copies through cells do not run at the same time, so the single copy
-     * of the OS is faster. */
+    /* This is the policy without a measurement. On an oversubscribed node nothing is measured:
+     * there the two copies through cells do not run at the same time, so the single copy of the OS
+     * is faster. */
     COPY_POLICY_DEFAULT = COPY_POLICY_BY_OS,
 };
 

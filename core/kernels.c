@@ -14,8 +14,8 @@
 PRIMS(X)
 #undef X
 
-/* Prefetches one line of `ahead` per line of elements. Eight prefetches at once would delay the
- * loads that the arithmetic is waiting for. */
+/* Prefetch one line of `ahead` per line of elements. Eight prefetches at once would delay the loads
+ * that the arithmetic is waiting for. */
 #define COMBINE(op, name)                                                             \
     static void op##_##name(void *out, const void *left, const void *right, size_t n, \
                             const char *ahead)                                        \

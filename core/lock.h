@@ -90,8 +90,8 @@ static inline void mutex_lock(struct sync_word *mutex)
         mutex_lock_contended(mutex);
 }
 
-/* Release: the next holder observes all stores of this one. Not a full fence, unless ranks
- * outnumber processors. */
+/* Release: the next holder observes all stores of this one. Not a full fence, unless
+ * sync_oversubscribed is set. */
 static inline void mutex_unlock(struct sync_word *mutex)
 {
     assert(sync_load(mutex));

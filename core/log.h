@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-/* The world rank to name in messages; -1: none yet. */
+/* Set the world rank to name in messages; -1: none yet. */
 void log_set_rank(int rank);
 
 /* Print a message if MPIACCEL_VERBOSE is at least `level`. Level 0 is always printed. */

@@ -41,8 +41,8 @@ static uint32_t limit_in(const char *folder)
     return (uint32_t)(limit ? limit : 1);
 }
 
-/* The lowest limit of a cgroup and of those around it. In a container the path may be the one
- * outside, which does not exist here; then the container's own cgroup is the root. */
+/* The lowest limit of a cgroup and of those around it. In a container the path may be that outside
+ * the container, which does not exist inside; then the container's own cgroup is the root. */
 static void read_cgroup_limits(struct processors *mine, const char *controller, const char *path)
 {
     char folder[PATH_MAX];

@@ -109,7 +109,7 @@ bool stats_occurs(const struct stats_snapshot *sum, unsigned reason, const char 
 
 struct stats_host {
     const char *name, *version, *abi;
-    const char *device; /* what MPICH calls so, such as "ch4:ucx"; empty: not known */
+    const char *device; /* the device of MPICH, such as "ch4:ucx"; empty: not known */
 };
 
 struct stats_identity {

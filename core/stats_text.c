@@ -151,7 +151,7 @@ static uint64_t calls_of_sizes(const struct stats_snapshot *sum, unsigned call, 
     return number;
 }
 
-/* The mean size of the calls whose size is known and not 0, as it is with MPI_PROC_NULL; 0: there
+/* The mean size of the calls whose size is known and not 0 (with MPI_PROC_NULL it is 0); 0: there
  * are none. */
 static uint64_t mean_size(const struct stats_snapshot *sum, unsigned call)
 {

@@ -128,7 +128,7 @@ static inline void sync_publish(struct sync_word *word, uint32_t value)
         atomic_store_explicit(&word->value, value, memory_order_release);
 }
 
-/* Compares counts that only grow and may wrap. */
+/* Compare counts that only grow and may wrap. */
 static inline bool sync_reached(uint32_t value, uint32_t goal)
 {
     return (int32_t)(value - goal) >= 0;
@@ -157,7 +157,7 @@ static inline void sync_full_fence(void)
 #endif
 }
 
-/* Orders non-temporal stores of the program before later stores, such as the one that publishes the
+/* Order non-temporal stores of the program before later stores, such as the one that publishes the
  * address of its data. On x86 a release does not order them. */
 static inline void sync_store_fence(void)
 {
@@ -208,19 +208,19 @@ static inline void sync_end_mail_sleep(struct sync_word *mail, _Atomic uint32_t 
     atomic_fetch_sub_explicit(asleep, 1, memory_order_relaxed);
 }
 
-/* From now on, sleeps in sync_wait() and sync_sleep() also end when `mail` changes. Both must stay
+/* Let sleeps in sync_wait() and sync_sleep() also end when `mail` changes. Both words must stay
  * mapped until the next call. NULL: no such word. */
 void sync_set_host_mail(struct sync_word *mail, _Atomic uint32_t *asleep);
 
-/* From now on, each progress step also calls `answer`, which must not wait: another process may be
- * waiting for this one to copy (peer_copy/copy_request.h). */
+/* Let each progress step also call `answer`, which must not wait: another process may be waiting
+ * for this one to copy (peer_copy/copy_request.h). */
 void sync_set_service(void (*answer)(void));
 
-/* One progress step of the host. */
+/* Make one progress step of the host. */
 void sync_progress(void);
 
-/* One progress step of the host if it is time for one. For calls that never wait: a program may
- * poll with them while a peer inside the host needs this rank. Bounds the share of time spent on
+/* Make one progress step of the host if one is due. For calls that never wait: a program may poll
+ * with them while a peer inside the host needs this rank. Bounds the share of time spent on
  * progress however often the calls come. `next` belongs to the calling thread; initially 0. */
 void sync_progress_if_due(uint64_t *next);
 
@@ -231,13 +231,13 @@ struct sync_seen {
 };
 
 /* Call after every so many calls that read memory and never wait. If this one has found the same as
- * the last one, the program polls, and with more ranks than processors it yields: the rank that it
+ * the last one, the program polls, and if sync_oversubscribed is set it yields: the rank that it
  * waits for may need the processor. A program that works rarely finds the same value at the same
  * address again. `last` belongs to the calling thread; initially zero. */
 void sync_yield_if_same(struct sync_seen *last, const void *at, uint64_t value);
 
 /* Call when a call with which the program polls, such as MPI_Win_test, has returned false. Makes
- * one progress step of the host; with more ranks than processors, also yields the processor. */
+ * one progress step of the host and, if sync_oversubscribed is set, yields the processor. */
 void sync_yield(void);
 
 #endif

@@ -58,7 +58,7 @@ void thread_fold_all(void);
  * progress. */
 enum { CALLS_PER_CLOCK_READ = 64 };
 
-/* Count a fast call that has read `bytes` at `at`. With such calls programs poll. */
+/* Count a fast call that has read `bytes` at `at`. Programs poll with such calls. */
 HOT_INLINE void thread_count_read(struct thread *thread, unsigned call, size_t bytes,
                                   const void *at)
 {

@@ -18,7 +18,7 @@ struct timeline {
     uint64_t highest[TIMELINE_LENGTH];
 };
 
-/* From `now` on, the quantity has this value. `now` never decreases. */
+/* Record that the quantity has this value from `now` on. `now` never decreases. */
 void timeline_set(struct timeline *t, uint64_t now, uint64_t value);
 
 /* Add another timeline. Before a timeline begins it counts as 0, and after its end its last value

@@ -230,7 +230,7 @@ static bool run_ascends(const struct run *run)
            run->stride >= (pattern ? pattern->high - pattern->low : (ptrdiff_t)run->bytes);
 }
 
-/* After the last run: set what depends on all runs. */
+/* Set what depends on all runs, when the last one has been appended. */
 static void end_runs(struct typemap *map)
 {
     size_t before = 0;

@@ -31,7 +31,7 @@ enum { TYPEMAP_NESTING_MAX = 15 };
 /* The offsets of the blocks of a run. Runs of several typemaps may share it. */
 struct block_list {
     _Atomic size_t users;
-    size_t *before;      /* bytes of data in all earlier blocks, and in all; NULL: equal blocks */
+    size_t *before;      /* bytes of data before each block, then in all; NULL: equal blocks */
     ptrdiff_t low, high; /* the lowest offset, and the highest; with `before` the highest end */
     bool ascending;      /* each block begins at or after the end of the previous block */
     ptrdiff_t offset[];

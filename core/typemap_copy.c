@@ -84,7 +84,7 @@ static size_t block_with(const struct run *run, size_t byte)
     return block;
 }
 
-/* Move from the begin of a copy of the top level's typemap to byte `rest` of its data. */
+/* Move from the beginning of a copy of the top level's typemap to byte `rest` of its data. */
 static void seek(struct cursor *c, size_t rest)
 {
     for (;;) {
@@ -313,7 +313,8 @@ static void move_equal(char *plain, char *base, const ptrdiff_t *offset, size_t 
 }
 #undef MOVE_LISTED
 
-/* Blocks [first, end), as far as they end within `total` bytes. Returns the end. */
+/* Copy blocks [first, end) of the list, as far as they end within `total` bytes. Returns the
+ * end. */
 static size_t move_varying(char *plain, char *base, const struct block_list *list, size_t first,
                            size_t end, size_t total, bool read)
 {
@@ -383,7 +384,7 @@ static void copy_piece(void *context, char *to, ptrdiff_t to_stride, char *from,
     copy_blocks(to, to_stride, from, from_stride, bytes, blocks);
 }
 
-/* Between typemaps with many short blocks, which move() copies faster than a walk of both. */
+/* Copy between typemaps with many short blocks, which move() copies faster than a walk of both. */
 static void copy_by_bounce(char *to, const struct typemap *to_map, char *from,
                            const struct typemap *from_map, size_t total)
 {

@@ -19,7 +19,7 @@
  * thread sleeps in other calls of the host, too, if its user has set `sleep`.
  *
  * The length of a yield shows who had the processor: less than YIELD_TICKS_SHARED nobody, more a
- * waiting rank of another job, and YIELD_TICKS_LONG or more a thread that computes. A waiting one
+ * waiting rank of another job, and YIELD_TICKS_LONG or more a thread that computes. A waiting rank
  * would have yielded back sooner. Linux 6.18 charges a yield as a whole time slice, so beside a
  * thread that computes a rank that yields in each wait hardly runs.
  */
@@ -83,7 +83,7 @@ enum {
     LOST_NS_MIN = 200000,             /* a smaller loss may be due to interrupts and OS threads */
     POLLS_PER_PROBE_SHARED = 256,     /* while a thread yields */
     POLLS_AT_FIRST = 4,               /* of a wait: a host that yields itself needs no help */
-    POLLS_OF_OTHER_CALL = 256,        /* then one is timed, in calls in which no thread sleeps */
+    POLLS_OF_OTHER_CALL = 256,        /* before one is timed, in calls in which no thread sleeps */
     TICKS_BETWEEN_POLLS = 1 << 14,    /* of one wait */
     HOST_SPIN_TICKS = 1 << 12,        /* of a wait, before a thread yields */
     HOST_YIELD_TICKS = 1 << 21,       /* of a wait, before a thread sleeps */
