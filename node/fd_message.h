@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 /* The most descriptors in one message. The receiver needs that many free ones for a moment. */
-#ifndef FD_MESSAGE_MAX /* a test has less */
+#ifndef FD_MESSAGE_MAX /* a test has fewer */
 #define FD_MESSAGE_MAX 64
 #endif
 

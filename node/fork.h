@@ -20,11 +20,11 @@
 
 enum fork_kind { FORK_VARIABLES, FORK_HEAP };
 
-/* [address, address + size) is a shared mapping of `file` at `position`. The descriptor must stay
- * open. False: there are too many such mappings. */
+/* Register [address, address + size), a shared mapping of `file` at `position`. The descriptor must
+ * stay open. False: there are too many such mappings. */
 bool fork_add(enum fork_kind kind, char *address, size_t size, int file, uint64_t position);
 
-/* The mapping at this address is gone. */
+/* Forget the mapping at this address, which is gone. */
 void fork_remove(const char *address);
 
 #endif

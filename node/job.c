@@ -143,7 +143,7 @@ static uint32_t pmi_local_size(void)
 }
 
 /* The other end of PMI_FD is the launcher's process on this node, one for all ranks of the job. In
- * MPICH from 4.1 on it may also serve a job of MPI_Comm_spawn, hence the sizes. */
+ * MPICH from 4.1 on it may also serve a job of MPI_Comm_spawn, hence the sizes in the key. */
 static bool pmi_by_socket(struct job *job)
 {
     char proxy[PROCESS_NAME_MAX];

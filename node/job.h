@@ -26,10 +26,11 @@ struct job {
     int rank;            /* in MPI_COMM_WORLD; -1: unknown */
 };
 
-/* A process that no launcher has started is a job of one rank, with an empty key. */
+/* Read the job from the environment. A process that no launcher has started is a job of one rank,
+ * with an empty key. */
 void job_read(struct job *job, enum job_host host);
 
-/* FNV-1a, for keys, which may be longer than the name of a socket. */
+/* Hash a key, which may be longer than the name of a socket (FNV-1a). */
 uint64_t job_hash(const char *text);
 
 /* The number of tasks on node `node`, from Slurm's notation: "4(x2),3" stands for 4 tasks on each

@@ -67,8 +67,9 @@ bool memfd_lengthen(int file, size_t size)
     return set_size(file, size, SEALS_FINAL);
 }
 
-/* MADV_DONTNEED would only drop this process's mapping of the pages. QEMU, when it runs programs for
- * another processor, ignores MADV_REMOVE and reports success (7.2), so the first call checks it. */
+/* MADV_DONTNEED would drop only this process's mapping of the pages. QEMU, when it runs programs
+ * for another processor, ignores MADV_REMOVE and reports success (7.2), so the first call checks
+ * it. */
 bool memfd_punch(char *at, size_t size)
 {
     enum { UNKNOWN, FREES, IGNORED };

@@ -15,10 +15,10 @@
  * gets a signal that ends it. */
 size_t memfd_limit(void);
 
-/* A new file of `size` bytes, all zero. Returns its descriptor, or -1 and logs the reason. */
+/* Create a file of `size` bytes, all zero. Returns its descriptor, or -1 and logs the reason. */
 int memfd_create_sealed(size_t size);
 
-/* A new file as of memfd_create_sealed(), but one that can be made longer, once. */
+/* Create a file as memfd_create_sealed() does, but one that can be made longer, once. */
 int memfd_create_growing(size_t size);
 bool memfd_lengthen(int file, size_t size);
 
@@ -33,8 +33,8 @@ int memfd_out_of_way(int file);
 /* The size of a file that another process has sent; 0 if it could be made shorter. */
 size_t memfd_sealed_size(int file);
 
-/* A descriptor and its file. The program may close a descriptor that it does not know, and the
- * number may then belong to another file. */
+/* A descriptor and its file. The program may close a descriptor that is not its own, and the number
+ * may then belong to another file. */
 struct memfd {
     int file;
     dev_t device;

@@ -72,7 +72,7 @@ void node_open(int file);
 
 void node_unmap(enum reason why_not);
 
-/* Children of fork are to have the slices of other members, too, which remain shared. */
+/* Let children of fork inherit the slices of other members, too, which remain shared. */
 void node_let_children_inherit(void);
 
 /* In a child: share whole pages of this process's slice with the parent again. False: not

@@ -84,8 +84,8 @@ static enum place_call connect_to(int *fd, const char *what, uint32_t place, boo
 
 /* ---- taking and leaving a place ---- */
 
-/* The first place that nobody has. A rank at a place behind those of all expected ranks shows the
- * leader that there are too many; no rank needs places further behind. */
+/* Take the first place that no rank has. A rank at a place behind those of all expected ranks shows
+ * the leader that there are too many; no rank needs places further behind. */
 static enum reason take_first_free(uint32_t expected)
 {
     places.listener = new_socket();

@@ -88,7 +88,7 @@ static size_t address_space_left(void)
 
 /* Whether so few descriptors or so little private memory are left that the host and the program may
  * need all of them. Both hosts open up to 20 descriptors for two ranks, and allocate up to 24 MiB.
- * The lowest free number tells how many descriptors are in use. */
+ * The lowest free number shows how many descriptors are in use. */
 static bool is_short_of_resources(void)
 {
     enum { DESCRIPTORS = 40 };
@@ -606,7 +606,8 @@ static void join(int world_rank, int world_size, rendezvous_exchange_fn *exchang
 
 /* ---- settling ---- */
 
-/* A process whose world is itself needs no launcher, and may be inside a rank of another job. */
+/* A process that is alone in its MPI_COMM_WORLD needs no launcher, and may be inside a rank of
+ * another job. */
 static void leave_others(void)
 {
     places_leave();

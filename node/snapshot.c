@@ -30,8 +30,8 @@ void snapshot_copy(int file, uint64_t position, char *to, const char *from, size
         memcpy(to + start, from + start, end - start);
 }
 
-/* Move the mapping instead of calling mmap() at `old`, which on older kernels removes the old
- * mapping even if it fails. Make a bare system call: UCX intercepts mremap() and drops the new
+/* Move the mapping instead of calling mmap() at `old`, which in older releases of Linux removes the
+ * old mapping even if it fails. Make a bare system call: UCX intercepts mremap() and drops the new
  * address. */
 bool snapshot_replace(char *old, char *new, size_t size)
 {

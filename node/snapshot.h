@@ -11,7 +11,8 @@
  * start and end are relative to `position`. False: there is none. */
 bool snapshot_next_data(int file, uint64_t position, size_t size, size_t *start, size_t *end);
 
-/* Address space for a copy, or a private mapping of the beginning of `file`. NULL: no memory. */
+/* Map private memory for a copy: new memory if `file` is -1, otherwise the beginning of `file`.
+ * NULL: no memory. */
 char *snapshot_map(int file, size_t size);
 
 /* Copy `size` bytes at `from`, which is mapped from this position of the file, but not the holes:

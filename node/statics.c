@@ -291,7 +291,8 @@ static const char *move_all(int new_file)
     return moved ? NULL : "the system refuses to map them";
 }
 
-/* Core files contain the pages that the arena hands out. */
+/* Keep the mapping out of core files, except for the pages that the arena hands out
+ * (alloc/region.c). */
 static bool map_heap(int new_file, size_t position, size_t size)
 {
     char *start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, new_file,

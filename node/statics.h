@@ -32,17 +32,17 @@
 #include "core/layout.h"
 #include "heap/interface.h"
 
-/* Before the host's MPI_Init: move the variables. `heap`: bytes for an early heap (alloc/arena.h),
- * which gets the end of the same file. If the process has a heap of malloc, the variables get the
- * end of its file instead, and there is no early heap. Returns the descriptor of the file, which
- * stays open for fork, or -1 if it would be empty or cannot be made. */
+/* Move the variables. Call before the host's MPI_Init. `heap`: bytes for an early heap
+ * (alloc/arena.h), which gets the end of the same file. If the process has a heap of malloc, the
+ * variables get the end of its file instead, and there is no early heap. Returns the descriptor of
+ * the file, which stays open for fork, or -1 if it would be empty or cannot be made. */
 int statics_move(bool all_of_executable, size_t heap, const struct malloc_heap *of_malloc);
 
 /* The early heap, or the heap of malloc, and its position in the file. Size 0: there is none. */
 struct layout_heap statics_heap(void);
 
-/* After rendezvous_settle(): windows over the variables can be fast from now on, or a message says
- * why they cannot. The same holds for the early heap. */
+/* Call after rendezvous_settle(). From then on windows over the variables can be fast, or a message
+ * states why they cannot. The same holds for the early heap. */
 void statics_open(void);
 
 #endif

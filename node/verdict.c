@@ -18,7 +18,8 @@ enum { ATTEMPTS = 20 };
 
 /* ---- names ---- */
 
-/* PROBE and BEGUN are published before all leaders have read the session. */
+/* PROBE and BEGUN are published before all leaders have read the session, so their names do not
+ * contain it. */
 static void name_of(const struct leader *l, char name[VERDICT_NAME_BYTES], const char *what,
                     int rank)
 {
@@ -35,7 +36,7 @@ static bool name_is_there(const struct leader *l, const char *what, int rank,
     return l->names->look_up(name, value);
 }
 
-/* Whether a look-up finds the name afterwards. */
+/* Publish a name. Returns whether a look-up finds it afterwards. */
 static bool publish(const struct leader *l, const char *what, int rank, const char *value)
 {
     char name[VERDICT_NAME_BYTES], found[VERDICT_VALUE_BYTES];

@@ -7,10 +7,11 @@
  * is a leader.
  *
  *   1. Rank 0 publishes BEGUN.
- *   2. Every other leader looks for BEGUN, for at most `patience_ns`. If it does not find it,
- *      nothing spans nodes. If it does, it publishes which ranks its node has. From then on only
- *      rank 0 decides for it, even if the service has reported an error: the name may be there all
- *      the same. It looks for the verdict without a limit, because rank 0 has the library and has
+ *   2. Every other leader looks for BEGUN, for at most `patience_ns`. If the leader does not find
+ *      BEGUN, nothing spans nodes. Otherwise it publishes which ranks its node has. From then on
+ *      only rank 0 decides for this node, even if the service has reported an error: the name may
+ *      be there all the same. The leader looks for the verdict without a limit, because rank 0 has
+ *      the library and has
  *      promised one.
  *   3. Rank 0 looks for the nodes' names, for at most `patience_ns`: for that of the lowest rank
  *      that is still missing. Then it publishes the verdict: whether it has found all ranks.
@@ -30,7 +31,7 @@
  * A service may still have the names of an earlier job. So the value of BEGUN is different each
  * time, and part of all later names (`session`).
  *
- * Some launchers have no names. Each leader finds that out by a name of its own, PROBE, so that it
+ * Some launchers serve no names. Each leader finds that out by a name of its own, PROBE, so that it
  * need not wait for BEGUN there.
  */
 #ifndef MPIACCEL_VERDICT_H
@@ -57,9 +58,10 @@ struct leader {
     char session[VERDICT_VALUE_BYTES]; /* set by verdict_find() */
 };
 
-/* Called by the leader of each node. NODES_ALL: all ranks have the library; then all leaders get
- * this result. NODES_NOT_ALL: at least one rank lacks the library or was late. NODES_NO_NAMES: this
- * launcher serves no names, so it is not known whether all ranks have the library. */
+/* Find the verdict. Call on the leader of each node. NODES_ALL: all ranks have the library; then
+ * all leaders get this result. NODES_NOT_ALL: at least one rank lacks the library or was late.
+ * NODES_NO_NAMES: this launcher serves no names, so it is not known whether all ranks have the
+ * library. */
 enum nodes_verdict verdict_find(struct leader *l);
 
 /* Write the ranks of a node as "FIRST.NUMBER.STEP", joined by "_". False: too long. */
