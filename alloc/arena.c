@@ -45,7 +45,7 @@ static _Atomic uint64_t high_water;             /* lower_limit() when more bytes
 
 /* ---- opening ---- */
 
-/* Large free extents beyond ARENA_KEEP are not kept. */
+/* Do not keep large free extents beyond ARENA_KEEP. */
 static bool limit_kept(const struct region *r)
 {
     size_t mib[3], depth = 3, most = ARENA_KEEP;
@@ -74,8 +74,8 @@ bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
 }
 
 /* Returns `at` if it lies in the region; otherwise frees it and returns NULL. In a thread that is
- * ending, whose data jemalloc has already destroyed, it allocates from its default arena, whichever
- * arena it is asked for. */
+ * ending, whose data jemalloc has already destroyed, jemalloc allocates from its default arena,
+ * whichever arena is requested. */
 static inline void *in_region(const struct region *r, void *at)
 {
     if (LIKELY((size_t)((char *)at - r->start) < (size_t)(r->end - r->start)))
@@ -305,9 +305,9 @@ static void *control_take(size_t size, int flags)
     return in_region(&control, je(mallocx)(size, flags));
 }
 
-/* What the users keep may be all of the control part, in sizes that do not fit. jemalloc needs a
- * whole extent for the first small block of a size class, which with pages of 64 KiB is often
- * longer than any hole. */
+/* The memory that its users keep may fill the control part, in blocks of sizes that do not fit.
+ * jemalloc needs a whole extent for the first small block of a size class, which with pages of 64
+ * KiB is often longer than any hole. */
 static COLD void *control_take_when_full(size_t size, int flags)
 {
     region_purge(&control);

@@ -32,7 +32,8 @@ enum { ARENA_GRAIN = 64 };
  * `limit` bytes. False: no memory for the metadata; then every allocation fails. */
 bool arena_open(char *slice, size_t size, size_t control, size_t limit);
 
-/* `align` is a power of two. NULL: no room. Size 0 returns a pointer that can be freed. */
+/* Allocate from the program's heap. `align` is a power of two. NULL: no room. Size 0 returns a
+ * pointer that can be freed. */
 void *arena_alloc(size_t size, size_t align);
 
 /* Set a new allocation of this size to zero. The pages of a large one are freed, so that it takes
@@ -80,7 +81,7 @@ void arena_symmetric_free(void *at);
  * map when they meet (node/statics.h). After that nothing is allocated in the early heap any
  * more. */
 
-/* A good size, for a heap of at most `limit` bytes. */
+/* A suitable size of the early heap if the heap has at most `limit` bytes. */
 size_t arena_early_size(size_t limit);
 void arena_early_open(char *start, size_t size);
 

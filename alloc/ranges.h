@@ -15,7 +15,7 @@ struct ranges {
     size_t count, room;
 };
 
-/* False: no memory for the list; the range is not in the set. */
+/* Add a range to the set. False: no memory for the list, and the range is not in the set. */
 bool ranges_give(struct ranges *ranges, char *start, size_t size);
 
 /* Take the lowest range that fits; `align` is a power of two. NULL: there is none, or no memory for

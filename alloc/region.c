@@ -10,7 +10,7 @@ static bool in_child; /* of fork */
 /* ---- the hooks; by jemalloc's convention they return true on failure ---- */
 
 /* The rest of the map must not be writable: under `ulimit -d` and with vm.overcommit_memory=2, the
- * OS counts private memory that may be written as used. */
+ * OS counts writable private memory as used memory. */
 static bool prepare_map(const struct region *r, size_t from, size_t to)
 {
     if (!r->map)
@@ -195,8 +195,8 @@ bool region_open(struct region *r, char *start, size_t size, size_t map_unit, dr
     return true;
 }
 
-/* One thread at a time: in jemalloc a second thread would return while the first is still purging,
- * and find nothing. */
+/* Call in one thread at a time: in jemalloc a second thread would return while the first is still
+ * purging, and find nothing. */
 void region_purge(struct region *r)
 {
     size_t mib[3], depth = 3;

@@ -35,7 +35,7 @@ struct region {
     drop_pages *drop;
     unsigned arena;
     pthread_mutex_t purge_mutex;
-    struct region *next_region; /* in the list of all */
+    struct region *next_region; /* in the list of all regions */
 };
 
 /* Create an arena in [start, start + size). `map_unit` 0: without a map. The structure must live as

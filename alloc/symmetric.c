@@ -183,7 +183,7 @@ static void decide_allocation(void)
     shared->decision = d;
 }
 
-/* PE 0 logs it for all. */
+/* PE 0 logs the error for all. */
 static void explain(const struct decision *d, const struct request *r)
 {
     size_t bytes = limit;
@@ -448,7 +448,7 @@ static void map_parts(void)
     set_base(part, (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* The private memory of this PE. */
+/* Allocate the private memory of this PE. */
 static bool allocate_private(void)
 {
     symmetric.peer = malloc(symmetric.pes * sizeof *symmetric.peer);

@@ -57,11 +57,11 @@ enum symmetric_error {
 /* The size of the symmetric part that the environment requests; 0: none. */
 size_t symmetric_wanted(void);
 
-/* Opens the heap; collective the first time. Returns REASON_NONE if it is open, else the reason
- * why not, which is the same on all PEs. */
+/* Open the heap; collective the first time. Returns REASON_NONE if it is open, else the reason why
+ * not, which is the same on all PEs. */
 enum reason symmetric_open(void);
 
-/* At Finalize: later calls fail. The memory can still be read and written. */
+/* Call at Finalize: later calls fail. The memory can still be read and written. */
 void symmetric_close(void);
 
 /* ---- collective, with the same arguments on all PEs ---- */

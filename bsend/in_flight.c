@@ -98,7 +98,7 @@ static bool is_read(const struct in_flight *f)
     return f->block.at && !f->delivered && send_buffer_is_read(&f->block);
 }
 
-/* Walks the whole list, since any number of delivered messages with incomplete requests may precede
+/* Walk the whole list, since any number of delivered messages with incomplete requests may precede
  * the copies to be freed. */
 static COLD void free_read_copies(void)
 {
@@ -211,7 +211,7 @@ static void list_message(struct in_flight *f, uintptr_t request)
 
 /* ---- waiting for receivers ---- */
 
-/* A message has left since MPI_Bsend last waited in vain, so waiting is worthwhile. */
+/* Whether a message has left since MPI_Bsend last waited in vain, so that waiting is worthwhile. */
 static _Atomic bool moving;
 
 /* Testing one request makes the host go through all its pending messages. The next test is

@@ -61,14 +61,14 @@ struct in_flight_limits {
     uint32_t copies;     /* most messages in flight when a copy is made because it is faster */
     bool shared;         /* copies are in the send buffer */
     uint64_t wait_ns;    /* how long MPI_Bsend waits when no message is pending */
-    /* Tests a request of the host; frees it and returns true if it is complete. Must not wait. May
+    /* Test a request of the host. If it is complete, free it and return true. Must not wait. May
      * change the request. */
     bool (*is_sent)(uintptr_t *request);
 };
 
 void in_flight_open(const struct in_flight_limits *limits);
 
-/* From now on no copy finds room. */
+/* Let no copy find room from now on. */
 void in_flight_close(void);
 
 /* Number of messages that are not delivered, and how many of them are pending. */
@@ -91,10 +91,10 @@ void in_flight_drop(struct in_flight *f);
  * of data? If so, they are counted as used. */
 bool in_flight_reserve(size_t bytes);
 
-/* The host has begun a message with `bytes` bytes of data out of the buffer of the program, and has
- * not completed it at once. `reserved`: in_flight_reserve() has counted the bytes. `may_wait`: the
- * call may wait. False: out of memory, and the caller still owns the request; never if the call may
- * wait. */
+/* Keep the request of a message with `bytes` bytes of data that the host has begun to send out of
+ * the buffer of the program, and has not completed at once. `reserved`: in_flight_reserve() has
+ * counted the bytes. `may_wait`: the call may wait. False: out of memory, and the caller still owns
+ * the request; never if the call may wait. */
 bool in_flight_keep(uintptr_t request, size_t bytes, bool reserved, bool may_wait);
 
 /* Wait, while driving the host's progress: in_flight_wait_for_pending() until no message is

@@ -20,10 +20,10 @@
  * A child of fork gets a copy of all blocks, made before the fork. It allocates no more blocks
  * here.
  *
- * The heap stays closed, so that every block comes from the next allocator, where this is not the
- * process's malloc, and where memory is limited in a way that shared memory does not obey (`ulimit
- * -d`, `ulimit -v`, vm.overcommit_memory=2). Where private memory consists of huge pages but shared
- * memory cannot, blocks that could contain a huge page come from the next allocator.
+ * The heap stays closed, so that every block comes from the next allocator, if this malloc is not
+ * the one that the process uses, or if memory is limited in a way that shared memory does not obey
+ * (`ulimit -d`, `ulimit -v`, vm.overcommit_memory=2). Where private memory consists of huge pages
+ * but shared memory cannot, blocks that could contain a huge page come from the next allocator.
  */
 #ifndef MPIACCEL_HEAP_HEAP_H
 #define MPIACCEL_HEAP_HEAP_H
@@ -41,7 +41,7 @@ struct heap {
 };
 extern struct heap heap __attribute__((visibility("hidden"))); /* see heap/next.h */
 
-/* Whether heap_take() may have such a block. Acquire: `minimum` is written last. */
+/* Whether heap_take() may have a block of this size. Acquire: `minimum` is written last. */
 static inline bool heap_wants(size_t size)
 {
     return UNLIKELY(size >= atomic_load_explicit(&heap.minimum, memory_order_acquire));

@@ -71,8 +71,8 @@ static bool is_malloc_elsewhere(void)
     return dlsym(RTLD_DEFAULT, "malloc") != (void *)malloc;
 }
 
-/* A file's pages do not count towards the first two limits, and a page that strict accounting
- * refuses is a signal that ends the process. */
+/* `ulimit -d` does not count the pages of a file, `ulimit -v` counts the complete mapping, and if
+ * strict accounting refuses a page, a signal ends the process. */
 const char *limits_obstacle(void)
 {
     if (!config.enabled || !config.heap)

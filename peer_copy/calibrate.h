@@ -1,7 +1,8 @@
-/* Measures what it costs on this node to hand data from one rank to another (core/copy_policy.h),
- * once, at the end of MPI_Init. The first rank of the node writes and the last one reads, since
- * these two are likely to be the farthest apart. It takes less than a millisecond. The other ranks
- * do not wait for it; until the result is in the header they use COPY_POLICY_DEFAULT.
+/* Measurement of what it costs on this node to hand data from one rank to another
+ * (core/copy_policy.h), made once, at the end of MPI_Init. The first rank of the node writes and
+ * the last one reads, since these two are likely to be the farthest apart. The measurement takes
+ * less than a millisecond. The other ranks do not wait for it; until the result is in the header
+ * they use COPY_POLICY_DEFAULT.
  *
  * Agreement. The reader sets `state` from ABSENT to PRESENT and waits; the writer sets it from
  * PRESENT to RUNNING. Each waits up to a millisecond for the other, and sets `state` to OVER if the
@@ -17,7 +18,7 @@
 #ifndef MPIACCEL_CALIBRATE_H
 #define MPIACCEL_CALIBRATE_H
 
-/* Every member calls it once, after arena_open(). */
+/* Call once on every member, after arena_open(). */
 void calibrate(void);
 
 #endif

@@ -67,7 +67,8 @@ static struct copy_request *claim(void)
     return r;
 }
 
-/* Also ends the owner's sleep if it waits for the host's messages. All other sleeps are short. */
+/* Request a copy. This also ends the owner's sleep if the owner waits for messages of the host. All
+ * other sleeps are short. */
 static void ask_owner(struct copy_request *r, uint32_t owner)
 {
     struct layout_member *member = node_member(owner);

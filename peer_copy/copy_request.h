@@ -32,7 +32,8 @@
 
 #include <stdatomic.h>
 
-/* Once, when the node has settled: from now on this process answers while it waits. */
+/* Call once, when the node has settled. From then on this process answers requests while it
+ * waits. */
 void copy_requests_open(void);
 
 /* Copy through the owner, a member whose memory stays as it is until this call returns. `remote` is

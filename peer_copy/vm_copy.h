@@ -25,7 +25,7 @@
 
 #include "core/base.h"
 
-/* Once, when the node has settled. */
+/* Call once, when the node has settled. */
 void vm_copy_open(void);
 
 /* Copy between `local` and the address `remote` of process `pid`. False: nothing has been done, and

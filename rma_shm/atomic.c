@@ -223,7 +223,7 @@ struct bulk {
     size_t held;        /* bytes handled since the mutex was taken */
 };
 
-/* Performs the operation on `bytes` bytes that begin at `offset` in the contiguous elements. */
+/* Perform the operation on `bytes` bytes that begin at `offset` in the contiguous elements. */
 static void bulk_part(struct bulk *b, char *at, size_t offset, size_t bytes)
 {
     bulk_block(b->reducer, b->entered, at, b->origin ? b->origin + offset : NULL,

@@ -8,8 +8,8 @@
 
 #include <assert.h>
 
-/* The first operation on a target in an epoch. Waits for the post of the target, if win_start()
- * opened the epoch. WIN_ERR_SYNC: the epoch does not admit the operation. */
+/* Call before the first operation on a target in an epoch. Waits for the post of the target, if
+ * win_start() opened the epoch. WIN_ERR_SYNC: the epoch does not admit the operation. */
 enum win_error win_open_peer(struct win *win, uint32_t target);
 
 /* Wait for the post of a target and open that peer. */

@@ -43,7 +43,7 @@ void kept_close(void);
 /* Remove the window with the lowest number. False: the list is empty. */
 bool kept_take_lowest(uintptr_t *handle);
 
-/* Remove all of them. */
+/* Remove all windows. */
 void kept_forget(void);
 
 #endif

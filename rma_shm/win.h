@@ -5,12 +5,12 @@
  * where the program allocated it.
  *
  * Access epochs. A peer is open for operations when its stamp equals the stamp of the window.
- * Opening an epoch towards several peers (fence, lock_all, start) advances the stamp of the
- * window. The first operation on a peer then finds unequal stamps and takes the slow path,
- * win_open_peer() in epoch.h. That function checks that the epoch admits the operation, waits for
- * whatever this kind of epoch requires, and sets the stamp of the peer. Every later operation pays
- * one comparison. Closing an epoch advances the stamp again. Both are O(1) in the number of ranks,
- * except for lock_all once a rank has requested an exclusive lock (sync_passive.h).
+ * Opening an epoch towards several peers (fence, lock_all, start) advances the stamp of the window.
+ * The first operation on a peer then finds unequal stamps and takes the slow path, win_open_peer()
+ * in epoch.h. That function checks that the epoch admits the operation, waits for whatever this
+ * kind of epoch requires, and sets the stamp of the peer. Every later operation pays one
+ * comparison. Closing an epoch advances the stamp again. Opening and closing are O(1) in the number
+ * of ranks, except for lock_all once a rank has requested an exclusive lock (sync_passive.h).
  *
  * Concurrency:
  *   operations of different ranks            concurrent, under the rules of MPI
@@ -170,7 +170,7 @@ bool win_settle_alone(struct win *win);
 void win_open(struct win *win, uintptr_t handle, void *memory, void *base, size_t bytes,
               int64_t unit);
 
-/* The window is of MPI_Win_allocate_shared, whose memory remains shared in children of fork, as it
+/* Let the memory of a window of MPI_Win_allocate_shared remain shared in children of fork, as it
  * does under any host. `bytes`: of win->memory, whole pages; 0 if that is NULL. */
 void win_share_with_children(struct win *win, size_t bytes);
 

@@ -24,7 +24,7 @@ HOT_INLINE size_t bytes_of_elements(size_t count, size_t element)
     return UNLIKELY(__builtin_mul_overflow(count, element, &bytes)) ? SIZE_MAX : bytes;
 }
 
-/* From the first byte of the first element to the last byte of the last one. */
+/* The number of bytes from the first byte of the first element to the last byte of the last one. */
 static size_t span(size_t count, ptrdiff_t stride, size_t element)
 {
     size_t between = bytes_of_elements(count - 1, bytes_of_elements((size_t)stride, element));

@@ -128,7 +128,7 @@ void accel_shmem_query_thread(int *provided)
         shmem_host && shmem_host->running() ? shmem_host->thread_level() : SHMEM_THREAD_SINGLE;
 }
 
-/* Finalizes MPI if shmem_init() has initialized it. */
+/* Finalize MPI if shmem_init() has initialized it. */
 void accel_shmem_finalize(void)
 {
     if (!shmem_host || !shmem_host->running() || finished)

@@ -32,7 +32,7 @@ extern const struct shmem_host *shmem_host;
 char *shmem_find(const void *address, size_t bytes, int pe, const char *call);
 
 /* A program may poll with calls that never wait while a peer inside the host needs this rank. So
- * every CALLS_PER_CLOCK_READ calls the host gets progress if it is time. */
+ * every CALLS_PER_CLOCK_READ calls the host gets progress if it is due. */
 HOT_INLINE void shmem_count(void)
 {
     struct thread *thread = thread_self();
