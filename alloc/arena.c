@@ -122,7 +122,8 @@ static void set_limits(void)
     atomic_store_explicit(&idle_limit, limit_now(used), memory_order_relaxed);
 }
 
-/* New allocations may since have used memory that could not be returned. */
+/* Lower the limit of idle bytes, because new allocations may have used memory that could not be
+ * returned. */
 static COLD void lower_limit(void)
 {
     uint64_t used = atomic_load_explicit(&live, memory_order_relaxed);

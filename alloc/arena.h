@@ -59,8 +59,8 @@ void arena_control_free(void *at);
 typedef void release_memory(void);
 void arena_control_when_full(release_memory *release);
 
-/* arena_control_free() for a block of which at most `written` bytes have been written, and the
- * other pages never touched. When more than ARENA_CONTROL_KEEP written bytes have been freed in
+/* Perform arena_control_free() for a block of which at most `written` bytes have been written, and
+ * the other pages never touched. When more than ARENA_CONTROL_KEEP written bytes have been freed in
  * this way and are still unused, all unused pages of the control part are returned to the OS. */
 void arena_control_free_written(void *at, size_t written);
 
@@ -85,7 +85,7 @@ void arena_symmetric_free(void *at);
 size_t arena_early_size(size_t limit);
 void arena_early_open(char *start, size_t size);
 
-/* NULL: no room, or no early heap. */
+/* Allocate from the early heap. NULL: no room, or no early heap. */
 void *arena_early_alloc(size_t size, size_t align);
 enum arena_answer arena_early_free(void *at);
 

@@ -95,7 +95,8 @@ HOT_INLINE char *symmetric_at(const void *address, size_t bytes, int pe)
     return symmetric.peer[pe] + offset;
 }
 
-/* A full fence: all earlier stores of this thread are visible to all PEs before any later access.
+/* Execute a full fence: all earlier stores of this thread are visible to all PEs before any later
+ * access.
  */
 HOT_INLINE void symmetric_quiet(void)
 {

@@ -2,8 +2,9 @@
  * are read by reference if the other ranks can access them.
  *
  * Otherwise they are pipelined. In an intracommunicator, all ranks with such parts send pieces of
- * them, round by round; every rank reads all slots, so all of them know the number of rounds. In an
- * intercommunicator a rank does not know the lengths of its own group, so streams are used. */
+ * them, round by round; every rank reads all slots, so each of them can compute the number of
+ * rounds. In an intercommunicator a rank does not know the lengths of its own group, so streams are
+ * used. */
 #include "coll_inplace/receive.h"
 #include "coll_inplace/stream.h"
 

@@ -121,7 +121,7 @@ void coll_allreduce_few(struct team *team, combine_fn *kernel, const char *from,
 enum coll_error coll_reduce_scatter(struct team *team, const struct reducer *reducer,
                                     struct buffer from, struct buffer to,
                                     const struct blocks *shares);
-/* Only for intracommunicators. */
+/* MPI_Scan and, with `exclusive`, MPI_Exscan; only for intracommunicators. */
 enum coll_error coll_scan(struct team *team, const struct reducer *reducer, struct buffer from,
                           struct buffer to, bool exclusive);
 

@@ -2,12 +2,12 @@
  * other. Two processors copy twice as fast as one, and the sender would only wait otherwise.
  *
  * One of the two ranks is the root of the operation; the state is in the mailbox of the other. The
- * receiver has read the sender's slot, so it knows both addresses. It begins the copy: it writes
- * the address of its buffer and publishes the number of the operation. From then on both claim
- * chunks and copy them. `claims` holds the number of the operation and of the chunks left, so a
- * rank that comes late, when the operation is over, claims nothing. The receiver leaves when
- * `helped` shows that the sender has copied the chunks that it claimed. If the sender never comes,
- * the receiver copies everything itself.
+ * receiver has read the sender's slot, so it has both addresses. It begins the copy: it writes the
+ * address of its buffer and publishes the number of the operation. From then on both claim chunks
+ * and copy them. `claims` holds the number of the operation and of the chunks left, so a rank that
+ * comes late, when the operation is over, claims nothing. The receiver leaves when `helped` shows
+ * that the sender has copied the chunks that it claimed. If the sender never comes, the receiver
+ * copies everything itself.
  *
  * The sender writes `helped`, the receiver all other fields; both update `claims`.
  * After a successful claim by the sender the receiver stays in this operation until `helped` is
@@ -25,8 +25,8 @@ static inline bool coop_copy_slot_pays(const struct slot *slot)
            transport_is_cooperative(slot_address(slot), slot_bytes(slot));
 }
 
-/* The receiver begins, and then copies until all data of rank `peer` have arrived. If peers cannot
- * write to the buffer, it copies alone. */
+/* Call both on the receiver: begin, and then copy until all data of rank `peer` have arrived. If
+ * peers cannot write to the buffer, the receiver copies alone. */
 void coop_copy_begin(const struct team *team, struct coop_copy *coop_copy, uint32_t op,
                      struct buffer to, size_t bytes);
 enum coll_error coop_copy_receive(struct team *team, struct coop_copy *coop_copy, uint32_t op,
@@ -46,7 +46,7 @@ static inline enum coll_error receive_rooted(struct team *team, struct coop_copy
                                      : receive_slot(team, peer, op, slot, to);
 }
 
-/* The sender waits until the receiver, rank `peer`, has begun, and helps. */
+/* Call on the sender: wait until the receiver, rank `peer`, has begun, and help. */
 void coop_copy_help(const struct team *team, struct coop_copy *coop_copy, uint32_t op,
                     uint32_t peer, struct buffer from);
 

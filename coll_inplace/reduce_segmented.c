@@ -218,7 +218,7 @@ static size_t chunk_bytes(const struct segments *s, uint32_t rank, size_t step)
     return done < segment ? min_size(s->chunk, segment - done) : 0;
 }
 
-/* `copies`: results go through cells, too. */
+/* Choose the length of a chunk. `copies`: results go through cells, too. */
 static void choose_chunk(struct combination *w, struct segments *s, bool copies)
 {
     for (uint32_t r = 0; r < w->t->size; r++) {

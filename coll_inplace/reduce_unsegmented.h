@@ -64,7 +64,7 @@ enum coll_error unsegmented_reduce_scatter(struct team *team, const struct reduc
 enum coll_error unsegmented_reduce_part(struct team *team, const struct reducer *reducer,
                                         struct buffer from, struct buffer to, struct part part);
 
-/* Only for intercommunicators. */
+/* MPI_Reduce, only for intercommunicators. */
 enum coll_error unsegmented_reduce_for_root(struct team *team, const struct reducer *reducer,
                                             struct buffer from, struct buffer to, uint32_t root);
 

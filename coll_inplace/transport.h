@@ -31,7 +31,7 @@
  *
  * Data that are read by reference are copied by both sides from COOP_COPY_MIN_SHARED (shared heap)
  * or COOP_COPY_MIN_PRIVATE bytes on, in rooted calls (coop_copy.h). Non-temporal stores are used
- * for cells if the copy policy says so, and for long results that the caches do not hold.
+ * for cells if the copy policy decides so, and for long results that the caches do not hold.
  *
  * To add a way (another node, memory of malloc() that peers can map): give it a slot kind, a row in
  * these tables and a case in transport_of().

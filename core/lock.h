@@ -30,7 +30,7 @@ void rwlock_lock_contended(struct sync_word *lock, bool exclusive, uint32_t rank
 /* Wait until the lock has no readers, without acquiring it. */
 void rwlock_await_no_readers(struct sync_word *lock, uint32_t rank);
 
-/* For tests and checks: a possible value of the word. */
+/* Whether the word may have this value. For tests and checks. */
 bool rwlock_valid(uint32_t value);
 
 static inline bool rwlock_try(struct sync_word *lock, uint32_t from, uint32_t to)
@@ -39,8 +39,8 @@ static inline bool rwlock_try(struct sync_word *lock, uint32_t from, uint32_t to
                                                    memory_order_relaxed);
 }
 
-/* Acquire: accesses of this holder come after those of the last one. `rank` identifies the
- * claimant. */
+/* Take the lock. Acquire: accesses of this holder come after those of the last one. `rank`
+ * identifies the claimant. */
 static inline void rwlock_lock_exclusive(struct sync_word *lock, uint32_t rank)
 {
     if (UNLIKELY(!rwlock_try(lock, 0, RWLOCK_EXCLUSIVE)))
@@ -61,8 +61,8 @@ static inline void rwlock_unlock_fence(void)
         sync_full_fence();
 }
 
-/* A release and a full fence, as in the next function: MPI_Win_unlock completes all operations
- * before any later access of this rank. */
+/* Release the lock with a full fence, as the next function does: MPI_Win_unlock completes all
+ * operations before any later access of this rank. */
 static inline void rwlock_unlock_exclusive(struct sync_word *lock)
 {
     uint32_t before =

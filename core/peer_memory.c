@@ -35,8 +35,8 @@ static bool transfer_by_os(long call, int pid, char *local, uint64_t remote, siz
     return true;
 }
 
-/* A peer that could be reached is gone. Its launcher ends this rank, too, and reports how the peer
- * died, unless this rank is the first to report an error. */
+/* Wait for the launcher, because a peer that could be reached is gone. The launcher ends this rank,
+ * too, and reports how the peer died, unless this rank is the first to report an error. */
 static COLD void await_launcher(void)
 {
     const uint64_t timeout_ns = 3000000000;

@@ -26,8 +26,9 @@ static int read_numbers(const char *folder, const char *name, long *numbers, int
     return found;
 }
 
-/* In thousandths of a processor; 0: none. The two versions of cgroups keep the processor time and
- * the period to which it applies in different files. No limit is "max" or -1. */
+/* The limit of a cgroup in thousandths of a processor; 0: none. The two versions of cgroups keep
+ * the processor time and the period to which it applies in different files. If there is no limit,
+ * the file has "max" or -1. */
 static uint32_t limit_in(const char *folder)
 {
     long n[2];
@@ -71,8 +72,8 @@ static bool names_controller(char *list, const char *name)
     return false;
 }
 
-/* Lines such as "4:cpu,cpuacct:/path" (version 1) and "0::/path" (version 2). In version 1 each
- * controller has a folder of its own name. */
+/* Read lines such as "4:cpu,cpuacct:/path" (version 1) and "0::/path" (version 2). In version 1
+ * each controller has a folder of its own name. */
 static void read_cgroups(struct processors *mine)
 {
     char line[PATH_MAX];

@@ -43,7 +43,7 @@ static void json_outcome(FILE *out, uint64_t fast_count, const uint64_t by_reaso
     fputc('}', out);
 }
 
-/* By the smallest size of each class. */
+/* Print the number of calls in each class of sizes, by the smallest size of the class. */
 static void json_sizes(FILE *out, const uint64_t sizes[STATS_SIZES])
 {
     const char *comma = "";
@@ -111,7 +111,7 @@ static void json_calls(FILE *out, const struct stats_snapshot *sum, const char *
     fputc('}', out);
 }
 
-/* The remedy of each reason for which a call or a window was deferred. */
+/* Print the remedy of each reason for which a call or a window was deferred. */
 static void json_remedies(FILE *out, const struct stats_snapshot *sum, const char *const calls[])
 {
     const char *comma = "";
@@ -148,7 +148,7 @@ static void json_sums(FILE *out, const struct stats_snapshot *sum)
     fputc('}', out);
 }
 
-/* By world rank: the rank that made the calls, then the other one. */
+/* Print bytes by world rank: by the rank that made the calls, then by the other rank. */
 static void json_traffic(FILE *out, const struct stats_job *job)
 {
     const char *comma = "";

@@ -187,7 +187,8 @@ static bool messages_are_short(const struct stats_snapshot *sum, const char *con
     return shorter >= longer;
 }
 
-/* "84 % of the time in MPI is in MPI_Waitall: messages of 0.5 KiB, which the library leaves to ..."
+/* Print a line such as "84 % of the time in MPI is in MPI_Waitall: messages of 0.5 KiB, which the
+ * library leaves to ..."
  */
 static void longest_call(FILE *out, const struct stats_snapshot *sum, const struct stats_host *host,
                          const char *const calls[], const struct stats_record *all)
@@ -245,7 +246,7 @@ static void little_to_gain(FILE *out, const struct stats_snapshot *sum, const ch
          little ? "" : " of the time in MPI, waiting included, gain");
 }
 
-/* Messages between the limit of the host and that of MPIACCEL_EAGER. */
+/* Print the messages between the limit of the host and that of MPIACCEL_EAGER. */
 static void eager_messages(FILE *out, const struct stats_record *all, const struct stats_host *host,
                            const struct stats_eager *eager)
 {
@@ -340,7 +341,8 @@ static void table(FILE *out, const struct stats_snapshot *sum, const char *const
         row(out, "windows", sum->windows_fast, deferred, "");
 }
 
-/* "MPI_Put 12, MPI_Get 3, windows 2", with as many names as a line has room for. */
+/* Print a text such as "MPI_Put 12, MPI_Get 3, windows 2", with as many names as a line has room
+ * for. */
 static void deferred_calls(FILE *out, const struct stats_snapshot *sum, unsigned reason,
                            const char *const calls[])
 {

@@ -49,7 +49,7 @@ static inline uint32_t sync_load(struct sync_word *word)
  * ranks that publish check for sleepers. The value is the same on all ranks of a node. */
 extern bool sync_oversubscribed;
 
-/* One round of waiting while `word` holds `seen`. May return at any time. */
+/* Perform one round of waiting while `word` holds `seen`. May return at any time. */
 void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen);
 
 /* Sleep while `word` holds `seen`, for an eighth of the time already waited, but for one
@@ -69,8 +69,8 @@ static inline bool sync_should_sleep(const struct sync_wait *wait)
  * naps of this wait have taken, but for four milliseconds at most. Makes no progress. */
 void sync_nap(struct sync_word *word, uint32_t seen, uint32_t naps);
 
-/* One round of waiting for a condition whose change is not followed by sync_wake(). Where
- * sync_wait() would sleep on the word, it sleeps for a fixed time. */
+/* Perform one round of waiting for a condition whose change is not followed by sync_wake(). Where
+ * sync_wait() would sleep on the word, this function sleeps for a fixed time. */
 void sync_pause(struct sync_wait *wait);
 
 /* The monotonic clock. */

@@ -37,7 +37,8 @@ EXPORTED void *calloc(size_t count, size_t size)
     return heap_wants(bytes) && !overflows ? large_calloc(count, size) : next.calloc(count, size);
 }
 
-/* NULL: the next allocator decides, also about alignments that are invalid. */
+/* Allocate an aligned block. NULL: the next allocator decides, also about alignments that are
+ * invalid. */
 static void *aligned(size_t align, size_t size)
 {
     bool power_of_two = align && !(align & (align - 1));
@@ -113,7 +114,7 @@ static void *resize_here(void *block, size_t size)
     return moved;
 }
 
-/* A block of the next allocator has become large. */
+/* Move a block of the next allocator that has become large. */
 static void *move_here(void *block, size_t size)
 {
     size_t usable = next.malloc_usable_size(block);

@@ -13,7 +13,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The beginning of a file of /proc or /sys; empty: it does not exist. */
+/* Read the beginning of a file of /proc or /sys. `text` becomes empty if the file does not
+ * exist. */
 static void read_file(const char *name, char *text, size_t size)
 {
     int file = open(name, O_RDONLY | O_CLOEXEC);

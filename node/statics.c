@@ -98,7 +98,8 @@ static void read_notes(const char *notes, size_t size, size_t align, uintptr_t b
     }
 }
 
-/* The writable part, without the pages that the loader makes read-only after relocation. */
+/* Add the writable part of an object, without the pages that the loader makes read-only after
+ * relocation. */
 static void add_segments(const struct dl_phdr_info *object)
 {
     uintptr_t base = object->dlpi_addr, read_only = 0, read_only_end = 0;

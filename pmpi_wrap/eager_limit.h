@@ -30,7 +30,7 @@ size_t eager_limit(void);
  * raised. */
 bool eager_limit_would_have_sent(uint64_t bytes);
 
-/* For the statistics. */
+/* The state of the limit, for the statistics. */
 struct stats_eager eager_limit_state(void);
 
 #endif

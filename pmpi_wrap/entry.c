@@ -66,8 +66,8 @@ static mpi_fn *dispatch_onward[CALL_COUNT];
 #define LAST_10  j
 #define LAST_11  k
 
-/* NULL: none yet. Acquire: whatever dispatch_open() stored before the target is visible to a thread
- * that reads the target. */
+/* The target of a call. NULL: none yet. Acquire: whatever dispatch_open() stored before the target
+ * is visible to a thread that reads the target. */
 static inline mpi_fn *target_in(mpi_fn *const *entry)
 {
     return __atomic_load_n(entry, __ATOMIC_ACQUIRE);
@@ -206,7 +206,8 @@ static mpi_fn *forwarder_of(enum call call)
     (sizeof(#name) > 3 && #name[sizeof(#name) - 3] == '_' && #name[sizeof(#name) - 2] == 'c')
 #define COUNT_OF(name, count) (IS_LARGE(name) ? (int64_t)(count) : (int64_t)(int)(count))
 
-/* 0 if the call has failed: its datatype may be invalid. */
+/* The bytes that a call has moved; 0 if the call has failed, because its datatype may be
+ * invalid. */
 static COLD uint64_t data_of(long result, int64_t count, long datatype, long rank)
 {
     return (int)result ? 0 : host_abi()->data_bytes(count, datatype, (int)rank);

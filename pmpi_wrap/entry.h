@@ -8,11 +8,12 @@
  * the next call searches again. */
 bool dispatch_open(void);
 
-/* The host has been finalized, and may be unloaded: empty the tables, so that the next call finds
- * the host again, or another one. */
+/* Call when the host has been finalized, and may be unloaded. Empties the tables, so that the next
+ * call finds the host again, or another one. */
 void dispatch_close(void);
 
-/* The host that has been finalized is initialized again: fill the tables with the handlers. */
+/* Call when a host that has been finalized is initialized again. Fills the tables with the
+ * handlers. */
 void dispatch_restart(void);
 
 #endif

@@ -51,7 +51,7 @@ static bool is_standard_abi(void)
     return get_version && !get_version(&major, &minor) && major > 0;
 }
 
-/* NULL: none. */
+/* The ABI of the host. NULL: none. */
 static const struct abi *find_abi(enum host_family family)
 {
     static const struct abi *const abis[] = {&abi_ompi, &abi_mpich, &abi_standard};
@@ -107,8 +107,9 @@ static unsigned long long count_unloaded(void)
     return unloads;
 }
 
-/* If objects have been unloaded, it may be another copy, at the same address. Then MPI_Finalized
- * shows whether it is, unless only sessions have been used. */
+/* Whether the host is the one that was closed. If objects have been unloaded, it may be another
+ * copy, at the same address. Then MPI_Finalized shows whether it is, unless only sessions have been
+ * used. */
 static bool is_host_that_was_closed(void)
 {
     typedef int finalized_fn(int *);

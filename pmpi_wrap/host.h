@@ -26,12 +26,13 @@ struct dispatch_tables {
  * are unchanged. Called until it returns true, by one thread at a time. */
 bool host_open(const struct dispatch_tables *tables);
 
-/* The host has been finalized: keep no reference to it, so that it can be unloaded. After the next
- * host_open(), if it finds the same host, all calls go to that host, except those that initialize
- * it again. */
+/* Call when the host has been finalized. Keeps no reference to it, so that it can be unloaded.
+ * After the next host_open(), if it finds the same host, all calls go to that host, except those
+ * that initialize it again. */
 void host_close(void);
 
-/* The same host is being initialized again: all calls go to their handlers. */
+/* Call when the same host is being initialized again. From then on all calls go to their
+ * handlers. */
 void host_restart(const struct dispatch_tables *tables);
 
 /* Whether the host has been finalized, and not initialized again. */
@@ -44,14 +45,14 @@ bool host_was_reloaded(void);
 /* Target of a call for which there is no function. */
 long host_missing(void);
 
-/* After host_open(): NULL if there is no known host, or MPIACCEL=0. */
+/* The ABI of the host. Call after host_open(). NULL: there is no known host, or MPIACCEL is 0. */
 const struct abi *host_abi(void);
 
-/* After host_open(): MPI as the OpenSHMEM calls need it, with MPIACCEL=0 too. NULL: there is no
- * known host. */
+/* MPI as the OpenSHMEM calls need it, with MPIACCEL=0 too. Call after host_open(). NULL: there is
+ * no known host. */
 const struct shmem_host *host_shmem(void);
 
-/* The job of this process, from the launcher that the host asks. */
+/* Read the job of this process, from the launcher that the host asks. */
 void host_job(struct job *job);
 
 #endif

@@ -48,7 +48,7 @@ struct poller {
 };
 static __thread struct poller poller = {.recipient = NOBODY};
 
-/* Where nothing is shared. */
+/* Used where nothing is shared. */
 static struct sync_word own_mail;
 static _Atomic uint32_t own_asleep;
 
@@ -235,8 +235,7 @@ void host_wait_sent(void)
 
 /* ---- the receiver ---- */
 
-/* From now on senders see that this thread sleeps. It does so when the next poll has found nothing
- * either. */
+/* Show senders that this thread sleeps. It sleeps when the next poll has found nothing either. */
 static void fall_asleep(void)
 {
     poller.mail = own_word();

@@ -83,7 +83,7 @@ static bool collects_data(const pmix_info_t *info, size_t number)
             (info->value.type == PMIX_BOOL && info->value.data.flag));
 }
 
-/* Another function of the library that defines PMIx_Fence. */
+/* Find another function of the library that defines PMIx_Fence. */
 static void *pmix_function(const char *name)
 {
     void *definition, *library = symbol_definer("PMIx_Fence", &definition);

@@ -132,7 +132,8 @@ void *symbol_next(const char *symbol)
     return address;
 }
 
-/* NULL: it is in no object, or in one without the table. */
+/* A table of the object at an address. NULL: the address is in no object, or in one without the
+ * table. */
 static const void *table_behind(const void *address, ElfW(Sxword) tag)
 {
     Dl_info info;

@@ -27,7 +27,7 @@ mpi_fn *symbol_of_tool(void *library, const char *name);
  * if that cannot be determined. */
 bool symbol_calls_pmpi(mpi_fn *function, const char *name);
 
-/* The file of the object that defines a function */
+/* The file of the object that defines a function. */
 const char *symbol_file(mpi_fn *function);
 
 #endif

@@ -6,7 +6,8 @@
 
 /* ---- the two modes ---- */
 
-/* False: the target is in bulk mode, or the thread has no inflight slot. */
+/* Begin a native operation. False: the target is in bulk mode, or the thread has no inflight
+ * slot. */
 static inline bool native_enter(struct thread *thread, struct win_target *target)
 {
     if (UNLIKELY(!thread->inflight))

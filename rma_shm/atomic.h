@@ -50,8 +50,8 @@ enum win_error win_accumulate(struct win *win, const struct reducer *reducer,
                               struct buffer result, int target, int64_t disp,
                               struct buffer target_data);
 
-/* MPI_Compare_and_swap of `bytes` bytes at the address `at` in the window of `target`. `thread` is
- * the calling thread. */
+/* Perform MPI_Compare_and_swap of `bytes` bytes at the address `at` in the window of `target`.
+ * `thread` is the calling thread. */
 void win_compare_and_swap(struct win *win, struct thread *thread, uint32_t target, char *at,
                           const void *origin, const void *compare, void *result, size_t bytes);
 

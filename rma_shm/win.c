@@ -378,7 +378,7 @@ void win_linger(struct win *win)
     list_window(win);
 }
 
-/* False: the window is still needed. */
+/* Free a window that this rank has given up. False: it is still needed. */
 static bool end_lingering(struct win *win)
 {
     if (sync_load(&win->shared->departed) != win->size)

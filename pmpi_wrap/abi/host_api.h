@@ -55,7 +55,7 @@
     })
 #endif
 
-/* A variable or function of the host, by its full name, as the program would find it; NULL: none.
+/* Find a variable or function of the host by its full name, as the program would. NULL: none.
  */
 void *host_symbol(const char *name);
 

@@ -41,7 +41,7 @@ static void read_tag_limit(void)
     attached_buffer.world_size = node_world_size();
 }
 
-/* False: the host sends all messages. */
+/* Returns false if the host sends all messages. */
 static bool open_buffer(uint64_t bytes, bool fast)
 {
     struct attached_buffer *b = &attached_buffer;

@@ -91,7 +91,7 @@ static int start_copy(const struct message *m, struct in_flight *copy, enum in_f
     return result;
 }
 
-/* False: the host has to send the message. */
+/* Send the message from a copy. False: the host has to send it. */
 static NOINLINE bool send_copy(enum call call, const struct message *m,
                                enum in_flight_motive motive, int *result)
 {
@@ -115,7 +115,7 @@ static NOINLINE bool send_copy(enum call call, const struct message *m,
 
 /* ---- a host that waits for receivers ---- */
 
-/* True: the message is complete, or its request is in the list of messages in flight. */
+/* Whether the message is complete, or its request is now in the list of messages in flight. */
 static bool is_complete_or_kept(MPI_Request request, size_t bytes, bool reserved, bool may_wait)
 {
     return request == attached_buffer.complete_at_once ||

@@ -17,8 +17,8 @@ static inline bool has_address(const struct buffer *b, size_t bytes)
     return LIKELY(b->at != NULL) || !bytes || b->map->low;
 }
 
-/* False: the data are invalid, or too long for the address space. The callers handle MPI_IN_PLACE
- * where it is allowed. */
+/* Translate data into a buffer. False: the data are invalid, or too long for the address space. The
+ * callers handle MPI_IN_PLACE where it is allowed. */
 static inline bool translate(struct data d, struct buffer *b)
 {
     size_t bytes;
@@ -51,8 +51,8 @@ static inline const struct typemap *map_of_block(const struct blocks *b, uint32_
     return ignored ? &empty : typemap_of_or_abort(type);
 }
 
-/* False: the blocks are invalid. `maps`: room for the typemaps of MPI_Alltoallw; NULL in the other
- * calls. */
+/* Translate the blocks of all ranks. False: they are invalid. `maps`: room for the typemaps of
+ * MPI_Alltoallw; NULL in the other calls. */
 HOT_INLINE bool translate_blocks(const struct rank_blocks *all, uint32_t size, struct blocks *b,
                                  const struct typemap **maps)
 {

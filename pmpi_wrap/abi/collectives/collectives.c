@@ -224,8 +224,8 @@ static bool is_too_long(const struct team *t, enum call call, struct buffer oper
            team_larger_group(t) > UNSEGMENTED_RANKS_MAX;
 }
 
-/* False: the call is left to the host, and has been counted. `receives`: this rank gets a result;
- * otherwise `to` is not used. */
+/* Translate the arguments of a reduction. False: the call is left to the host, and has been
+ * counted. `receives`: this rank gets a result; otherwise `to` is not used. */
 static bool translate_reduction(enum call call, const struct reduction *r, struct team *t,
                                 bool receives, struct reducer *red, struct buffer *from,
                                 struct buffer *to)

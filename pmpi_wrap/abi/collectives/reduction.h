@@ -11,7 +11,8 @@ bool reducer_open_user_defined(struct reducer *red, struct team *t, MPI_Op op, M
                                struct buffer operands);
 void reducer_free_scratch(struct reducer *red);
 
-/* False: the reduction is left to the host; the same answer on all ranks of the team.
+/* Choose how the elements of a reduction are combined. False: the reduction is left to the host;
+ * the answer is the same on all ranks of the team.
  *
  * A predefined operation is fast if there is a reduction kernel for the datatype. A user-defined
  * operation is applied to all elements that a rank needs in one call, because its function may rely

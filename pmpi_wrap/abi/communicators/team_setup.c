@@ -166,7 +166,7 @@ static void begin_exchange(MPI_Comm comm, struct communicator *c, const struct t
     list_exchange(c);
 }
 
-/* What the ranks' offers permit; in an intercommunicator, what the other group's offers permit. */
+/* Evaluate the offers of all ranks or, in an intercommunicator, those of the other group. */
 static enum reason evaluate_offers(struct communicator *c)
 {
     if (c->own_offer.reason != REASON_NONE)

@@ -13,7 +13,8 @@ struct contents {
     MPI_Datatype *types; /* the caller frees those that are not permanent */
 };
 
-/* False: no memory, or the host refuses. contents_free() is due in either case. */
+/* Find out how a datatype was made. False: no memory, or the host refuses. Call contents_free() in
+ * either case. */
 bool contents_get(MPI_Datatype type, struct contents *contents);
 void contents_free(struct contents *contents);
 

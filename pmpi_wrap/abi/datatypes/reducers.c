@@ -27,7 +27,7 @@ void reducers_open(void)
         }
 }
 
-/* `out` is `a`. */
+/* Used only where `out` is the same buffer as `a`. */
 static void accumulate_by_host(const struct reducer *r, void *out, const void *a, const void *b,
                                size_t n)
 {

@@ -14,15 +14,17 @@ struct data {
 const struct typemap *typemap_of_unregistered(MPI_Datatype type);
 const struct typemap *typemap_of_unregistered_or_abort(MPI_Datatype type);
 
-/* NULL: not a datatype, not committed, or no memory; or the node has not settled. */
+/* Returns the typemap of a datatype. NULL: the handle is no datatype, it is not committed, there is
+ * no memory, or the node has not settled. */
 HOT_INLINE const struct typemap *typemap_of(MPI_Datatype type)
 {
     struct entry *e = registry_find(&datatype_registry, BITS(type));
     return LIKELY(e != NULL) ? e->object : typemap_of_unregistered(type);
 }
 
-/* For data of a collective call: without memory the job ends, because a single rank that leaves
- * such a call to the host lets the others wait forever. NULL: not a datatype, or not committed. */
+/* Returns the typemap for data of a collective call. Without memory the job ends, because a single
+ * rank that leaves such a call to the host lets the others wait forever. NULL: not a datatype, or
+ * not committed. */
 HOT_INLINE const struct typemap *typemap_of_or_abort(MPI_Datatype type)
 {
     struct entry *e = registry_find(&datatype_registry, BITS(type));

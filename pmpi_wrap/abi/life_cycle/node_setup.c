@@ -35,7 +35,8 @@ static size_t heap_limit(void)
 
 /* ---- entering ---- */
 
-/* False: libmpiaccel_heap.so is not in the process, or leaves malloc to the next allocator. */
+/* Open the heap of malloc. False: libmpiaccel_heap.so is not in the process, or leaves malloc to
+ * the next allocator. */
 static bool open_malloc_heap(struct malloc_heap *heap)
 {
     malloc_heap_open_fn *open = (malloc_heap_open_fn *)dlsym(RTLD_DEFAULT, MALLOC_HEAP_OPEN_NAME);

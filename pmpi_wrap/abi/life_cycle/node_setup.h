@@ -43,7 +43,7 @@ void node_setup_settle(MPI_Comm all, bool by_session);
 
 bool node_setup_is_over(void);
 
-/* Another copy of the host has been loaded. The node remains, and the next call of
+/* Call when another copy of the host has been loaded. The node remains, and the next call of
  * node_setup_settle() registers the predefined handles of that host. */
 void node_setup_host_reloaded(void);
 
@@ -87,8 +87,8 @@ enum finalize_step { FINALIZE_ENTERED = 1, FINALIZE_NO_PROGRESS };
  * communicator exists, waiting makes progress. */
 void node_setup_finalize(enum finalize_step step);
 
-/* This rank takes no further step. Publishes the last step, so that no other rank waits for this
- * rank. */
+/* Call if this rank takes no further step. Publishes the last step, so that no other rank waits for
+ * this rank. */
 void node_setup_finalize_alone(void);
 
 /* The rank of this process in the job, and the number of ranks; 0 before the host is initialized.

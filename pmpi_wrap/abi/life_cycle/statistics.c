@@ -85,8 +85,8 @@ static bool writes(int world_rank)
     return true;
 }
 
-/* The name of the file, with %h replaced by the host name, %j by the job's number, and %p by this
- * process's. */
+/* Make the name of the file, with %h replaced by the host name, %j by the job's number, and %p by
+ * this process's. */
 static void file_name(char *name, size_t room, const char *host_name)
 {
     size_t n = 0;
@@ -125,7 +125,8 @@ static int rank_of_member(uint32_t member)
     return node_member(member)->world_rank;
 }
 
-/* `sum` is empty. While the job runs, nothing is complete, and nothing is awaited. */
+/* Add up the snapshots in `sum`, which is empty. While the job runs, no snapshot is final, so none
+ * is awaited. */
 static void add_up(struct stats_snapshot *sum)
 {
     const uint64_t timeout_ns = 2000000000; /* for all members together */

@@ -93,7 +93,7 @@ struct rooted_across {
     size_t bytes;      /* of each block */
 };
 
-/* False: the call is left to the host. */
+/* Begin a gather or scatter. False: the call is left to the host. */
 static bool begin_rooted_across(struct rooted_across *x, enum call call, struct data own,
                                 const struct rank_blocks *all, int root, MPI_Comm comm)
 {

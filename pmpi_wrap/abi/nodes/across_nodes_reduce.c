@@ -44,8 +44,8 @@ static bool is_performed(const struct lane_reduction *o, enum call call)
     return is_reduce ? equal && o->bytes <= HIERARCHY_BUFFER : fits_leaders(1, o->bytes);
 }
 
-/* False: the call is left to the host, and has been counted. `receives`: this rank gets a result;
- * otherwise `to` is not used. */
+/* Begin a reduction. False: the call is left to the host, and has been counted. `receives`: this
+ * rank gets a result; otherwise `to` is not used. */
 static bool begin_lane_reduction(struct lane_reduction *o, struct hierarchy *h, enum call call,
                                  const struct reduction *r, bool receives, size_t results)
 {

@@ -90,9 +90,9 @@ static int check_and_report(const struct operation *o, int rank)
     return error == MPI_SUCCESS ? error : report_on_win(o->handle, error);
 }
 
-/* `class`: of the error that this library has found, or MPI_SUCCESS. An error that the host finds
- * takes precedence; if it finds none in an operation on MPI_PROC_NULL, there is none. Returns the
- * error, which has been reported. */
+/* Let the host check the arguments. `class`: of the error that this library has found, or
+ * MPI_SUCCESS. An error that the host finds takes precedence; if it finds none in an operation on
+ * MPI_PROC_NULL, there is none. Returns the error, which has been reported. */
 static COLD int check_with_host(const struct win *win, const struct operation *o, int class)
 {
     int error = check_and_report(o, (uint32_t)o->to.rank < win->size ? MPI_PROC_NULL : o->to.rank);

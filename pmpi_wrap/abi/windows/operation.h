@@ -89,8 +89,8 @@ HOT_INLINE bool fast_get(enum call call, struct win *win, struct data origin,
 
 /* ---- the accumulate family ---- */
 
-/* For contiguous elements of one datatype on all sides. `result.address` NULL: nothing is fetched,
- * and MPI_NO_OP is an error. */
+/* Accumulate contiguous elements of one datatype on all sides. `result.address` NULL: nothing is
+ * fetched, and MPI_NO_OP is an error. */
 HOT_INLINE bool fast_accumulate(enum call call, struct win *win, struct data origin,
                                 struct data result, struct location location, struct data target,
                                 MPI_Op handle)
@@ -122,7 +122,7 @@ HOT_INLINE bool fast_accumulate(enum call call, struct win *win, struct data ori
     return true;
 }
 
-/* For MPI_Fetch_and_op and MPI_Compare_and_swap, whose datatype must be predefined. */
+/* Whether the datatype is predefined, as MPI_Fetch_and_op and MPI_Compare_and_swap require. */
 HOT_INLINE bool is_predefined(MPI_Datatype type, const struct typemap *map)
 {
     return map && map->base == BITS(type);
@@ -167,7 +167,7 @@ HOT_INLINE int do_transfer(enum call call, bool put, struct data origin, struct 
     return slow_transfer(win, &o, put);
 }
 
-/* `result`: NULL for calls that fetch nothing. */
+/* Accumulate. `result`: NULL for calls that fetch nothing. */
 HOT_INLINE int do_accumulate(enum call call, struct data origin, const struct data *result,
                              struct location to, struct data target, MPI_Op op, MPI_Win window,
                              MPI_Request *request)

@@ -16,7 +16,8 @@ static bool can_answer_query(MPI_Win win)
            window_flavor(window_unpack(e->detail)) == MPI_WIN_FLAVOR_SHARED;
 }
 
-/* For MPI_PROC_NULL, the lowest rank with a size above 0 (MPI-4.1, 12.2.3). NULL: none. */
+/* The peer that is queried: for MPI_PROC_NULL, the lowest rank with a size above 0 (MPI-4.1,
+ * 12.2.3). NULL: none. */
 static const struct peer *queried_peer(const struct win *fast, int rank)
 {
     if (rank != MPI_PROC_NULL)

@@ -17,9 +17,10 @@
 
 /* ---- registering ---- */
 
-/* `fast` is NULL for a window that is left to the host; then `detail` has the reason, and `entry`
- * may be NULL: the host does all operations on a window that is not registered. If the program
- * frees such a window past this library, its entry remains until the handle comes back. */
+/* Register a window. `fast` is NULL for a window that is left to the host; then `detail` has the
+ * reason, and `entry` may be NULL: the host does all operations on a window that is not registered.
+ * If the program frees such a window past this library, its entry remains until the handle comes
+ * back. */
 static void register_window(struct entry *entry, MPI_Win win, struct win *fast, MPI_Comm comm,
                             enum call call, struct window_detail detail)
 {
@@ -171,7 +172,7 @@ static bool wants_parts_apart(const struct window_request *r)
     return flag && (value[0] == 't' || value[0] == 'T' || value[0] == '1');
 }
 
-/* False: the block would not fit into a slice, or some rank declines. */
+/* Compute the size of the block. False: it would not fit into a slice, or some rank declines. */
 static bool size_of_block(const struct win_offer *parts, uint32_t ranks, bool apart, size_t *block)
 {
     uint64_t size = 0;
