@@ -209,8 +209,8 @@ struct team *team_reserve(uint32_t size);
 void team_shape(struct team *team, uint32_t size, uint32_t rank);
 void team_complete(struct team *team, struct team_common *common);
 
-/* The struct team_common of up to `size` ranks, in its first state. NULL: no memory. It is freed
- * when no rank accesses it any more. */
+/* Create a struct team_common for up to `size` ranks. NULL: no memory. It is freed when no rank
+ * accesses it any more. */
 struct team_common *team_common_create(uint32_t size);
 void team_common_free(struct team_common *common, uint32_t size);
 
@@ -228,8 +228,8 @@ void team_reap(void);
 extern struct team *_Atomic teams_left;
 
 /* Free the team that was left last, and those left before it, up to one that a rank has not left.
- * Called in the collectives of other teams: after a team that it left before other ranks did, this
- * rank may never leave another one. */
+ * Called in the collectives of other teams, because a rank that has left one team before the other
+ * ranks may never leave another team. */
 void team_reap_last(void);
 
 static inline void team_reap_in_passing(void)

@@ -33,8 +33,8 @@ enum {
 };
 
 /* Waits of the library, in rounds of each kind. A round of spinning takes about 40 ns, a round of
- * yielding a microsecond or a time slice. With more ranks than processors, spinning keeps the
- * awaited rank from running.
+ * yielding a microsecond or a time slice. On an oversubscribed node, spinning keeps the awaited
+ * rank from running.
  *
  * A rank that yields drives the host's progress more often than one that spins. A peer may be
  * receiving messages of this rank, and its host can run out of room for answers. It then keeps the
@@ -72,7 +72,7 @@ enum {
     /* After this time a reader ignores the claim of a writer. */
     PASS_CLAIM_AFTER_NS = 2000 * 1000,
     /* How long lock_all waits before it withdraws, and at most how long it then stays withdrawn.
-     * Doubled with each attempt, up to the maximum. */
+     * Both times are doubled with each attempt, up to the maximum. */
     WITHDRAW_AFTER_NS = 2000 * 1000,
     WITHDRAW_AFTER_NS_MAX = 512 * WITHDRAW_AFTER_NS,
 };

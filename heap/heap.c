@@ -259,7 +259,7 @@ static size_t size_wanted(void)
     return round_down(size, LAYOUT_PAGE);
 }
 
-/* Reserve addresses that begin where a huge page may. */
+/* Reserve addresses that begin where a huge page may begin. */
 static char *reserve(size_t size)
 {
     const size_t align = (size_t)2 << 20;

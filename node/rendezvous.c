@@ -430,7 +430,7 @@ static void turn_away(uint32_t first, uint32_t last, enum reason why_not)
     }
 }
 
-/* The leader's part in the verdict. */
+/* Perform the leader's part in the verdict. */
 static bool decide_verdict(bool good, uint32_t size, rendezvous_exchange_fn *exchange)
 {
     if (good && size > 1 && exchange) {
@@ -552,7 +552,7 @@ static bool receive_offer(struct offer *offer)
     return received;
 }
 
-/* The member's part in the verdict. */
+/* Perform the member's part in the verdict. */
 static bool wait_for_verdict(rendezvous_exchange_fn *exchange)
 {
     uint32_t verdict = changed(&node.header->verdict, LAYOUT_OPEN);

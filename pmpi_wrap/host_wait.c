@@ -26,7 +26,7 @@ struct poller {
     enum call_kind call;
     int recipient;            /* NOBODY, ANYBODY, or a member that has not been woken yet */
     struct sync_word *mail;   /* the word in whose `sleepers` the thread is counted; NULL: none */
-    uint64_t since;           /* when this wait began; 0: with the next poll */
+    uint64_t since;           /* when this wait began; 0: it begins with the next poll */
     uint64_t used;            /* sync_ticks() at the last call that waits, poll or nap */
     uint64_t began, last;     /* sync_ticks() when the last timed poll began, and when it ended */
     _Atomic uint32_t *asleep; /* the other counter of the thread */

@@ -6,7 +6,7 @@
  * a node wait in the same way (MPIACCEL_WAIT):
  *
  *   spin    A thread polls without pause.
- *   yield   A thread whose polls have found nothing for a microsecond yields between polls. Open
+ *   yield   A thread whose polls have found nothing for about 2 us yields between polls. Open
  *           MPI has a yield of its own, which the library switches on.
  *   sleep   A thread yields for a millisecond, and then may sleep on its word `mail` in the shared
  *           file. A rank that has sent a message to a member that sleeps increments the member's

@@ -8,7 +8,7 @@
  * the host's switch if the host now yields because of this call, otherwise NULL. */
 set_yield_fn *progress_let_host_yield(bool yield);
 
-/* The next definitions may be unloaded: find them again when they are called. */
+/* Forget the next definitions, which may be unloaded: they are found again when they are called. */
 void progress_forget(void);
 
 #endif

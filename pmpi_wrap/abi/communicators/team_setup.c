@@ -445,7 +445,8 @@ static bool is_being_freed(MPI_Comm comm)
     return registry_is_removing(&communicator_registry, BITS(comm));
 }
 
-/* Whether the exchange begins now: only a communicator that lasts sees so many calls. */
+/* Whether it is time to begin the exchange: after CALLS_BEFORE calls and, on a communicator that
+ * spans nodes, after MPIACCEL_NODES_CALLS calls. */
 static bool begins_now(const struct communicator *c)
 {
     return c->calls == CALLS_BEFORE ||

@@ -134,7 +134,7 @@ static void open_node_heap(void)
                "lower MPIACCEL_HEAP_SIZE or lift `ulimit -v` or `-d`");
 }
 
-/* Messages of ranks outside the node wake nobody. */
+/* Whether ranks outside the node may send messages, which wake no thread. */
 static bool has_ranks_outside(bool by_session)
 {
     MPI_Comm parent = MPI_COMM_NULL;

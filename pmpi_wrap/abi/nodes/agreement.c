@@ -73,8 +73,9 @@ static bool is_number(const char *variable, int number)
 }
 
 /* Whether one of the launchers that are known to serve names has started this process: mpirun of
- * Open MPI, or MPICH's Hydra. Another launcher may never answer. Inside a Slurm job, they may start
- * ranks by a task of Slurm on each node, whose variables the ranks inherit. */
+ * Open MPI, or MPICH's Hydra. Another launcher may never answer. Inside a Slurm job, these two may
+ * start the ranks by a Slurm task on each node; the ranks then inherit the variables of that
+ * task. */
 static bool launcher_serves_names(void)
 {
     bool of_slurm =
@@ -163,7 +164,8 @@ static enum nodes_verdict find_verdict(bool has_key)
     return verdict;
 }
 
-/* All ranks have the library, but those of some node may have failed to share memory. */
+/* Whether all ranks share memory with the others of their nodes: all have the library, but those of
+ * some node may have failed to share memory. */
 static bool all_share_memory(void)
 {
     int mine = node.header != NULL, everybody = 0;

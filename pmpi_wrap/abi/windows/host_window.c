@@ -69,7 +69,7 @@ void host_window_create_alone(const struct comm_properties *s)
     bool may_collide = s->size > 1 && (uint32_t)s->size + 2 <= node.size;
     if (!quirk(QUIRK_WINDOW_FILES_COLLIDE) || s->rank || !may_collide)
         return;
-    host_window_created(); /* if an error handler has left the last one */
+    host_window_created(); /* if an error handler has left the last call */
     struct sync_wait wait = SYNC_WAIT;
     uint64_t since = sync_now_ns();
     uint32_t nobody = 0;

@@ -41,8 +41,8 @@ static COLD void note_sync(struct thread *thread, const struct win *win)
     sync_progress_if_due(&thread->next_progress);
 }
 
-/* Count a call with which programs poll if they perform no operations between such calls: they load
- * from the window's memory. */
+/* Count a call. A program that performs no operations between such calls polls: it loads from the
+ * window's memory. */
 HOT_INLINE int finish_polling_sync(enum call call, const struct win *win)
 {
     struct thread *thread = thread_self();
