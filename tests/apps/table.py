@@ -30,7 +30,7 @@ def package_of(program):
     """Debian's package of a program, with its version; empty if there is none."""
     path = shutil.which(program) or program
     owner = output_of(["dpkg", "-S", os.path.realpath(path)]).partition(":")[0]
-    return output_of(["dpkg-query", "-W", owner]).replace("\t", " ") if owner else ""
+    return output_of(["dpkg-query", "-W", "-f", "${Package} ${Version}", owner]) if owner else ""
 
 
 def output_of(command):
@@ -178,8 +178,9 @@ def fate(runs, stats, name):
     return ", which is left to the MPI" if call["deferred"] else ""
 
 
-def reason(runs):
+def reason(result):
     """What the program does with MPI that decides whether it gains."""
+    runs = result["runs"]
     alone, library = (runs[way].get("statistics") for way in ("alone", "library"))
     fraction = mpi_fraction(runs["alone"])
     if fraction is not None and fraction < LITTLE:
@@ -190,7 +191,11 @@ def reason(runs):
     if not stats:
         return "it ended before it wrote statistics"
     name, part = longest_call(stats)
-    return f"{percentage(part, 1)} of the time in MPI {when} is in `{name}`{fate(runs, stats, name)}"
+    words = f"{percentage(part, 1)} of the time in MPI {when} is in `{name}`"
+    accelerated = any(is_accelerated(runs[way], name) for way in ("library", "heap"))
+    if gains and result["ranks"] > result["processors"] and not accelerated:
+        return f"{words}, in which ranks that wait leave the processor to others"
+    return words + fate(runs, stats, name)
 
 
 WORDS = {1: "gains", 0: "no difference", -1: "**loses**"}
@@ -225,7 +230,7 @@ def row(result):
     return [result["program"], host_name(result), time_cell(runs["alone"]), time_cell(runs["library"]),
             ratio(runs, "library") or "", time_cell(runs["heap"]), ratio(runs, "heap") or "", mpi_share(runs["alone"]),
             f"{percentage(fast, calls)} of {calls:,}", percentage(*accelerated_time(runs)),
-            f"{verdict(runs)}: {reason(runs)}"]
+            f"{verdict(runs)}: {reason(result)}"]
 
 
 def distinct(values):
