@@ -110,8 +110,8 @@ static void datatype(void)
     MPI_Type_free(&vector);
 }
 
-/* The teams of the first communicators take what the shared file has, except for some thousand small
- * blocks, with which the library makes do for a while. */
+/* The teams of the first communicators take what the shared file has, except for some thousand
+ * small blocks, with which the library makes do for a while. */
 static void communicator(void)
 {
     enum { TEAMS = 4, MORE = 20000 };

@@ -1,6 +1,6 @@
-/* Parents and as many spawned children make collective calls within each job, on the intercommunicator
- * between them, and on the merged communicator. The intercommunicator may get the handle of one
- * that has been freed past the library (H24: stale handles and mappings).
+/* Parents and as many spawned children make collective calls within each job, on the
+ * intercommunicator between them, and on the merged communicator. The intercommunicator may get the
+ * handle of one that has been freed past the library (H24: stale handles and mappings).
  *
  *   coll_spawn COMMAND [ARGUMENT ...]   how to start a child, which runs this program too
  */

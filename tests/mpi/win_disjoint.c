@@ -1,5 +1,5 @@
-/* Windows that are created at the same time on disjoint communicators of a node: each rank finds what
- * its neighbour has put, and nothing hangs.
+/* Windows that are created at the same time on disjoint communicators of a node: each rank finds
+ * what its neighbour has put, and nothing hangs.
  *
  * Open MPI 4.1 alone fails at random (open-mpi/ompi#7393). DBCSR creates windows in this way.
  */
