@@ -24,7 +24,7 @@
  * published when a look-up finds it. Rank 0 publishes the verdict up to ATTEMPTS times until a
  * look-up finds it. If none does, the verdict is negative, and rank 0 removes BEGUN. Leaders that
  * find neither BEGUN nor the verdict ATTEMPTS times in a row, over `patience_ns`, take the verdict
- * as negative. What the protocol cannot bear: a publication that has failed and takes effect later,
+ * as negative. Not handled: a publication that has failed and takes effect later,
  * a service that never finds the verdict for one leader, and one that serves BEGUN but neither
  * publishes nor removes names, which makes leaders wait.
  *

@@ -1,4 +1,4 @@
-/* What identifies a job for a person, for the statistics. */
+/* The names of a job that its user recognises, for the statistics. */
 #ifndef MPIACCEL_JOB_IDENTITY_H
 #define MPIACCEL_JOB_IDENTITY_H
 

@@ -5,6 +5,8 @@
  */
 #include "test.h"
 
+#include <setjmp.h>
+
 enum { ROUNDS = 60, ELEMENTS = 100, SLOT = 3, KINDS = 3 };
 
 static MPI_Win create(int kind, MPI_Comm comm, double **base)
@@ -51,6 +53,39 @@ static void put_around(int kind, MPI_Comm comm, int round)
     discard(kind, &win, base);
 }
 
+static jmp_buf left;
+
+static void leave(MPI_Comm *comm, int *error, ...)
+{
+    (void)comm, (void)error;
+    longjmp(left, 1);
+}
+
+/* The error handler of one communicator leaves MPI_Win_create for good. The ranks of the other one
+ * create windows nevertheless, and do not wait for long. */
+static void leave_one_half(MPI_Comm half)
+{
+    MPI_Errhandler leaves;
+    MPI_Win win;
+    bool first = test_rank < test_size / 2;
+    MPI_Comm_create_errhandler(leave, &leaves);
+    if (first) {
+        MPI_Comm_set_errhandler(half, leaves);
+        if (!setjmp(left)) {
+            MPI_Win_create(NULL, 0, 0, MPI_INFO_NULL, half, &win);
+            CHECK(false, "a displacement unit of 0 is accepted");
+        }
+        MPI_Comm_set_errhandler(half, MPI_ERRORS_ARE_FATAL);
+    }
+    MPI_Errhandler_free(&leaves);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (!first)
+        for (int i = 0; i < KINDS; i++)
+            put_around(i, half, i);
+    MPI_Barrier(MPI_COMM_WORLD);
+    put_around(0, half, ROUNDS);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
@@ -58,6 +93,7 @@ int main(int argc, char **argv)
     MPI_Comm_split(MPI_COMM_WORLD, test_rank < test_size / 2, test_rank, &half);
     for (int i = 0; i < ROUNDS; i++)
         put_around(i % KINDS, half, i);
+    leave_one_half(half);
     MPI_Comm_free(&half);
     return test_end();
 }
