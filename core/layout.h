@@ -36,7 +36,7 @@
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 23, /* of all shared structures; ranks with different versions do not share */
+    LAYOUT_VERSION = 24, /* of all shared structures; ranks with different versions do not share */
 };
 #define LAYOUT_MAGIC     UINT64_C(0x6c6363616970616d)
 #define LAYOUT_PAGE      ((size_t)65536) /* the largest base page of the supported processors */
@@ -73,6 +73,7 @@ struct layout_member {
     uint64_t statics;              /* fingerprint of the moved static variables; 0: none */
     struct processors processors;
     uint32_t wait;                              /* enum wait_setting */
+    bool wants_statistics;                      /* MPIACCEL_STATS is set */
     _Alignas(LINE) struct sync_word membership; /* enum layout_membership */
     /* Written by the threads of the member; read by ranks that change to bulk mode. */
     struct inflight inflight[INFLIGHT_SLOTS];

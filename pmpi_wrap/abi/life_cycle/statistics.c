@@ -41,9 +41,20 @@ static void take_snapshot(struct stats_snapshot *s)
     recording_publish(s);
 }
 
+/* Not all ranks need have MPIACCEL_STATS, and the one that prints wants the counters of all. */
+static bool are_wanted(void)
+{
+    bool wanted = config.stats;
+    for (uint32_t i = 0; node.header && i < node.size; i++)
+        wanted |= node_member(i)->wants_statistics;
+    return wanted;
+}
+
+/* Without need nothing is published: reading all counters touches 60 pages, most of them for the
+ * first time. */
 void statistics_publish(void)
 {
-    struct stats_snapshot *s = snapshot_of_this_process();
+    struct stats_snapshot *s = are_wanted() ? snapshot_of_this_process() : NULL;
     recording_close();
     if (!s)
         return;
