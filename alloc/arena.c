@@ -58,7 +58,12 @@ static bool limit_kept(const struct region *r)
 static bool open_arena_in(struct region *r, char *start, size_t size, size_t map_unit,
                           drop_pages *drop)
 {
-    return region_open(r, start, size, map_unit, drop) && limit_kept(r);
+    if (!region_open(r, start, size, map_unit, drop))
+        return false;
+    if (region_create_arena(r))
+        return limit_kept(r);
+    region_close(r);
+    return false;
 }
 
 bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
@@ -67,7 +72,7 @@ bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
     size_t room = (size_t)(slice + size - LAYOUT_GAP - start);
     room = round_down(min_size(room, limit), LAYOUT_PAGE);
     if (!open_arena_in(&control, slice, control_size, 0, memfd_punch) ||
-        !open_arena_in(&heap, start, room, ARENA_GRAIN, memfd_punch))
+        !region_open(&heap, start, room, ARENA_GRAIN, memfd_punch))
         return false;
     live_at = heap.map;
     return true;
@@ -86,10 +91,20 @@ static inline void *in_region(const struct region *r, void *at)
 
 /* ---- the heap ---- */
 
-/* Use the heap's arena for allocations of this thread. */
+static bool heap_is_ready;
+
+static void create_heap_arena(void)
+{
+    heap_is_ready = region_create_arena(&heap) && limit_kept(&heap);
+}
+
+/* Use the heap's arena for allocations of this thread. Most programs allocate nothing here, so the
+ * first thread that does creates the arena. */
 static COLD bool bind_thread(struct thread *thread)
 {
-    if (je(mallctl)("thread.arena", NULL, NULL, &heap.arena, sizeof heap.arena))
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, create_heap_arena);
+    if (!heap_is_ready || je(mallctl)("thread.arena", NULL, NULL, &heap.arena, sizeof heap.arena))
         return false;
     thread->heap_bound = true;
     return true;

@@ -4,7 +4,7 @@
 
 #include <sys/mman.h>
 
-static struct region *regions;
+static struct region *_Atomic regions; /* those with arenas */
 static bool in_child; /* of fork */
 
 /* ---- the hooks; by jemalloc's convention they return true on failure ---- */
@@ -138,14 +138,6 @@ static void forked(void)
     }
 }
 
-static void enlist(struct region *r)
-{
-    if (!regions)
-        pthread_atfork(NULL, NULL, forked);
-    r->next_region = regions;
-    regions = r;
-}
-
 static size_t map_size(const struct region *r)
 {
     return round_up((size_t)(r->end - r->start) / r->map_unit, LAYOUT_PAGE);
@@ -166,14 +158,6 @@ struct arena_config {
     bool metadata_use_hooks;
 };
 
-static bool create_arena(struct region *r)
-{
-    struct arena_config wanted = {.extent_hooks = &r->hooks, .metadata_use_hooks = false};
-    size_t length = sizeof r->arena;
-    return !je(mallctl)("experimental.arenas_create_ext", &r->arena, &length, &wanted,
-                        sizeof wanted);
-}
-
 bool region_open(struct region *r, char *start, size_t size, size_t map_unit, drop_pages *drop)
 {
     *r = (struct region){.hooks = hooks_of_regions,
@@ -183,14 +167,38 @@ bool region_open(struct region *r, char *start, size_t size, size_t map_unit, dr
                          .prepared = start,
                          .map_unit = map_unit,
                          .drop = drop};
-    if ((map_unit && !create_map(r)) || !create_arena(r)) {
-        if (r->map)
-            munmap(r->map, map_size(r));
+    if (map_unit && !create_map(r)) {
         *r = (struct region){0};
         return false;
     }
     pthread_mutex_init(&r->mutex, NULL);
     pthread_mutex_init(&r->purge_mutex, NULL);
+    return true;
+}
+
+void region_close(struct region *r)
+{
+    if (r->map)
+        munmap(r->map, map_size(r));
+    *r = (struct region){0};
+}
+
+/* Another thread may fork meanwhile: `regions` is written last. */
+static void enlist(struct region *r)
+{
+    if (!regions)
+        pthread_atfork(NULL, NULL, forked);
+    r->next_region = regions;
+    regions = r;
+}
+
+bool region_create_arena(struct region *r)
+{
+    struct arena_config wanted = {.extent_hooks = &r->hooks, .metadata_use_hooks = false};
+    size_t length = sizeof r->arena;
+    if (je(mallctl)("experimental.arenas_create_ext", &r->arena, &length, &wanted, sizeof wanted))
+        return false;
+    r->has_arena = true;
     enlist(r);
     return true;
 }
@@ -200,7 +208,7 @@ bool region_open(struct region *r, char *start, size_t size, size_t map_unit, dr
 void region_purge(struct region *r)
 {
     size_t mib[3], depth = 3;
-    if (!r->start || je(mallctlnametomib)("arena.0.purge", mib, &depth))
+    if (!r->has_arena || je(mallctlnametomib)("arena.0.purge", mib, &depth))
         return;
     mib[1] = r->arena;
     pthread_mutex_lock(&r->purge_mutex);

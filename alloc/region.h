@@ -34,14 +34,21 @@ struct region {
     size_t map_unit;
     drop_pages *drop;
     unsigned arena;
+    bool has_arena;
     pthread_mutex_t purge_mutex;
     struct region *next_region; /* in the list of all regions */
 };
 
-/* Create an arena in [start, start + size). `map_unit` 0: without a map. The structure must live as
- * long as the process, and is opened once. False: there is no memory; the structure is then all
+/* Prepare [start, start + size) for an arena. `map_unit` 0: without a map. The structure must live
+ * as long as the process, and is opened once. False: there is no memory; the structure is then all
  * zeroes. */
 bool region_open(struct region *r, char *start, size_t size, size_t map_unit, drop_pages *drop);
+
+/* Create the arena, which costs 25 page faults. False: there is no memory. */
+bool region_create_arena(struct region *r);
+
+/* Undo region_open(), if there is no arena yet. */
+void region_close(struct region *r);
 
 /* Free the pages of a part of the region. False: not possible; the content is as before. */
 bool region_drop(struct region *r, char *at, size_t size);
