@@ -128,7 +128,7 @@ static enum slot_kind publish_table(struct team *t, uint32_t op, const struct bl
 
 /* Send blocks of up to EAGER_MAX bytes that do not fit into the cell as copies in a block of
  * memory: the root of a scatter must not wait for its receivers (H15: under the host, a scatter of
- * such blocks does not synchronise). False: not needed, or no memory. */
+ * such blocks does not synchronise). False: not needed, more than HOLD_MAX bytes, or no memory. */
 static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, struct sizes sizes)
 {
     bool equal = blocks_are_equal(all); /* then copy our own block, too: offsets include it */

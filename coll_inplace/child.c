@@ -264,7 +264,8 @@ static void map_members(struct child *child)
         if (member >= 0)
             child->rank_of_member[member] = (uint16_t)r;
     }
-    child->mapped = child->parent; /* rank_of_member is valid for its next child, too */
+    /* The map remains valid when this structure is used for another child of the same parent. */
+    child->mapped = child->parent;
     unlock(locked);
 }
 

@@ -4,8 +4,9 @@
  * long data waits until the root has read them by reference, or sends them through its stream. Each
  * rank chooses how to send and publishes the choice in its slot.
  *
- * Scatter: the root publishes where the data of each rank are (block_desc.h). Small blocks never
- * make the root wait, however many there are (H15: under the host, such calls do not synchronise).
+ * Scatter: the root publishes where the data of each rank are (block_desc.h). Blocks of up to
+ * EAGER_MAX bytes do not make the root wait, as long as all of them together take at most HOLD_MAX
+ * bytes and there is memory for a copy (H15: under the host, such calls do not synchronise).
  *
  * Long data are copied by both sides (coop_copy.h).
  */

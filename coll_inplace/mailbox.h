@@ -22,7 +22,7 @@ enum {
     CELL_ROOM = 2 * TEAM_CELL, /* the length of a cell: see cell_for() */
     CELL_FEW = TEAM_CELL / 4,  /* up to this size, data use a part of the cell and ordinary
                                   stores: see cell_for() and team_uses_nontemporal() */
-    CELL_PARTS = CELL_ROOM / CELL_FEW, /* places for data of up to CELL_FEW bytes */
+    CELL_PARTS = CELL_ROOM / CELL_FEW, /* for data of up to CELL_FEW bytes each */
     CELLS_REUSED = 256, /* The room of the cells is used from this operation on. A team with
                            fewer operations does not touch it: page faults cost more. */
     PIECE_CELLS = 2,
@@ -32,7 +32,7 @@ enum {
     STREAM_CELLS_LONG = 16, /* after the first long stream, if there is memory */
     STREAM_EXTRA = 2 * LINE /* bytes after the cells: see room_for() */
 };
-_Static_assert(2 * PIECE == PIECE_CELLS * CELL_ROOM, "piece_of() alternates between two places");
+_Static_assert(2 * PIECE == PIECE_CELLS * CELL_ROOM, "piece_of() alternates between two halves");
 
 /* Where the data of a slot are; two bits. */
 enum slot_kind {
@@ -127,9 +127,9 @@ static inline bool fits_into_part(size_t bytes)
 }
 
 /* Where in the cell `bytes` bytes are written: up to CELL_FEW bytes, in the part that the owner has
- * chosen. Longer data move to another place in the cell each time the ring of cells wraps, until
- * all room of the cell has been used. A line that is rewritten only after 256 KiB of other lines
- * travels to the reader and back in half the time (docs/measurements.md#reusing-memory-late). */
+ * chosen. Longer data move to another position each time the ring of cells wraps, until all room of
+ * the cell has been used. A line that is rewritten only after 256 KiB of other lines travels to the
+ * reader and back in half the time (docs/measurements.md#reusing-memory-late). */
 static inline char *cell_for(struct ring *ring, uint32_t op, size_t bytes, uint32_t part)
 {
     char *cell = cell_of(ring, op);
@@ -139,7 +139,7 @@ static inline char *cell_for(struct ring *ring, uint32_t op, size_t bytes, uint3
     return cell + (op < CELLS_REUSED ? 0 : op / TEAM_CELLS * step % CELL_ROOM);
 }
 
-/* Where a piece is written. The place alternates between two each time the ring wraps, so that a
+/* Where a piece is written: in one of two halves, which change each time the ring wraps, so that a
  * line is rewritten late, as in cell_for(). */
 static inline char *piece_of(struct ring *ring, uint32_t op)
 {

@@ -8,13 +8,13 @@
  * the data waits, with an acquire, until the slot holds k. The flag and small data share one LINE
  * (128 bytes), so they travel together.
  *
- * A sender does not wait for its readers (H15: programs rely on collectives that do not
- * synchronise). `done` of each mailbox is the last operation whose data its owner has read. A slot
- * or cell is written again only after all ranks are done with the operation that used it before.
- * `done` is published every eighth operation, and every fourth while cells are read, so a rank may
- * be some 248 operations ahead of the slowest one, or twelve with cells. A rank that has published
- * k has completed all operations before k. So in collectives in which each rank waits for all
- * others, `done` is never read.
+ * A sender of short data does not wait for its readers (H15: programs rely on collectives that do
+ * not synchronise). `done` of each mailbox is the last operation whose data its owner has read. A
+ * slot or cell is written again only after all ranks are done with the operation that used it
+ * before. `done` is published every eighth operation, and every fourth while cells are read, so a
+ * rank may be some 248 operations ahead of the slowest one, or twelve with cells. A rank that has
+ * published k has completed all operations before k. So in collectives in which each rank waits for
+ * all others, `done` is never read.
  *
  * Up to 4 KiB take only one of eight parts of a cell, so a rank may be some 120 operations ahead
  * with them. The slot names the part. If all ranks are done with the operation that used the cell

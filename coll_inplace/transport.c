@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-/* ---- places ---- */
+/* ---- addresses ---- */
 
 /* The address of contiguous data in the shared heap, or 0. `*start` is where the data begin, or
  * NULL if they are not contiguous. */

@@ -3,7 +3,7 @@
  * readers follow the slot, so ranks may decide differently. This module is the only one that
  * compares lengths with the thresholds below.
  *
- *   length                  place of the data           travel
+ *   length                  location of the data        travel
  *   up to SLOT_ROOM (112)   any                         inline: SLOT_INLINE
  *   up to TEAM_CELL (16 K)  any; see "by reference"     through a cell: SLOT_BUFFERED
  *   longer                  shared heap                 by reference: SLOT_REFERENCE
@@ -11,7 +11,7 @@
  *   longer                  private, not permitted;     SLOT_PIPELINED: in pieces if all ranks know
  *                           static; not contiguous      the length, else through a stream
  *
- * The place is decided by the address: static variables are in the shared heap if MPIACCEL_STATICS
+ * The address decides the location: static variables are in the shared heap if MPIACCEL_STATICS
  * has moved them there, and otherwise private. The OS is permitted if all ranks of the team can
  * copy from each other (can_access_peers) and the copy policy prefers it (core/copy_policy.h). The
  * number of ranks matters in three cases: a team of one rank moves nothing; a scan of more than two
@@ -64,9 +64,9 @@ struct team;
 
 enum {
     BY_REFERENCE_MIN = 1024,
-    /* Hosts do not synchronise for data up to this length (H15), so these never make the root of a
-     * scatter wait. If all its blocks together do not fit into a cell, they are copied into a block
-     * of memory of at most HOLD_MAX bytes. */
+    /* Hosts do not synchronise for data up to this length (H15). The root of a scatter of such
+     * blocks that do not fit into a cell together copies them into a block of memory. If they take
+     * more than HOLD_MAX bytes, or there is no memory, the root waits for its readers. */
     EAGER_MAX = 8192,
     HOLD_MAX = 1 << 20,
     COOP_COPY_MIN_SHARED = 64 << 10,
@@ -84,7 +84,7 @@ enum by_reference {
     BY_REFERENCE,          /* also short data in the heap; peers copy what they read */
 };
 
-/* ---- places ---- */
+/* ---- addresses ---- */
 
 /* The address of data that are read by reference: twice their position in the node's file; or, in
  * private memory, twice the address in the owner's process, plus 1. 0: no such address, because the
@@ -110,8 +110,8 @@ static inline char *remote_addr_local(remote_addr_t address)
 }
 
 /* Copy from or to private memory of `owner`, at `first` bytes from `address`; through the owner if
- * the OS refuses. The owner waits in this call until this rank is done. False: the owner has
- * died. */
+ * the OS refuses. The owner stays in the collective call until this rank publishes that it is done.
+ * False: the owner has died. */
 bool remote_read(const struct team *team, uint32_t owner, remote_addr_t address, size_t first,
                  void *to, size_t bytes);
 bool remote_write(const struct team *team, uint32_t owner, remote_addr_t address, size_t first,
@@ -159,8 +159,8 @@ static inline bool transport_holds_blocks(size_t longest, size_t bytes, size_t t
 }
 
 /* The address at which the other ranks read our operand of a long reduction; 0: it is copied into
- * cells. In a scan all other ranks read the complete operand: if there are several, the OS would
- * copy it once for each of them. */
+ * cells. In a scan every higher rank reads the complete operand. In a team of more than two ranks
+ * the OS would copy a private operand once per reader, so its address is 0 there. */
 remote_addr_t remote_addr_of_operand(const struct team *team, struct buffer from, size_t bytes,
                                      bool scan);
 

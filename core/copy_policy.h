@@ -11,13 +11,13 @@
  * and non-temporal stores win, since they write to memory. The OS copies once instead of twice, but
  * the system call and its work per page cost a fixed amount that differs between machines.
  *
- * Two ranks of each node therefore copy a sample in all three ways during MPI_Init
- * (peer_copy/calibrate.h), and copy_policy() turns the costs into a decision for the node. The cost
- * of a way is the sum of two times: one message of data that the owner has just written, from a
- * synchronized start, and one message of unchanged data within a sequence. Either time alone leads
- * to a wrong decision on some machine: on a Xeon whose cores share a cache, a single fresh message
- * is 20 % faster through cells, while a sequence of unchanged messages is 2.6 times as fast by the
- * OS.
+ * Two ranks of each node therefore copy a sample of 64 KiB (SAMPLE in peer_copy/calibrate.c) in all
+ * three ways during MPI_Init (peer_copy/calibrate.h), and copy_policy() turns the costs into a
+ * decision for the node. The cost of a way is the sum of two times: one message of data that the
+ * owner has just written, from a synchronized start, and one message of unchanged data within a
+ * sequence. Either time alone leads to a wrong decision on some machine: on a Xeon whose cores
+ * share a cache, a single fresh message is 20 % faster through cells, while a sequence of unchanged
+ * messages is 2.6 times as fast by the OS.
  *
  * The hosts copy long messages by the OS, too. COPY_BY_OS is therefore never slower than the host,
  * and cells must be faster by a margin to be preferred. If no way copies the sample within

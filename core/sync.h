@@ -52,9 +52,9 @@ extern bool sync_oversubscribed;
 /* Perform one round of waiting while `word` holds `seen`. May return at any time. */
 void sync_wait(struct sync_wait *wait, struct sync_word *word, uint32_t seen);
 
-/* Sleep while `word` holds `seen`, for an eighth of the time already waited, but for one
- * millisecond at least and four at most. Call this in waits that have already lasted long, on words
- * whose writers always call sync_wake(). */
+/* Sleep while `word` holds `seen`, for an eighth of the time already waited, at least one and at
+ * most four milliseconds. Call this in waits that have already lasted long, on words whose writers
+ * always call sync_wake(). */
 void sync_sleep(struct sync_word *word, uint32_t seen, uint64_t waited_ns);
 
 /* Whether a wait that has lasted long should continue with sync_sleep(): the node is
@@ -66,7 +66,7 @@ static inline bool sync_should_sleep(const struct sync_wait *wait)
 }
 
 /* Sleep while `word` holds `seen`: for 50 us at first, and later for an eighth of the time that the
- * naps of this wait have taken, but for four milliseconds at most. Makes no progress. */
+ * naps of this wait have taken, at most four milliseconds. Makes no progress. */
 void sync_nap(struct sync_word *word, uint32_t seen, uint32_t naps);
 
 /* Perform one round of waiting for a condition whose change is not followed by sync_wake(). Where

@@ -468,9 +468,9 @@ static void widen_to_all(struct block_list *list, size_t blocks)
         widen(list, list->offset[i], list->offset[i]);
 }
 
-/* Blocks that are copies of `row`, in one pass, since a program may make a datatype for each of its
- * messages. `joined`: how many begin where the data of the previous block end, if `row` is
- * contiguous. */
+/* Make a run of blocks that are copies of `row`. Read the displacements only once, since a program
+ * may make a datatype for each of its messages. Set `*joined` to the number of blocks that begin
+ * where the data of the previous block end, if `row` is contiguous. */
 static struct run equal_blocks(const struct placement *p, const struct typemap *row, size_t *joined)
 {
     const struct placement q = *p; /* kept in registers */

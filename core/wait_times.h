@@ -53,13 +53,15 @@ enum {
 /* Sleeps, in the library and inside the host. Without exception they are bounded. */
 enum {
     SLEEP_NS_MIN = 50 * 1000,
-    SLEEP_NS_MAX = 1000 * 1000, /* but longer in waits that last */
+    SLEEP_NS_MAX = 1000 * 1000, /* raised to an eighth of the time already waited, at most
+                                   NAP_NS_MAX: longest_sleep() in core/sync.c */
     NAP_NS_MAX = 4000 * 1000,
     NAPS_PER_DOUBLING = 8,
 };
 
-/* Calls that never wait make no progress for HOST_SHARE times as long as the last progress took,
- * but for TICKS_PER_PROGRESS_MAX at most: then a slow host takes a larger share of the time. */
+/* In calls that never wait, the next progress step is due after HOST_SHARE times the duration of
+ * the last one, or after TICKS_PER_PROGRESS_MAX if that is less. So a host whose progress is slow
+ * takes a larger share of the time. */
 enum { HOST_SHARE = 32, TICKS_PER_PROGRESS_MAX = 1 << 16 /* about 25 us */ };
 
 /* Locks. */

@@ -49,8 +49,9 @@ struct node_needs {
     uint64_t statics;   /* the size of the file with its static variables */
     uint64_t room;      /* address space that it has left */
 };
-#define NODE_STATICS_MISSING \
-    SIZE_MAX /* `statics` if the file has not arrived: no file has room for it */
+/* `statics` of a member whose file has not arrived. No shared file has room for so much, so
+ * node_create() reserves no room for static variables. */
+#define NODE_STATICS_MISSING SIZE_MAX
 
 /* Add the needs of one more member to those of all. */
 void node_needs_combine(struct node_needs *all, const struct node_needs *more);

@@ -11,8 +11,7 @@
  *      BEGUN, nothing spans nodes. Otherwise it publishes which ranks its node has. From then on
  *      only rank 0 decides for this node, even if the service has reported an error: the name may
  *      be there all the same. The leader looks for the verdict without a limit, because rank 0 has
- *      the library and has
- *      promised one.
+ *      the library and publishes one.
  *   3. Rank 0 looks for the nodes' names, for at most `patience_ns`: for that of the lowest rank
  *      that is still missing. Then it publishes the verdict: whether it has found all ranks.
  *
@@ -39,7 +38,9 @@
 
 #include "core/layout.h"
 
-enum { VERDICT_NAME_BYTES = 320, VERDICT_VALUE_BYTES = 200 }; /* MPICH's limit is 256 */
+/* A value must be shorter than MPI_MAX_PORT_NAME, which is 256 in MPICH. A name contains a value,
+ * the session. */
+enum { VERDICT_NAME_BYTES = 320, VERDICT_VALUE_BYTES = 200 };
 
 /* Each returns whether the service reports success. */
 struct name_service {

@@ -124,7 +124,8 @@ void recording_end(struct recording *r)
     uint64_t ticks = sync_ticks() - r->start;
     struct thread *thread = thread_self();
     uint64_t fast = thread->stats.fast[r->call], bytes = thread->stats.bytes[r->call];
-    /* MPI_Finalize has folded the counters. */
+    /* In MPI_Finalize, thread_fold_all() has cleared the counters, so they may be lower than before
+     * the call. */
     r->bytes = fast > r->fast ? bytes - r->bytes : 0;
     r->fast = fast > r->fast ? fast - r->fast : 0;
     if (r->fast)

@@ -128,7 +128,7 @@ void *symbol_next(const char *symbol)
     void *address = dlsym(RTLD_NEXT, symbol);
     void *library = address ? NULL : symbol_definer(symbol, &address);
     if (library)
-        dlclose(library); /* the caller's host keeps it loaded */
+        dlclose(library); /* the host needs the object and keeps it loaded */
     return address;
 }
 

@@ -220,7 +220,7 @@ struct bulk {
     char *other;        /* the other side of the walk: `origin`, or with OP_NO_OP `result` */
     const char *origin; /* contiguous elements; NULL with OP_NO_OP */
     char *result;       /* contiguous elements, or NULL */
-    size_t element;     /* bytes of an element in `origin` or `result`; 1: of several types */
+    size_t element;     /* bytes of an element in `origin` or `result`; 1 if of several types */
     size_t held;        /* bytes handled since the mutex was taken */
 };
 

@@ -84,7 +84,8 @@ enum win_fence_epoch {
     WIN_FENCE_USED
 };
 
-/* About the host's window below this one, for pmpi_wrap/abi/windows/host_window.h. */
+/* About the window of the host with the same handle, which is below this one: it keeps the
+ * attributes, group, name and error handler (pmpi_wrap/abi/windows/host_window.h). */
 struct win_below {
     uint64_t number; /* the same on all its ranks; 0: it is not kept */
     uint64_t ranks;  /* a hash of its ranks */
@@ -107,7 +108,8 @@ struct win {
     struct barrier barrier;
     struct win_shared *shared;
     struct peer *peer;
-    void *memory;     /* allocated by MPI_Win_allocate, freed with the window; otherwise NULL */
+    void *memory;     /* freed with the window: of MPI_Win_allocate; of all ranks of
+                         MPI_Win_allocate_shared, on rank 0; otherwise NULL */
     struct peer self; /* this rank's part as the program passed it; serves as peer[] in a window of
                          one rank */
     int self_unit;    /* self.unit as an int, for the window attribute */

@@ -22,8 +22,9 @@ int team_after_creation(MPI_Comm parent, int result, const MPI_Comm *created, bo
  * communicator was not created in this way, or if there is no memory. */
 struct communicator *team_from_parent(MPI_Comm comm);
 
-/* The team of an intracommunicator in a collective call that team_for() does not count. NULL if the
- * communicator has no team yet. */
+/* The team of an intracommunicator, for a collective call that creates a communicator or a window.
+ * Unlike team_for(), this function counts no deferred call. NULL if the communicator has no team
+ * yet. */
 struct team *team_in_collective(MPI_Comm comm);
 
 /* Call the first function before the host frees a communicator, with the bits of its handle, and

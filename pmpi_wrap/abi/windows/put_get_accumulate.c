@@ -1,8 +1,8 @@
 /* The one-sided operations (MPI-4.0, 12.3): MPI_Put, MPI_Get, MPI_Accumulate, MPI_Get_accumulate,
  * their request-based variants, MPI_Fetch_and_op and MPI_Compare_and_swap.
  *
- * Each calls its function in operation.h, which tries the fast implementation, then the slow one,
- * and the host if that returns DEFERRED.
+ * Each calls its function in operation.h, which tries the fast implementation and then the slow
+ * one. If that returns DEFERRED, OR_HOST calls the host.
  */
 #include "pmpi_wrap/abi/count.h"
 #include "pmpi_wrap/abi/handlers.h"

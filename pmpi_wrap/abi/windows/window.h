@@ -47,8 +47,8 @@ HOT_INLINE struct win *fast_window(MPI_Win handle)
     return LIKELY(e != NULL) ? e->object : NULL;
 }
 
-/* The member of the node whose memory is that of this rank in a fast window; `argument`: an MPI_Win
- * as a call's argument. Negative: none. */
+/* The member that owns the memory of rank `rank` of a fast window. `argument`: the MPI_Win as the
+ * program passes it to a call. Negative: the window is not fast, or no member owns the memory. */
 int member_of_target(long argument, int rank);
 
 /* Count a call on a window that is left to the host. The first time, log the reason. */

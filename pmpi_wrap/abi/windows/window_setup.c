@@ -266,9 +266,9 @@ static enum reason settle_offers(const struct window_request *r, const struct co
     return win_settle(new->win, all);
 }
 
-/* Collective: exchange offers, and make the window if all ranks can. A rank that cannot takes part
- * all the same, since the others wait for its offer, which declines. Nothing after the exchange
- * needs memory. */
+/* Collective: exchange offers, and make the window if all ranks can. A rank that cannot make the
+ * window exchanges offers all the same, because the others wait for its offer. Its offer declines.
+ * Nothing after the exchange needs memory. */
 static enum reason settle_together(const struct window_request *r, const struct comm_properties *s,
                                    enum reason reason, struct new_window *new)
 {
