@@ -108,7 +108,7 @@ static void give_child_back(struct child *child)
         c->unread[child->number % CHILD_WINDOW] = NULL;
         child->parent = NULL;
         if (!c->spare) {
-            child->placed = false;
+            child->has_ranks = false;
             c->spare = child;
             child = NULL;
         }
@@ -269,28 +269,28 @@ static void map_members(struct child *child)
     unlock(locked);
 }
 
-void child_place(struct child *child, uint32_t rank, uint32_t rank_of_parent)
+void child_set_rank(struct child *child, uint32_t rank, uint32_t rank_of_parent)
 {
     child->rank_of_parent[rank] = (uint16_t)rank_of_parent;
-    child->placed = true;
+    child->has_ranks = true;
 }
 
-void child_place_member(struct child *child, uint32_t rank, uint32_t member)
+void child_set_member(struct child *child, uint32_t rank, uint32_t member)
 {
     if (!child->mapped && !rank)
         map_members(child);
-    child_place(child, rank, child->rank_of_member[member]);
+    child_set_rank(child, rank, child->rank_of_member[member]);
 }
 
-static uint32_t place_of(const struct child *child, uint32_t rank)
+static uint32_t parent_rank_of(const struct child *child, uint32_t rank)
 {
-    return child->placed ? child->rank_of_parent[rank] : rank;
+    return child->has_ranks ? child->rank_of_parent[rank] : rank;
 }
 
 static bool are_published(const struct child *child, uint32_t size)
 {
     for (uint32_t r = 0; r < size; r++)
-        if (!is_published(child->parent, place_of(child, r), child->number))
+        if (!is_published(child->parent, parent_rank_of(child, r), child->number))
             return false;
     return true;
 }
@@ -311,11 +311,11 @@ static bool lock_with_offers(const struct child *child, uint32_t size)
 
 static struct child_offer offer_of(const struct child *child, uint32_t rank)
 {
-    uint32_t place = place_of(child, rank);
+    uint32_t parent_rank = parent_rank_of(child, rank);
     if (child->parent)
-        return read_offer(child->parent, place, child->number);
+        return read_offer(child->parent, parent_rank, child->number);
     static const struct child_offer none;
-    return place == CHILD_NO_RANK ? none : child->offers[place];
+    return parent_rank == CHILD_NO_RANK ? none : child->offers[parent_rank];
 }
 
 /* Returns rank 0's struct team_common; NULL: a rank has declined. */

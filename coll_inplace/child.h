@@ -68,7 +68,7 @@ struct child {
     struct child *next;
     struct team *parent; /* its mailboxes have the offers; NULL: `offers` has copies */
     uint32_t number, parent_size;
-    bool placed, mapped; /* `rank_of_parent` and `rank_of_member` have been filled in */
+    bool has_ranks, mapped; /* `rank_of_parent` and `rank_of_member` have been filled in */
     struct team *team;
     struct mailbox *mailbox;
     struct team_common *common;
@@ -95,8 +95,8 @@ struct child *child_create(struct team *parent);
 /* Call one of these before child_settle() for each rank of the child, with the member of the node
  * that is this rank, or with its rank in the parent. Neither is needed if every rank has the same
  * number in the child as in the parent. */
-void child_place_member(struct child *child, uint32_t rank, uint32_t member);
-void child_place(struct child *child, uint32_t rank, uint32_t rank_of_parent);
+void child_set_member(struct child *child, uint32_t rank, uint32_t member);
+void child_set_rank(struct child *child, uint32_t rank, uint32_t rank_of_parent);
 
 /* Read the offers and make the team of `size` ranks. NULL: a rank has declined; the answer is the
  * same on all ranks. `child` must not be used afterwards. */

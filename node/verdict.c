@@ -122,7 +122,7 @@ static int mark_ranks(bool *known, int world_size, const char *text)
 /* ---- rank 0 ---- */
 
 /* Whether the nodes that have published their names have all ranks. */
-static bool hear_all(const struct leader *l)
+static bool find_all_ranks(const struct leader *l)
 {
     uint64_t deadline = sync_now_ns() + l->patience_ns;
     bool *known = calloc((size_t)l->world_size, sizeof *known);
@@ -169,7 +169,7 @@ static enum nodes_verdict decide_for_all(struct leader *l)
     snprintf(l->session, sizeof l->session, "%" PRIx64 ".%x",
              (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec,
              (unsigned)getpid());
-    bool positive = publish(l, BEGUN, 0, l->session) && hear_all(l);
+    bool positive = publish(l, BEGUN, 0, l->session) && find_all_ranks(l);
     if (publish_verdict(l, positive) && positive)
         return NODES_ALL;
     if (positive)

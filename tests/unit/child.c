@@ -85,7 +85,7 @@ static struct team *settle(struct child *child, unsigned shape, uint32_t size, u
 {
     uint32_t ranks = shape == PART ? size - 1 : size;
     for (uint32_t r = 0; r < ranks && shape != SAME; r++)
-        child_place(child, r, shape == PART ? r + 1 : size - 1 - r);
+        child_set_rank(child, r, shape == PART ? r + 1 : size - 1 - r);
     return settle_counted(child, ranks, rank_in(shape, size, rank));
 }
 

@@ -56,7 +56,7 @@ void team_forget_children(void)
 
 /* ---- the first collective call ---- */
 
-static void place_ranks(MPI_Comm comm, struct child *child, int size)
+static void set_ranks_in_parent(MPI_Comm comm, struct child *child, int size)
 {
     int found[MEMBERS_AT_A_TIME];
     MPI_Group group;
@@ -64,7 +64,7 @@ static void place_ranks(MPI_Comm comm, struct child *child, int size)
     for (int first = 0; first < size; first += MEMBERS_AT_A_TIME) {
         int some = members_translate(group, size, first, found);
         for (int i = 0; i < some; i++)
-            child_place_member(child, (uint32_t)(first + i), (uint32_t)node_member_of(found[i]));
+            child_set_member(child, (uint32_t)(first + i), (uint32_t)node_member_of(found[i]));
     }
     host.Group_free(&group);
 }
@@ -79,7 +79,7 @@ static void settle_child(MPI_Comm comm, struct communicator *c, struct child *ch
         return;
     }
     if (!child->same_ranks)
-        place_ranks(comm, child, c->size);
+        set_ranks_in_parent(comm, child, c->size);
     c->team = child_settle(child, (uint32_t)c->size, (uint32_t)c->rank);
     c->from_parent = c->team;
     c->reason = c->team ? REASON_NONE : REASON_NOT_READY;

@@ -109,10 +109,10 @@ static uint32_t offer_count(const struct communicator *c)
 static void prepare_part(MPI_Comm comm, struct communicator *c)
 {
     static _Atomic int next_tag;
-    struct node_place place;
-    hierarchy_find_place(comm, c->size, &place);
-    if (place.size > 1) {
-        c->prepared = team_prepare(place.size, place.rank, place.neighbour, &c->own_offer);
+    struct node_part part;
+    hierarchy_find_part(comm, c->size, &part);
+    if (part.size > 1) {
+        c->prepared = team_prepare(part.size, part.rank, part.neighbour, &c->own_offer);
     } else {
         c->prepared = team_of_one();
         c->own_offer = (struct team_offer){.reason = c->prepared ? REASON_NONE : REASON_NO_MEMORY};

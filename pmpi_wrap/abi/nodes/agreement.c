@@ -175,7 +175,7 @@ static bool all_share_memory(void)
     return result == MPI_SUCCESS && everybody;
 }
 
-static enum reason create_comm_of_leaders(void)
+static enum reason duplicate_world(void)
 {
     enter_host();
     int result = host.Comm_dup(MPI_COMM_WORLD, &all);
@@ -189,7 +189,7 @@ static enum reason agree_with_nodes(bool has_key)
 {
     switch (find_verdict(has_key)) {
     case NODES_ALL:
-        return all_share_memory() ? create_comm_of_leaders() : REASON_NODES_NOT_ALL;
+        return all_share_memory() ? duplicate_world() : REASON_NODES_NOT_ALL;
     case NODES_NO_NAMES:
         return REASON_NODES_NO_NAMES;
     default:

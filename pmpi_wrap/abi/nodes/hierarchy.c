@@ -45,13 +45,13 @@ bool hierarchies_are_many(void)
 
 /* ---- which rank is where ---- */
 
-void hierarchy_find_place(MPI_Comm comm, int size, struct node_place *place)
+void hierarchy_find_part(MPI_Comm comm, int size, struct node_part *part)
 {
     int rank, first_member = -1, found[MEMBERS_AT_A_TIME];
     MPI_Group group;
     host.Comm_rank(comm, &rank);
     host.Comm_group(comm, &group);
-    *place = (struct node_place){.neighbour = -1};
+    *part = (struct node_part){.neighbour = -1};
     for (int first = 0; first < size; first += MEMBERS_AT_A_TIME) {
         int some = members_translate(group, size, first, found);
         for (int i = 0; i < some; i++) {
@@ -61,14 +61,14 @@ void hierarchy_find_place(MPI_Comm comm, int size, struct node_place *place)
             if (first_member < 0)
                 first_member = member;
             if (first + i < rank)
-                place->rank++;
-            else if (first + i > rank && place->neighbour < 0)
-                place->neighbour = member;
-            place->size++;
+                part->rank++;
+            else if (first + i > rank && part->neighbour < 0)
+                part->neighbour = member;
+            part->size++;
         }
     }
-    if (place->neighbour < 0)
-        place->neighbour = first_member;
+    if (part->neighbour < 0)
+        part->neighbour = first_member;
     host.Group_free(&group);
 }
 

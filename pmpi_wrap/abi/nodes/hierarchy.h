@@ -59,11 +59,11 @@ static inline uint32_t hierarchy_ranks_of(const struct hierarchy *h, uint32_t n)
 }
 
 /* The part of a communicator that is on the node of this rank. */
-struct node_place {
+struct node_part {
     uint32_t size, rank; /* number of its ranks, and the number of this one among them */
     int neighbour;       /* the member that is the rank after this one among them, cyclically */
 };
-void hierarchy_find_place(MPI_Comm comm, int size, struct node_place *place);
+void hierarchy_find_part(MPI_Comm comm, int size, struct node_part *part);
 
 /* Make the hierarchy of a communicator. `leaders`: the node leader of each of its ranks
  * (node_leader()). Takes over `team`. NULL: no memory, and `team` remains. */
