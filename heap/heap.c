@@ -304,14 +304,15 @@ static void open_malloc_heap(void)
         return;
     }
     pthread_atfork(heap_before_fork, heap_in_parent, heap_after_fork);
-    atomic_store_explicit(&heap.size, size, memory_order_release);
+    heap.size = size;
     longest = min_size(size, limits_block_length());
     if (longest < size)
         log_message(1,
                     "malloc takes only blocks of less than %zu bytes from the shared heap, because "
                     "longer ones have huge pages in private memory only",
                     longest);
-    atomic_store_explicit(&heap.minimum, config.heap_min, memory_order_release);
+    heap.minimum = config.heap_min;
+    interpose_heap();
 }
 
 __attribute__((visibility("default"))) bool mpiaccel_malloc_heap_open_1(struct malloc_heap *opened)

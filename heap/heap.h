@@ -30,30 +30,29 @@
 
 #include "core/base.h"
 
-#include <stdatomic.h>
-
 #define HEAP_KEEP ((size_t)64 << 20)
 
+/* Written before the allocator with the heap is used (interpose_heap()), and not afterwards, except
+ * by a child of fork. */
 struct heap {
-    char *_Atomic start;
-    _Atomic size_t size;    /* 0: closed */
-    _Atomic size_t minimum; /* shorter blocks are left to the next allocator; SIZE_MAX: all are */
+    char *start;
+    size_t size;    /* 0: closed */
+    size_t minimum; /* shorter blocks are left to the next allocator; SIZE_MAX: all are */
 };
 extern struct heap heap __attribute__((visibility("hidden"))); /* see heap/next.h */
 
-/* Whether heap_take() may have a block of this size. Acquire: `minimum` is written last. */
+/* Use the heap for malloc from now on. */
+void interpose_heap(void);
+
+/* Whether heap_take() may have a block of this size. */
 static inline bool heap_wants(size_t size)
 {
-    return UNLIKELY(size >= atomic_load_explicit(&heap.minimum, memory_order_acquire));
+    return UNLIKELY(size >= heap.minimum);
 }
 
-/* Acquire: `start` is written before `size`, and the heap may open while other threads free
- * memory. */
 static inline bool heap_has(const void *block)
 {
-    size_t size = atomic_load_explicit(&heap.size, memory_order_acquire);
-    const char *start = atomic_load_explicit(&heap.start, memory_order_relaxed);
-    return UNLIKELY((size_t)((const char *)block - start) < size);
+    return UNLIKELY((size_t)((const char *)block - heap.start) < heap.size);
 }
 
 /* Allocate a block. `align` is a power of two. NULL: the heap is closed or full, or has no blocks

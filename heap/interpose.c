@@ -1,5 +1,6 @@
-/* malloc and the functions that belong to it, as the program calls them. A small block costs one
- * comparison more than without this library, a free() one range check. */
+/* malloc and the functions that belong to it, as the program calls them. Until the heap opens they
+ * jump to the next allocator, so a process that never becomes a rank executes two instructions more
+ * per call. Afterwards a small block costs one comparison, a free() one range check. */
 #include "heap/heap.h"
 #include "heap/next.h"
 
@@ -11,6 +12,14 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
+#define FUNCTION(type, name, parameters, arguments)                     \
+    EXPORTED type name parameters                                       \
+    {                                                                   \
+        return __atomic_load_n(&used.name, __ATOMIC_ACQUIRE) arguments; \
+    }
+ALLOCATOR_FUNCTIONS
+#undef FUNCTION
+
 /* ---- allocating ---- */
 
 static COLD void *large_malloc(size_t size)
@@ -19,7 +28,7 @@ static COLD void *large_malloc(size_t size)
     return block ? block : next.malloc(size);
 }
 
-EXPORTED void *malloc(size_t size)
+static void *heap_malloc(size_t size)
 {
     return heap_wants(size) ? large_malloc(size) : next.malloc(size);
 }
@@ -30,11 +39,11 @@ static COLD void *large_calloc(size_t count, size_t size)
     return block ? block : next.calloc(count, size);
 }
 
-EXPORTED void *calloc(size_t count, size_t size)
+static void *heap_calloc(size_t count, size_t size)
 {
     size_t bytes;
-    bool overflows = __builtin_mul_overflow(count, size, &bytes);
-    return heap_wants(bytes) && !overflows ? large_calloc(count, size) : next.calloc(count, size);
+    bool small = __builtin_mul_overflow(count, size, &bytes) || !heap_wants(bytes);
+    return small ? next.calloc(count, size) : large_calloc(count, size);
 }
 
 /* Allocate an aligned block. NULL: the next allocator decides, also about alignments that are
@@ -45,19 +54,19 @@ static void *aligned(size_t align, size_t size)
     return heap_wants(size) && power_of_two ? heap_take(size, align, false) : NULL;
 }
 
-EXPORTED void *memalign(size_t align, size_t size)
+static void *heap_memalign(size_t align, size_t size)
 {
     void *block = aligned(align, size);
     return block ? block : next.memalign(align, size);
 }
 
-EXPORTED void *aligned_alloc(size_t align, size_t size)
+static void *heap_aligned_alloc(size_t align, size_t size)
 {
     void *block = aligned(align, size);
     return block ? block : next.aligned_alloc(align, size);
 }
 
-EXPORTED int posix_memalign(void **result, size_t align, size_t size)
+static int heap_posix_memalign(void **result, size_t align, size_t size)
 {
     void *block = align % sizeof(void *) ? NULL : aligned(align, size);
     if (!block)
@@ -66,22 +75,9 @@ EXPORTED int posix_memalign(void **result, size_t align, size_t size)
     return 0;
 }
 
-/* An aligned block has whole pages. */
-EXPORTED void *valloc(size_t size)
-{
-    void *block = aligned((size_t)getpagesize(), size);
-    return block ? block : next.valloc(size);
-}
-
-EXPORTED void *pvalloc(size_t size)
-{
-    void *block = aligned((size_t)getpagesize(), size);
-    return block ? block : next.pvalloc(size);
-}
-
 /* ---- freeing ---- */
 
-EXPORTED void free(void *block)
+static void heap_free(void *block)
 {
     if (heap_has(block))
         heap_give(block);
@@ -89,7 +85,7 @@ EXPORTED void free(void *block)
         next.free(block);
 }
 
-EXPORTED size_t malloc_usable_size(void *block)
+static size_t heap_malloc_usable_size(void *block)
 {
     return heap_has(block) ? heap_usable(block) : next.malloc_usable_size(block);
 }
@@ -133,19 +129,41 @@ static COLD void *large_realloc(void *block, size_t size)
     return heap_has(block) ? resize_here(block, size) : move_here(block, size);
 }
 
-EXPORTED void *realloc(void *block, size_t size)
+static void *heap_realloc(void *block, size_t size)
 {
     return heap_has(block) || heap_wants(size) ? large_realloc(block, size)
                                                : next.realloc(block, size);
 }
 
+/* ---- opening ---- */
+
+void interpose_heap(void)
+{
+#define FUNCTION(type, name, parameters, arguments) .name = heap_##name,
+    static const struct allocator with_heap = {ALLOCATOR_FUNCTIONS};
+#undef FUNCTION
+    allocator_use(&with_heap);
+}
+
+/* ---- functions that call the others ---- */
+
 EXPORTED void *reallocarray(void *block, size_t count, size_t size)
 {
     size_t bytes;
-    if (!__builtin_mul_overflow(count, size, &bytes) && (heap_has(block) || heap_wants(bytes)))
-        return large_realloc(block, bytes);
-    if (!heap_has(block))
-        return next.reallocarray(block, count, size);
+    if (!__builtin_mul_overflow(count, size, &bytes))
+        return realloc(block, bytes);
     errno = ENOMEM;
     return NULL;
+}
+
+EXPORTED void *valloc(size_t size)
+{
+    return memalign((size_t)getpagesize(), size);
+}
+
+/* Whole pages. If their size overflows, the allocator is asked for more than there is. */
+EXPORTED void *pvalloc(size_t size)
+{
+    size_t page = (size_t)getpagesize(), bytes = round_up(size, page);
+    return memalign(page, bytes < size ? SIZE_MAX : bytes);
 }

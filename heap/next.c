@@ -3,33 +3,44 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 
+static bool find_next(void);
+
+#define FUNCTION(type, name, parameters, arguments)         \
+    static type first_##name parameters                     \
+    {                                                       \
+        return find_next() ? next.name arguments : (type)0; \
+    }
+ALLOCATOR_FUNCTIONS
+#undef FUNCTION
+
+#define FUNCTION(type, name, parameters, arguments) .name = first_##name,
+struct allocator next = {ALLOCATOR_FUNCTIONS}, used = {ALLOCATOR_FUNCTIONS};
+#undef FUNCTION
+
+void allocator_use(const struct allocator *allocator)
+{
+#define FUNCTION(type, name, parameters, arguments) \
+    __atomic_store_n(&used.name, allocator->name, __ATOMIC_RELEASE);
+    ALLOCATOR_FUNCTIONS
+#undef FUNCTION
+}
+
 /* Find the next functions. False: a call further up is finding them, so this one comes from
  * dlsym(). */
 static bool find_next(void)
 {
     static bool is_finding;
-    struct next found;
     if (is_finding)
         return false;
     is_finding = true;
-#define NEXT(type, name, parameters, arguments) found.name = dlsym(RTLD_NEXT, #name);
-    NEXT_FUNCTIONS
-#undef NEXT
+    struct allocator found;
+#define FUNCTION(type, name, parameters, arguments) found.name = dlsym(RTLD_NEXT, #name);
+    ALLOCATOR_FUNCTIONS
+#undef FUNCTION
     next = found;
+    /* Otherwise the heap has opened before the first allocation. */
+    if (used.malloc == first_malloc)
+        allocator_use(&next);
     is_finding = false;
     return true;
 }
-
-#define NEXT(type, name, parameters, arguments)       \
-    static type first_##name parameters               \
-    {                                                 \
-        return find_next() ? next.name arguments : 0; \
-    }
-NEXT_FUNCTIONS
-#undef NEXT
-
-struct next next = {
-#define NEXT(type, name, parameters, arguments) .name = first_##name,
-    NEXT_FUNCTIONS
-#undef NEXT
-};

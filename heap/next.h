@@ -11,27 +11,32 @@
 
 #include <stddef.h>
 
-/* NEXT(type, name, parameters, arguments) */
-#define NEXT_FUNCTIONS                                                                         \
-    NEXT(void *, malloc, (size_t size), (size))                                                \
-    NEXT(void *, calloc, (size_t count, size_t size), (count, size))                           \
-    NEXT(void *, realloc, (void *block, size_t size), (block, size))                           \
-    NEXT(void *, reallocarray, (void *block, size_t count, size_t size), (block, count, size)) \
-    NEXT(void *, memalign, (size_t align, size_t size), (align, size))                         \
-    NEXT(void *, aligned_alloc, (size_t align, size_t size), (align, size))                    \
-    NEXT(int, posix_memalign, (void **block, size_t align, size_t size), (block, align, size)) \
-    NEXT(void *, valloc, (size_t size), (size))                                                \
-    NEXT(void *, pvalloc, (size_t size), (size))                                               \
-    NEXT(size_t, malloc_usable_size, (void *block), (block))                                   \
-    NEXT(int, free, (void *block), (block))
+/* FUNCTION(type, name, parameters, arguments), in the order in which allocator_use() replaces them:
+ * first those to which blocks are passed, so that no thread passes a block of the shared heap to a
+ * function of the next allocator. The functions that are missing here, such as reallocarray(), call
+ * one of these. */
+#define ALLOCATOR_FUNCTIONS                                                     \
+    FUNCTION(void, free, (void *block), (block))                                \
+    FUNCTION(size_t, malloc_usable_size, (void *block), (block))                \
+    FUNCTION(void *, realloc, (void *block, size_t size), (block, size))        \
+    FUNCTION(void *, malloc, (size_t size), (size))                             \
+    FUNCTION(void *, calloc, (size_t count, size_t size), (count, size))        \
+    FUNCTION(void *, memalign, (size_t align, size_t size), (align, size))      \
+    FUNCTION(void *, aligned_alloc, (size_t align, size_t size), (align, size)) \
+    FUNCTION(int, posix_memalign, (void **result, size_t align, size_t size), (result, align, size))
 
-struct next {
-#define NEXT(type, name, parameters, arguments) type(*name) parameters;
-    NEXT_FUNCTIONS
-#undef NEXT
+struct allocator {
+#define FUNCTION(type, name, parameters, arguments) type(*name) parameters;
+    ALLOCATOR_FUNCTIONS
+#undef FUNCTION
 };
 
-/* Hidden: the compiler addresses it directly, without the global offset table. */
-extern struct next next __attribute__((visibility("hidden")));
+/* Hidden: the compiler addresses them directly, without the global offset table. */
+extern struct allocator next __attribute__((visibility("hidden")));
+
+/* The allocator that the exported functions call: the next one until allocator_use() is called.
+ * Other threads may allocate meanwhile, so its pointers are read with acquire. */
+extern struct allocator used __attribute__((visibility("hidden")));
+void allocator_use(const struct allocator *allocator);
 
 #endif
