@@ -22,13 +22,6 @@ struct config config = {
 #undef SETTING
 };
 
-const struct setting config_settings[] = {
-#define SETTING(field, name, kind, value, help) {name, #kind, #value, help},
-#include "core/settings.def"
-#undef SETTING
-    {0},
-};
-
 static bool parse_number(const char *text, const char **end, unsigned long *value)
 {
     char *stop;
