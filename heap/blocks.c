@@ -130,19 +130,28 @@ static bool run_fits(const struct block_heap *b, uint32_t at, uint32_t pages, ui
     return head <= b->run[at].pages && b->run[at].pages - head >= pages;
 }
 
+/* The shortest of the first runs of a class that are long enough. BLOCKS_NONE: none is. */
+static uint32_t find_in_class(const struct block_heap *b, const struct run_lists *lists,
+                              unsigned class, uint32_t pages, uint32_t align)
+{
+    enum { LOOKS = 8 };
+    uint32_t best = BLOCKS_NONE, at = lists->first[class];
+    for (int i = 0; i < LOOKS && at != BLOCKS_NONE; i++, at = b->run[at].after)
+        if (run_fits(b, at, pages, align) &&
+            (best == BLOCKS_NONE || b->run[at].pages < b->run[best].pages))
+            best = at;
+    return best;
+}
+
 /* An unused run that is long enough. BLOCKS_NONE: none. */
 static uint32_t find(struct block_heap *b, enum run_kind kind, uint32_t pages, uint32_t align)
 {
-    enum { LOOKS = 16 };
     const struct run_lists *lists = lists_of(b, kind);
-    uint32_t most = pages + (align - 1);
-    unsigned class = run_class_of(pages);
-    uint32_t at = lists->first[class];
-    for (int i = 0; i < LOOKS && at != BLOCKS_NONE; i++, at = b->run[at].after)
-        if (run_fits(b, at, pages, align))
-            return at;
-    class = filled_class(lists, run_class_of(most) + 1);
-    return class < RUN_CLASSES ? lists->first[class] : BLOCKS_NONE;
+    uint32_t at = find_in_class(b, lists, run_class_of(pages), pages, align);
+    if (at != BLOCKS_NONE)
+        return at;
+    unsigned class = filled_class(lists, run_class_of(pages + (align - 1)) + 1);
+    return class < RUN_CLASSES ? find_in_class(b, lists, class, pages, align) : BLOCKS_NONE;
 }
 
 /* Cut a block out of an unused run. */

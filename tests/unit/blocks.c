@@ -34,6 +34,21 @@ START_TEST(reuses_the_same_pages)
 }
 END_TEST
 
+/* Lengths that differ by less than a quarter are in one list, the run that was freed last first. */
+START_TEST(takes_the_shortest_run_that_fits)
+{
+    begin();
+    uint32_t a = take(33, 1), b;
+    take(1, 1);
+    b = take(39, 1);
+    take(1, 1);
+    blocks_give(&blocks, a, RUN_KEPT);
+    blocks_give(&blocks, b, RUN_KEPT);
+    ck_assert_uint_eq(take(32, 1), a);
+    ck_assert_uint_eq(take(20, 1), b);
+}
+END_TEST
+
 START_TEST(keeps_the_offset)
 {
     begin();
@@ -241,6 +256,6 @@ START_TEST(random_calls)
 }
 END_TEST
 
-UNIT_MAIN(reuses_the_same_pages, keeps_the_offset, joins_neighbours,
-          keeps_kept_and_empty_pages_apart, finds_the_start_of_blocks_only, resizes_in_place,
-          fails_when_full, gives_the_longest_kept_run_up_first, random_calls)
+UNIT_MAIN(reuses_the_same_pages, takes_the_shortest_run_that_fits, keeps_the_offset,
+          joins_neighbours, keeps_kept_and_empty_pages_apart, finds_the_start_of_blocks_only,
+          resizes_in_place, fails_when_full, gives_the_longest_kept_run_up_first, random_calls)
