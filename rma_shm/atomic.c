@@ -10,6 +10,10 @@
  * slot. */
 static inline bool native_enter(struct thread *thread, struct win_target *target)
 {
+    /* A target never leaves bulk mode, so this thread need not count: that takes as long as a native
+     * instruction. */
+    if (atomic_load_explicit(&target->bulk_mode, memory_order_relaxed))
+        return false;
     if (UNLIKELY(!thread->inflight))
         thread_take_inflight(thread);
     struct inflight *own = thread->inflight;

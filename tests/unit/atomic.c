@@ -361,6 +361,23 @@ START_TEST(threads_without_a_slot_use_bulk_mode)
 }
 END_TEST
 
+/* Writing the count would take about as long as taking the mutex. */
+START_TEST(small_operations_in_bulk_mode_do_not_count_the_thread)
+{
+    int64_t one = 1, none = 0, old;
+    begin(2, WORDS * 8);
+    add_one(0, 0);
+    uint32_t before = atomic_load(&thread_self()->inflight->count);
+    go_to_bulk(0);
+    add_one(0, 0);
+    win_compare_and_swap(view[0], thread_self(), 0, (char *)&words(0)[1], &one, &none, &old, 8);
+    ck_assert_uint_eq(atomic_load(&thread_self()->inflight->count), before);
+    ck_assert(words(0)[0] == 2 && words(0)[1] == 1);
+    added[0] = 0;
+    end(2);
+}
+END_TEST
+
 /* ---- operations that require bulk mode ---- */
 
 START_TEST(long_and_unaligned_elements_need_the_mutex)
@@ -683,8 +700,10 @@ UNIT_MAIN(small_operations_take_no_lock, small_and_large_operations_on_one_locat
           no_update_is_lost_when_the_mode_changes, bytes_of_one_word_are_independent,
           an_exclusive_lock_needs_no_mode, concurrent_threads_under_an_exclusive_lock,
           operation_or_changer_sees_the_other, the_changer_waits_for_operations_in_flight,
-          threads_without_a_slot_use_bulk_mode, long_and_unaligned_elements_need_the_mutex,
-          compare_and_swap_of_every_size, both_modes_return_the_old_and_store_the_new_value,
+          threads_without_a_slot_use_bulk_mode,
+          small_operations_in_bulk_mode_do_not_count_the_thread,
+          long_and_unaligned_elements_need_the_mutex, compare_and_swap_of_every_size,
+          both_modes_return_the_old_and_store_the_new_value,
           the_host_reduces_under_the_mutex_without_a_kernel, long_operations_on_noncontiguous_data,
           long_operations_on_pairs_give_way, short_blocks_are_combined_together,
           a_location_that_occurs_twice_gets_both_operands, concurrent_long_operations,
