@@ -8,8 +8,25 @@
  *   die lock              SIGKILL while holding the lock that the others request
  *   die start             SIGKILL before it posts; the others wait in MPI_Win_start or complete
  *   die leave STATUS      exit() without MPI_Finalize; the others wait in a fence
+ *   die shared            SIGKILL; the others wait in a fence of a window of MPI_Win_allocate_shared
+ *   die shared_all        SIGKILL of all ranks, which have such a window
  */
 #include "die.h"
+
+static void use_shared_window(bool all, int victim)
+{
+    enum { BYTES = 1 << 20 };
+    char *memory;
+    MPI_Win win;
+    MPI_Win_allocate_shared(BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    memset(memory, 1, BYTES);
+    MPI_Win_fence(0, win);
+    if (all)
+        usleep(100000); /* no rank is still in the fence */
+    if (all || test_rank == victim)
+        die();
+    MPI_Win_fence(0, win);
+}
 
 int main(int argc, char **argv)
 {
@@ -34,6 +51,8 @@ int main(int argc, char **argv)
             exit(atoi(argv[2]));
     }
     MPI_Win_fence(0, win);
+    if (!strncmp(how, "shared", 6))
+        use_shared_window(!strcmp(how, "shared_all"), victim);
     if (!strcmp(how, "lock")) {
         if (test_rank == victim)
             MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
