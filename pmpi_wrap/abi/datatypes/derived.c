@@ -200,9 +200,9 @@ const struct typemap *typemap_find_or_decode(MPI_Datatype type)
     struct entry *e = registry_find(&datatype_registry, BITS(type));
     if (e)
         return e->object;
-    if (is_predefined(type))
-        return predefined_other(type);
     struct typemap *map = decode(type);
+    if (!map && is_predefined(type))
+        return predefined_other(type);
     if (map && !registry_add(&datatype_registry, BITS(type), map, 0)) {
         typemap_free(map);
         return NULL;
