@@ -16,10 +16,12 @@ static struct team *allocate_team(uint32_t size, uint32_t group)
 {
     size_t mailboxes = size * (sizeof(struct ring *) + sizeof(struct mailbox *));
     size_t entries = (size > group ? size : group) + 1;
-    struct team *team =
-        calloc(1, sizeof *team + mailboxes + entries * TABLE_WORDS * sizeof(uint64_t));
-    if (team)
-        team->entries = (uint32_t)entries;
+    size_t more = mailboxes + entries * TABLE_WORDS * sizeof(uint64_t);
+    struct team *team = malloc(sizeof *team + more); /* not calloc(): see typemap_derived() */
+    if (team) {
+        *team = (struct team){.entries = (uint32_t)entries};
+        memset(team + 1, 0, more);
+    }
     return team;
 }
 

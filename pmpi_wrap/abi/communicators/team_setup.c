@@ -31,10 +31,10 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 /* The node's shared file may have memory left when the process has none. */
 static struct communicator *new_communicator(void)
 {
-    struct communicator *c = calloc(1, sizeof *c);
-    if (c || !(c = arena_control_alloc(sizeof *c)))
-        return c;
-    c->in_control_part = true;
+    struct communicator *c = malloc(sizeof *c); /* not calloc(): see typemap_derived() */
+    bool in_control_part = !c;
+    if (c || (c = arena_control_alloc(sizeof *c)))
+        *c = (struct communicator){.in_control_part = in_control_part};
     return c;
 }
 
