@@ -1,5 +1,6 @@
-/* Windows on communicators other than MPI_COMM_WORLD: duplicates, reversed order, subsets. Fails if
- * a target rank is not taken as a rank in the window's group. */
+/* Windows on communicators other than MPI_COMM_WORLD: duplicates, reversed order, subsets, and
+ * handles that the host uses again for another order. Fails if a target rank is not taken as a rank
+ * in the window's group, or if the ranks of a freed communicator are used. */
 #include "test.h"
 
 static void ring(MPI_Comm comm, int mark)
@@ -26,6 +27,17 @@ static void ring(MPI_Comm comm, int mark)
     MPI_Free_mem(memory);
 }
 
+static void reuse_handles(void)
+{
+    for (int round = 0; round < 6; round++) {
+        MPI_Comm comm;
+        MPI_Comm_split(MPI_COMM_WORLD, 0, round % 2 ? -test_rank : test_rank, &comm);
+        for (int times = 0; times < 3; times++)
+            ring(comm, 10 + round);
+        MPI_Comm_free(&comm);
+    }
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
@@ -50,5 +62,6 @@ int main(int argc, char **argv)
     MPI_Comm_free(&reversed);
     MPI_Comm_free(&half);
     MPI_Comm_free(&dup_of_half);
+    reuse_handles();
     return test_end();
 }

@@ -46,10 +46,11 @@ struct communicator {
     bool connecting;      /* all ranks have accepted the hierarchy, and have to connect the nodes */
     bool in_control_part; /* this structure is in memory of arena_control_alloc() */
     bool synchronises;    /* the current call; see team_for() */
-    bool of_all_processes;     /* see team_mark() */
-    int size, rank;            /* these four are set before the exchange begins */
-    int remote_size;           /* of an intercommunicator: ranks of the other group; else 0 */
-    int neighbour;             /* see team_prepare() */
+    bool of_all_processes; /* see team_mark() */
+    int size, rank;        /* these four are set before the exchange begins */
+    int remote_size;       /* of an intercommunicator: ranks of the other group; else 0 */
+    int neighbour;         /* see team_prepare() */
+    uint64_t ranks; /* of comm_properties, if a window has been created since it has a team */
     struct communicator *next; /* in the list of exchanges in progress */
 };
 

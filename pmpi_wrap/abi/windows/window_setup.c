@@ -299,12 +299,28 @@ static enum reason settle_together(const struct window_request *r, const struct 
     return reason;
 }
 
+/* comm_properties_of(), without asking the host again on a communicator that has a team and has had
+ * a window. */
+static enum reason properties_for_window(MPI_Comm comm, struct comm_properties *s)
+{
+    struct communicator *c = inside_host() ? NULL : team_find(comm);
+    if (c && c->team && c->ranks) {
+        *s = (struct comm_properties){
+            .size = (int)c->team->group, .rank = (int)c->team->rank, .ranks = c->ranks};
+        return REASON_NONE;
+    }
+    enum reason reason = comm_properties_of(comm, WIN_RANKS_MAX, s);
+    if (reason == REASON_NONE && c && c->team)
+        c->ranks = s->ranks;
+    return reason;
+}
+
 /* REASON_NONE and a fast window, or why there is none. `result`: an error that the host has
  * reported. */
 static enum reason create_fast(const struct window_request *r, struct comm_properties *s,
                                struct new_window *new, int *result)
 {
-    enum reason reason = config.rma ? comm_properties_of(r->comm, WIN_RANKS_MAX, s) : REASON_OFF;
+    enum reason reason = config.rma ? properties_for_window(r->comm, s) : REASON_OFF;
     *result = s->error;
     if (reason != REASON_NONE)
         return reason;
