@@ -13,13 +13,15 @@
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct heap heap = {.minimum = SIZE_MAX};
+#define UPPER_HALF ((char *)(UINTPTR_MAX / 2 + 1)) /* addresses that no process has */
+struct heap heap = {.start = UPPER_HALF, .minimum = SIZE_MAX};
 
 static struct block_heap blocks;
 static int file = -1;
@@ -123,6 +125,7 @@ void *heap_take(size_t size, size_t align, bool zeroed)
     uint32_t at = BLOCKS_NONE;
     bool is_empty, any_offset = align <= ANY_ALIGN;
     char *block = NULL;
+    atomic_thread_fence(memory_order_acquire); /* after the caller has read `minimum` */
     if (size >= longest || align > heap.size)
         return NULL;
     uint32_t pages = pages_for(any_offset ? size + ROOM : size);
@@ -287,7 +290,7 @@ static bool map(size_t size)
     madvise(start, size, MADV_DONTDUMP);
     advise = limits_huge_pages() == HUGE_PAGES_ADVISED;
     blocks_open(&blocks, run, (uintptr_t)start / page);
-    heap.start = start;
+    __atomic_store_n(&heap.start, start, __ATOMIC_RELAXED);
     return true;
 }
 
@@ -304,15 +307,14 @@ static void open_malloc_heap(void)
         return;
     }
     pthread_atfork(heap_before_fork, heap_in_parent, heap_after_fork);
-    heap.size = size;
+    __atomic_store_n(&heap.size, size, __ATOMIC_RELAXED);
     longest = min_size(size, limits_block_length());
     if (longest < size)
         log_message(1,
                     "malloc takes only blocks of less than %zu bytes from the shared heap, because "
                     "longer ones have huge pages in private memory only",
                     longest);
-    heap.minimum = config.heap_min;
-    interpose_heap();
+    __atomic_store_n(&heap.minimum, config.heap_min, __ATOMIC_RELEASE);
 }
 
 __attribute__((visibility("default"))) bool mpiaccel_malloc_heap_open_1(struct malloc_heap *opened)

@@ -32,17 +32,18 @@
 
 #define HEAP_KEEP ((size_t)64 << 20)
 
-/* Written before the allocator with the heap is used (interpose_heap()), and not afterwards, except
- * by a child of fork. */
+/* The fields are not atomic, since GCC loads an atomic variable into a register before it compares
+ * it, which each malloc() and free() would execute. Each field is written once, as a whole, when
+ * the heap opens (`minimum` last, with release), and `minimum` again in a child of fork. A thread
+ * that allocates meanwhile may see some fields written and others not. It takes no block until it
+ * sees `minimum`, and then sees the others (heap_take()). Any other block that it frees is outside
+ * the heap, with the new `size`, too: at first, `start` is an address that no process has. */
 struct heap {
     char *start;
     size_t size;    /* 0: closed */
     size_t minimum; /* shorter blocks are left to the next allocator; SIZE_MAX: all are */
 };
 extern struct heap heap __attribute__((visibility("hidden"))); /* see heap/next.h */
-
-/* Use the heap for malloc from now on. */
-void interpose_heap(void);
 
 /* Whether heap_take() may have a block of this size. */
 static inline bool heap_wants(size_t size)

@@ -1,6 +1,5 @@
-/* malloc and the functions that belong to it, as the program calls them. Until the heap opens they
- * jump to the next allocator, so a process that never becomes a rank executes two instructions more
- * per call. Afterwards a small block costs one comparison, a free() one range check. */
+/* malloc and the functions that belong to it, as the program calls them. A small block costs one
+ * comparison more than without this library, a free() one range check. */
 #include "heap/heap.h"
 #include "heap/next.h"
 
@@ -12,14 +11,6 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-#define FUNCTION(type, name, parameters, arguments)                     \
-    EXPORTED type name parameters                                       \
-    {                                                                   \
-        return __atomic_load_n(&used.name, __ATOMIC_ACQUIRE) arguments; \
-    }
-ALLOCATOR_FUNCTIONS
-#undef FUNCTION
-
 /* ---- allocating ---- */
 
 static COLD void *large_malloc(size_t size)
@@ -28,7 +19,7 @@ static COLD void *large_malloc(size_t size)
     return block ? block : next.malloc(size);
 }
 
-static void *heap_malloc(size_t size)
+EXPORTED void *malloc(size_t size)
 {
     return heap_wants(size) ? large_malloc(size) : next.malloc(size);
 }
@@ -39,7 +30,7 @@ static COLD void *large_calloc(size_t count, size_t size)
     return block ? block : next.calloc(count, size);
 }
 
-static void *heap_calloc(size_t count, size_t size)
+EXPORTED void *calloc(size_t count, size_t size)
 {
     size_t bytes;
     bool small = __builtin_mul_overflow(count, size, &bytes) || !heap_wants(bytes);
@@ -54,19 +45,19 @@ static void *aligned(size_t align, size_t size)
     return heap_wants(size) && power_of_two ? heap_take(size, align, false) : NULL;
 }
 
-static void *heap_memalign(size_t align, size_t size)
+EXPORTED void *memalign(size_t align, size_t size)
 {
     void *block = aligned(align, size);
     return block ? block : next.memalign(align, size);
 }
 
-static void *heap_aligned_alloc(size_t align, size_t size)
+EXPORTED void *aligned_alloc(size_t align, size_t size)
 {
     void *block = aligned(align, size);
     return block ? block : next.aligned_alloc(align, size);
 }
 
-static int heap_posix_memalign(void **result, size_t align, size_t size)
+EXPORTED int posix_memalign(void **result, size_t align, size_t size)
 {
     void *block = align % sizeof(void *) ? NULL : aligned(align, size);
     if (!block)
@@ -77,7 +68,7 @@ static int heap_posix_memalign(void **result, size_t align, size_t size)
 
 /* ---- freeing ---- */
 
-static void heap_free(void *block)
+EXPORTED void free(void *block)
 {
     if (heap_has(block))
         heap_give(block);
@@ -85,7 +76,7 @@ static void heap_free(void *block)
         next.free(block);
 }
 
-static size_t heap_malloc_usable_size(void *block)
+EXPORTED size_t malloc_usable_size(void *block)
 {
     return heap_has(block) ? heap_usable(block) : next.malloc_usable_size(block);
 }
@@ -129,20 +120,10 @@ static COLD void *large_realloc(void *block, size_t size)
     return heap_has(block) ? resize_here(block, size) : move_here(block, size);
 }
 
-static void *heap_realloc(void *block, size_t size)
+EXPORTED void *realloc(void *block, size_t size)
 {
     return heap_has(block) || heap_wants(size) ? large_realloc(block, size)
                                                : next.realloc(block, size);
-}
-
-/* ---- opening ---- */
-
-void interpose_heap(void)
-{
-#define FUNCTION(type, name, parameters, arguments) .name = heap_##name,
-    static const struct allocator with_heap = {ALLOCATOR_FUNCTIONS};
-#undef FUNCTION
-    allocator_use(&with_heap);
 }
 
 /* ---- functions that call the others ---- */

@@ -14,16 +14,8 @@ ALLOCATOR_FUNCTIONS
 #undef FUNCTION
 
 #define FUNCTION(type, name, parameters, arguments) .name = first_##name,
-struct allocator next = {ALLOCATOR_FUNCTIONS}, used = {ALLOCATOR_FUNCTIONS};
+struct allocator next = {ALLOCATOR_FUNCTIONS};
 #undef FUNCTION
-
-void allocator_use(const struct allocator *allocator)
-{
-#define FUNCTION(type, name, parameters, arguments) \
-    __atomic_store_n(&used.name, allocator->name, __ATOMIC_RELEASE);
-    ALLOCATOR_FUNCTIONS
-#undef FUNCTION
-}
 
 /* Find the next functions. False: a call further up is finding them, so this one comes from
  * dlsym(). */
@@ -38,9 +30,6 @@ static bool find_next(void)
     ALLOCATOR_FUNCTIONS
 #undef FUNCTION
     next = found;
-    /* Otherwise the heap has opened before the first allocation. */
-    if (used.malloc == first_malloc)
-        allocator_use(&next);
     is_finding = false;
     return true;
 }

@@ -11,10 +11,8 @@
 
 #include <stddef.h>
 
-/* FUNCTION(type, name, parameters, arguments), in the order in which allocator_use() replaces them:
- * first those to which blocks are passed, so that no thread passes a block of the shared heap to a
- * function of the next allocator. The functions that are missing here, such as reallocarray(), call
- * one of these. */
+/* FUNCTION(type, name, parameters, arguments). The functions that are missing here, such as
+ * reallocarray(), call one of these. */
 #define ALLOCATOR_FUNCTIONS                                                     \
     FUNCTION(void, free, (void *block), (block))                                \
     FUNCTION(size_t, malloc_usable_size, (void *block), (block))                \
@@ -31,12 +29,7 @@ struct allocator {
 #undef FUNCTION
 };
 
-/* Hidden: the compiler addresses them directly, without the global offset table. */
+/* Hidden: the compiler addresses it directly, without the global offset table. */
 extern struct allocator next __attribute__((visibility("hidden")));
-
-/* The allocator that the exported functions call: the next one until allocator_use() is called.
- * Other threads may allocate meanwhile, so its pointers are read with acquire. */
-extern struct allocator used __attribute__((visibility("hidden")));
-void allocator_use(const struct allocator *allocator);
 
 #endif
