@@ -130,7 +130,8 @@ static bool run_fits(const struct block_heap *b, uint32_t at, uint32_t pages, ui
     return head <= b->run[at].pages && b->run[at].pages - head >= pages;
 }
 
-/* The shortest of the first runs of a class that are long enough. BLOCKS_NONE: none is. */
+/* Among the first LOOKS runs of a class, find the shortest that is long enough. BLOCKS_NONE: none
+ * is. */
 static uint32_t find_in_class(const struct block_heap *b, const struct run_lists *lists,
                               unsigned class, uint32_t pages, uint32_t align)
 {

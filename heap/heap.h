@@ -32,12 +32,12 @@
 
 #define HEAP_KEEP ((size_t)64 << 20)
 
-/* The fields are not atomic, since GCC loads an atomic variable into a register before it compares
- * it, which each malloc() and free() would execute. Each field is written once, as a whole, when
- * the heap opens (`minimum` last, with release), and `minimum` again in a child of fork. A thread
- * that allocates meanwhile may see some fields written and others not. It takes no block until it
- * sees `minimum`, and then sees the others (heap_take()). Any other block that it frees is outside
- * the heap, with the new `size`, too: at first, `start` is an address that no process has. */
+/* The fields are not atomic: GCC would load an atomic variable into a register before comparing it,
+ * one instruction more in each malloc() and free(). The heap opens once, and writes `start`, `size`
+ * and, with release, `minimum`, in this order. Another thread may see any subset of these stores.
+ * It allocates here only after it has seen `minimum`; the fence in heap_take() then shows it the
+ * rest. When it frees a block of the next allocator, heap_has() is false for every subset, because
+ * the initial `start` is an address that no process has. A child of fork writes `minimum` again. */
 struct heap {
     char *start;
     size_t size;    /* 0: closed */

@@ -126,23 +126,27 @@ EXPORTED void *realloc(void *block, size_t size)
                                                : next.realloc(block, size);
 }
 
-/* ---- functions that call the others ---- */
-
+/* A program with its own malloc() may lack this function, and then calls that of glibc with a block
+ * of its own. glibc's calls the realloc() of the program, so it must be reached. */
 EXPORTED void *reallocarray(void *block, size_t count, size_t size)
 {
     size_t bytes;
-    if (!__builtin_mul_overflow(count, size, &bytes))
-        return realloc(block, bytes);
-    errno = ENOMEM;
-    return NULL;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return heap_has(block) || heap_wants(bytes) ? large_realloc(block, bytes)
+                                                : next.reallocarray(block, count, size);
 }
+
+/* ---- functions made from those above ---- */
 
 EXPORTED void *valloc(size_t size)
 {
     return memalign((size_t)getpagesize(), size);
 }
 
-/* Whole pages. If their size overflows, the allocator is asked for more than there is. */
+/* Round the size up to whole pages. If that overflows, request SIZE_MAX: it fails with ENOMEM. */
 EXPORTED void *pvalloc(size_t size)
 {
     size_t page = (size_t)getpagesize(), bytes = round_up(size, page);

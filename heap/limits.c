@@ -66,10 +66,13 @@ static bool is_limited(int resource)
     return !getrlimit(resource, &limit) && limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* A program may define its own malloc, or preload another one in front of this. */
+/* A program may define its own malloc, or preload another one in front of this. Its address is also
+ * that of `malloc` here, so compare the objects. */
 static bool is_malloc_elsewhere(void)
 {
-    return dlsym(RTLD_DEFAULT, "malloc") != (void *)malloc;
+    Dl_info first, own;
+    return !dladdr(dlsym(RTLD_DEFAULT, "malloc"), &first) ||
+           !dladdr((void *)limits_obstacle, &own) || first.dli_fbase != own.dli_fbase;
 }
 
 /* `ulimit -d` does not count the pages of a file, `ulimit -v` counts the complete mapping, and if

@@ -11,16 +11,17 @@
 
 #include <stddef.h>
 
-/* FUNCTION(type, name, parameters, arguments). The functions that are missing here, such as
- * reallocarray(), call one of these. */
-#define ALLOCATOR_FUNCTIONS                                                     \
-    FUNCTION(void, free, (void *block), (block))                                \
-    FUNCTION(size_t, malloc_usable_size, (void *block), (block))                \
-    FUNCTION(void *, realloc, (void *block, size_t size), (block, size))        \
-    FUNCTION(void *, malloc, (size_t size), (size))                             \
-    FUNCTION(void *, calloc, (size_t count, size_t size), (count, size))        \
-    FUNCTION(void *, memalign, (size_t align, size_t size), (align, size))      \
-    FUNCTION(void *, aligned_alloc, (size_t align, size_t size), (align, size)) \
+/* FUNCTION(type, name, parameters, arguments). The functions that are missing here call one of
+ * these. */
+#define ALLOCATOR_FUNCTIONS                                                                        \
+    FUNCTION(void, free, (void *block), (block))                                                   \
+    FUNCTION(size_t, malloc_usable_size, (void *block), (block))                                   \
+    FUNCTION(void *, realloc, (void *block, size_t size), (block, size))                           \
+    FUNCTION(void *, reallocarray, (void *block, size_t count, size_t size), (block, count, size)) \
+    FUNCTION(void *, malloc, (size_t size), (size))                                                \
+    FUNCTION(void *, calloc, (size_t count, size_t size), (count, size))                           \
+    FUNCTION(void *, memalign, (size_t align, size_t size), (align, size))                         \
+    FUNCTION(void *, aligned_alloc, (size_t align, size_t size), (align, size))                    \
     FUNCTION(int, posix_memalign, (void **result, size_t align, size_t size), (result, align, size))
 
 struct allocator {
