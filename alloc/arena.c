@@ -2,6 +2,7 @@
 
 #include "alloc/region.h"
 #include "core/layout.h"
+#include "core/log.h"
 #include "node/memfd.h"
 
 #include <assert.h>
@@ -66,14 +67,22 @@ static bool open_arena_in(struct region *r, char *start, size_t size, size_t map
     return false;
 }
 
+static void report_no_memory(void)
+{
+    log_message(1, "no memory for the shared heap's book-keeping: MPI_Alloc_mem is left to the "
+                   "host; lower MPIACCEL_HEAP_SIZE or lift `ulimit -v` or `-d`");
+}
+
 bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
 {
     char *start = (char *)round_up((uintptr_t)slice + control_size, LAYOUT_PAGE);
     size_t room = (size_t)(slice + size - LAYOUT_GAP - start);
     room = round_down(min_size(room, limit), LAYOUT_PAGE);
     if (!open_arena_in(&control, slice, control_size, 0, memfd_punch) ||
-        !region_open(&heap, start, room, ARENA_GRAIN, memfd_punch))
+        !region_open(&heap, start, room, ARENA_GRAIN, memfd_punch)) {
+        report_no_memory();
         return false;
+    }
     live_at = heap.map;
     return true;
 }
@@ -96,10 +105,12 @@ static bool heap_is_ready;
 static void create_heap_arena(void)
 {
     heap_is_ready = region_create_arena(&heap) && limit_kept(&heap);
+    if (!heap_is_ready)
+        report_no_memory();
 }
 
-/* Use the heap's arena for allocations of this thread. Most programs allocate nothing here, so the
- * first thread that does creates the arena. */
+/* Use the heap's arena for allocations of this thread. The first thread that allocates creates the
+ * arena, because many programs never allocate here. */
 static COLD bool bind_thread(struct thread *thread)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

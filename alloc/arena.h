@@ -29,7 +29,9 @@ enum { ARENA_GRAIN = 64 };
 #define ARENA_CONTROL_KEEP ((size_t)2 << 20)
 
 /* Manage a slice whose first `control` bytes are the control part; the program may allocate up to
- * `limit` bytes. False: no memory for the metadata; then every allocation fails. */
+ * `limit` bytes. False: no memory for the metadata; then every allocation fails. The metadata of
+ * the program's heap are created by its first allocation; without memory for them, arena_alloc()
+ * always returns NULL. Either case is logged. */
 bool arena_open(char *slice, size_t size, size_t control, size_t limit);
 
 /* Allocate from the program's heap. `align` is a power of two. NULL: no room. Size 0 returns a

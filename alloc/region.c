@@ -138,6 +138,11 @@ static void forked(void)
     }
 }
 
+static void add_fork_handler(void)
+{
+    pthread_atfork(NULL, NULL, forked);
+}
+
 static size_t map_size(const struct region *r)
 {
     return round_up((size_t)(r->end - r->start) / r->map_unit, LAYOUT_PAGE);
@@ -183,13 +188,15 @@ void region_close(struct region *r)
     *r = (struct region){0};
 }
 
-/* Another thread may fork meanwhile: `regions` is written last. */
+/* Threads may create arenas of two regions at once. Another thread may fork at any time, so write
+ * `regions` last, when the entry is complete. */
 static void enlist(struct region *r)
 {
-    if (!regions)
-        pthread_atfork(NULL, NULL, forked);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, add_fork_handler);
     r->next_region = regions;
-    regions = r;
+    while (!atomic_compare_exchange_weak(&regions, &r->next_region, r))
+        ;
 }
 
 bool region_create_arena(struct region *r)
@@ -198,7 +205,8 @@ bool region_create_arena(struct region *r)
     size_t length = sizeof r->arena;
     if (je(mallctl)("experimental.arenas_create_ext", &r->arena, &length, &wanted, sizeof wanted))
         return false;
-    r->has_arena = true;
+    /* Release: a thread that purges and reads true also reads the number of the arena. */
+    atomic_store_explicit(&r->has_arena, true, memory_order_release);
     enlist(r);
     return true;
 }
@@ -208,7 +216,8 @@ bool region_create_arena(struct region *r)
 void region_purge(struct region *r)
 {
     size_t mib[3], depth = 3;
-    if (!r->has_arena || je(mallctlnametomib)("arena.0.purge", mib, &depth))
+    if (!atomic_load_explicit(&r->has_arena, memory_order_acquire) ||
+        je(mallctlnametomib)("arena.0.purge", mib, &depth))
         return;
     mib[1] = r->arena;
     pthread_mutex_lock(&r->purge_mutex);

@@ -34,9 +34,9 @@ struct region {
     size_t map_unit;
     drop_pages *drop;
     unsigned arena;
-    bool has_arena;
+    _Atomic bool has_arena;
     pthread_mutex_t purge_mutex;
-    struct region *next_region; /* in the list of all regions */
+    struct region *next_region; /* in the list of all regions with arenas */
 };
 
 /* Prepare [start, start + size) for an arena. `map_unit` 0: without a map. The structure must live
@@ -47,7 +47,7 @@ bool region_open(struct region *r, char *start, size_t size, size_t map_unit, dr
 /* Create the arena, which costs 25 page faults. False: there is no memory. */
 bool region_create_arena(struct region *r);
 
-/* Undo region_open(), if there is no arena yet. */
+/* Undo region_open(). Call it only before region_create_arena() has succeeded. */
 void region_close(struct region *r);
 
 /* Free the pages of a part of the region. False: not possible; the content is as before. */

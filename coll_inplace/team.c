@@ -17,7 +17,7 @@ static struct team *allocate_team(uint32_t size, uint32_t group)
     size_t mailboxes = size * (sizeof(struct ring *) + sizeof(struct mailbox *));
     size_t entries = (size > group ? size : group) + 1;
     size_t more = mailboxes + entries * TABLE_WORDS * sizeof(uint64_t);
-    struct team *team = malloc(sizeof *team + more); /* not calloc(): see typemap_derived() */
+    struct team *team = malloc(sizeof *team + more); /* calloc() bypasses the thread's cache */
     if (team) {
         *team = (struct team){.entries = (uint32_t)entries};
         memset(team + 1, 0, more);

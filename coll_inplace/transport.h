@@ -64,9 +64,9 @@ struct team;
 
 enum {
     BY_REFERENCE_MIN = 1024,
-    /* Hosts do not synchronise for data up to this length (H15). The root of a scatter of such
-     * blocks that do not fit into a cell together copies them into a block of memory. If they take
-     * more than HOLD_MAX bytes, or there is no memory, the root waits for its readers. */
+    /* Hosts do not synchronise for data up to this length (H15). Blocks of a scatter that are this
+     * short, but together exceed a cell, are copied into memory that the root holds. If they exceed
+     * HOLD_MAX in total, or there is no memory, the root waits for its readers. */
     EAGER_MAX = 8192,
     HOLD_MAX = 1 << 20,
     COOP_COPY_MIN_SHARED = 64 << 10,

@@ -73,7 +73,7 @@ struct layout_member {
     uint64_t statics;              /* fingerprint of the moved static variables; 0: none */
     struct processors processors;
     uint32_t wait;                              /* enum wait_setting */
-    bool wants_statistics;                      /* MPIACCEL_STATS is set */
+    bool prints_statistics;                     /* MPIACCEL_STATS is set */
     _Alignas(LINE) struct sync_word membership; /* enum layout_membership */
     /* Written by the threads of the member; read by ranks that change to bulk mode. */
     struct inflight inflight[INFLIGHT_SLOTS];

@@ -1,5 +1,5 @@
-/* The list of all settings, in a file of its own: only the command uses it, and the linker leaves
- * it out of the libraries, where its pointers would have to be relocated in each process. */
+/* The list of all settings. Only the command `mpiaccel` uses it. It is in its own file so that the
+ * linker can leave it out of the libraries, whose pointers are relocated in each process. */
 #include "core/config.h"
 
 const struct setting config_settings[] = {

@@ -188,7 +188,7 @@ static void write_record(int world_rank)
     me->probe = peer_memory_probe(&me->probe_address);
     processors_read(&me->processors);
     me->wait = config.wait;
-    me->wants_statistics = config.stats != NULL;
+    me->prints_statistics = config.stats != NULL;
 }
 
 /* ---- membership ---- */

@@ -8,9 +8,9 @@
  * in them would have to be relocated by the loader, in every process.
  *
  * When the host has been finalized, the tables are emptied again. A call that follows finds the
- * same host and goes to it, and the host reports the error. Or, if the program has loaded MPI with
- * dlopen(), for example together with a module that uses it, the program may have unloaded the host
- * with dlclose() and loaded it again. Then the call finds the new copy.
+ * same host and goes to it, and the host reports the error. A program that has loaded MPI with
+ * dlopen(), for example through a module, may have unloaded it with dlclose() and loaded it again.
+ * Then the call finds the new copy.
  */
 #include "pmpi_wrap/entry.h"
 

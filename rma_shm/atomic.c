@@ -10,8 +10,8 @@
  * slot. */
 static inline bool native_enter(struct thread *thread, struct win_target *target)
 {
-    /* A target never leaves bulk mode, so this thread need not count: that takes as long as a native
-     * instruction. */
+    /* A target stays in bulk mode until its window is freed. So if the mode is set, skip the count,
+     * whose atomic instruction takes as long as the operation itself. */
     if (atomic_load_explicit(&target->bulk_mode, memory_order_relaxed))
         return false;
     if (UNLIKELY(!thread->inflight))

@@ -24,7 +24,8 @@
  * native operation: the count is even or has changed. The operation writes its count before it
  * reads the mode; the changer writes the mode before it reads the counts. All four accesses are
  * sequentially consistent, so either the operation sees bulk mode or the changer sees the
- * operation. A thread without an inflight slot always uses bulk mode.
+ * operation. A thread without an inflight slot always uses bulk mode. An operation that already
+ * reads bulk mode before it would count takes the mutex without counting.
  */
 #ifndef MPIACCEL_ATOMIC_H
 #define MPIACCEL_ATOMIC_H

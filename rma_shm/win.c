@@ -1,6 +1,7 @@
 #include "rma_shm/win.h"
 
 #include "alloc/arena.h"
+#include "core/wait_times.h"
 #include "node/node.h"
 
 #include <assert.h>
@@ -33,8 +34,8 @@ static size_t shared_size(uint32_t ranks)
 
 struct win *win_prepare(uint32_t size, uint32_t rank)
 {
-    /* Not calloc(): glibc's takes no block from those that the thread has just freed. The compiler
-     * would turn malloc() and one memset() of the block into calloc(). */
+    /* calloc() of glibc 2.36 bypasses the thread's cache. The compiler would turn malloc() and one
+     * memset() of the block into calloc(). */
     size_t arrays = size * (sizeof(struct peer) + sizeof(uint32_t));
     struct win *win = malloc(sizeof *win + arrays);
     if (!win)
@@ -226,8 +227,9 @@ static uint32_t decline_for_others(struct win *win)
 bool win_may_keep(struct win *win, bool can)
 {
     static const uint64_t patience_ns = UINT64_C(100000000);
-    /* Most waits are shorter than reading the clock, so the first rounds do not read it. */
-    enum { POLLS = 64 };
+    /* Most waits end within a few rounds, and reading the clock takes as long as a round, so the
+     * first rounds, which only spin, do not read it. */
+    enum { ROUNDS_WITHOUT_CLOCK = SPIN_OVERSUBSCRIBED };
     struct sync_word *freeing = &win->shared->freeing;
     struct sync_wait wait = SYNC_WAIT;
     if (!can || win->answered) {
@@ -237,8 +239,8 @@ bool win_may_keep(struct win *win, bool can)
     publish_answer(win, true);
     uint32_t seen = sync_load(freeing);
     uint64_t start = 0;
-    for (uint64_t polls = 0; !(seen & NO) && !all_answered(win, seen); seen = sync_load(freeing)) {
-        uint64_t now = ++polls > POLLS ? sync_now_ns() : 0;
+    for (unsigned round = 0; !(seen & NO) && !all_answered(win, seen); seen = sync_load(freeing)) {
+        uint64_t now = round++ < ROUNDS_WITHOUT_CLOCK ? 0 : sync_now_ns();
         start = start ? start : now;
         if (now - start > patience_ns) {
             seen = decline_for_others(win);

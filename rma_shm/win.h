@@ -84,8 +84,8 @@ enum win_fence_epoch {
     WIN_FENCE_USED
 };
 
-/* About the window of the host with the same handle, which is below this one: it keeps the
- * attributes, group, name and error handler (pmpi_wrap/abi/windows/host_window.h). */
+/* Identifies the window of the host that has the same handle. That window keeps the attributes,
+ * group, name and error handler (pmpi_wrap/abi/windows/host_window.h). */
 struct win_below {
     uint64_t number; /* the same on all its ranks; 0: it is not kept */
     uint64_t ranks;  /* a hash of its ranks */
@@ -108,8 +108,8 @@ struct win {
     struct barrier barrier;
     struct win_shared *shared;
     struct peer *peer;
-    void *memory;     /* freed with the window: of MPI_Win_allocate; of all ranks of
-                         MPI_Win_allocate_shared, on rank 0; otherwise NULL */
+    void *memory;     /* freed with the window. MPI_Win_allocate: this rank's memory.
+                         MPI_Win_allocate_shared: that of all ranks, on rank 0. Otherwise NULL */
     struct peer self; /* this rank's part as the program passed it; serves as peer[] in a window of
                          one rank */
     int self_unit;    /* self.unit as an int, for the window attribute */

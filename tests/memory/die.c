@@ -8,7 +8,7 @@
  *   die lock              SIGKILL while holding the lock that the others request
  *   die start             SIGKILL before it posts; the others wait in MPI_Win_start or complete
  *   die leave STATUS      exit() without MPI_Finalize; the others wait in a fence
- *   die shared            SIGKILL; the others wait in a fence of a window of MPI_Win_allocate_shared
+ *   die shared            SIGKILL; the others wait in a fence of a MPI_Win_allocate_shared window
  *   die shared_all        SIGKILL of all ranks, which have such a window
  */
 #include "die.h"

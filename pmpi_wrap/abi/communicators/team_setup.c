@@ -31,9 +31,9 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 /* The node's shared file may have memory left when the process has none. */
 static struct communicator *new_communicator(void)
 {
-    struct communicator *c = malloc(sizeof *c); /* not calloc(): see typemap_derived() */
+    struct communicator *c = malloc(sizeof *c); /* calloc() bypasses the thread's cache */
     bool in_control_part = !c;
-    if (c || (c = arena_control_alloc(sizeof *c)))
+    if (c || (c = arena_control_alloc_raw(sizeof *c)))
         *c = (struct communicator){.in_control_part = in_control_part};
     return c;
 }

@@ -50,7 +50,7 @@ struct communicator {
     int size, rank;        /* these four are set before the exchange begins */
     int remote_size;       /* of an intercommunicator: ranks of the other group; else 0 */
     int neighbour;         /* see team_prepare() */
-    uint64_t ranks; /* of comm_properties, if a window has been created since it has a team */
+    uint64_t ranks; /* of comm_properties, stored by the first window that finds a team; or 0 */
     struct communicator *next; /* in the list of exchanges in progress */
 };
 

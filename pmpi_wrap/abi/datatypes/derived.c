@@ -200,6 +200,8 @@ const struct typemap *typemap_find_or_decode(MPI_Datatype type)
     struct entry *e = registry_find(&datatype_registry, BITS(type));
     if (e)
         return e->object;
+    /* Almost all are derived, and decode() refuses predefined ones at once: asking is_predefined()
+     * first would call the host once more. */
     struct typemap *map = decode(type);
     if (!map && is_predefined(type))
         return predefined_other(type);

@@ -127,11 +127,9 @@ static void publish_start_facts(bool by_session)
 
 static void open_node_heap(void)
 {
-    if (node.header && !arena_open(node_slice(node.me), layout_symmetric_at(node.header),
-                                   node.header->control_size, heap_limit()))
-        log_message(
-            1, "no memory for the shared heap's book-keeping: MPI_Alloc_mem is left to the host; "
-               "lower MPIACCEL_HEAP_SIZE or lift `ulimit -v` or `-d`");
+    if (node.header)
+        arena_open(node_slice(node.me), layout_symmetric_at(node.header),
+                   node.header->control_size, heap_limit());
 }
 
 /* Whether ranks outside the node may send messages, which wake no thread. */

@@ -41,20 +41,21 @@ static void take_snapshot(struct stats_snapshot *s)
     recording_publish(s);
 }
 
-/* Not all ranks need have MPIACCEL_STATS, and the one that prints wants the counters of all. */
-static bool are_wanted(void)
+/* Whether any rank of the node prints statistics. Ranks without MPIACCEL_STATS must publish then,
+ * too, because their counters are part of the sum. */
+static bool node_prints_statistics(void)
 {
-    bool wanted = config.stats;
+    bool prints = config.stats;
     for (uint32_t i = 0; node.header && i < node.size; i++)
-        wanted |= node_member(i)->wants_statistics;
-    return wanted;
+        prints |= node_member(i)->prints_statistics;
+    return prints;
 }
 
-/* Without need nothing is published: reading all counters touches 60 pages, most of them for the
- * first time. */
+/* If no rank of the node prints statistics, publish nothing: reading all counters touches 60 pages,
+ * most of them for the first time. */
 void statistics_publish(void)
 {
-    struct stats_snapshot *s = are_wanted() ? snapshot_of_this_process() : NULL;
+    struct stats_snapshot *s = node_prints_statistics() ? snapshot_of_this_process() : NULL;
     recording_close();
     if (!s)
         return;

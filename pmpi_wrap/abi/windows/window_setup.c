@@ -299,8 +299,8 @@ static enum reason settle_together(const struct window_request *r, const struct 
     return reason;
 }
 
-/* comm_properties_of(), without asking the host again on a communicator that has a team and has had
- * a window. */
+/* Return what comm_properties_of() returns. Do not ask the host again if the communicator has a
+ * team and an earlier window has stored its ranks. */
 static enum reason properties_for_window(MPI_Comm comm, struct comm_properties *s)
 {
     struct communicator *c = inside_host() ? NULL : team_find(comm);
