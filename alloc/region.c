@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 static struct region *_Atomic regions; /* those with arenas */
-static bool in_child; /* of fork */
+static bool in_child;                  /* of fork */
 
 /* ---- the hooks; by jemalloc's convention they return true on failure ---- */
 

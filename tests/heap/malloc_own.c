@@ -1,6 +1,6 @@
 /* A program with its own malloc(), which comes before that of the heap, but without reallocarray().
- * That of glibc calls the program's realloc(). Its blocks have a mark in front; free() and realloc()
- * abort if a block has none. */
+ * That of glibc calls the realloc() of the program. The blocks have a mark in front; free() and
+ * realloc() abort if a block has none. */
 #include "test.h"
 
 #include <errno.h>

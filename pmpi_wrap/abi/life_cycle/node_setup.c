@@ -128,8 +128,8 @@ static void publish_start_facts(bool by_session)
 static void open_node_heap(void)
 {
     if (node.header)
-        arena_open(node_slice(node.me), layout_symmetric_at(node.header),
-                   node.header->control_size, heap_limit());
+        arena_open(node_slice(node.me), layout_symmetric_at(node.header), node.header->control_size,
+                   heap_limit());
 }
 
 /* Whether ranks outside the node may send messages, which wake no thread. */
