@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,12 +68,16 @@ static bool is_limited(int resource)
 }
 
 /* A program may define its own malloc, or preload another one in front of this. Its address is also
- * that of `malloc` here, so compare the objects. */
+ * that of `malloc` here, so compare the objects. An executable at a fixed address that stores the
+ * address of malloc, such as Debian's Python, only has an undefined symbol with that address. */
 static bool is_malloc_elsewhere(void)
 {
     Dl_info first, own;
-    return !dladdr(dlsym(RTLD_DEFAULT, "malloc"), &first) ||
-           !dladdr((void *)limits_obstacle, &own) || first.dli_fbase != own.dli_fbase;
+    ElfW(Sym) *symbol = NULL;
+    void *found = dlsym(RTLD_DEFAULT, "malloc");
+    return dladdr1(found, &first, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+           symbol->st_shndx != SHN_UNDEF && dladdr((void *)limits_obstacle, &own) &&
+           first.dli_fbase != own.dli_fbase;
 }
 
 /* `ulimit -d` does not count the pages of a file, `ulimit -v` counts the complete mapping, and if
