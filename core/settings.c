@@ -1,5 +1,6 @@
 /* The list of all settings. Only the command `mpiaccel` uses it. It is in its own file so that the
- * linker can leave it out of the libraries, whose pointers are relocated in each process. */
+ * linker can leave it out of the libraries, in which the loader would relocate its pointers in each
+ * process. */
 #include "core/config.h"
 
 const struct setting config_settings[] = {

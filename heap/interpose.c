@@ -126,8 +126,8 @@ EXPORTED void *realloc(void *block, size_t size)
                                                : next.realloc(block, size);
 }
 
-/* A program with its own malloc() may lack this function, and then calls that of glibc with a block
- * of its own. glibc's calls the realloc() of the program, so it must be reached. */
+/* A program with its own malloc() may lack this function, and calls this one with a block of its
+ * own. The heap is closed then, and glibc's function calls the realloc() of the program. */
 EXPORTED void *reallocarray(void *block, size_t count, size_t size)
 {
     size_t bytes;
