@@ -4,9 +4,7 @@
 
 #define LARGE_COUNT
 /* NOLINTBEGIN(bugprone-suspicious-include) */
-#include "pmpi_wrap/abi/buffered_sends/attach_detach.c"
-#include "pmpi_wrap/abi/buffered_sends/bsend.c"
-#include "pmpi_wrap/abi/buffered_sends/bsend_init.c"
+#include "pmpi_wrap/abi/buffered_sends/calls.c"
 #include "pmpi_wrap/abi/collectives/calls.c"
 #include "pmpi_wrap/abi/windows/create_free.c"
 #include "pmpi_wrap/abi/windows/put_get_accumulate.c"

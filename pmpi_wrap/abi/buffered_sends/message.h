@@ -1,4 +1,5 @@
-/* Sending buffered messages (MPI-4.0, 3.4).
+/* Sending buffered messages (MPI-4.0, 3.4), and the buffer that the program has attached for them
+ * (3.6).
  *
  * The program's buffer is attached to the host, which sends short messages out of it. Messages
  * longer than QUIRK_EAGER_BYTES, which the receiver reads out of the sender's memory, are packed
@@ -26,7 +27,7 @@
 #ifndef MPIACCEL_MESSAGE_H
 #define MPIACCEL_MESSAGE_H
 
-#include "pmpi_wrap/abi/buffered_sends/buffer.h"
+#include "core/stats.h"
 #include "pmpi_wrap/abi/datatypes/typemap_of.h"
 
 #include <limits.h>
@@ -70,5 +71,23 @@ int message_start(enum call call, const struct message *m, MPI_Request *request)
 
 /* Send a buffered message without a request, and without waiting as MPI_Bsend may. */
 int message_send_without_waiting(enum call call, const struct message *m);
+
+/* ---- the buffer ---- */
+
+/* Call after the host has attached or detached a buffer, with the host's result, which is
+ * returned. */
+int buffer_attached(enum call call, const void *buffer, MPI_Count size, int result);
+int buffer_detached(enum call call, int result);
+
+/* Let the host send all messages from now on. */
+void buffer_leave_to_host(enum call call);
+
+/* Deliver all messages, because the host need not wait for requests that the program has not
+ * created. Call before the host is finalized, or in the last delete function of an attribute of
+ * MPI_COMM_SELF. A buffer that a callback of the host attaches later is left to the host. */
+void buffer_finish(void);
+
+/* Call when the host is initialized again. */
+void buffer_reopen(void);
 
 #endif

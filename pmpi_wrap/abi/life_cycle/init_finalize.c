@@ -9,7 +9,7 @@
 #include "core/config.h"
 #include "core/log.h"
 #include "node/node.h"
-#include "pmpi_wrap/abi/buffered_sends/buffer.h"
+#include "pmpi_wrap/abi/buffered_sends/message.h"
 #include "pmpi_wrap/abi/buffered_sends/persistent.h"
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 #include "pmpi_wrap/abi/datatypes/predefined.h"
