@@ -82,14 +82,6 @@ enum coll_error coop_copy_receive(struct team *t, struct coop_copy *c, uint32_t 
     return (done ? COLL_OK : COLL_UNREACHABLE) | (bytes > c->bytes ? COLL_TRUNCATE : COLL_OK);
 }
 
-enum coll_error coop_copy_receive_slot(struct team *t, struct coop_copy *c, uint32_t op,
-                                       uint32_t peer, const struct slot *slot, struct buffer to)
-{
-    if (sync_load(&c->opened) != op)
-        coop_copy_begin(t, c, op, to, slot_bytes(slot));
-    return coop_copy_receive(t, c, op, peer, slot_address(slot), to, slot_bytes(slot));
-}
-
 static bool send_chunk(const struct team *t, const struct coop_copy *c, uint32_t left,
                        uint32_t peer, const char *from)
 {

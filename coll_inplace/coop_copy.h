@@ -33,17 +33,17 @@ enum coll_error coop_copy_receive(struct team *team, struct coop_copy *coop_copy
                                   uint32_t peer, remote_addr_t from, struct buffer to,
                                   size_t bytes);
 
-/* Receive the data of a slot; begin first if that has not been done. */
-enum coll_error coop_copy_receive_slot(struct team *team, struct coop_copy *coop_copy, uint32_t op,
-                                       uint32_t peer, const struct slot *slot, struct buffer to);
-
-/* Receive the data of a slot that is not SLOT_PIPELINED, cooperatively if that pays. */
+/* Receive the data of a slot that is not SLOT_PIPELINED, cooperatively if that pays; begin first if
+ * that has not been done. */
 static inline enum coll_error receive_rooted(struct team *team, struct coop_copy *coop_copy,
                                              uint32_t op, uint32_t peer, const struct slot *slot,
                                              struct buffer to)
 {
-    return coop_copy_slot_pays(slot) ? coop_copy_receive_slot(team, coop_copy, op, peer, slot, to)
-                                     : receive_slot(team, peer, op, slot, to);
+    if (!coop_copy_slot_pays(slot))
+        return receive_slot(team, peer, op, slot, to);
+    if (sync_load(&coop_copy->opened) != op)
+        coop_copy_begin(team, coop_copy, op, to, slot_bytes(slot));
+    return coop_copy_receive(team, coop_copy, op, peer, slot_address(slot), to, slot_bytes(slot));
 }
 
 /* Call on the sender: wait until the receiver, rank `peer`, has begun, and help. */

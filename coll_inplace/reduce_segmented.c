@@ -284,7 +284,7 @@ enum coll_error segmented_reduce_scatter(struct team *t, const struct reducer *r
     size_t bytes = begin[t->size];
     /* At the start of the vector, the result would overwrite operands that other ranks read. */
     bool overwrites = w.in_place && !in_vector;
-    exchange_addresses(&w, overwrites ? 0 : remote_addr_of_operand(t, from, bytes, false), 0);
+    exchange_addresses(&w, overwrites ? 0 : remote_addr_to_read(t, from, bytes), 0);
     choose_chunk(&w, &s, false);
     w.nontemporal = streams_results(&w, bytes, 1);
     combine_segments(&w, &s, in_vector ? begin[t->rank] : 0);
@@ -385,7 +385,7 @@ enum coll_error segmented_reduce(struct team *t, const struct reducer *red, stru
         address = remote_addr_to_read(t, to, bytes);
     else
         w.to.map = NULL;
-    exchange_addresses(&w, remote_addr_of_operand(t, from, bytes, false), address);
+    exchange_addresses(&w, remote_addr_to_read(t, from, bytes), address);
     struct access access = access_of(&w, root);
     divide_into_segments(&w, s.begin, bytes, root);
     choose_chunk(&w, &s, access.copies);
@@ -408,7 +408,7 @@ enum coll_error segmented_scan(struct team *t, const struct reducer *red, struct
     size_t bytes = reducer_bytes(red, from);
     /* In place, the result would overwrite what other ranks read. */
     bool is_read = t->rank < w.readable && !w.in_place;
-    exchange_addresses(&w, is_read ? remote_addr_of_operand(t, from, bytes, true) : 0, 0);
+    exchange_addresses(&w, is_read ? remote_addr_to_scan(t, from, bytes) : 0, 0);
     size_t chunk = w.copied ? whole_elements(&w, PIECE) : bytes;
     if (w.count == 1 && !to.map->without_holes) /* the operand goes directly to the result */
         w.part = chunk;

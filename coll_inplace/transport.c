@@ -38,37 +38,38 @@ remote_addr_t remote_addr_to_write(const struct team *t, struct buffer b, size_t
     return address || !start || !t->can_access_peers ? address : private_address(start);
 }
 
-remote_addr_t remote_addr_of_operand(const struct team *t, struct buffer from, size_t bytes,
-                                     bool scan)
+remote_addr_t remote_addr_to_scan(const struct team *t, struct buffer from, size_t bytes)
 {
-    if (!scan || t->size == 2)
+    if (t->size == 2)
         return remote_addr_to_read(t, from, bytes);
     char *start;
     return shared_address(from, bytes, &start);
+}
+
+/* Let the owner make a copy that has just failed, unless the owner has died. */
+static COLD bool copy_instead(const struct team *t, uint32_t owner, uint64_t remote, char *to,
+                              const char *from, size_t bytes)
+{
+    if (errno == ESRCH)
+        return false;
+    copy_through_owner((uint32_t)node_owner_of(t->mailbox[owner]), remote, to, from, bytes);
+    return true;
 }
 
 bool remote_read(const struct team *t, uint32_t owner, remote_addr_t address, size_t first,
                  void *to, size_t bytes)
 {
     uint64_t from = (address >> 1) + first;
-    if (LIKELY(peer_memory_read(t->mailbox[owner]->pid, to, from, bytes)))
-        return true;
-    if (errno == ESRCH)
-        return false;
-    copy_by_owner((uint32_t)node_owner_of(t->mailbox[owner]), to, from, bytes);
-    return true;
+    return LIKELY(peer_memory_read(t->mailbox[owner]->pid, to, from, bytes)) ||
+           copy_instead(t, owner, from, to, NULL, bytes);
 }
 
 bool remote_write(const struct team *t, uint32_t owner, remote_addr_t address, size_t first,
                   const void *from, size_t bytes)
 {
     uint64_t to = (address >> 1) + first;
-    if (LIKELY(peer_memory_write(t->mailbox[owner]->pid, to, from, bytes)))
-        return true;
-    if (errno == ESRCH)
-        return false;
-    copy_to_owner((uint32_t)node_owner_of(t->mailbox[owner]), to, from, bytes);
-    return true;
+    return LIKELY(peer_memory_write(t->mailbox[owner]->pid, to, from, bytes)) ||
+           copy_instead(t, owner, to, NULL, from, bytes);
 }
 
 /* ---- decisions ---- */

@@ -15,7 +15,7 @@
  * has moved them there, and otherwise private. The OS is permitted if all ranks of the team can
  * copy from each other (can_access_peers) and the copy policy prefers it (core/copy_policy.h). The
  * number of ranks matters in three cases: a team of one rank moves nothing; a scan of more than two
- * ranks does not let the OS copy one operand several times (remote_addr_of_operand()); and larger
+ * ranks does not let the OS copy one operand several times (remote_addr_to_scan()); and larger
  * teams than TREE_FLAT send short data down a tree, which does not change how the root sends them.
  *
  * By reference, so that the sender waits for its readers:
@@ -158,11 +158,10 @@ static inline bool transport_holds_blocks(size_t longest, size_t bytes, size_t t
     return !fits_into_cell(bytes + table) && longest <= EAGER_MAX && held <= HOLD_MAX;
 }
 
-/* The address at which the other ranks read our operand of a long reduction; 0: it is copied into
- * cells. In a scan every higher rank reads the complete operand. In a team of more than two ranks
- * the OS would copy a private operand once per reader, so its address is 0 there. */
-remote_addr_t remote_addr_of_operand(const struct team *team, struct buffer from, size_t bytes,
-                                     bool scan);
+/* remote_addr_to_read() for the operand of a scan, which every higher rank reads completely. In a
+ * team of more than two ranks the OS would copy a private operand once per reader, so it is copied
+ * into cells there, and its address is 0. */
+remote_addr_t remote_addr_to_scan(const struct team *team, struct buffer from, size_t bytes);
 
 /* Whether data at `from` are copied cooperatively. Both sides call it with the values in the
  * sender's slot. */

@@ -83,8 +83,7 @@ static void ask_owner(struct copy_request *r, uint32_t owner)
         sync_wait(&wait, &r->state, seen);
 }
 
-/* Exactly one of `to` and `from` is not NULL. */
-static void copy(uint32_t owner, uint64_t remote, char *to, const char *from, size_t bytes)
+void copy_through_owner(uint32_t owner, uint64_t remote, char *to, const char *from, size_t bytes)
 {
     struct copy_request *r = claim();
     char *room = layout_copy_room(node.header, node.me);
@@ -100,14 +99,4 @@ static void copy(uint32_t owner, uint64_t remote, char *to, const char *from, si
             memcpy(to + at, room, part);
     }
     sync_publish(&r->state, FREE);
-}
-
-void copy_by_owner(uint32_t owner, void *to, uint64_t remote, size_t bytes)
-{
-    copy(owner, remote, to, NULL, bytes);
-}
-
-void copy_to_owner(uint32_t owner, uint64_t remote, const void *from, size_t bytes)
-{
-    copy(owner, remote, NULL, from, bytes);
 }

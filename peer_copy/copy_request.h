@@ -37,9 +37,9 @@
 void copy_requests_open(void);
 
 /* Copy through the owner, a member whose memory stays as it is until this call returns. `remote` is
- * an address in its process. */
-void copy_by_owner(uint32_t owner, void *to, uint64_t remote, size_t bytes);
-void copy_to_owner(uint32_t owner, uint64_t remote, const void *from, size_t bytes);
+ * an address in its process. One of `to`, where its data go, and `from`, what is written there, is
+ * NULL. */
+void copy_through_owner(uint32_t owner, uint64_t remote, char *to, const char *from, size_t bytes);
 
 /* How many requests this process has answered. A change shows that peers cannot access its memory.
  */
