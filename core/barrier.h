@@ -15,6 +15,8 @@
 
 #include "core/sync.h"
 
+#include <assert.h>
+
 enum { BARRIER_RADIX = 8 };
 
 struct barrier_flag {
@@ -27,6 +29,27 @@ struct barrier {
     uint32_t rounds; /* rounds entered so far: the value of our own flag */
 };
 
-void barrier_wait(struct barrier *barrier);
+/* (i - distance) mod n */
+static inline uint32_t barrier_before(uint32_t i, uint64_t distance, uint32_t n)
+{
+    uint64_t position = i + n - distance;
+    return (uint32_t)(position < n ? position : position - n);
+}
+
+static inline void barrier_round(struct barrier *b, uint64_t step)
+{
+    /* Only this rank writes its flag. */
+    assert(sync_load(&b->flags[b->rank].entered) == b->rounds);
+    uint32_t round = ++b->rounds;
+    sync_publish(&b->flags[b->rank].entered, round);
+    for (uint64_t j = 1; j < BARRIER_RADIX && j * step < b->size; j++)
+        sync_wait_until(&b->flags[barrier_before(b->rank, j * step, b->size)].entered, round);
+}
+
+static inline void barrier_wait(struct barrier *b)
+{
+    for (uint64_t step = 1; step < b->size; step *= BARRIER_RADIX)
+        barrier_round(b, step);
+}
 
 #endif

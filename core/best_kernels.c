@@ -30,17 +30,3 @@ const struct kernels *kernels_best(void)
 #endif
     return &kernels_baseline;
 }
-
-enum { VECTOR = 32 }; /* bytes */
-
-void kernel_combine_long(combine_fn *kernel, size_t element, void *out, const void *a,
-                         const void *b, size_t bytes, const char *ahead)
-{
-    size_t head = -(uintptr_t)out % VECTOR;
-    if (head % element)
-        head = 0;
-    if (head)
-        kernel(out, a, b, head / element, NULL);
-    kernel((char *)out + head, (const char *)a + head, (const char *)b + head,
-           (bytes - head) / element, ahead);
-}

@@ -18,13 +18,23 @@ struct kernels {
 
 const struct kernels *kernels_best(void);
 
+enum { KERNEL_VECTOR = 32, KERNEL_LONG = 16384 }; /* bytes */
+
 /* Apply a kernel to `bytes` bytes of elements of `element` bytes each. Vector stores that cross
  * cache lines take 1.5 times as long, and malloc() returns long arrays 16 bytes after a line. In
  * long arrays the elements before the first aligned vector of `out` are therefore combined first.
  */
-enum { KERNEL_LONG = 16384 };
-void kernel_combine_long(combine_fn *kernel, size_t element, void *out, const void *a,
-                         const void *b, size_t bytes, const char *ahead);
+static inline void kernel_combine_long(combine_fn *kernel, size_t element, char *out, const char *a,
+                                       const char *b, size_t bytes, const char *ahead)
+{
+    size_t head = -(uintptr_t)out % KERNEL_VECTOR;
+    if (head % element)
+        head = 0;
+    if (head)
+        kernel(out, a, b, head / element, NULL);
+    kernel(out + head, a + head, b + head, (bytes - head) / element, ahead);
+}
+
 static inline void kernel_combine(combine_fn *kernel, size_t element, void *out, const void *a,
                                   const void *b, size_t bytes, const char *ahead)
 {

@@ -234,7 +234,8 @@ static void check(const struct kernels *table, const char *set, enum op op, enum
     const unsigned char *l = where == OVER_LEFT ? to : x, *r = where == OVER_RIGHT ? to : y;
     combine_fn *kernel = table->combine[op][prim];
     if (bytes >= 32 && below(c, 2))
-        kernel_combine_long(kernel, f->size, to, l, r, bytes, ahead);
+        kernel_combine_long(kernel, f->size, (char *)to, (const char *)l, (const char *)r, bytes,
+                            ahead);
     else
         kernel(to, l, r, n, ahead);
     INSIST(!memcmp(x, a, bytes) && !memcmp(y, b, bytes), "%s %s %s wrote to its input", set,
