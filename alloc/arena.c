@@ -3,6 +3,7 @@
 #include "alloc/region.h"
 #include "core/layout.h"
 #include "core/log.h"
+#include "core/os_number.h"
 #include "node/memfd.h"
 
 #include <assert.h>
@@ -453,12 +454,10 @@ enum { EARLY_GIB_MAX = 16 };
 /* Each member needs address space for the early heaps of all members. */
 size_t arena_early_size(size_t limit)
 {
-    struct rlimit address_space;
     size_t size = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 8;
     size = min_size(size, min_size(limit, (size_t)EARLY_GIB_MAX << 30));
-    if (!getrlimit(RLIMIT_AS, &address_space) && address_space.rlim_cur != RLIM_INFINITY)
-        size = min_size(size, address_space.rlim_cur / 64);
-    return round_down(min_size(size, memfd_limit() / 4), LAYOUT_PAGE);
+    size = min_size(size, min_size(os_limit(RLIMIT_AS) / 64, os_limit(RLIMIT_FSIZE) / 4));
+    return round_down(size, LAYOUT_PAGE);
 }
 
 void arena_early_open(char *start, size_t size)

@@ -1,6 +1,8 @@
 #include "core/os_number.h"
 
+#include <stdint.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 unsigned long os_number(const char *file_name)
 {
@@ -12,4 +14,11 @@ unsigned long os_number(const char *file_name)
         number = 0;
     fclose(file);
     return number;
+}
+
+size_t os_limit(int resource)
+{
+    struct rlimit limit;
+    return getrlimit(resource, &limit) || limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX
+                                                                          : limit.rlim_cur;
 }

@@ -3,6 +3,7 @@
 #include "core/config.h"
 #include "core/layout.h"
 #include "core/log.h"
+#include "core/os_number.h"
 #include "heap/blocks.h"
 #include "heap/interface.h"
 #include "heap/limits.h"
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define UPPER_HALF ((char *)(UINTPTR_MAX / 2 + 1)) /* addresses that no process has */
@@ -256,7 +258,7 @@ static size_t size_wanted(void)
     size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) * page;
     keep_most = memory / processors / 8;
     size_t size = min_size(min_size(memory / 2, most), most_in_all / processors);
-    size = min_size(size, memfd_limit() / 4);
+    size = min_size(size, os_limit(RLIMIT_FSIZE) / 4);
     if (config.heap_size)
         size = min_size(size, config.heap_size);
     return round_down(size, LAYOUT_PAGE);

@@ -61,12 +61,6 @@ size_t limits_block_length(void)
 
 /* ---- obstacles ---- */
 
-static bool is_limited(int resource)
-{
-    struct rlimit limit;
-    return !getrlimit(resource, &limit) && limit.rlim_cur != RLIM_INFINITY;
-}
-
 /* A program may define its own malloc, or preload another one in front of this. Its address is also
  * that of `malloc` here, so compare the objects. An executable at a fixed address that stores the
  * address of malloc, such as Debian's Python, only has an undefined symbol with that address. */
@@ -88,7 +82,7 @@ const char *limits_obstacle(void)
         return "it is switched off";
     if (is_malloc_elsewhere())
         return "the program has another malloc that comes first";
-    if (is_limited(RLIMIT_DATA) || is_limited(RLIMIT_AS))
+    if (os_limit(RLIMIT_DATA) != SIZE_MAX || os_limit(RLIMIT_AS) != SIZE_MAX)
         return "`ulimit -d` or `ulimit -v` limits memory";
     if (os_number("/proc/sys/vm/overcommit_memory") == 2)
         return "vm.overcommit_memory is 2";

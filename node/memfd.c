@@ -1,6 +1,7 @@
 #include "node/memfd.h"
 
 #include "core/log.h"
+#include "core/os_number.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,18 +15,11 @@
 #define MFD_NOEXEC_SEAL 8U /* since Linux 6.3 */
 #endif
 
-size_t memfd_limit(void)
-{
-    struct rlimit limit;
-    bool limited = !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY;
-    return limited ? limit.rlim_cur : SIZE_MAX;
-}
-
 enum { SEALS_GROWING = F_SEAL_SHRINK, SEALS_FINAL = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
 
 static bool set_size(int file, size_t size, int seals)
 {
-    if (size > memfd_limit()) {
+    if (size > os_limit(RLIMIT_FSIZE)) { /* a signal would end the process */
         errno = EFBIG;
         return false;
     }

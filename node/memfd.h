@@ -11,10 +11,6 @@
 
 #include <sys/types.h>
 
-/* The largest file that this process may create (`ulimit -f`). A process that exceeds the limit
- * gets a signal that ends it. */
-size_t memfd_limit(void);
-
 /* Create a file of `size` bytes, all zero. Returns its descriptor, or -1 and logs the reason. */
 int memfd_create_sealed(size_t size);
 

@@ -3,6 +3,7 @@
 #include "core/config.h"
 #include "core/copy_policy.h"
 #include "core/log.h"
+#include "core/os_number.h"
 #include "node/fd_message.h"
 #include "node/fork.h"
 #include "node/memfd.h"
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 struct node node = {.why_not = REASON_NOT_INITIALISED};
@@ -96,8 +98,8 @@ static uint64_t new_token(void)
 static bool choose_sizes(struct layout_header *h, const struct node_needs *needs)
 {
     size_t header = layout_header_size(h->members);
-    size_t most =
-        min_size(min_size(needs->room / ADDRESS_SPACE_SHARE, file_size_max), memfd_limit());
+    size_t most = min_size(min_size(needs->room / ADDRESS_SPACE_SHARE, file_size_max),
+                           os_limit(RLIMIT_FSIZE));
     most = most > header ? (most - header) / h->members : 0;
     /* A small limit on the heap is enforced by the arena: a slice also holds what windows share. */
     size_t heap = max_size(needs->heap, slice_size_min);

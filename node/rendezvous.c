@@ -79,11 +79,11 @@ static size_t used_address_space(void)
 
 static size_t address_space_left(void)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+    size_t limit = os_limit(RLIMIT_AS);
+    if (limit == SIZE_MAX)
         return SIZE_MAX;
     size_t used = used_address_space();
-    return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+    return limit > used ? limit - used : 0;
 }
 
 /* Whether so few descriptors or so little private memory are left that the host and the program may
@@ -93,13 +93,11 @@ static bool is_short_of_resources(void)
 {
     enum { DESCRIPTORS = 40 };
     const size_t memory = (size_t)64 << 20;
-    struct rlimit files, data;
     int first = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (first >= 0)
         close(first);
-    bool few = first < 0 ||
-               (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < (rlim_t)first + DESCRIPTORS);
-    return few || (!getrlimit(RLIMIT_DATA, &data) && data.rlim_cur < memory);
+    return first < 0 || os_limit(RLIMIT_NOFILE) < (size_t)first + DESCRIPTORS ||
+           os_limit(RLIMIT_DATA) < memory;
 }
 
 bool rendezvous_prepare(void)

@@ -1,6 +1,7 @@
 #include "pmpi_wrap/eager_obstacle.h"
 
 #include "core/config.h"
+#include "core/os_number.h"
 #include "pmpi_wrap/quirks.h"
 
 #include <stdio.h>
@@ -82,12 +83,6 @@ size_t eager_segment_size(size_t limit)
     return PIECES * (limit + HEADERS);
 }
 
-static bool may_be_limited(int resource)
-{
-    struct rlimit limit;
-    return getrlimit(resource, &limit) || limit.rlim_cur != RLIM_INFINITY;
-}
-
 /* Each rank has a file in /dev/shm, out of which it takes a piece of the limit's length for each
  * message on its way, whatever the message's length. The default size of the file, 4 MiB, has room
  * for 127 pieces of 32 KiB, and Open MPI uses up to 512. Only pieces in use take memory, but each
@@ -109,11 +104,11 @@ static enum eager_obstacle obstacle_of_open_mpi(const struct eager_host *host, c
     if (environment_has(start, setting) ||
         files_have(host->library, start + strlen("OMPI_MCA_"), setting))
         return EAGER_OBSTACLE_TUNED;
-    return !config.bsend                  ? EAGER_OBSTACLE_BSEND
-           : may_be_limited(RLIMIT_AS)    ? EAGER_OBSTACLE_ADDRESSES
-           : may_be_limited(RLIMIT_FSIZE) ? EAGER_OBSTACLE_FILE_SIZE
-           : !has_room(host)              ? EAGER_OBSTACLE_SHM
-                                          : EAGER_NO_OBSTACLE;
+    return !config.bsend                        ? EAGER_OBSTACLE_BSEND
+           : os_limit(RLIMIT_AS) != SIZE_MAX    ? EAGER_OBSTACLE_ADDRESSES
+           : os_limit(RLIMIT_FSIZE) != SIZE_MAX ? EAGER_OBSTACLE_FILE_SIZE
+           : !has_room(host)                    ? EAGER_OBSTACLE_SHM
+                                                : EAGER_NO_OBSTACLE;
 }
 
 /* ---- both ---- */
