@@ -17,21 +17,10 @@ struct children {
 };
 
 /* Protects all of the above and `parent` of every child. No thread waits for another rank while it
- * holds the mutex. */
+ * holds the mutex. Not locked for a single thread: a mutex that nobody else takes would be a good
+ * part of the cost of a child that is freed at once. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t unused; /* children and offers that have no team */
-
-/* Returns whether to unlock: a mutex that nobody else takes would be a good part of the cost of a
- * child that is freed at once. */
-static inline bool lock(void)
-{
-    return lock_if_concurrent(&mutex);
-}
-
-static inline void unlock(bool locked)
-{
-    unlock_if_locked(&mutex, locked);
-}
 
 /* ---- memory ---- */
 
@@ -76,14 +65,14 @@ static bool fill(struct child *child)
 /* Returns memory for an offer. NULL: there is none, or enough children are unused. */
 static struct child *take_child(const struct team *parent, struct children *c)
 {
-    bool locked = lock();
+    bool locked = lock_if_concurrent(&mutex);
     struct child *child = c->spare;
     bool many = unused >= CHILD_UNUSED_MAX;
     if (!many) {
         c->spare = NULL;
         unused++;
     }
-    unlock(locked);
+    unlock_if_locked(&mutex, locked);
     if (many)
         return NULL;
     if (!child)
@@ -91,16 +80,16 @@ static struct child *take_child(const struct team *parent, struct children *c)
     if (child && fill(child))
         return child;
     free_child(child);
-    locked = lock();
+    locked = lock_if_concurrent(&mutex);
     unused--;
-    unlock(locked);
+    unlock_if_locked(&mutex, locked);
     return NULL;
 }
 
 /* Keep what remains of the child for the next offer, or free it. */
 static void give_child_back(struct child *child)
 {
-    bool locked = lock();
+    bool locked = lock_if_concurrent(&mutex);
     struct team *parent = child->parent;
     unused--;
     if (parent) {
@@ -113,7 +102,7 @@ static void give_child_back(struct child *child)
             child = NULL;
         }
     }
-    unlock(locked);
+    unlock_if_locked(&mutex, locked);
     if (UNLIKELY(child != NULL))
         free_child(child);
 }
@@ -186,7 +175,7 @@ static struct child_offer read_offer(const struct team *t, uint32_t rank, uint32
  * published. */
 static COLD void copy_offers(const struct team *t, struct child **unread)
 {
-    bool locked = lock();
+    bool locked = lock_if_concurrent(&mutex);
     struct child *child = *unread;
     if (child) {
         for (uint32_t r = 0; r < t->size; r++)
@@ -194,7 +183,7 @@ static COLD void copy_offers(const struct team *t, struct child **unread)
         child->parent = NULL;
         *unread = NULL;
     }
-    unlock(locked);
+    unlock_if_locked(&mutex, locked);
 }
 
 /* Take the two steps after which this rank may overwrite an entry: see child.h. */
@@ -203,10 +192,10 @@ static inline void make_room_for_offer(const struct team *t, struct children *c,
     uint32_t count = number - CHILD_WINDOW + 1;
     if (UNLIKELY(!sync_reached(c->all_offered, count)))
         await_offers(t, c, count);
-    bool locked = lock();
+    bool locked = lock_if_concurrent(&mutex);
     struct child **unread = &c->unread[number % CHILD_WINDOW];
     bool is_unread = *unread;
-    unlock(locked);
+    unlock_if_locked(&mutex, locked);
     if (UNLIKELY(is_unread))
         copy_offers(t, unread);
 }
@@ -241,13 +230,13 @@ struct child *child_create(struct team *t)
     struct child *child = c ? c->offered : NULL;
     if (!child)
         return NULL;
-    bool locked = lock();
+    bool locked = lock_if_concurrent(&mutex);
     c->offered = NULL;
     child->parent = t;
     child->number = number;
     child->team->can_access_peers = t->can_access_peers;
     c->unread[number % CHILD_WINDOW] = child;
-    unlock(locked);
+    unlock_if_locked(&mutex, locked);
     return child;
 }
 
@@ -257,7 +246,7 @@ struct child *child_create(struct team *t)
 static void map_members(struct child *child)
 {
     memset(child->rank_of_member, 0xff, node.size * sizeof *child->rank_of_member);
-    bool locked = lock();
+    bool locked = lock_if_concurrent(&mutex);
     for (uint32_t r = 0; r < child->parent_size; r++) {
         const struct team *t = child->parent;
         int member = node_owner_of(t ? t->mailbox[r] : node_at(child->offers[r].mailbox));
@@ -266,7 +255,7 @@ static void map_members(struct child *child)
     }
     /* The map remains valid when this structure is used for another child of the same parent. */
     child->mapped = child->parent;
-    unlock(locked);
+    unlock_if_locked(&mutex, locked);
 }
 
 void child_set_rank(struct child *child, uint32_t rank, uint32_t rank_of_parent)
@@ -300,11 +289,11 @@ static bool are_published(const struct child *child, uint32_t size)
 static bool lock_with_offers(const struct child *child, uint32_t size)
 {
     struct sync_wait wait = SYNC_WAIT;
-    bool locked = lock();
+    bool locked = lock_if_concurrent(&mutex);
     while (child->parent && !are_published(child, size)) {
-        unlock(locked);
+        unlock_if_locked(&mutex, locked);
         sync_pause(&wait);
-        locked = lock();
+        locked = lock_if_concurrent(&mutex);
     }
     return locked;
 }
@@ -329,7 +318,7 @@ static struct team_common *read_offers(struct child *child, uint32_t size)
         common = r ? common : offer.common;
         child->team->mailbox[r] = node_at(offer.mailbox);
     }
-    unlock(locked);
+    unlock_if_locked(&mutex, locked);
     return declined ? NULL : node_at(common);
 }
 
@@ -369,9 +358,9 @@ static void discard_child(struct child *child)
 {
     if (!child)
         return;
-    bool locked = lock();
+    bool locked = lock_if_concurrent(&mutex);
     unused--;
-    unlock(locked);
+    unlock_if_locked(&mutex, locked);
     free_child(child);
 }
 
