@@ -89,7 +89,7 @@ static void begin_use(bool session)
     host.Group_size(world_group(), &world_size);
     log_set_rank(world_rank);
     if (host_use.open == 1)
-        statistics_begin(world_rank, world_size);
+        statistics_begin();
     wait_policy_apply(private_comm_progress);
     free_notice_begin();
     kept_open();
@@ -261,7 +261,7 @@ static void after_finalize(bool last)
         dispatch_close();
     }
     pthread_mutex_unlock(&host_use.mutex);
-    statistics_print(world_rank, world_size, false);
+    statistics_print(false);
 }
 
 int accel_Finalize(void)

@@ -4,6 +4,7 @@
 #include "core/config.h"
 #include "core/log.h"
 #include "node/node.h"
+#include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/calls.h"
 #include "pmpi_wrap/eager_limit.h"
 #include "pmpi_wrap/host_identity.h"
@@ -85,7 +86,7 @@ static bool await_snapshot(const struct layout_member *member, uint64_t end_ns)
  * collected in one file: ranks of other nodes may not have the library, so an exchange among all
  * ranks might wait forever (H3: not all ranks have it). The ranks of a partial node do not know
  * each other, so none but rank 0 writes. */
-static bool writes(int world_rank)
+static bool writes(void)
 {
     if (world_rank == 0)
         return true;
@@ -206,7 +207,7 @@ static int replace_file(const char *name, const struct stats_snapshot *sum,
     return error;
 }
 
-static void print(int world_size, const struct stats_snapshot *sum, bool so_far)
+static void print(const struct stats_snapshot *sum, bool so_far)
 {
     char host_name[HOST_NAME_MAX + 1] = "", name[PATH_MAX];
     gethostname(host_name, sizeof host_name - 1);
@@ -233,9 +234,9 @@ static void print(int world_size, const struct stats_snapshot *sum, bool so_far)
                     advice(error));
 }
 
-void statistics_print(int world_rank, int world_size, bool so_far)
+void statistics_print(bool so_far)
 {
-    if (!config.stats || !writes(world_rank))
+    if (!config.stats || !writes())
         return;
     struct stats_snapshot *sum = calloc(1, sizeof *sum);
     if (!sum) {
@@ -243,7 +244,7 @@ void statistics_print(int world_rank, int world_size, bool so_far)
         return;
     }
     add_up(sum);
-    print(world_size, sum, so_far);
+    print(sum, so_far);
     free(sum);
 }
 
@@ -253,25 +254,19 @@ void statistics_print(int world_rank, int world_size, bool so_far)
  * at most that fraction of the interval old, and some exist at the first print. */
 enum { TIMES_PUBLISHED = 4 };
 
-static struct {
-    int world_rank, world_size;
-    unsigned published;
-} running;
-
 static void publish_and_print(void)
 {
+    static unsigned published;
     struct stats_snapshot *s = snapshot_of_this_process();
     if (!s)
         return;
     take_snapshot(s);
-    if (++running.published % TIMES_PUBLISHED == 0)
-        statistics_print(running.world_rank, running.world_size, true);
+    if (++published % TIMES_PUBLISHED == 0)
+        statistics_print(true);
 }
 
-void statistics_begin(int world_rank, int world_size)
+void statistics_begin(void)
 {
-    running.world_rank = world_rank;
-    running.world_size = world_size;
     if (config.stats && config.stats_every)
         recording_repeat(publish_and_print,
                          config.stats_every * (UINT64_C(1000000000) / TIMES_PUBLISHED));

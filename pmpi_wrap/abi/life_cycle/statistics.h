@@ -6,7 +6,7 @@
 
 /* Call when MPI has been initialized. From then on, publish and print as MPIACCEL_STATS_EVERY
  * asks. */
-void statistics_begin(int world_rank, int world_size);
+void statistics_begin(void);
 
 /* Publish this rank's counters to the node's other ranks. Call before the host's MPI_Finalize,
  * which no rank leaves before all have entered it. */
@@ -14,6 +14,6 @@ void statistics_publish(void);
 
 /* If this rank is the one to do it, print the sum over the ranks of the node, as MPIACCEL_STATS
  * asks. Call after the host's MPI_Finalize or, with `so_far`, while the job runs. */
-void statistics_print(int world_rank, int world_size, bool so_far);
+void statistics_print(bool so_far);
 
 #endif
