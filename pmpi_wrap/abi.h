@@ -41,7 +41,7 @@ struct abi {
      * the host, or if there is no such rank. */
     int (*member_of_target)(long window, int rank);
 
-    /* See abi/datatypes/data_bytes.h. */
+    /* See abi/collectives/contribution.h. */
     uint64_t (*data_bytes)(int64_t count, long datatype, int rank);
 
     /* See abi/collectives/contribution.h. */

@@ -3,7 +3,6 @@
 #include "pmpi_wrap/abi/buffered_sends/persistent.h"
 #include "pmpi_wrap/abi/collectives/contribution.h"
 #include "pmpi_wrap/abi/communicators/members.h"
-#include "pmpi_wrap/abi/datatypes/data_bytes.h"
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/abi/shmem/shmem.h"
 #include "pmpi_wrap/abi/windows/attributes.h"
