@@ -128,7 +128,6 @@ enum win_error {
     WIN_ERR_DISP,   /* negative displacement */
     WIN_ERR_RANGE,  /* not inside the target's window */
     WIN_ERR_TYPE,   /* datatypes of origin, result and target do not match */
-    WIN_ERR_OP,     /* not defined for the datatype */
     WIN_ERR_LENGTH, /* more data than the receiving side has room for */
     WIN_ERR_MEMORY, /* out of memory; nothing was done */
 };

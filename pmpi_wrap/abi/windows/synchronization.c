@@ -1,6 +1,7 @@
 /* The synchronization of windows (MPI-4.0, 12.5): MPI_Win_fence, MPI_Win_post, _start, _complete,
  * _wait, _test, _lock, _unlock, _lock_all, _unlock_all, _flush, _flush_all, _flush_local,
  * _flush_local_all and _sync. */
+#include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/abi/windows/window.h"
 #include "pmpi_wrap/quirks.h"
@@ -212,10 +213,21 @@ int accel_Win_unlock_all(MPI_Win handle)
     return finish_sync(CALL_Win_unlock_all, handle, win_unlock_all(win));
 }
 
+static COLD int defer_flush(enum call call, MPI_Win handle)
+{
+    note_deferred_on_win(call, handle);
+    return DEFERRED;
+}
+
 /* Operations are complete at the origin when they return; a flush makes the stores visible at the
  * target before anything that follows. */
-HOT_INLINE int flush(struct win *win, int rank, enum call call, MPI_Win handle)
+HOT_INLINE int flush(enum call call, int rank, MPI_Win handle)
 {
+    struct win *win = fast_window(handle);
+    if (UNLIKELY(!win) && !targets_proc_null(rank, handle))
+        return defer_flush(call, handle);
+    if (UNLIKELY(rank == MPI_PROC_NULL))
+        return finish_sync(call, handle, WIN_OK);
     if (UNLIKELY((uint32_t)rank >= win->size))
         return report_win_error(handle, WIN_ERR_RANK);
     if (UNLIKELY(!win_passive(win, (uint32_t)rank)))
@@ -224,8 +236,11 @@ HOT_INLINE int flush(struct win *win, int rank, enum call call, MPI_Win handle)
     return finish_sync(call, handle, WIN_OK);
 }
 
-HOT_INLINE int flush_all(struct win *win, enum call call, MPI_Win handle)
+HOT_INLINE int flush_all(enum call call, MPI_Win handle)
 {
+    struct win *win = fast_window(handle);
+    if (UNLIKELY(!win))
+        return defer_flush(call, handle);
     if (UNLIKELY(!win_passive_any(win)))
         return report_win_error(handle, WIN_ERR_SYNC);
     win_complete_operations(win);
@@ -234,38 +249,22 @@ HOT_INLINE int flush_all(struct win *win, enum call call, MPI_Win handle)
 
 int accel_Win_flush(int rank, MPI_Win handle)
 {
-    struct win *win = fast_window(handle);
-    if (UNLIKELY(!win) && !targets_proc_null(rank, handle))
-        DEFER(Win_flush, rank, handle);
-    if (UNLIKELY(rank == MPI_PROC_NULL))
-        return finish_sync(CALL_Win_flush, handle, WIN_OK);
-    return flush(win, rank, CALL_Win_flush, handle);
+    return OR_HOST(flush(CALL_Win_flush, rank, handle), host.Win_flush(rank, handle));
 }
 
 int accel_Win_flush_local(int rank, MPI_Win handle)
 {
-    struct win *win = fast_window(handle);
-    if (UNLIKELY(!win) && !targets_proc_null(rank, handle))
-        DEFER(Win_flush_local, rank, handle);
-    if (UNLIKELY(rank == MPI_PROC_NULL))
-        return finish_sync(CALL_Win_flush_local, handle, WIN_OK);
-    return flush(win, rank, CALL_Win_flush_local, handle);
+    return OR_HOST(flush(CALL_Win_flush_local, rank, handle), host.Win_flush_local(rank, handle));
 }
 
 int accel_Win_flush_all(MPI_Win handle)
 {
-    struct win *win = fast_window(handle);
-    if (UNLIKELY(!win))
-        DEFER(Win_flush_all, handle);
-    return flush_all(win, CALL_Win_flush_all, handle);
+    return OR_HOST(flush_all(CALL_Win_flush_all, handle), host.Win_flush_all(handle));
 }
 
 int accel_Win_flush_local_all(MPI_Win handle)
 {
-    struct win *win = fast_window(handle);
-    if (UNLIKELY(!win))
-        DEFER(Win_flush_local_all, handle);
-    return flush_all(win, CALL_Win_flush_local_all, handle);
+    return OR_HOST(flush_all(CALL_Win_flush_local_all, handle), host.Win_flush_local_all(handle));
 }
 
 /* A rank that polls its own memory calls this. Every so many counted calls drive the host's

@@ -35,7 +35,6 @@ COLD int report_win_error(MPI_Win win, enum win_error error)
         [WIN_ERR_DISP] = MPI_ERR_DISP,
         [WIN_ERR_RANGE] = MPI_ERR_RMA_RANGE,
         [WIN_ERR_TYPE] = MPI_ERR_TYPE,
-        [WIN_ERR_OP] = MPI_ERR_OP,
         [WIN_ERR_LENGTH] = MPI_ERR_TRUNCATE,
         [WIN_ERR_MEMORY] = MPI_ERR_NO_MEM,
     };
