@@ -10,6 +10,9 @@ enum call {
     CALL_COUNT
 };
 
+/* Whether this is MPI_X, or MPI_X_c, which has large counts. */
+#define IS_CALL(call, x) ((call) == CALL_##x || (call) == CALL_##x##_c)
+
 /* "MPI_Put", ..., ended by NULL. */
 extern const char *const call_names[CALL_COUNT + 1];
 

@@ -130,7 +130,7 @@ int do_gather(enum call call, struct data from, const struct rank_blocks *to, in
 int do_scatter(enum call call, const struct rank_blocks *from, struct data to, int root,
                MPI_Comm comm)
 {
-    bool equal = call == CALL_Scatter || call == CALL_Scatter_c;
+    bool equal = IS_CALL(call, Scatter);
     struct rooted x;
     int result;
     if (!begin_rooted(&x, call, to, from, root, comm, &result))
@@ -184,13 +184,7 @@ int do_alltoall(enum call call, const struct rank_blocks *from, const struct ran
 /* In MPI_Exscan and the reduce_scatter calls, a rank may have no result, and pass a null buffer. */
 static bool has_result(enum call call)
 {
-    return call == CALL_Reduce || call == CALL_Reduce_c || call == CALL_Allreduce ||
-           call == CALL_Allreduce_c || call == CALL_Scan || call == CALL_Scan_c;
-}
-
-static bool is_reduce(enum call call)
-{
-    return call == CALL_Reduce || call == CALL_Reduce_c;
+    return IS_CALL(call, Reduce) || IS_CALL(call, Allreduce) || IS_CALL(call, Scan);
 }
 
 /* Does the host have to decide whether it is an error that operand and result are the same buffer?
@@ -198,21 +192,21 @@ static bool is_reduce(enum call call)
 static bool refuses_same_buffer(const struct team *t, enum call call)
 {
     if (team_is_inter(t))
-        return !is_reduce(call);
-    return is_reduce(call) ? refuses_aliases.reduce : refuses_aliases.others;
+        return !IS_CALL(call, Reduce);
+    return IS_CALL(call, Reduce) ? refuses_aliases.reduce : refuses_aliases.others;
 }
 
 bool refuses_alias(enum call call, const struct reduction *r, size_t bytes)
 {
     return r->from == r->to && bytes &&
-           (is_reduce(call) ? refuses_aliases.reduce : refuses_aliases.others);
+           (IS_CALL(call, Reduce) ? refuses_aliases.reduce : refuses_aliases.others);
 }
 
 /* All ranks agree, since they pass equal type signatures. */
 static bool host_is_faster(const struct team *t, enum call call, MPI_Op op, struct buffer operand)
 {
     size_t most = quirk(QUIRK_REDUCE_USER_BYTES);
-    return is_reduce(call) && op_of(op) == OP_COUNT && most && bytes_of(operand) > most &&
+    return IS_CALL(call, Reduce) && op_of(op) == OP_COUNT && most && bytes_of(operand) > most &&
            !team_is_inter(t);
 }
 
@@ -231,7 +225,7 @@ static bool translate_reduction(enum call call, const struct reduction *r, struc
                                 struct buffer *to)
 {
     bool inter = team_is_inter(t), in_place = r->from == MPI_IN_PLACE && receives && !inter;
-    bool only_receives = inter && receives && is_reduce(call);
+    bool only_receives = inter && receives && IS_CALL(call, Reduce);
     struct data data = {in_place || only_receives ? r->to : r->from, r->count, r->type};
     bool valid = translate(data, from) && !(receives && r->to == MPI_IN_PLACE);
     *to = *from;

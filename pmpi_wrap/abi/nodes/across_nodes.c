@@ -97,8 +97,8 @@ struct rooted_across {
 static bool begin_rooted_across(struct rooted_across *x, enum call call, struct data own,
                                 const struct rank_blocks *all, int root, MPI_Comm comm)
 {
-    bool scatters = call == CALL_Scatter || call == CALL_Scatter_c;
-    bool equal = scatters || call == CALL_Gather || call == CALL_Gather_c;
+    bool scatters = IS_CALL(call, Scatter);
+    bool equal = scatters || IS_CALL(call, Gather);
     struct hierarchy *h = team_hierarchy(comm);
     if (!h)
         return false;

@@ -28,10 +28,7 @@ static bool order_is_kept(const struct hierarchy *h, MPI_Op op)
  */
 static bool is_performed(const struct lane_reduction *o, enum call call)
 {
-    bool all = call == CALL_Allreduce || call == CALL_Allreduce_c, equal = o->h->equal;
-    bool is_reduce = call == CALL_Reduce || call == CALL_Reduce_c;
-    bool is_scan =
-        call == CALL_Scan || call == CALL_Scan_c || call == CALL_Exscan || call == CALL_Exscan_c;
+    bool all = IS_CALL(call, Allreduce), equal = o->h->equal;
     if (op_of(o->r->op) == OP_COUNT)
         return all && o->r->op != MPI_OP_NULL && fits_leaders(1, bytes_of(o->from)) &&
                order_is_kept(o->h, o->r->op);
@@ -39,9 +36,10 @@ static bool is_performed(const struct lane_reduction *o, enum call call)
         return false;
     if (all)
         return equal || fits_leaders(1, o->bytes);
-    if (is_scan)
+    if (IS_CALL(call, Scan) || IS_CALL(call, Exscan))
         return equal && o->h->consecutive && fits_leaders(1, o->bytes);
-    return is_reduce ? equal && o->bytes <= HIERARCHY_BUFFER : fits_leaders(1, o->bytes);
+    return IS_CALL(call, Reduce) ? equal && o->bytes <= HIERARCHY_BUFFER
+                                 : fits_leaders(1, o->bytes);
 }
 
 /* Begin a reduction. False: the call is left to the host, and has been counted. `receives`: this
