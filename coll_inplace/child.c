@@ -87,7 +87,7 @@ static struct child *take_child(const struct team *parent, struct children *c)
 }
 
 /* Keep what remains of the child for the next offer, or free it. */
-static void give_child_back(struct child *child)
+void child_cancel(struct child *child)
 {
     bool locked = lock_if_concurrent(&mutex);
     struct team *parent = child->parent;
@@ -105,11 +105,6 @@ static void give_child_back(struct child *child)
     unlock_if_locked(&mutex, locked);
     if (UNLIKELY(child != NULL))
         free_child(child);
-}
-
-void child_cancel(struct child *child)
-{
-    give_child_back(child);
 }
 
 /* ---- offering ---- */
@@ -337,7 +332,7 @@ struct team *child_settle(struct child *child, uint32_t size, uint32_t rank)
         team = NULL;
     }
     child->team = NULL;
-    give_child_back(child);
+    child_cancel(child);
     return team;
 }
 
