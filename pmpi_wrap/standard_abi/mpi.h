@@ -185,10 +185,12 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_WIN_FLAVOR_CREATE   311
 #define MPI_WIN_FLAVOR_ALLOCATE 312
 #define MPI_WIN_FLAVOR_SHARED   314
+#define MPI_WIN_UNIFIED         321
 #define MPI_WIN_BASE            601
 #define MPI_WIN_DISP_UNIT       602
 #define MPI_WIN_SIZE            603
 #define MPI_WIN_CREATE_FLAVOR   604
+#define MPI_WIN_MODEL           605
 
 #define MPI_ORDER_FORTRAN           15
 #define MPI_DISTRIBUTE_NONE         16

@@ -2,6 +2,7 @@
  * MPI_Win_free (MPI-4.0, 12.2). */
 #include "pmpi_wrap/abi/count.h"
 #include "pmpi_wrap/abi/handlers.h"
+#include "pmpi_wrap/abi/nodes/spanning_window.h"
 #include "pmpi_wrap/abi/windows/window_setup.h"
 
 int SUFFIXED(accel_Win_create)(void *base, MPI_Aint size, DISPLACEMENT unit, MPI_Info info,
@@ -13,7 +14,9 @@ int SUFFIXED(accel_Win_create)(void *base, MPI_Aint size, DISPLACEMENT unit, MPI
     enum reason reason = window_create(&r, NULL, &result);
     if (reason == REASON_NONE)
         return result;
+    struct spanning_window *spanning = spanning_window_prepare(&r, reason);
     result = host.SUFFIXED(Win_create)(base, size, unit, info, comm, win);
+    spanning_window_open(spanning, win, result);
     return window_deferred(result, win, comm, r.call, reason);
 }
 

@@ -1,6 +1,7 @@
 #include "pmpi_wrap/abi/windows/operation.h"
 
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
+#include "pmpi_wrap/abi/nodes/spanning_window.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/quirks.h"
 #include "rma_shm/epoch.h"
@@ -150,17 +151,44 @@ static COLD int defer_operation(const struct operation *o)
 {
     if (moves_no_data(o))
         return complete_operation(o, 0);
+    spanning_left_to_host(o->handle, o->to.rank);
     note_deferred_on_win(o->call, o->handle);
     return DEFERRED;
 }
 
 /* ---- put and get ---- */
 
+/* Put or get in a window that spans nodes, if the target is open. False: nothing has been done, and
+ * the host finds the error if there is one. */
+static bool transfer_in_node(const struct operation *o, bool put)
+{
+    struct spanning_window *s = spanning_window_of(o->handle);
+    int peer = s ? spanning_open_peer(s, o->to.rank) : -1;
+    if (peer < 0)
+        return false;
+    struct location to = {peer, o->to.disp};
+    if (LIKELY(put ? fast_put(o->call, s->node, o->origin, to, o->target)
+                   : fast_get(o->call, s->node, o->origin, to, o->target)))
+        return true;
+    const struct typemap *origin_map, *target_map;
+    if (check_local_side(o, o->origin, &origin_map) || check_side(o->target, &target_map))
+        return false;
+    struct buffer origin = {(char *)o->origin.address, origin_map, (size_t)o->origin.count};
+    struct buffer target = {NULL, target_map, (size_t)o->target.count};
+    enum win_error error = put ? win_put(s->node, origin, peer, to.disp, target)
+                               : win_get(s->node, origin, peer, to.disp, target);
+    size_t bytes = 0;
+    if (error != WIN_OK || !buffer_bytes(put ? origin : target, &bytes))
+        return false;
+    thread_count(thread_self(), o->call, bytes);
+    return true;
+}
+
 NOINLINE int slow_transfer(struct win *win, const struct operation *o, bool put)
 {
     const struct typemap *origin_map = NULL, *target_map = NULL;
     if (!win)
-        return defer_operation(o);
+        return transfer_in_node(o, put) ? end_operation(o->request) : defer_operation(o);
     int class = check_local_side(o, o->origin, &origin_map);
     if (!class)
         class = check_side(o->target, &target_map);

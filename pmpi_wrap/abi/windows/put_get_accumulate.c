@@ -6,6 +6,7 @@
  */
 #include "pmpi_wrap/abi/count.h"
 #include "pmpi_wrap/abi/handlers.h"
+#include "pmpi_wrap/abi/nodes/spanning_window.h"
 #include "pmpi_wrap/abi/windows/operation.h"
 
 /* The arguments that most of these calls have. */
@@ -13,20 +14,23 @@
 #define TARGET   ((struct data){NULL, target_count, target_type})
 #define LOCATION ((struct location){rank, disp})
 
+/* A put or get of the host may show that an epoch is open. */
+#define PROBED(by_host) spanning_probed(window, rank, by_host)
+
 int SUFFIXED(accel_Put)(const void *origin, COUNT origin_count, MPI_Datatype origin_type, int rank,
                         MPI_Aint disp, COUNT target_count, MPI_Datatype target_type, MPI_Win window)
 {
     return OR_HOST(do_transfer(SUFFIXED(CALL_Put), true, ORIGIN, LOCATION, TARGET, window, NULL),
-                   host.SUFFIXED(Put)(origin, origin_count, origin_type, rank, disp, target_count,
-                                      target_type, window));
+                   PROBED(host.SUFFIXED(Put)(origin, origin_count, origin_type, rank, disp,
+                                             target_count, target_type, window)));
 }
 
 int SUFFIXED(accel_Get)(void *origin, COUNT origin_count, MPI_Datatype origin_type, int rank,
                         MPI_Aint disp, COUNT target_count, MPI_Datatype target_type, MPI_Win window)
 {
     return OR_HOST(do_transfer(SUFFIXED(CALL_Get), false, ORIGIN, LOCATION, TARGET, window, NULL),
-                   host.SUFFIXED(Get)(origin, origin_count, origin_type, rank, disp, target_count,
-                                      target_type, window));
+                   PROBED(host.SUFFIXED(Get)(origin, origin_count, origin_type, rank, disp,
+                                             target_count, target_type, window)));
 }
 
 int SUFFIXED(accel_Accumulate)(const void *origin, COUNT origin_count, MPI_Datatype origin_type,
@@ -58,8 +62,8 @@ int SUFFIXED(accel_Rput)(const void *origin, COUNT origin_count, MPI_Datatype or
 {
     return OR_HOST(
         do_transfer(SUFFIXED(CALL_Rput), true, ORIGIN, LOCATION, TARGET, window, request),
-        host.SUFFIXED(Rput)(origin, origin_count, origin_type, rank, disp, target_count,
-                            target_type, window, request));
+        PROBED(host.SUFFIXED(Rput)(origin, origin_count, origin_type, rank, disp, target_count,
+                                   target_type, window, request)));
 }
 
 int SUFFIXED(accel_Rget)(void *origin, COUNT origin_count, MPI_Datatype origin_type, int rank,
@@ -68,8 +72,8 @@ int SUFFIXED(accel_Rget)(void *origin, COUNT origin_count, MPI_Datatype origin_t
 {
     return OR_HOST(
         do_transfer(SUFFIXED(CALL_Rget), false, ORIGIN, LOCATION, TARGET, window, request),
-        host.SUFFIXED(Rget)(origin, origin_count, origin_type, rank, disp, target_count,
-                            target_type, window, request));
+        PROBED(host.SUFFIXED(Rget)(origin, origin_count, origin_type, rank, disp, target_count,
+                                   target_type, window, request)));
 }
 
 int SUFFIXED(accel_Raccumulate)(const void *origin, COUNT origin_count, MPI_Datatype origin_type,

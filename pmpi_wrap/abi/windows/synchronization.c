@@ -3,6 +3,7 @@
  * _flush_local_all and _sync. */
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/handlers.h"
+#include "pmpi_wrap/abi/nodes/spanning_window.h"
 #include "pmpi_wrap/abi/windows/window.h"
 #include "pmpi_wrap/quirks.h"
 #include "rma_shm/sync_active.h"
@@ -168,8 +169,10 @@ static int check_lock_arguments(const struct win *win, int type, int rank, int a
 int accel_Win_lock(int type, int rank, int assertion, MPI_Win handle)
 {
     struct win *win = fast_window(handle);
-    if (UNLIKELY(!win) && !targets_proc_null(rank, handle))
-        DEFER(Win_lock, type, rank, assertion, handle);
+    if (UNLIKELY(!win) && !targets_proc_null(rank, handle)) {
+        note_deferred_on_win(CALL_Win_lock, handle);
+        return spanning_locked(handle, rank, host.Win_lock(type, rank, assertion, handle));
+    }
     int class = check_lock_arguments(win, type, rank, assertion);
     if (UNLIKELY(class))
         return report_on_win(handle, class);
@@ -184,8 +187,11 @@ int accel_Win_lock(int type, int rank, int assertion, MPI_Win handle)
 int accel_Win_unlock(int rank, MPI_Win handle)
 {
     struct win *win = fast_window(handle);
-    if (UNLIKELY(!win) && !targets_proc_null(rank, handle))
-        DEFER(Win_unlock, rank, handle);
+    if (UNLIKELY(!win) && !targets_proc_null(rank, handle)) {
+        note_deferred_on_win(CALL_Win_unlock, handle);
+        spanning_unlock(handle, rank);
+        return spanning_unlocked(handle, host.Win_unlock(rank, handle));
+    }
     if (UNLIKELY(rank == MPI_PROC_NULL))
         return finish_sync(CALL_Win_unlock, handle, WIN_OK);
     if (UNLIKELY((uint32_t)rank >= win->size))
@@ -198,8 +204,10 @@ int accel_Win_unlock(int rank, MPI_Win handle)
 int accel_Win_lock_all(int assertion, MPI_Win handle)
 {
     struct win *win = fast_window(handle);
-    if (UNLIKELY(!win))
-        DEFER(Win_lock_all, assertion, handle);
+    if (UNLIKELY(!win)) {
+        note_deferred_on_win(CALL_Win_lock_all, handle);
+        return spanning_locked(handle, ALL_RANKS, host.Win_lock_all(assertion, handle));
+    }
     if (UNLIKELY(assertion & ~MPI_MODE_NOCHECK))
         return report_on_win(handle, MPI_ERR_ASSERT);
     return finish_sync(CALL_Win_lock_all, handle, win_lock_all(win, assertion & MPI_MODE_NOCHECK));
@@ -208,13 +216,19 @@ int accel_Win_lock_all(int assertion, MPI_Win handle)
 int accel_Win_unlock_all(MPI_Win handle)
 {
     struct win *win = fast_window(handle);
-    if (UNLIKELY(!win))
-        DEFER(Win_unlock_all, handle);
+    if (UNLIKELY(!win)) {
+        note_deferred_on_win(CALL_Win_unlock_all, handle);
+        spanning_unlock(handle, ALL_RANKS);
+        return spanning_unlocked(handle, host.Win_unlock_all(handle));
+    }
     return finish_sync(CALL_Win_unlock_all, handle, win_unlock_all(win));
 }
 
-static COLD int defer_flush(enum call call, MPI_Win handle)
+/* A window that spans nodes may need no flush of the host. */
+static COLD int defer_flush(enum call call, int rank, MPI_Win handle)
 {
+    if (spanning_complete(handle, rank))
+        return finish_sync(call, handle, WIN_OK);
     note_deferred_on_win(call, handle);
     return DEFERRED;
 }
@@ -225,7 +239,7 @@ HOT_INLINE int flush(enum call call, int rank, MPI_Win handle)
 {
     struct win *win = fast_window(handle);
     if (UNLIKELY(!win) && !targets_proc_null(rank, handle))
-        return defer_flush(call, handle);
+        return defer_flush(call, rank, handle);
     if (UNLIKELY(rank == MPI_PROC_NULL))
         return finish_sync(call, handle, WIN_OK);
     if (UNLIKELY((uint32_t)rank >= win->size))
@@ -240,7 +254,7 @@ HOT_INLINE int flush_all(enum call call, MPI_Win handle)
 {
     struct win *win = fast_window(handle);
     if (UNLIKELY(!win))
-        return defer_flush(call, handle);
+        return defer_flush(call, ALL_RANKS, handle);
     if (UNLIKELY(!win_passive_any(win)))
         return report_win_error(handle, WIN_ERR_SYNC);
     win_complete_operations(win);
@@ -249,7 +263,8 @@ HOT_INLINE int flush_all(enum call call, MPI_Win handle)
 
 int accel_Win_flush(int rank, MPI_Win handle)
 {
-    return OR_HOST(flush(CALL_Win_flush, rank, handle), host.Win_flush(rank, handle));
+    return OR_HOST(flush(CALL_Win_flush, rank, handle),
+                   spanning_flushed(handle, rank, host.Win_flush(rank, handle)));
 }
 
 int accel_Win_flush_local(int rank, MPI_Win handle)
@@ -259,7 +274,8 @@ int accel_Win_flush_local(int rank, MPI_Win handle)
 
 int accel_Win_flush_all(MPI_Win handle)
 {
-    return OR_HOST(flush_all(CALL_Win_flush_all, handle), host.Win_flush_all(handle));
+    return OR_HOST(flush_all(CALL_Win_flush_all, handle),
+                   spanning_flushed(handle, ALL_RANKS, host.Win_flush_all(handle)));
 }
 
 int accel_Win_flush_local_all(MPI_Win handle)
@@ -272,8 +288,10 @@ int accel_Win_flush_local_all(MPI_Win handle)
 int accel_Win_sync(MPI_Win handle)
 {
     struct win *win = fast_window(handle);
-    if (UNLIKELY(!win))
+    if (UNLIKELY(!win)) {
+        spanning_complete(handle, ALL_RANKS);
         DEFER(Win_sync, handle);
+    }
     if (UNLIKELY(!win_passive_any(win)) && quirk(QUIRK_SYNC_NEEDS_LOCK))
         return report_win_error(handle, WIN_ERR_SYNC);
     atomic_store_explicit(&win->written, 0, memory_order_relaxed);

@@ -2,6 +2,7 @@
 
 #include "core/log.h"
 #include "node/node.h"
+#include "pmpi_wrap/abi/nodes/spanning_window.h"
 #include "pmpi_wrap/host_wait.h"
 #include "rma_shm/kept.h"
 
@@ -17,6 +18,7 @@ static bool forget_window(const struct entry *e)
 void windows_forget(void)
 {
     registry_forget(&window_registry, forget_window);
+    spanning_windows_forget();
     kept_forget();
 }
 
@@ -43,7 +45,13 @@ COLD int report_win_error(MPI_Win win, enum win_error error)
 
 int member_of_target(long argument, int rank)
 {
-    const struct win *win = fast_window(HANDLE_OF(MPI_Win, argument));
+    MPI_Win handle = HANDLE_OF(MPI_Win, argument);
+    const struct win *win = fast_window(handle);
+    const struct spanning_window *s = win ? NULL : spanning_window_of(handle);
+    if (s) {
+        int peer = spanning_peer(s, rank);
+        return peer < 0 ? -1 : node_owner_of(s->node->peer[peer].base);
+    }
     if (!win || !node.header || rank < 0 || (uint32_t)rank >= win->size)
         return -1;
     return win->size == 1 ? (int)node.me : node_owner_of(win->peer[rank].base);

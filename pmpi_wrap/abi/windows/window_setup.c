@@ -9,6 +9,7 @@
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/memory/alignment.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
+#include "pmpi_wrap/abi/nodes/spanning_window.h"
 #include "pmpi_wrap/abi/windows/host_window.h"
 #include "pmpi_wrap/abi/windows/window.h"
 #include "rma_shm/kept.h"
@@ -376,6 +377,8 @@ static int free_above(MPI_Win *win, struct win *fast)
 int window_free(MPI_Win *win)
 {
     struct entry *e = win ? registry_find(&window_registry, BITS(*win)) : NULL;
+    if (win && !(e && e->object))
+        spanning_window_close(*win);
     if (!e)
         return host.Win_free(win);
     struct win *fast = e->object;
@@ -404,6 +407,7 @@ void window_freed(MPI_Win win)
 {
     if (registry_is_removing(&window_registry, BITS(win)))
         return;
+    spanning_window_close(win);
     struct win *fast = registry_remove(&window_registry, BITS(win));
     if (!fast)
         return;
