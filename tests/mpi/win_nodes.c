@@ -25,8 +25,34 @@ static MPI_Aint displacement(int target, int element)
     return (me * PART + element) * (MPI_Aint)sizeof(int) / (1 << target % 3);
 }
 
-/* `is_private`: from malloc, which other ranks cannot access. */
-static void open_window(MPI_Comm of, bool is_private)
+/* The memory of a window. PRIVATE: other ranks cannot access it. */
+enum kind { SHARED, PRIVATE, ALLOCATED };
+
+static void *attribute(int keyval)
+{
+    void *value;
+    int found = 0;
+    MPI_Win_get_attr(win, keyval, &value, &found);
+    CHECK(found, "keyval %d", keyval);
+    return value;
+}
+
+static void allocate_window(MPI_Aint bytes)
+{
+    MPI_Win_allocate(bytes, unit, MPI_INFO_NULL, comm, &memory, &win);
+    CHECK(*(int *)attribute(MPI_WIN_CREATE_FLAVOR) == MPI_WIN_FLAVOR_ALLOCATE);
+    CHECK(attribute(MPI_WIN_BASE) == memory);
+    CHECK(*(MPI_Aint *)attribute(MPI_WIN_SIZE) == bytes);
+    CHECK(*(int *)attribute(MPI_WIN_DISP_UNIT) == unit);
+    memset(memory, 0xff, (size_t)bytes);
+    MPI_Win_free(&win);
+    MPI_Win_allocate(bytes, unit, MPI_INFO_NULL, comm, &memory, &win);
+    for (MPI_Aint i = 0; i < bytes && host_is("MPICH"); i++)
+        CHECK(!((char *)memory)[i], "byte %ld is not 0, as programs expect", (long)i);
+    memset(memory, 0, (size_t)bytes);
+}
+
+static void open_window(MPI_Comm of, enum kind kind)
 {
     comm = of;
     MPI_Comm_rank(comm, &me);
@@ -34,18 +60,23 @@ static void open_window(MPI_Comm of, bool is_private)
     size_t bytes = (size_t)ranks * PART * sizeof(int);
     bytes = (bytes + 63) / 64 * 64;
     unit = 1 << me % 3;
-    memory = is_private ? aligned_alloc(64, bytes) : window_memory(bytes);
-    memset(memory, 0, bytes);
-    MPI_Win_create(memory, (MPI_Aint)bytes, unit, MPI_INFO_NULL, comm, &win);
+    if (kind == ALLOCATED) {
+        allocate_window((MPI_Aint)(bytes + 64 * (size_t)me));
+    } else {
+        memory = kind == PRIVATE ? aligned_alloc(64, bytes) : window_memory(bytes);
+        memset(memory, 0, bytes);
+        MPI_Win_create(memory, (MPI_Aint)bytes, unit, MPI_INFO_NULL, comm, &win);
+    }
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Barrier(comm);
 }
 
-static void close_window(bool is_private)
+static void close_window(enum kind kind)
 {
     MPI_Win_free(&win);
-    if (is_private)
+    if (kind == PRIVATE)
         free(memory);
-    else
+    else if (kind == SHARED)
         MPI_Free_mem(memory);
 }
 
@@ -231,8 +262,8 @@ static void messages(void)
     MPI_Win_unlock_all(win);
 }
 
-/* All ranks increment a counter of each rank: under the exclusive lock, a store before the unlock is
- * visible to the next rank that gets the lock, also if it reads with an operation of the host. */
+/* All ranks increment a counter of each rank: under the exclusive lock, a store before the unlock
+ * is visible to the next rank that gets the lock, also to operations of the host. */
 static void exclusive(void)
 {
     MPI_Aint at = 0;
@@ -308,30 +339,32 @@ static void errors(void)
     MPI_Barrier(comm);
 }
 
-static void ordered(MPI_Comm of)
+static void ordered(enum kind kind)
 {
-    open_window(of, false);
+    open_window(MPI_COMM_WORLD, kind);
     messages();
     exclusive();
     polling();
     errors();
-    close_window(false);
+    close_window(kind);
 }
 
+/* Argument: `allocate`, for MPI_Win_allocate. */
 int main(int argc, char **argv)
 {
     MPI_Comm reversed;
     test_begin(&argc, &argv);
+    enum kind kind = argc > 1 ? ALLOCATED : SHARED;
     MPI_Type_vector(4, 1, 2, MPI_INT, &every_second);
     MPI_Type_commit(&every_second);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -test_rank, &reversed);
     for (int seed = 1; seed <= 4; seed++) {
-        bool is_private = seed == 3 && test_rank % 2;
-        open_window(seed % 2 ? MPI_COMM_WORLD : reversed, is_private);
+        enum kind mine = kind == SHARED && seed == 3 && test_rank % 2 ? PRIVATE : kind;
+        open_window(seed % 2 ? MPI_COMM_WORLD : reversed, mine);
         random_program(seed);
-        close_window(is_private);
+        close_window(mine);
     }
-    ordered(MPI_COMM_WORLD);
+    ordered(kind);
     MPI_Type_free(&every_second);
     MPI_Comm_free(&reversed);
     return test_end();

@@ -1,14 +1,16 @@
 #include "pmpi_wrap/abi/nodes/spanning_window.h"
 
+#include "alloc/arena.h"
 #include "core/log.h"
 #include "node/node.h"
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/free_notice.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
 #include "pmpi_wrap/abi/nodes/agreement.h"
-#include "pmpi_wrap/registry.h"
+#include "pmpi_wrap/host_identity.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static struct registry spanning_registry = REGISTRY_INITIALIZER;
 
@@ -25,90 +27,124 @@ struct place_of_memory {
     uint64_t position; /* in the shared file of its node */
     uint64_t size;     /* 0: it is not shared, or there is none */
     int64_t unit;
-    int64_t node; /* the node leader of the rank */
+    int32_t node;     /* the node leader of the rank */
+    int32_t declines; /* MPI_Win_allocate: the host has to allocate the memory */
 };
 
-static struct place_of_memory find_own_memory(const struct window_request *r)
+/* Whether this rank can use such a window. */
+static bool is_usable(void)
 {
-    struct place_of_memory own = {.unit = r->unit, .node = node_leader()};
-    if (r->base && r->size > 0 && r->unit > 0 && !gpu_memory_possible() &&
-        node_position(r->base, (size_t)r->size, &own.position))
-        own.size = (uint64_t)r->size;
-    return own;
-}
-
-static bool is_near(const struct place_of_memory *place)
-{
-    return place->size && place->node == node_leader();
-}
-
-static uint32_t count_near(const struct place_of_memory *all, uint32_t size)
-{
-    uint32_t number = 0;
-    for (uint32_t r = 0; r < size; r++)
-        number += is_near(&all[r]);
-    return number;
-}
-
-static struct spanning_window *allocate(uint32_t size, uint32_t peers)
-{
-    struct spanning_window *s = malloc(sizeof *s + size * sizeof *s->near);
-    if (!s)
-        return NULL;
-    *s = (struct spanning_window){
-        .size = size, .node = win_prepare(peers, 0), .target = calloc(peers, sizeof *s->target)};
-    if (s->node && s->target)
-        return s;
-    free(s->node);
-    free(s->target);
-    free(s);
-    return NULL;
-}
-
-static struct spanning_window *connect(const struct place_of_memory *all, uint32_t size)
-{
-    uint32_t peers = count_near(all, size), next = 0;
-    struct spanning_window *s = peers && peers <= UINT16_MAX ? allocate(size, peers) : NULL;
-    if (!s)
-        return NULL;
-    for (uint32_t r = 0; r < size; r++) {
-        s->near[r] = 0;
-        if (!is_near(&all[r]))
-            continue;
-        s->node->peer[next] = (struct peer){
-            .base = node.base + all[r].position, .size = all[r].size, .unit = all[r].unit};
-        s->near[r] = (uint16_t)++next;
-    }
-    log_message(3, "a window of %u ranks spans nodes: put and get on %u of them are accelerated",
-                size, peers);
-    return s;
-}
-
-/* Every rank takes part in the exchange, also one that cannot use the result. */
-struct spanning_window *spanning_window_prepare(const struct window_request *r, enum reason reason)
-{
-    struct spanning_window *s = NULL;
-    int size;
-    if (reason != REASON_ONE_NODE_ONLY || nodes_why_not() != REASON_NONE)
-        return NULL;
-    host.Comm_size(r->comm, &size);
-    struct place_of_memory own = find_own_memory(r), *all = malloc((size_t)size * sizeof *all);
-    if (!all)
-        abort_without_memory("a window that spans nodes");
-    int result = host.Allgather(&own, sizeof own, MPI_BYTE, all, sizeof *all, MPI_BYTE, r->comm);
-    if (result == MPI_SUCCESS && !thread_concurrent && !gpu_memory_possible())
-        s = connect(all, (uint32_t)size);
-    free(all);
-    return s;
+    return !thread_concurrent && !gpu_memory_possible();
 }
 
 static void free_window(struct spanning_window *s)
 {
     if (!s)
         return;
+    registry_discard(&spanning_registry, s->entry);
+    if (s->memory)
+        arena_free(s->memory);
     free(s->node);
     free(s->target);
     free(s);
+}
+
+/* `peers`: the most that there may be. */
+static struct spanning_window *allocate_window(uint32_t size, uint32_t peers)
+{
+    struct spanning_window *s = malloc(sizeof *s + size * sizeof *s->near);
+    if (!s)
+        return NULL;
+    *s = (struct spanning_window){.size = size,
+                                  .node = win_prepare(peers, 0),
+                                  .target = calloc(peers, sizeof *s->target),
+                                  .entry = registry_new_entry(&spanning_registry)};
+    if (s->node && s->target && s->entry)
+        return s;
+    free_window(s);
+    return NULL;
+}
+
+static struct place_of_memory place_of(const struct window_request *r, const void *base)
+{
+    struct place_of_memory own = {.unit = r->unit, .node = node_leader()};
+    if (base && r->size > 0 && r->unit > 0 && !gpu_memory_possible() &&
+        node_position(base, (size_t)r->size, &own.position))
+        own.size = (uint64_t)r->size;
+    return own;
+}
+
+/* Find the ranks of this node whose memory is shared. False: the host has to allocate memory. */
+static bool connect(struct spanning_window *s, const struct place_of_memory *all)
+{
+    uint32_t peers = 0;
+    for (uint32_t r = 0; r < s->size; r++) {
+        const struct place_of_memory *at = &all[r];
+        s->near[r] = 0;
+        if (at->declines)
+            return false;
+        if (!at->size || at->node != node_leader() || peers == UINT16_MAX)
+            continue;
+        s->node->peer[peers] =
+            (struct peer){.base = node.base + at->position, .size = at->size, .unit = at->unit};
+        s->near[r] = (uint16_t)++peers;
+    }
+    s->node->size = peers;
+    return true;
+}
+
+/* Exchange the places. Every rank takes part, also one that cannot use the result: `s` is NULL
+ * there. False: the host has to allocate memory. */
+static bool exchange_places(struct spanning_window *s, const struct place_of_memory *own,
+                            uint32_t size, MPI_Comm comm)
+{
+    struct place_of_memory *all = malloc(size * sizeof *all);
+    if (!all)
+        abort_without_memory("a window that spans nodes");
+    bool connected = host.Allgather(own, sizeof *own, MPI_BYTE, all, sizeof *all, MPI_BYTE, comm) ==
+                         MPI_SUCCESS &&
+                     s && connect(s, all);
+    free(all);
+    return connected;
+}
+
+static struct spanning_window *prepare(const struct window_request *r, bool allocates)
+{
+    int size;
+    host.Comm_size(r->comm, &size);
+    uint32_t ranks = (uint32_t)size, peers = ranks < node.size ? ranks : node.size;
+    struct spanning_window *s = is_usable() ? allocate_window(ranks, peers) : NULL;
+    if (allocates && s && r->size >= 0)
+        s->memory = arena_alloc((size_t)r->size, window_alignment(r));
+    struct place_of_memory own = place_of(r, allocates && s ? s->memory : r->base);
+    own.declines = allocates && !(s && s->memory);
+    if (!exchange_places(s, &own, ranks, r->comm)) {
+        free_window(s);
+        return NULL;
+    }
+    if (s->memory)
+        arena_clear(s->memory, (size_t)r->size);
+    log_message(3, "%s: of %u ranks on several nodes, put and get on %u are accelerated",
+                call_names[r->call], ranks, s->node->size);
+    return s;
+}
+
+static bool is_possible(enum reason reason)
+{
+    return reason == REASON_ONE_NODE_ONLY && nodes_why_not() == REASON_NONE;
+}
+
+struct spanning_window *spanning_window_prepare(const struct window_request *r, enum reason reason)
+{
+    return is_possible(reason) ? prepare(r, false) : NULL;
+}
+
+/* MPICH over UCX sends messages also inside a node. Other hosts share the memory that they allocate
+ * between the ranks of a node themselves, and use it for accumulates, too. */
+struct spanning_window *spanning_window_allocate(const struct window_request *r, enum reason reason)
+{
+    bool host_shares = strcmp(host_identity.device, "ch4:ucx") != 0;
+    return !host_shares && is_possible(reason) ? prepare(r, true) : NULL;
 }
 
 /* Operations of the host and loads and stores then access the same memory. */
@@ -121,22 +157,23 @@ static bool is_unified(MPI_Win win)
 
 void spanning_window_open(struct spanning_window *s, const MPI_Win *win, int result)
 {
-    if (!s)
-        return;
-    if (result == MPI_SUCCESS)
-        spanning_window_close(*win); /* it was freed past this library */
-    if (result != MPI_SUCCESS || !is_unified(*win) ||
-        !registry_add(&spanning_registry, BITS(*win), s, 0))
+    if (s && result != MPI_SUCCESS)
         free_window(s);
-    else
-        free_notice_win(*win);
+    if (!s || result != MPI_SUCCESS)
+        return;
+    spanning_window_close(*win, false); /* it was freed past this library */
+    if (!is_unified(*win))
+        memset(s->near, 0, s->size * sizeof *s->near);
+    registry_put(&spanning_registry, s->entry, BITS(*win), s, 0);
+    s->entry = NULL;
+    free_notice_win(*win);
 }
 
-void spanning_window_close(MPI_Win win)
+void spanning_window_close(MPI_Win win, bool all_done)
 {
     struct spanning_window *s = registry_remove(&spanning_registry, BITS(win));
-    if (s)
-        win_complete_operations(s->node);
+    if (s && !all_done)
+        s->memory = NULL;
     free_window(s);
 }
 

@@ -1,9 +1,9 @@
 /* Windows that span nodes: put and get between ranks of the same node are loads and stores.
  *
  * The window belongs to the host, which performs everything else: operations on other nodes, all
- * accumulates, and all synchronization. In MPI_Win_create the ranks exchange where their memory is.
- * Afterwards each rank decides by itself how it performs an operation, since the host's window has
- * the same memory and accepts any of them.
+ * accumulates, and all synchronization. When it is created, the ranks exchange the positions of
+ * their memory. Afterwards each rank decides by itself how it performs an operation, since the
+ * host's window has the same memory and accepts any of them.
  *
  * A load or store is correct only while the target admits it, and only the host knows when: its
  * MPI_Win_lock may return before the lock has been granted. (Open MPI's osc/pt2pt sends a request
@@ -31,6 +31,9 @@
  * windows of one node (core/thread.h). Operations of other ranks on its own memory, which some
  * hosts perform in the target, then wait for at most about TICKS_PER_PROGRESS_MAX.
  *
+ * MPI_Win_allocate is left to the host if that shares the memory inside the node itself. Otherwise
+ * the library allocates the memory, and the host creates a window over it.
+ *
  * All this holds while one thread at a time is inside MPI: a flush of one thread would have to know
  * which operations another one has begun. Otherwise the host performs all operations.
  */
@@ -38,6 +41,7 @@
 #define MPIACCEL_SPANNING_WINDOW_H
 
 #include "pmpi_wrap/abi/windows/window_setup.h"
+#include "pmpi_wrap/registry.h"
 #include "rma_shm/win.h"
 
 #include <limits.h>
@@ -54,20 +58,28 @@ struct spanning_window {
     struct win *node;
     struct spanning_target *target; /* by the same number */
     uint32_t size;
-    uint32_t locks;   /* passive target epochs that are open */
-    bool outstanding; /* of any target, also on other nodes */
-    uint16_t near[];  /* by rank: its number among the peers plus 1, or 0 */
+    uint32_t locks;      /* passive target epochs that are open */
+    bool outstanding;    /* of any target, also on other nodes */
+    void *memory;        /* of MPI_Win_allocate */
+    struct entry *entry; /* of the registry, until the window is open */
+    uint16_t near[];     /* by rank: its number among the peers plus 1, or 0 */
 };
 
 /* Collective, before the host creates a window: exchange where its memory is. `reason`: why it is
  * left to the host. NULL: nothing of it is accelerated. */
 struct spanning_window *spanning_window_prepare(const struct window_request *r, enum reason reason);
 
+/* As spanning_window_prepare(), for MPI_Win_allocate. The caller then lets the host create a window
+ * over `memory`. NULL, on all ranks: the host has to allocate the memory. */
+struct spanning_window *spanning_window_allocate(const struct window_request *r,
+                                                 enum reason reason);
+
 /* Call with the result of the host's call that creates the window. */
 void spanning_window_open(struct spanning_window *s, const MPI_Win *win, int result);
 
-/* Call before the host frees the window. */
-void spanning_window_close(MPI_Win win);
+/* Call when the host has freed the window. `all_done`: no other rank accesses the memory any more.
+ * Otherwise it stays allocated. */
+void spanning_window_close(MPI_Win win, bool all_done);
 
 /* Call when the host has been finalized. */
 void spanning_windows_forget(void);

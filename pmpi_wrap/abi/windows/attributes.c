@@ -2,6 +2,7 @@
 #include "pmpi_wrap/abi/windows/attributes.h"
 
 #include "pmpi_wrap/abi/handlers.h"
+#include "pmpi_wrap/abi/nodes/spanning_window.h"
 #include "pmpi_wrap/abi/windows/host_window.h"
 #include "pmpi_wrap/abi/windows/window.h"
 
@@ -11,8 +12,12 @@ static bool window_attribute(MPI_Win win, int keyval, MPI_Aint *value)
 {
     struct entry *e = registry_find(&window_registry, BITS(win));
     struct win *fast = e ? e->object : NULL;
-    if (!fast)
-        return false;
+    if (!fast) {
+        /* the host has created the window of MPI_Win_allocate over memory of this library */
+        const struct spanning_window *s = spanning_window_of(win);
+        *value = MPI_WIN_FLAVOR_ALLOCATE;
+        return keyval == MPI_WIN_CREATE_FLAVOR && s && s->memory;
+    }
     if (keyval == MPI_WIN_CREATE_FLAVOR)
         *value = window_flavor(window_unpack(e->detail));
     else if (keyval == MPI_WIN_BASE)

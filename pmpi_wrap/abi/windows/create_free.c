@@ -29,7 +29,14 @@ int SUFFIXED(accel_Win_allocate)(MPI_Aint size, DISPLACEMENT unit, MPI_Info info
     enum reason reason = window_create(&r, baseptr, &result);
     if (reason == REASON_NONE)
         return result;
-    result = host.SUFFIXED(Win_allocate)(size, unit, info, comm, baseptr, win);
+    struct spanning_window *spanning = spanning_window_allocate(&r, reason);
+    if (spanning)
+        result = host.SUFFIXED(Win_create)(spanning->memory, size, unit, info, comm, win);
+    else
+        result = host.SUFFIXED(Win_allocate)(size, unit, info, comm, baseptr, win);
+    if (spanning && result == MPI_SUCCESS)
+        *(void **)baseptr = spanning->memory;
+    spanning_window_open(spanning, win, result);
     return window_deferred(result, win, comm, r.call, reason);
 }
 

@@ -65,7 +65,7 @@ struct new_window {
 
 /* If the info handle is 0, creating the host's window reports that to the communicator's error
  * handler. */
-static size_t requested_alignment(const struct window_request *r)
+size_t window_alignment(const struct window_request *r)
 {
     int ignored;
     return BITS(r->info) ? alignment_of(r->info, &ignored) : ARENA_GRAIN;
@@ -84,7 +84,7 @@ static enum reason allocate_memory(struct new_window *new, size_t size, size_t a
 static enum reason allocate_block(const struct window_request *r, size_t size,
                                   struct new_window *new)
 {
-    size_t align = requested_alignment(r);
+    size_t align = window_alignment(r);
     return allocate_memory(new, round_up(size ? size : 1, LAYOUT_PAGE),
                            align > LAYOUT_PAGE ? align : LAYOUT_PAGE);
 }
@@ -117,7 +117,7 @@ static enum reason allocate_window(const struct window_request *r, const struct 
         return REASON_NO_MEMORY;
     enum reason reason = REASON_NONE;
     if (r->flavor == MPI_WIN_FLAVOR_ALLOCATE)
-        reason = allocate_memory(new, (size_t)r->size, requested_alignment(r));
+        reason = allocate_memory(new, (size_t)r->size, window_alignment(r));
     else if (r->flavor == MPI_WIN_FLAVOR_SHARED && s->size == 1)
         reason = allocate_block(r, (size_t)r->size, new);
     if (new->memory)
@@ -377,8 +377,6 @@ static int free_above(MPI_Win *win, struct win *fast)
 int window_free(MPI_Win *win)
 {
     struct entry *e = win ? registry_find(&window_registry, BITS(*win)) : NULL;
-    if (win && !(e && e->object))
-        spanning_window_close(*win);
     if (!e)
         return host.Win_free(win);
     struct win *fast = e->object;
@@ -388,6 +386,8 @@ int window_free(MPI_Win *win)
         return free_above(win, fast);
     uintptr_t handle = BITS(*win);
     registry_begin_removal(&window_registry, handle);
+    if (!fast)
+        spanning_complete(*win, ALL_RANKS);
     int result = host.Win_free(win);
     if (result != MPI_SUCCESS) {
         registry_cancel_removal(&window_registry, handle);
@@ -399,6 +399,8 @@ int window_free(MPI_Win *win)
      * earlier (MPI-4.0, 12.2.5), but then a call of the target has completed every operation. */
     if (fast)
         win_depart(fast);
+    else
+        spanning_window_close(HANDLE_OF(MPI_Win, handle), true);
     win_free(fast);
     return result;
 }
@@ -407,7 +409,7 @@ void window_freed(MPI_Win win)
 {
     if (registry_is_removing(&window_registry, BITS(win)))
         return;
-    spanning_window_close(win);
+    spanning_window_close(win, false);
     struct win *fast = registry_remove(&window_registry, BITS(win));
     if (!fast)
         return;

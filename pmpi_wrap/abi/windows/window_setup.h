@@ -21,6 +21,9 @@ struct window_request {
  * NULL) then has the memory's address. Otherwise returns why the host has to create the window. */
 enum reason window_create(const struct window_request *r, void *baseptr, int *result);
 
+/* The alignment that the program requests for the memory. */
+size_t window_alignment(const struct window_request *r);
+
 /* Call after the host has created a window for the program, with the host's result, which is
  * returned. */
 int window_deferred(int result, MPI_Win *win, MPI_Comm comm, enum call call, enum reason reason);
