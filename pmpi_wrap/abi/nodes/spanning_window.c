@@ -13,9 +13,12 @@
 #include <string.h>
 
 static struct registry spanning_registry = REGISTRY_INITIALIZER;
+static bool used; /* there has been a window: most jobs have none, and need not search for it */
 
 struct spanning_window *spanning_window_of(MPI_Win win)
 {
+    if (LIKELY(!used))
+        return NULL;
     struct entry *e = registry_find(&spanning_registry, BITS(win));
     return e ? e->object : NULL;
 }
@@ -166,6 +169,7 @@ void spanning_window_open(struct spanning_window *s, const MPI_Win *win, int res
         memset(s->near, 0, s->size * sizeof *s->near);
     registry_put(&spanning_registry, s->entry, BITS(*win), s, 0);
     s->entry = NULL;
+    used = true;
     free_notice_win(*win);
 }
 
@@ -177,9 +181,12 @@ void spanning_window_close(MPI_Win win, bool all_done)
     free_window(s);
 }
 
+/* Other ranks may still access the memory. */
 static bool forget_window(const struct entry *e)
 {
-    free_window(e->object);
+    struct spanning_window *s = e->object;
+    s->memory = NULL;
+    free_window(s);
     return true;
 }
 
