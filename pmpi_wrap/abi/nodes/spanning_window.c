@@ -53,7 +53,7 @@ static void free_window(struct spanning_window *s)
 }
 
 /* `peers`: the most that there may be. */
-static struct spanning_window *allocate_window(uint32_t size, uint32_t peers)
+static struct spanning_window *allocate_spanning(uint32_t size, uint32_t peers)
 {
     struct spanning_window *s = malloc(sizeof *s + size * sizeof *s->near);
     if (!s)
@@ -116,7 +116,7 @@ static struct spanning_window *prepare(const struct window_request *r, bool allo
     int size;
     host.Comm_size(r->comm, &size);
     uint32_t ranks = (uint32_t)size, peers = ranks < node.size ? ranks : node.size;
-    struct spanning_window *s = is_usable() ? allocate_window(ranks, peers) : NULL;
+    struct spanning_window *s = is_usable() ? allocate_spanning(ranks, peers) : NULL;
     if (allocates && s && r->size >= 0)
         s->memory = arena_alloc((size_t)r->size, window_alignment(r));
     struct place_of_memory own = place_of(r, allocates && s ? s->memory : r->base);
@@ -132,14 +132,14 @@ static struct spanning_window *prepare(const struct window_request *r, bool allo
     return s;
 }
 
-static bool is_possible(enum reason reason)
+static bool may_span(enum reason reason)
 {
     return reason == REASON_ONE_NODE_ONLY && nodes_why_not() == REASON_NONE;
 }
 
 struct spanning_window *spanning_window_prepare(const struct window_request *r, enum reason reason)
 {
-    return is_possible(reason) ? prepare(r, false) : NULL;
+    return may_span(reason) ? prepare(r, false) : NULL;
 }
 
 /* MPICH over UCX sends messages also inside a node. Other hosts share the memory that they allocate
@@ -147,7 +147,7 @@ struct spanning_window *spanning_window_prepare(const struct window_request *r, 
 struct spanning_window *spanning_window_allocate(const struct window_request *r, enum reason reason)
 {
     bool host_shares = strcmp(host_identity.device, "ch4:ucx") != 0;
-    return !host_shares && is_possible(reason) ? prepare(r, true) : NULL;
+    return !host_shares && may_span(reason) ? prepare(r, true) : NULL;
 }
 
 /* Operations of the host and loads and stores then access the same memory. */
@@ -182,7 +182,7 @@ void spanning_window_close(MPI_Win win, bool all_done)
 }
 
 /* Other ranks may still access the memory. */
-static bool forget_window(const struct entry *e)
+static bool forget_spanning(const struct entry *e)
 {
     struct spanning_window *s = e->object;
     s->memory = NULL;
@@ -192,7 +192,7 @@ static bool forget_window(const struct entry *e)
 
 void spanning_windows_forget(void)
 {
-    registry_forget(&spanning_registry, forget_window);
+    registry_forget(&spanning_registry, forget_spanning);
 }
 
 /* ---- operations ---- */
