@@ -37,6 +37,7 @@ const char *je(malloc_conf) = "narenas:1,lg_tcache_max:20,tcache_nslots_large:2,
 static struct region heap, control, symmetric, early;
 static uint8_t *live_at; /* per grain of the heap: size_class_of() the allocation there, or 0 */
 static _Atomic uint64_t live, peak, allocations;
+static size_t smallest_extent; /* the smallest size for which jemalloc makes an extent of its own */
 static _Atomic uint64_t control_live;    /* bytes of all allocations in the control part */
 static _Atomic uint64_t control_written; /* see arena_control_free_written() */
 enum { MALLOC_THRESHOLD_MIN = 128 << 10, MALLOC_THRESHOLD_MAX = 32 << 20 }; /* glibc's limits */
@@ -68,6 +69,12 @@ static bool open_arena_in(struct region *r, char *start, size_t size, size_t map
     return false;
 }
 
+static bool read_smallest_extent(void)
+{
+    size_t length = sizeof smallest_extent;
+    return !je(mallctl)("arenas.lextent.0.size", &smallest_extent, &length, NULL, 0);
+}
+
 static void report_no_memory(void)
 {
     log_message(1, "no memory for the shared heap's book-keeping: MPI_Alloc_mem is left to the "
@@ -79,7 +86,7 @@ bool arena_open(char *slice, size_t size, size_t control_size, size_t limit)
     char *start = (char *)round_up((uintptr_t)slice + control_size, LAYOUT_PAGE);
     size_t room = (size_t)(slice + size - LAYOUT_GAP - start);
     room = round_down(min_size(room, limit), LAYOUT_PAGE);
-    if (!open_arena_in(&control, slice, control_size, 0, memfd_punch) ||
+    if (!open_arena_in(&control, slice, control_size, 0, memfd_punch) || !read_smallest_extent() ||
         !region_open(&heap, start, room, ARENA_GRAIN, memfd_punch)) {
         report_no_memory();
         return false;
@@ -327,8 +334,15 @@ void arena_control_when_full(release_memory *release)
     atomic_store_explicit(&release_kept, release, memory_order_relaxed);
 }
 
+/* From this size on, a block gets an extent of its own, although a jemalloc for pages of 64 KiB
+ * cuts blocks of up to 224 KiB from slabs. Of an extent only the pages that are used take memory. A
+ * block of a slab is written to become zero, so that all its pages do. */
+enum { CONTROL_EXTENT = 16 << 10 };
+
 static void *control_take(size_t size, int flags)
 {
+    if (size >= CONTROL_EXTENT && size < smallest_extent)
+        size = smallest_extent;
     flags |= MALLOCX_ARENA(control.arena) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(LINE);
     return in_region(&control, je(mallocx)(size, flags));
 }

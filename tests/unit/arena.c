@@ -645,6 +645,24 @@ START_TEST(reused_control_memory_is_zeroed)
 }
 END_TEST
 
+/* Most communicators use the first page of their mailbox only. */
+START_TEST(unused_pages_of_control_memory_take_no_memory)
+{
+    enum { BLOCKS = 40, BLOCK = 36 << 10 };
+    SKIP_UNLESS_PAGES_CAN_BE_FREED(); /* other cases have used this memory */
+    open_slice();
+    region_purge(&control);
+    size_t before = resident(), page = (size_t)sysconf(_SC_PAGESIZE);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        char *at = arena_control_alloc(BLOCK);
+        INSIST(at, "block %u", i);
+        at[0] = 1;
+    }
+    size_t most = BLOCKS * 2 * page, grown = resident() - before;
+    INSIST(grown <= most, "%zu KiB of at most %zu", grown >> 10, most >> 10);
+}
+END_TEST
+
 UNIT_MAIN(a_large_block_gets_used_and_new_addresses, allocations_never_overlap,
           size_classes_are_computed_as_jemalloc_does, size_zero_gives_a_pointer_that_can_be_freed,
           a_pointer_that_is_not_live_is_refused, a_pointer_outside_the_heap_is_foreign,
@@ -657,4 +675,5 @@ UNIT_MAIN(a_large_block_gets_used_and_new_addresses, allocations_never_overlap,
           ranges_freed_in_pieces_can_be_taken_as_a_large_one,
           a_child_of_fork_allocates_and_frees_no_pages_of_its_parent,
           a_thread_does_not_fail_while_another_one_purges,
-          a_thread_that_ends_gets_no_memory_from_elsewhere, reused_control_memory_is_zeroed)
+          a_thread_that_ends_gets_no_memory_from_elsewhere, reused_control_memory_is_zeroed,
+          unused_pages_of_control_memory_take_no_memory)
