@@ -199,10 +199,23 @@ static void enlist(struct region *r)
         ;
 }
 
+/* Begin at a page of jemalloc, which may have 64 KiB. Otherwise the first extent would need a range
+ * for the addresses before it, and so memory of malloc(), which may be refused by then. */
+static bool align_to_page(struct region *r)
+{
+    size_t page, length = sizeof page;
+    if (je(mallctl)("arenas.page", &page, &length, NULL, 0))
+        return false;
+    r->next = (char *)round_up((uintptr_t)r->next, page);
+    return true;
+}
+
 bool region_create_arena(struct region *r)
 {
     struct arena_config wanted = {.extent_hooks = &r->hooks, .metadata_use_hooks = false};
     size_t length = sizeof r->arena;
+    if (!align_to_page(r))
+        return false;
     if (je(mallctl)("experimental.arenas_create_ext", &r->arena, &length, &wanted, sizeof wanted))
         return false;
     /* Release: a thread that purges and reads true also reads the number of the arena. */
