@@ -69,7 +69,7 @@ void node_unmap(enum reason why_not)
 
 static const size_t file_size_max = (size_t)1 << 45; /* of the 47 bits of an address */
 static const size_t slice_size_min = (size_t)16 << 20;
-static const size_t control_size_max = (size_t)1 << 30;
+static const size_t control_size_max = (size_t)5 << 28; /* 1280 mailboxes where pages have 64 KiB */
 /* If address space is limited, the file gets an eighth of it; the rest is left to the program. */
 enum { ADDRESS_SPACE_SHARE = 8 };
 
