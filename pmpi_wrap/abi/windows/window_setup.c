@@ -14,6 +14,7 @@
 #include "pmpi_wrap/abi/windows/window.h"
 #include "rma_shm/kept.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* ---- registering ---- */
@@ -273,6 +274,7 @@ static enum reason settle_offers(const struct window_request *r, const struct co
 static enum reason settle_together(const struct window_request *r, const struct comm_properties *s,
                                    enum reason reason, struct new_window *new)
 {
+    assert(s->size > 0);
     enum { FEW = 512 }; /* an array for all that a window may have would count for `ulimit -d` */
     static struct win_offer unread[FEW]; /* in place of `all` */
     struct win_offer own, *all = malloc((size_t)s->size * sizeof *all);
