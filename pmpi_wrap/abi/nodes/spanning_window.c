@@ -121,7 +121,8 @@ static struct spanning_window *prepare(const struct window_request *r, bool allo
         s->memory = arena_alloc((size_t)r->size, window_alignment(r));
     struct place_of_memory own = place_of(r, allocates && s ? s->memory : r->base);
     own.declines = allocates && !(s && s->memory);
-    if (!exchange_places(s, &own, ranks, r->comm)) {
+    bool connected = exchange_places(s, &own, ranks, r->comm);
+    if (!s || !connected) {
         free_window(s);
         return NULL;
     }
