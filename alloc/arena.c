@@ -335,8 +335,8 @@ void arena_control_when_full(release_memory *release)
 }
 
 /* From this size on, a block gets an extent of its own, although a jemalloc for pages of 64 KiB
- * cuts blocks of up to 224 KiB from slabs. Of an extent only the pages that are used take memory. A
- * block of a slab is written to become zero, so that all its pages do. */
+ * cuts blocks of up to 224 KiB from slabs. In an extent, only the pages that are used take memory.
+ * A block of a slab is written to become zero, so all its pages take memory. */
 enum { CONTROL_EXTENT = 16 << 10 };
 
 static void *control_take(size_t size, int flags)

@@ -1,4 +1,4 @@
-/* Windows of ranks on several nodes: a random program, and what has to be ordered. Of such a window
+/* Windows of ranks on several nodes: a random program, and what has to be ordered. In such a window
  * the library performs put and get on targets of the same node, in passive target epochs, and
  * leaves everything else to the host. The test does not depend on which rank is where. */
 #include "test.h"

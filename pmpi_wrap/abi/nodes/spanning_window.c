@@ -143,8 +143,8 @@ struct spanning_window *spanning_window_prepare(const struct window_request *r, 
     return may_span(reason) ? prepare(r, false) : NULL;
 }
 
-/* MPICH over UCX sends messages also inside a node. Other hosts share the memory that they allocate
- * between the ranks of a node themselves, and use it for accumulates, too. */
+/* MPICH over UCX sends messages also inside a node. Other hosts may share the memory that they
+ * allocate between the ranks of a node themselves, and use it for accumulates, too. */
 struct spanning_window *spanning_window_allocate(const struct window_request *r, enum reason reason)
 {
     bool host_shares = strcmp(host_identity.device, "ch4:ucx") != 0;
