@@ -104,14 +104,15 @@ static void begin_wait(uint64_t now)
     poller.mail = NULL;
 }
 
-/* Whether this thread may sleep in the call that it is in. With MPIACCEL_WAIT=sleep it may in every
- * call. */
+/* Whether this thread may sleep in the call that it is in. A program that polls may have work to do
+ * between its polls, however short the time between them, so it does not sleep unless its user has
+ * set MPIACCEL_WAIT=sleep, with which threads sleep in every call. */
 static bool may_sleep(void)
 {
     if (host_wait != WAIT_sleep)
         return false;
     return config.wait == WAIT_sleep ||
-           (poller.call != CALL_OTHER && !thread_concurrent && !host_acts_alone);
+           (poller.call == CALL_WAITS && !thread_concurrent && !host_acts_alone);
 }
 
 /* A peer that sleeps has waited for yield_ticks. If the host of this thread has not been called for

@@ -1,6 +1,7 @@
 /* Calls in which the host sends messages of its own, without a call of the program: steps of
  * communicators, files, nonblocking collectives and windows, and the answers to long messages.
- * Nobody wakes a rank that sleeps when such a message comes (pmpi_wrap/host_wait.h).
+ * Nobody wakes a rank that sleeps when such a message comes (pmpi_wrap/host_wait.h). And loops
+ * around calls that poll, in which a program may do more than wait.
  *
  *   wait_steps MILLISECONDS|awake|asleep [NAME]...
  *
@@ -154,6 +155,27 @@ static void recv(void)
     }
 }
 
+/* The same with loops around calls that poll, between which a program may have work to do. */
+static void test_loop(void)
+{
+    int from = test_size - 1, found = test_rank == from;
+    if (test_rank == from)
+        recv();
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (test_rank < from)
+        MPI_Irecv(in, BYTES, MPI_BYTE, from, 3, MPI_COMM_WORLD, &request);
+    while (!found)
+        MPI_Test(&request, &found, MPI_STATUS_IGNORE);
+}
+
+static void iprobe_loop(void)
+{
+    int from = test_size - 1, found = test_rank == from;
+    while (!found)
+        MPI_Iprobe(from, 3, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+    recv();
+}
+
 static const struct call {
     const char *name;
     void (*call)(void);
@@ -174,6 +196,8 @@ static const struct call {
     {"sendrecv_long", sendrecv_long},
     {"ssend_chain", ssend_chain},
     {"recv", recv},
+    {"test_loop", test_loop},
+    {"iprobe_loop", iprobe_loop},
 };
 
 /* ---- measuring ---- */
@@ -210,23 +234,28 @@ static void be_late(void)
     nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 }
 
-static void observe(const char *name, void (*call)(void), bool may_sleep)
+static bool last_rank_sends(const struct call *call)
+{
+    return call->call == recv || call->call == test_loop || call->call == iprobe_loop;
+}
+
+static void observe(const struct call *call, bool may_sleep)
 {
     enum { ROUNDS = 8, FEW = 3 };
     long before = 0, slept = 0;
     for (int round = 0; round < ROUNDS; round++) {
-        int late = may_sleep ? test_size - 1 : round % test_size;
-        call();
+        int late = last_rank_sends(call) ? test_size - 1 : round % test_size;
+        call->call();
         before = sleeps();
         if (test_rank == late)
             be_late();
-        call();
+        call->call();
         slept += test_rank == late ? 0 : sleeps() - before;
     }
     if (may_sleep && test_rank < test_size - 1)
-        CHECK(slept > ROUNDS * FEW, "%s: %ld sleeps", name, slept);
+        CHECK(slept > ROUNDS * FEW, "%s: %ld sleeps", call->name, slept);
     else if (!may_sleep)
-        CHECK(slept < ROUNDS * FEW, "%s: %ld sleeps", name, slept);
+        CHECK(slept < ROUNDS * FEW, "%s: %ld sleeps", call->name, slept);
 }
 
 /* ---- the program ---- */
@@ -248,7 +277,7 @@ static void one(const struct call *call, const char *how)
     if (accesses)
         open_file();
     if (how[0] == 'a')
-        observe(call->name, call->call, !strcmp(how, "asleep"));
+        observe(call, !strcmp(how, "asleep"));
     else
         measure(call->name, call->call, atof(how) * 1e-3);
     if (accesses)
