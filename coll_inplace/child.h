@@ -27,15 +27,15 @@
  *   1. waits until all ranks have published k - CHILD_WINDOW, so each count is at least
  *      k - CHILD_WINDOW + 1;
  *   2. copies the offers for child k - CHILD_WINDOW to private memory, if this child is alive and
- *      has read none of them. By step 1 these offers have been published.
+ *      has not read its offers. By step 1 they have been published.
  * So a rank with the count j + 1 needs no entry of a child up to j - CHILD_WINDOW any more. The
  * entry that the rank overwrites with k belonged to child k - CHILD_RING = (k - CHILD_WINDOW) -
  * CHILD_WINDOW, and by step 1 all counts are at least (k - CHILD_WINDOW) + 1. Step 1 reads the
  * lines of the peers only every CHILD_WINDOW creations or so. It does not rely on the host's
  * synchronisation. It lets a rank be CHILD_WINDOW creations ahead; hosts do not let a rank run
  * ahead at all, so in practice step 1 never waits either. A rank that leaves the parent's team
- * copies the offers for all children that have read none. Afterwards the children do not need the
- * parent.
+ * copies the offers for all children that have not read theirs. Afterwards the children do not need
+ * the parent.
  *
  * A child that is freed before any operation gives its memory back at once: freeing is collective,
  * and all ranks perform the same operations, so no rank has accessed it. Some ranks may have read

@@ -4,14 +4,13 @@
  * One of the two ranks is the root of the operation; the state is in the mailbox of the other. The
  * receiver has read the sender's slot, so it has both addresses. It begins the copy: it writes the
  * address of its buffer and publishes the number of the operation. From then on both claim chunks
- * and copy them. `claims` holds the number of the operation and of the chunks left, so a rank that
- * comes late, when the operation is over, claims nothing. The receiver leaves when `helped` shows
- * that the sender has copied the chunks that it claimed. If the sender never comes, the receiver
- * copies everything itself.
+ * and copy them. `claims` holds the number of the operation and the number of chunks left, so a
+ * rank that comes late, when the operation is over, claims nothing. The receiver leaves when
+ * `helped` shows that the sender has copied the chunks that it claimed. If the sender never comes,
+ * the receiver copies everything itself.
  *
- * The sender writes `helped`, the receiver all other fields; both update `claims`.
- * After a successful claim by the sender the receiver stays in this operation until `helped` is
- * published.
+ * The sender writes `helped`, the receiver all other fields; both update `claims`. After a
+ * successful claim by the sender, the receiver stays in this operation until `helped` is published.
  */
 #ifndef MPIACCEL_COOP_COPY_H
 #define MPIACCEL_COOP_COPY_H

@@ -1,5 +1,5 @@
-/* How a rank takes data that another rank has sent. All functions return COLL_TRUNCATE if the
- * buffer is too short, and then fill it. */
+/* How a rank takes data that another rank has sent. If the buffer is too short, all functions fill
+ * it and return COLL_TRUNCATE. */
 #ifndef MPIACCEL_RECEIVE_H
 #define MPIACCEL_RECEIVE_H
 

@@ -1,4 +1,4 @@
-/* Streams: long data between two ranks, in pieces, when no other rank is given their length.
+/* Streams: long data between two ranks, in pieces, if only these two ranks have the length.
  *
  * Every rank writes one stream at a time, through the stream cells of its mailbox. The number and
  * position of the cells change only between two streams. `produced` counts the pieces that the rank

@@ -16,28 +16,28 @@
  * published k has completed all operations before k. So in collectives in which each rank waits for
  * all others, `done` is never read.
  *
- * Up to 4 KiB take only one of eight parts of a cell, so a rank may be some 120 operations ahead
- * with them. The slot names the part. If all ranks are done with the operation that used the cell
- * before (k - 16 or an earlier one), the owner uses part 0; otherwise it uses the part that follows
- * the one of that operation. So since the whole cell was last free, its parts have been used in
- * turn. The owner waits until all ranks are done with the operation that used this part before,
- * which is at least eight uses of the cell back (up to k - 128). Longer data, and all other uses of
- * a cell, need the whole cell: the owner waits for k - 16 before it writes them, and also before it
- * writes short data behind them. As long as the readers keep up, only part 0 is used and the other
- * pages of the cell are not touched.
+ * Data of up to 4 KiB take only one of eight parts of a cell, so a rank may be some 120 operations
+ * ahead with them. The slot names the part. If all ranks are done with the operation that used the
+ * cell before (k - 16 or an earlier one), the owner uses part 0; otherwise it uses the part that
+ * follows the one of that operation. So since the whole cell was last free, its parts have been
+ * used in turn. The owner waits until all ranks are done with the operation that used this part
+ * before, which is at least eight uses of the cell back (up to k - 128). Longer data, and all other
+ * uses of a cell, need the whole cell: the owner waits for k - 16 before it writes them, and also
+ * before it writes short data behind them. As long as the readers keep up, only part 0 is used and
+ * the other pages of the cell are not touched.
  *
  * Hosts let a rank run ahead by 1000 short messages, and programs rely on it. So a rank that has
  * waited for 10 ms for a slot, a cell or a part of one continues in another ring of slots and
  * cells, of which a mailbox has up to TEAM_RINGS. If the slowest rank has done nothing since the
  * last change of ring, the rank moves to a further ring without waiting. The rank chooses a ring
  * whose operations all ranks are done with, or allocates one. Other ranks cannot derive this
- * choice, so it is published: `ring_from` of each ring is the operation from which on it has been
- * used last. A reader remembers in which ring it has read last, and looks there first. A slot is
- * right only if it holds exactly k: the ring may be in use again, with later operations. Otherwise
- * the reader looks for the ring with the latest start up to k. It finds the right one, because a
- * ring is used again only from an operation on that is later than k, as long as this rank is not
- * done with k. The owner stores the start of a ring before it publishes there. Readers that sleep
- * on a slot of the old ring are not woken: they look again when the sleep ends, after some
+ * choice, so it is published: `ring_from` of each ring is the first operation of its latest use. A
+ * reader remembers in which ring it has read last, and looks there first. A slot is right only if
+ * it holds exactly k: the ring may be in use again, with later operations. Otherwise the reader
+ * looks for the ring with the latest `ring_from` that is not after k. It finds the right one,
+ * because a ring is used again only from an operation on that is later than k, as long as this rank
+ * is not done with k. The owner stores `ring_from` before it publishes in the ring. Readers that
+ * sleep on a slot of the old ring are not woken: they look again when the sleep ends, after some
  * milliseconds at most. Longer data, in pieces or streams, wait for their readers, as in the hosts.
  *
  * A rank that sends data by reference (in the shared heap, or in private memory that peers copy

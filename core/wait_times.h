@@ -5,15 +5,18 @@
  * `how` is what pmpi_wrap/wait_policy.c has chosen for the node (1 ms stands for 2^21 ticks, 2 us
  * for 2^12):
  *
- *   how          call that waits        call that polls          other call    wait of the library
- *   spin         polls                  polls                    polls         2000 rounds, yields
- *   auto         as spin; as yield while a thread that does not compute shares the processor
- *   yield        yields after 2 us      yields after 32 polls    as in a call  20 rounds, 30
- *                                                                that waits    yields, sleeps
- *   sleep        the same, sleeps       the same, sleeps after   the same      the same
- *                after 1 ms             1 ms without the yields
- *   … a quota    polls for 0.1 ms,      the same                 the same      the same
- *                sleeps
+ *   how      call that waits       call that polls          other call     wait of the library
+ *   spin     polls                 polls                    polls          2000 rounds, yields
+ *   auto     as spin; as yield while a thread that does not compute shares the processor
+ *   yield    yields after 2 us     yields after 32 polls    yields after   20 rounds, 30 yields,
+ *                                                           2 us           sleeps
+ *   sleep    yields after 2 us,    yields after 32 polls,   yields after   20 rounds, 30 yields,
+ *            sleeps after 1 ms     sleeps after 1 ms, not   2 us           sleeps
+ *                                  counting its yields
+ *
+ * Under a CPU quota, the row `sleep` changes: a call that waits sleeps after 0.1 ms. If the quota
+ * is the only shortage, and only one thread calls MPI, a call that waits and any other call poll
+ * instead of yielding.
  *
  * Open MPI yields by itself after each poll in place of the library, except in calls that poll. A
  * thread sleeps in other calls of the host, too, if its user has set `sleep`.

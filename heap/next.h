@@ -4,7 +4,7 @@
  * Its functions are found when one of them is first called, by dlsym(). That call comes from the
  * loader or a constructor, when the process has a single thread: glibc itself allocates before it
  * starts a second one. dlsym() of glibc before 2.34 allocates memory, and uses a static buffer if
- * there is none. So an allocation that is requested meanwhile fails.
+ * the allocation fails. So every allocation that is requested meanwhile is refused.
  */
 #ifndef MPIACCEL_HEAP_NEXT_H
 #define MPIACCEL_HEAP_NEXT_H

@@ -10,8 +10,7 @@
  *
  * Memory of MPI_Win_allocate_shared stays shared, as it does under any host
  * (win_share_with_children() in rma_shm/win.h). So does a heap if the program has closed its
- * descriptor. A child that the bare system call clone() makes is
- * not handled.
+ * descriptor. A child of the bare system call clone() is not handled.
  */
 #ifndef MPIACCEL_FORK_H
 #define MPIACCEL_FORK_H

@@ -2,8 +2,8 @@
  *
  * Meeting. Before the host's MPI_Init each rank takes a place (node/places.h); the rank at place 0
  * is the leader. The host's MPI_Init synchronises all ranks, with this library or without. So when
- * it has returned, every rank that has the library has taken its place, and the leader calls as
- * many places as the launcher started ranks on this node. It waits for no rank that is not there
+ * MPI_Init has returned, every rank that has the library has taken its place, and the leader calls
+ * as many places as the launcher started ranks on this node. It waits for no rank that is not there
  * (H3: not all ranks have the library). If all are there, the node is complete. If not, the node is
  * partial, and the ranks that have the library defer everything. A rank that comes later leads a
  * group of one rank and finds it partial.
@@ -35,8 +35,9 @@
  * message of the host on MPI_COMM_WORLD. A member that belongs to another world would get a message
  * from another rank, which has another token. All members have the library and are here, so the
  * exchange waits for no other rank; the host keeps these messages apart from the program's, which
- * are sent later. Only if three jobs have equal keys, sizes and numbers of ranks, or if two have
- * and ranks of both run without the library, a message may not come. The wait for it is bounded.
+ * are sent later. A message may fail to come only if three jobs have equal keys, sizes and numbers
+ * of ranks, or if two jobs have and ranks of both run without the library. The wait for the message
+ * is bounded.
  *
  * Statics are the files with the members' static variables (node/statics.h). The messages with
  * them are sent only if some member has any; the offer holds their number. If one descriptor is

@@ -23,9 +23,9 @@
  * published when a look-up finds it. Rank 0 publishes the verdict up to ATTEMPTS times until a
  * look-up finds it. If none does, the verdict is negative, and rank 0 removes BEGUN. Leaders that
  * find neither BEGUN nor the verdict ATTEMPTS times in a row, over `patience_ns`, take the verdict
- * as negative. Not handled: a publication that has failed and takes effect later,
- * a service that never finds the verdict for one leader, and one that serves BEGUN but neither
- * publishes nor removes names, which makes leaders wait.
+ * as negative. Not handled: a publication that has failed and takes effect later, a service that
+ * never finds the verdict for one leader, and a service that serves BEGUN but neither publishes nor
+ * removes names, for which leaders wait.
  *
  * A service may still have the names of an earlier job. So the value of BEGUN is different each
  * time, and part of all later names (`session`).

@@ -37,9 +37,8 @@
  *     poll (CALL_POLLS). In all other calls of the host it only yields.
  *   - It no longer sleeps anywhere once this process has called a collective that is always left to
  *     the host. Most of these are nonblocking: the host continues them in any call, and an
- *     MPI_Waitall may wait for them. The
- *     same applies if ranks outside the node may send: on other nodes, spawned or connected
- *     (host_wait_stay_awake()).
+ *     MPI_Waitall may wait for them. The same applies if ranks outside the node may send: on other
+ *     nodes, spawned or connected (host_wait_stay_awake()).
  *   - In these calls a thread may also wait for the answer to a long message, which the peer's host
  *     sends when it is called. If the peer has polled within the time after which threads sleep,
  *     it has answered before this thread sleeps. If not, it has been away, and its first poll or

@@ -3,16 +3,16 @@
  *
  * In MPI_Init each rank passes data for the others, such as its network addresses, to its PMIx
  * server by PMIx_Put, and then enters a fence of all ranks. A fence with PMIX_COLLECT_DATA gives
- * every server the data of all ranks before any rank leaves it. PMIx_Fence and PMIx_Fence_nb are
- * exported by this library, so it is called first. Before the host's fence it puts one key of its
- * own, whose value stands for what all ranks must have in common. Afterwards each rank looks for
- * the keys of the others, in its own server, which answers at once.
+ * every server the data of all ranks before any rank leaves it. This library exports PMIx_Fence and
+ * PMIx_Fence_nb, so the host calls the library first. Before the host's fence the library puts one
+ * key of its own, whose value stands for what all ranks must have in common. Afterwards each rank
+ * looks for the keys of the others, in its own server, which answers at once.
  *
- * All ranks find the same, although a rank without the library does nothing for it:
+ * All ranks find the same keys, although a rank without the library does nothing:
  *
  *   1. A rank puts its key only in a fence of all ranks of its job that collects data, and before
- *      it enters it. pmix_fence_ended() waits until the fence is over. So a rank that puts its key
- *      finds the keys of all ranks that put theirs.
+ *      it enters this fence. pmix_fence_ended() waits until the fence is over. So a rank that puts
+ *      its key finds the keys of all ranks that put theirs.
  *   2. If one rank finds the keys of all, all ranks have put theirs, so all find all. They find the
  *      same values, so each of them finds equal ones if one does.
  *   3. A rank that has put no key does not look for keys. Then no rank finds all.

@@ -15,7 +15,8 @@ enum win_error win_open_peer(struct win *win, uint32_t target);
 /* Wait for the post of a target and open that peer. */
 void win_await_post(struct win *win, uint32_t target);
 
-/* Is a passive epoch open towards this target or, in the second function, towards any target? */
+/* Whether a passive epoch is open towards this target or, in the second function, towards any
+ * target. */
 static inline bool win_passive(const struct win *win, uint32_t target)
 {
     return (win->epochs & WIN_LOCK_ALL) || win->peer[target].lock;
@@ -53,7 +54,8 @@ static inline void win_close_peers(struct win *win)
     win->stamp = 1;
 }
 
-/* May an access epoch of another kind begin? No access epoch may be open except an unused fence. */
+/* Whether an access epoch of another kind may begin: no access epoch is open except that of an
+ * unused fence. */
 static inline bool win_may_begin(const struct win *win)
 {
     return !(win->epochs & (WIN_LOCK_ALL | WIN_START)) && win_fence_epoch(win) != WIN_FENCE_USED;

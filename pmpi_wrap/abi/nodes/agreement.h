@@ -3,8 +3,8 @@
  * If the host starts through PMIx, each rank puts a key before the host's fence, and finds those of
  * the others after it (pmpi_wrap/pmix_fence.h). Otherwise the leaders of the nodes agree by names
  * (node/verdict.h), which MPI_Publish_name and MPI_Lookup_name exchange through the launcher. The
- * leader of a node is its rank with the lowest number in MPI_COMM_WORLD. It finds the verdict for
- * its whole node, by keys or by names, whichever it can use itself.
+ * leader of a node is its rank with the lowest number in MPI_COMM_WORLD. The leader finds the
+ * verdict for its whole node, by keys if it can use them itself, otherwise by names.
  *
  * Each leader writes the verdict to its own record in the node's shared file, where the other ranks
  * of the node wait for it in MPI_Init, too. A rank that shares no memory finds the keys itself, so

@@ -2,8 +2,8 @@
  * communicators of the host that connect the nodes.
  *
  * A lane has at most one rank of each node: lane i consists of the ranks with number i in the teams
- * of their nodes. A node with fewer ranks has none on it. Lane 0 is that of the leaders. The nodes
- * are in the order of their lowest ranks in the communicator, on every rank.
+ * of their nodes. A node with fewer ranks has no rank on lane i. Lane 0 is that of the leaders. The
+ * nodes are in the order of their lowest ranks in the communicator, on every rank.
  *
  * A hierarchy is made in the exchange that also makes teams (abi/communicators/team_setup.h), but
  * only completed in a call that synchronises the ranks, because creating the lanes does. Its ranks
@@ -37,7 +37,7 @@ struct hierarchy {
     MPI_Comm lane;     /* of this rank */
     uint32_t size, rank, nodes, my_node;
     uint32_t largest; /* the most ranks on a node */
-    bool equal;       /* all nodes have as many */
+    bool equal;       /* all nodes have equally many ranks */
     bool consecutive; /* the ranks of every node follow each other */
     bool connected;
     uint32_t calls;                  /* that were fast: the same number on all ranks */
@@ -61,7 +61,7 @@ static inline uint32_t hierarchy_ranks_of(const struct hierarchy *h, uint32_t n)
 /* The part of a communicator that is on the node of this rank. */
 struct node_part {
     uint32_t size, rank; /* number of its ranks, and the number of this one among them */
-    int neighbour;       /* the member that is the rank after this one among them, cyclically */
+    int neighbour;       /* the member that follows this rank among them, cyclically */
 };
 void hierarchy_find_part(MPI_Comm comm, int size, struct node_part *part);
 

@@ -31,8 +31,8 @@
  * windows of one node (core/thread.h). Operations of other ranks on its own memory, which some
  * hosts perform in the target, then wait for at most about TICKS_PER_PROGRESS_MAX.
  *
- * MPI_Win_allocate is left to the host if that shares the memory inside the node itself. Otherwise
- * the library allocates the memory, and the host creates a window over it.
+ * MPI_Win_allocate is left to the host if the host shares the memory inside the node itself.
+ * Otherwise the library allocates the memory, and the host creates a window over it.
  *
  * All this holds while one thread at a time is inside MPI: a flush of one thread would have to know
  * which operations another one has begun. Otherwise the host performs all operations.
@@ -65,8 +65,8 @@ struct spanning_window {
     uint16_t near[];     /* by rank: its number among the peers plus 1, or 0 */
 };
 
-/* Collective, before the host creates a window: exchange where its memory is. `reason`: why it is
- * left to the host. NULL: nothing of it is accelerated. */
+/* Collective, before the host creates a window: exchange where the window's memory is. `reason`:
+ * why the window is left to the host. NULL: nothing in the window is accelerated. */
 struct spanning_window *spanning_window_prepare(const struct window_request *r, enum reason reason);
 
 /* As spanning_window_prepare(), for MPI_Win_allocate. The caller then lets the host create a window
