@@ -35,9 +35,10 @@
 /* The fields are not atomic: GCC would load an atomic variable into a register before comparing it,
  * one instruction more in each malloc() and free(). The heap opens once, and writes `start`, `size`
  * and, with release, `minimum`, in this order. Another thread may see any subset of these stores.
- * It allocates here only after it has seen `minimum`; the fence in heap_take() then shows it the
- * rest. When it frees a block of the next allocator, heap_has() is false for every subset, because
- * the initial `start` is an address that no process has. A child of fork writes `minimum` again. */
+ * That thread allocates here only after it has seen `minimum`; the fence in heap_take() then makes
+ * the other two visible. When it frees a block of the next allocator, heap_has() is false for every
+ * subset, because the initial `start` is an address that no process has. A child of fork writes
+ * `minimum` again. */
 struct heap {
     char *start;
     size_t size;    /* 0: closed */

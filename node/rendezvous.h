@@ -71,8 +71,8 @@ void rendezvous_want(size_t symmetric, int statics_file);
  * differently which windows and collectives are fast (H13: decisions are equal on all ranks). */
 uint64_t common_settings(void);
 
-/* Send `sent` to rank `to` of MPI_COMM_WORLD, and receive such a number from rank `from`. False: it
- * has not come within a time that is much longer than ranks in rendezvous_settle() need. */
+/* Send `sent` to rank `to` of MPI_COMM_WORLD, and receive such a number from rank `from`. False: no
+ * number has come within a time that is much longer than ranks in rendezvous_settle() need. */
 typedef bool rendezvous_exchange_fn(int to, int from, uint64_t sent, uint64_t *received);
 
 /* Call rendezvous_enter() before the host is initialised, and rendezvous_settle() when all ranks of

@@ -57,8 +57,8 @@ void win_compare_and_swap(struct win *win, struct thread *thread, uint32_t targe
                           const void *origin, const void *compare, void *result, size_t bytes);
 
 /* Apply `reducer` to `bytes` bytes of contiguous elements, at least one element, at the address
- * `at` in the window of `target`. `thread` is the calling thread. OP_NO_OP ignores `origin`;
- * `result` may be NULL, but not `origin`. */
+ * `at` in the window of `target`. `thread` is the calling thread. OP_NO_OP ignores `origin`, which
+ * may be NULL only then. `result` may be NULL. */
 void win_combine(struct win *win, struct thread *thread, const struct reducer *reducer,
                  uint32_t target, char *at, const char *origin, char *result, size_t bytes);
 

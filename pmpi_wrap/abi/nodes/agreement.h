@@ -33,8 +33,8 @@ void nodes_enter(void);
  * verdict is positive, this function ends with collective calls on MPI_COMM_WORLD. */
 void nodes_agree(void);
 
-/* Why communicators that span nodes are left to the host. REASON_NONE: they may be fast, the same
- * on all ranks. */
+/* Why communicators that span nodes are left to the host. REASON_NONE: they may be fast, and all
+ * ranks get this result. */
 enum reason nodes_why_not(void);
 
 /* A communicator of all ranks of the world, for communicators of this library. Its error handler
