@@ -10,16 +10,16 @@
  *   auto     as spin; as yield while a thread that does not compute shares the processor
  *   yield    yields after 2 us     yields after 32 polls    yields after   20 rounds, 30 yields,
  *                                                           2 us           sleeps
- *   sleep    yields after 2 us,    yields after 32 polls,   yields after   20 rounds, 30 yields,
- *            sleeps after 1 ms     sleeps after 1 ms, not   2 us           sleeps
- *                                  counting its yields
+ *   sleep    yields after 2 us,    yields after 32 polls    yields after   20 rounds, 30 yields,
+ *            sleeps after 1 ms                              2 us           sleeps
  *
  * Under a CPU quota, the row `sleep` changes: a call that waits sleeps after 0.1 ms. If the quota
  * is the only shortage, and only one thread calls MPI, a call that waits and any other call poll
  * instead of yielding.
  *
- * Open MPI yields by itself after each poll in place of the library, except in calls that poll. A
- * thread sleeps in other calls of the host, too, if its user has set `sleep`.
+ * Open MPI yields by itself after each poll in place of the library, except in calls that poll. If
+ * the user has set `sleep`, a thread also sleeps in calls that poll, after 1 ms without the time of
+ * its yields, and in other calls.
  *
  * The length of a yield shows who had the processor: less than YIELD_TICKS_SHARED nobody, more a
  * waiting rank of another job, and YIELD_TICKS_LONG or more a thread that computes. A waiting rank
