@@ -88,7 +88,9 @@ enum {
     LOST_NS_MIN = 200000,             /* a smaller loss may be due to interrupts and OS threads */
     POLLS_PER_PROBE_SHARED = 256,     /* while a thread yields */
     POLLS_AT_FIRST = 4,               /* of a wait: a host that yields itself needs no help */
-    POLLS_OF_OTHER_CALL = 256,        /* before one is timed, in calls in which no thread sleeps */
+    POLLS_OF_SHORT_YIELDS = 16,       /* at most, of a host that yields itself, before one
+                                         is timed in a call that waits */
+    POLLS_OF_OTHER_CALL = 256,        /* the same in other calls if no thread sleeps there */
     TICKS_BETWEEN_POLLS = 1 << 14,    /* of one wait */
     HOST_SPIN_TICKS = 1 << 12,        /* of a wait, before a thread yields */
     HOST_YIELD_TICKS = 1 << 21,       /* of a wait, before a thread sleeps */

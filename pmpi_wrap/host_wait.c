@@ -395,6 +395,16 @@ static COLD void probe(void)
     skip_polls(host_wait_intervenes ? 0 : POLLS_PER_PROBE);
 }
 
+/* How many polls of a host that yields by itself need not be timed after this one. In a call that
+ * waits, they take half of the time for which a thread yields, at most. */
+static uint32_t untimed_polls(void)
+{
+    if (poller.call != CALL_WAITS)
+        return poller.call == CALL_OTHER && !may_sleep() ? POLLS_OF_OTHER_CALL : 0;
+    uint64_t polls = yield_ticks / 2 / (poller.last - poller.began + 1);
+    return polls < POLLS_OF_SHORT_YIELDS ? (uint32_t)polls : POLLS_OF_SHORT_YIELDS;
+}
+
 void host_wait_before_poll(bool nests)
 {
     poller.suspended += nests;
@@ -432,8 +442,9 @@ void host_wait_polled(bool found, bool nests)
     if (poller.recipient != NOBODY)
         host_wait_sent();
     if (host_wait > WAIT_auto) {
-        if (set_host_yield && poller.call == CALL_OTHER && !may_sleep())
-            skip_polls(POLLS_OF_OTHER_CALL);
+        uint32_t untimed = set_host_yield && !poller.mail ? untimed_polls() : 0;
+        if (untimed)
+            skip_polls(untimed);
     } else if (!poller.until_probe || !--poller.until_probe) {
         probe();
     }

@@ -611,6 +611,39 @@ START_TEST(the_host_yields_except_while_the_program_polls)
 }
 END_TEST
 
+/* Returns how many of 100 polls in a call that waits are timed, if each takes so long. */
+static unsigned timed_in_wait(uint64_t ticks)
+{
+    unsigned timed = 0;
+    host_wait_enter(CALL_WAITS);
+    for (unsigned i = 0; i < 100; i++, planned_now += ticks) {
+        if (host_wait_ignores_poll())
+            continue;
+        timed++;
+        host_wait_before_poll(false);
+        planned_now += ticks; /* of a yield of the host */
+        host_wait_polled(false, false);
+        planned_now -= ticks;
+    }
+    host_wait_leave(true);
+    return timed;
+}
+
+START_TEST(few_polls_of_a_wait_are_timed_unless_yields_are_long)
+{
+    begin(WAIT_yield, 1);
+    become(0);
+    host_wait_configure(WAIT_yield, false, true, set_yield);
+    host_wait_polls_left = 0; /* as when a thread sleeps on the node */
+    planned_now = sync_ticks();
+    ck_assert_uint_le(timed_in_wait(YIELD_TICKS_SHARED), 100 / POLLS_OF_SHORT_YIELDS + 1);
+    ck_assert_uint_ge(timed_in_wait(YIELD_TICKS_LONG), 100 - POLLS_AT_FIRST - 1);
+    planned_now = 0;
+    host_wait_configure(WAIT_sleep, false, true, NULL);
+    end();
+}
+END_TEST
+
 START_TEST(progress_ends_a_wait)
 {
     begin(WAIT_sleep, 1);
@@ -914,7 +947,8 @@ UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
           few_polls_are_timed_if_no_yield_is_due,
           a_program_that_polls_goes_on_sleeping_until_it_has_work,
           a_program_that_polls_is_awake_when_it_has_found_a_message,
-          the_host_yields_except_while_the_program_polls, progress_ends_a_wait,
+          the_host_yields_except_while_the_program_polls,
+          few_polls_of_a_wait_are_timed_unless_yields_are_long, progress_ends_a_wait,
           a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
           a_thread_yields_while_it_shares_its_processor,
           a_thread_stops_yielding_to_one_that_computes,
