@@ -149,7 +149,7 @@ $(BENCH_PROGRAM): bench/rank.c $(BUILD)/config.mk
 
 # Its symbols of MPI are found when it is loaded.
 define bench_rules
-$(BUILD)/libexec/mpiaccel/bench-$(1).so: $(filter-out bench/rank.c bench/scale.c,$(wildcard bench/*.c)) bench/bench.h bench/calls.h \
+$(BUILD)/libexec/mpiaccel/bench-$(1).so: $(filter-out bench/rank.c bench/scale.c bench/between_jobs.c,$(wildcard bench/*.c)) bench/bench.h bench/calls.h \
     $(BUILD)/config.mk
 	@mkdir -p $$(@D)
 	$$(call show,LINK,$$@)CPATH= $$(PLAIN_COMPILE) -O2 $$(patsubst -I%,-isystem %,$$(INCLUDES_$(1))) -DBENCH_ABI='"$(1)"' -fPIC \

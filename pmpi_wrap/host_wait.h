@@ -55,8 +55,9 @@
  * All polls during a call that waits or sends belong to one wait. If a program calls MPI_Test again
  * and again, and computes for less than a few microseconds in between, it looks like a host that
  * waits. But it may have work to do between its polls, like MPIRandomAccess of HPCC. So it yields
- * only once in POLLS_PER_YIELD polls. Only the poll after a yield is timed; and in calls in which no thread sleeps and the host yields by itself, only one
- * poll after each POLLS_OF_OTHER_CALL.
+ * only once in POLLS_PER_YIELD polls. Only the poll after a yield is timed. If the
+ * host yields by itself, one poll in up to POLLS_OF_SHORT_YIELDS is timed in calls that wait, and
+ * one after each POLLS_OF_OTHER_CALL in other calls in which no thread sleeps.
  *
  * With MPI_THREAD_MULTIPLE or sessions, the host may poll while it holds a lock that other threads
  * need. So threads then only yield; with MPIACCEL_WAIT=sleep, each sleep takes 50 us.
