@@ -34,8 +34,8 @@
  * only if a call of the program sends what it waits for:
  *
  *   - In calls that wait for messages or send them (CALL_WAITS). In all other calls of the host it
- *     only yields. In those with which programs poll (CALL_POLLS) a sleep would be a multiple of the
- *     work that a program may do between its polls.
+ *     only yields. In those with which programs poll (CALL_POLLS) a sleep would take many times as
+ *     long as the work that a program may do between its polls.
  *   - It no longer sleeps anywhere once this process has called a collective that is always left to
  *     the host. Most of these are nonblocking: the host continues them in any call, and an
  *     MPI_Waitall may wait for them. The same applies if ranks outside the node may send: on other
@@ -55,9 +55,9 @@
  * All polls during a call that waits or sends belong to one wait. If a program calls MPI_Test again
  * and again, and computes for less than a few microseconds in between, it looks like a host that
  * waits. But it may have work to do between its polls, like MPIRandomAccess of HPCC. So it yields
- * only once in POLLS_PER_YIELD polls. Only the poll after a yield is timed. If the
- * host yields by itself, one poll in up to POLLS_OF_SHORT_YIELDS is timed in calls that wait, and
- * one after each POLLS_OF_OTHER_CALL in other calls in which no thread sleeps.
+ * only once in POLLS_PER_YIELD polls. Only the poll after a yield is timed. If the host yields by
+ * itself, up to POLLS_OF_SHORT_YIELDS polls between two timed ones are not timed in calls that
+ * wait, and POLLS_OF_OTHER_CALL in other calls in which no thread sleeps.
  *
  * With MPI_THREAD_MULTIPLE or sessions, the host may poll while it holds a lock that other threads
  * need. So threads then only yield; with MPIACCEL_WAIT=sleep, each sleep takes 50 us.
