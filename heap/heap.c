@@ -26,7 +26,7 @@
 struct heap heap = {.start = UPPER_HALF, .minimum = SIZE_MAX};
 
 static struct block_heap blocks;
-static int file = -1;
+static struct memfd file = {.file = -1};
 static size_t page;    /* bytes */
 static size_t longest; /* blocks are shorter */
 static size_t keep = HEAP_KEEP, keep_most;
@@ -197,16 +197,23 @@ void heap_give(void *block)
 
 /* ---- fork ---- */
 
+/* The file says which pages are holes, which need not be copied. */
 static void copy_blocks(void)
 {
-    for (uint32_t at = 0; at < blocks.next; at += blocks.run[at].pages)
-        if (blocks_length(&blocks, at))
-            snapshot_copy(file, at * page, copy + at * page, address_of_page(at),
-                          blocks_length(&blocks, at) * page);
+    bool is_open = memfd_is_open(&file);
+    for (uint32_t at = 0; at < blocks.next; at += blocks.run[at].pages) {
+        size_t bytes = blocks_length(&blocks, at) * page;
+        char *to = copy + at * page;
+        if (bytes && is_open)
+            snapshot_copy(file.file, at * page, to, address_of_page(at), bytes);
+        else if (bytes)
+            memcpy(to, address_of_page(at), bytes);
+    }
 }
 
 /* Without memory for a copy, the child gets a private mapping of the file: each page shows what the
- * parent writes until the child writes to it. This is right for a child that calls exec(). */
+ * parent writes until the child writes to it. This is right for a child that calls exec(). If the
+ * program has closed the file, the child shares the blocks with its parent. */
 static void heap_before_fork(void)
 {
     pthread_mutex_lock(&mutex);
@@ -221,7 +228,8 @@ static void heap_before_fork(void)
         copy_blocks();
         return;
     }
-    copy = snapshot_map(file, blocks.next * page);
+    if (memfd_is_open(&file))
+        copy = snapshot_map(file.file, blocks.next * page);
     log_once(0,
              "a child of fork sees what this process later writes to its large blocks of malloc, "
              "unless it calls exec: there is no memory for copies; run without --heap if that "
@@ -283,11 +291,11 @@ static bool map(size_t size)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     size_t table = size / page * sizeof(struct page_run);
-    file = memfd_out_of_way(memfd_create_growing(size));
-    char *start = file < 0 ? NULL : reserve(size);
+    int new_file = memfd_out_of_way(memfd_create_growing(size));
+    char *start = memfd_keep(&file, new_file) ? reserve(size) : NULL;
     struct page_run *run = start ? mmap(NULL, table, PROT_NONE, flags, -1, 0) : MAP_FAILED;
-    if (run == MAP_FAILED ||
-        mmap(start, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, 0) == MAP_FAILED)
+    if (run == MAP_FAILED || mmap(start, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+                                  new_file, 0) == MAP_FAILED)
         return false;
     madvise(start, size, MADV_DONTDUMP);
     advise = limits_huge_pages() == HUGE_PAGES_ADVISED;
@@ -323,8 +331,8 @@ __attribute__((visibility("default"))) bool mpiaccel_malloc_heap_open_1(struct m
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, open_malloc_heap);
-    *opened = (struct malloc_heap){file, heap.start, heap.size};
-    return heap.size && !in_child;
+    *opened = (struct malloc_heap){file.file, heap.start, heap.size};
+    return heap.size && !in_child && memfd_is_open(&file);
 }
 
 static int is_mpi(struct dl_phdr_info *object, size_t size, void *unused)
