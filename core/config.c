@@ -151,7 +151,7 @@ void config_read(char **environment, void (*warn)(const char *line))
 {
     static const char prefix[] = "MPIACCEL";
     config_process = getpid();
-    for (char **entry = environment; *entry; entry++) {
+    for (char **entry = environment; entry && *entry; entry++) {
         const char *equals = strchr(*entry, '=');
         if (strncmp(*entry, prefix, sizeof prefix - 1) != 0 || !equals)
             continue;

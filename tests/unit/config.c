@@ -237,6 +237,14 @@ START_TEST(each_invalid_entry_causes_a_warning_and_valid_ones_take_effect)
 }
 END_TEST
 
+START_TEST(there_may_be_no_list_of_variables) /* after clearenv() */
+{
+    config = defaults;
+    config_read(NULL, warn);
+    ck_assert(!memcmp(&config, &defaults, sizeof config));
+}
+END_TEST
+
 START_TEST(the_table_for_users_is_complete)
 {
     size_t count = 0;
@@ -254,4 +262,4 @@ END_TEST
 UNIT_MAIN(each_setting_is_read_as_its_kind, sizes_are_numbers_with_a_unit,
           an_unknown_name_with_our_prefix_causes_a_warning, other_names_are_ignored,
           each_invalid_entry_causes_a_warning_and_valid_ones_take_effect,
-          the_table_for_users_is_complete)
+          there_may_be_no_list_of_variables, the_table_for_users_is_complete)
