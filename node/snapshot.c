@@ -24,10 +24,27 @@ char *snapshot_map(int file, size_t size)
     return map == MAP_FAILED ? NULL : map;
 }
 
+/* Returns how many bytes have been read. */
+static size_t read_part(int file, uint64_t position, char *to, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t more = pread(file, to + done, size - done, (off_t)(position + done));
+        if (more <= 0)
+            break;
+        done += (size_t)more;
+    }
+    return done;
+}
+
+/* Read the file, because loads from its mapping end the process where the program has protected
+ * pages, such as those that guard the end of a stack. */
 void snapshot_copy(int file, uint64_t position, char *to, const char *from, size_t size)
 {
-    for (size_t start, end = 0; snapshot_next_data(file, position, size, &start, &end);)
+    for (size_t start, end = 0; snapshot_next_data(file, position, size, &start, &end);) {
+        start += read_part(file, position + start, to + start, end - start);
         memcpy(to + start, from + start, end - start);
+    }
 }
 
 /* Move the mapping instead of calling mmap() at `old`, which in older releases of Linux removes the

@@ -1,9 +1,10 @@
 /* A child of fork finds its parent's blocks as they were at the fork, and what it writes, frees and
- * allocates is its own, also if other threads of the parent allocate at that moment. The parent's
- * windows over such memory keep working. */
+ * allocates is its own, also if other threads of the parent allocate at that moment. A block may
+ * have pages that must not be read. The parent's windows over such memory keep working. */
 #include "where.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,6 +59,22 @@ static void apart(void)
     }
     close(go[0]);
     close(go[1]);
+}
+
+/* Programs protect a page at the end of a stack that they allocate. */
+static void beside_guards(void)
+{
+    enum { LARGEST_PAGE = 65536 };
+    char *stack = NULL;
+    CHECK(!posix_memalign((void **)&stack, LARGEST_PAGE, LENGTH));
+    fill(stack, LENGTH, 7);
+    CHECK(!mprotect(stack, LARGEST_PAGE, PROT_NONE));
+    pid_t pid = fork();
+    if (!pid)
+        _exit(stack[LENGTH - 1] != (char)(7 + LENGTH - 1));
+    check_child(pid);
+    CHECK(!mprotect(stack, LARGEST_PAGE, PROT_READ | PROT_WRITE) && holds(stack, LENGTH, 7));
+    free(stack);
 }
 
 static volatile bool done;
@@ -126,6 +143,7 @@ int main(int argc, char **argv)
     test_begin(&argc, &argv);
     apart();
     apart();
+    beside_guards();
     beside_windows();
     beside_threads();
     CHECK(!system("true"));

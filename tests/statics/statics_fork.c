@@ -1,12 +1,17 @@
 /* A child of fork has the variables as they were at the fork, and what it writes is its own (H6: a
- * child shares nothing).
+ * child shares nothing). Some pages must not be read.
  *
  * With the argument `moved` the variables must be in shared memory; with any, there are no windows:
  * for a node where nothing is fast. */
 #include "statics.h"
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* Programs protect a page at the end of a stack. */
+enum { LARGEST_PAGE = 65536 };
+static char stack[2 * LARGEST_PAGE] __attribute__((aligned(LARGEST_PAGE)));
 
 int main(int argc, char **argv)
 {
@@ -14,6 +19,8 @@ int main(int argc, char **argv)
     test_begin(&argc, &argv);
     check_values();
     CHECK(argc < 2 || strcmp(argv[1], "moved") != 0 || is_shared(numbers));
+    stack[0] = stack[LARGEST_PAGE] = 1;
+    CHECK(!mprotect(stack, LARGEST_PAGE, PROT_NONE));
     for (int round = 0; round < 20; round++) {
         numbers[100] = round;
         int go[2];
@@ -25,7 +32,8 @@ int main(int argc, char **argv)
             /* The parent has written when the byte arrives. */
             if (read(go[0], &byte, 1) != 1)
                 _exit(2);
-            bool good = numbers[100] == round && zeroes[COUNT / 2] == 5 && global_word == 4711;
+            bool good = numbers[100] == round && zeroes[COUNT / 2] == 5 && global_word == 4711 &&
+                        stack[LARGEST_PAGE] == 1;
             numbers[100] = zeroes[3] = -1;
             global_word = -1;
             good &= numbers[100] == -1;
