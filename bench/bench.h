@@ -61,7 +61,10 @@
     X(Wait)                 \
     X(Win_allocate)         \
     X(Win_allocate_shared)  \
+    X(Win_attach)           \
     X(Win_create)           \
+    X(Win_create_dynamic)   \
+    X(Win_detach)           \
     X(Win_fence)            \
     X(Win_flush)            \
     X(Win_free)             \

@@ -9,6 +9,7 @@
 enum { WINDOW_BYTES = 16 << 20 };
 
 static MPI_Win win[2];     /* a window for each way, of the current kind */
+static MPI_Aint begin[2];  /* displacement of its memory at rank 1: an address if it is dynamic */
 static char *local;        /* the origin's buffer, WINDOW_BYTES */
 static char *floor_target; /* memory for the floor's stores */
 static MPI_Datatype every_second;
@@ -18,7 +19,7 @@ static MPI_Datatype every_second;
 static void put_flush(int way, long n, size_t bytes)
 {
     for (; n; n--) {
-        api[way].Put(local, (int)bytes, MPI_BYTE, 1, 0, (int)bytes, MPI_BYTE, win[way]);
+        api[way].Put(local, (int)bytes, MPI_BYTE, 1, begin[way], (int)bytes, MPI_BYTE, win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -26,7 +27,7 @@ static void put_flush(int way, long n, size_t bytes)
 static void get_flush(int way, long n, size_t bytes)
 {
     for (; n; n--) {
-        api[way].Get(local, (int)bytes, MPI_BYTE, 1, 0, (int)bytes, MPI_BYTE, win[way]);
+        api[way].Get(local, (int)bytes, MPI_BYTE, 1, begin[way], (int)bytes, MPI_BYTE, win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -35,7 +36,7 @@ static void put_long(int way, long n, size_t bytes)
 {
     (void)bytes;
     for (; n; n--) {
-        api[way].Put(local, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win[way]);
+        api[way].Put(local, 1, MPI_LONG, 1, begin[way], 1, MPI_LONG, win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -44,7 +45,7 @@ static void get_long(int way, long n, size_t bytes)
 {
     (void)bytes;
     for (; n; n--) {
-        api[way].Get(local, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win[way]);
+        api[way].Get(local, 1, MPI_LONG, 1, begin[way], 1, MPI_LONG, win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -54,7 +55,7 @@ static void fetch_and_op(int way, long n, size_t bytes)
     long one = 1, old;
     (void)bytes;
     for (; n; n--) {
-        api[way].Fetch_and_op(&one, &old, MPI_LONG, 1, 0, MPI_SUM, win[way]);
+        api[way].Fetch_and_op(&one, &old, MPI_LONG, 1, begin[way], MPI_SUM, win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -64,7 +65,7 @@ static void compare_and_swap(int way, long n, size_t bytes)
     long new = 1, expected = 0, old;
     (void)bytes;
     for (; n; n--) {
-        api[way].Compare_and_swap(&new, &expected, &old, MPI_LONG, 1, 0, win[way]);
+        api[way].Compare_and_swap(&new, &expected, &old, MPI_LONG, 1, begin[way], win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -73,8 +74,8 @@ static void accumulate(int way, long n, size_t bytes)
 {
     int count = (int)(bytes / sizeof(double));
     for (; n; n--) {
-        api[way].Accumulate(local, count, MPI_DOUBLE, 1, 4096, count, MPI_DOUBLE, MPI_SUM,
-                            win[way]);
+        api[way].Accumulate(local, count, MPI_DOUBLE, 1, begin[way] + 4096, count, MPI_DOUBLE,
+                            MPI_SUM, win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -82,8 +83,8 @@ static void accumulate(int way, long n, size_t bytes)
 static void accumulate_chars(int way, long n, size_t bytes)
 {
     for (; n; n--) {
-        api[way].Accumulate(local, (int)bytes, MPI_CHAR, 1, 8192, (int)bytes, MPI_CHAR, MPI_SUM,
-                            win[way]);
+        api[way].Accumulate(local, (int)bytes, MPI_CHAR, 1, begin[way] + 8192, (int)bytes, MPI_CHAR,
+                            MPI_SUM, win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -93,7 +94,8 @@ static void get_accumulate(int way, long n, size_t bytes)
     int count = (int)(bytes / sizeof(double));
     for (; n; n--) {
         api[way].Get_accumulate(local, count, MPI_DOUBLE, local + WINDOW_BYTES / 2, count,
-                                MPI_DOUBLE, 1, 4096, count, MPI_DOUBLE, MPI_SUM, win[way]);
+                                MPI_DOUBLE, 1, begin[way] + 4096, count, MPI_DOUBLE, MPI_SUM,
+                                win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -102,7 +104,7 @@ static void strided_put(int way, long n, size_t bytes)
 {
     (void)bytes;
     for (; n; n--) {
-        api[way].Put(local, 1, every_second, 1, 0, 1, every_second, win[way]);
+        api[way].Put(local, 1, every_second, 1, begin[way], 1, every_second, win[way]);
         api[way].Win_flush(1, win[way]);
     }
 }
@@ -111,7 +113,8 @@ static void rput_wait(int way, long n, size_t bytes)
 {
     MPI_Request request;
     for (; n; n--) {
-        api[way].Rput(local, (int)bytes, MPI_BYTE, 1, 0, (int)bytes, MPI_BYTE, win[way], &request);
+        api[way].Rput(local, (int)bytes, MPI_BYTE, 1, begin[way], (int)bytes, MPI_BYTE, win[way],
+                      &request);
         api[way].Wait(&request, MPI_STATUS_IGNORE);
     }
 }
@@ -120,7 +123,7 @@ static void lock_put_unlock(int way, long n, size_t bytes)
 {
     for (; n; n--) {
         api[way].Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win[way]);
-        api[way].Put(local, (int)bytes, MPI_BYTE, 1, 0, (int)bytes, MPI_BYTE, win[way]);
+        api[way].Put(local, (int)bytes, MPI_BYTE, 1, begin[way], (int)bytes, MPI_BYTE, win[way]);
         api[way].Win_unlock(1, win[way]);
     }
 }
@@ -340,9 +343,9 @@ static double asleep(int way, bool atomic)
         double start = now();
         api[way].Win_lock(MPI_LOCK_SHARED, 1, 0, win[way]);
         if (atomic)
-            api[way].Fetch_and_op(&one, &old, MPI_LONG, 1, 0, MPI_SUM, win[way]);
+            api[way].Fetch_and_op(&one, &old, MPI_LONG, 1, begin[way], MPI_SUM, win[way]);
         else
-            api[way].Put(&one, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win[way]);
+            api[way].Put(&one, 1, MPI_LONG, 1, begin[way], 1, MPI_LONG, win[way]);
         api[way].Win_unlock(1, win[way]);
         took = now() - start;
     }
@@ -412,6 +415,27 @@ static void run_on_shared_windows(void)
         api[w].Win_free(&win[w]);
 }
 
+/* The library leaves dynamic windows to the host. */
+static void run_on_dynamic_windows(void)
+{
+    void *memory[2];
+    for (int w = LIBRARY; w <= HOST; w++) {
+        api[w].Alloc_mem(WINDOW_BYTES, MPI_INFO_NULL, &memory[w]);
+        memset(memory[w], 0, WINDOW_BYTES);
+        api[w].Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win[w]);
+        api[w].Win_attach(win[w], memory[w], WINDOW_BYTES);
+        MPI_Get_address(memory[w], &begin[w]);
+    }
+    MPI_Bcast(begin, 2, MPI_AINT, 1, MPI_COMM_WORLD);
+    run_on_windows("Win_create_dynamic");
+    for (int w = LIBRARY; w <= HOST; w++) {
+        begin[w] = 0;
+        api[w].Win_detach(win[w], memory[w]);
+        api[w].Win_free(&win[w]);
+        api[w].Free_mem(memory[w]);
+    }
+}
+
 static void run_on_created_windows(void)
 {
     void *memory[2];
@@ -444,6 +468,7 @@ static void run(void)
     MPI_Type_commit(&every_second);
     run_on_allocated_windows();
     run_on_shared_windows();
+    run_on_dynamic_windows();
     run_on_created_windows();
     run_cells(other_cells, sizeof other_cells / sizeof *other_cells, "");
     MPI_Type_free(&every_second);
