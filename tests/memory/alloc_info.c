@@ -1,6 +1,7 @@
-/* The info of MPI_Alloc_mem and MPI_Win_allocate: mpi_minimum_memory_alignment is honoured as far
- * as memory suffices, for blocks of every size; invalid values and other keys are ignored (MPI-4.0,
- * 9.2 and 12.2.2; H29: unusual allocations). */
+/* The info of MPI_Alloc_mem, MPI_Win_allocate and (argument `shared`) MPI_Win_allocate_shared:
+ * mpi_minimum_memory_alignment is honoured as far as memory suffices, for blocks of every size;
+ * invalid values and other keys are ignored (MPI-4.0, 9.2, 12.2.2 and 12.2.3; H29: unusual
+ * allocations). */
 #include "test.h"
 
 static MPI_Info info_of(const char *key, const char *value)
@@ -94,9 +95,32 @@ static void windows(void)
     MPI_Info_free(&info);
 }
 
+/* Each part is aligned to at most a page if parts need not be contiguous; otherwise the first. */
+static void shared_windows(const char *alignment, bool apart)
+{
+    size_t align = strtoul(alignment, NULL, 10);
+    MPI_Info info = aligned(alignment);
+    MPI_Info_set(info, "alloc_shared_noncontig", apart ? "true" : "false");
+    for (int i = 0; i < 3; i++) {
+        char *base;
+        MPI_Win win;
+        MPI_Win_allocate_shared(100 + i * 70000, 1, info, MPI_COMM_WORLD, &base, &win);
+        CHECK((test_rank && !apart) || (uintptr_t)base % align == 0, "part at %p", (void *)base);
+        memset(base, test_rank, 100 + (size_t)i * 70000);
+        MPI_Win_free(&win);
+    }
+    MPI_Info_free(&info);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
+    if (argc > 1) {
+        shared_windows("4096", true);
+        shared_windows("65536", false);
+        shared_windows("4194304", false);
+        return test_end();
+    }
     alignments();
     values_that_mean_nothing();
     other_keys();
