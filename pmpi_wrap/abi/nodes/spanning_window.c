@@ -90,6 +90,7 @@ static bool connect(struct spanning_window *s, const struct place_of_memory *all
             continue;
         s->node->peer[peers] =
             (struct peer){.base = node.base + at->position, .size = at->size, .unit = at->unit};
+        s->target[peers].rank = (int)r;
         s->near[r] = (uint16_t)++peers;
     }
     s->node->size = peers;
@@ -240,6 +241,7 @@ static void close_peer(struct spanning_window *s, int peer)
 {
     s->node->peer[peer].stamp = 0;
     s->target[peer].probed = false;
+    s->target[peer].locked = false;
 }
 
 static void close_peers(struct spanning_window *s, int rank)
@@ -257,6 +259,9 @@ int spanning_locked(MPI_Win win, int rank, int result)
     if (s && result == MPI_SUCCESS) {
         close_peers(s, rank);
         s->locks++;
+        int peer = spanning_peer(s, rank);
+        if (peer >= 0)
+            s->target[peer].locked = true;
     }
     return result;
 }
@@ -298,9 +303,21 @@ static void flushed_peer(struct spanning_window *s, int peer)
         s->node->peer[peer].stamp = s->node->stamp;
 }
 
+/* What the host's MPI_Win_flush_all may have left out. */
+static int flush_locked(const struct spanning_window *s, MPI_Win win)
+{
+    int result = MPI_SUCCESS;
+    for (uint32_t p = 0; p < s->node->size && result == MPI_SUCCESS; p++)
+        if (s->target[p].locked && s->target[p].outstanding)
+            result = host.Win_flush(s->target[p].rank, win);
+    return result;
+}
+
 int spanning_flushed(MPI_Win win, int rank, int result)
 {
     struct spanning_window *s = spanning_window_of(win);
+    if (s && rank == ALL_RANKS && result == MPI_SUCCESS)
+        result = flush_locked(s, win);
     if (!s || result != MPI_SUCCESS)
         return result;
     int peer = spanning_peer(s, rank);

@@ -27,7 +27,9 @@
  *   flush                   same target         accumulate
  *
  * A flush calls the host if the host has performed an operation on the target since the last one,
- * or if the target is not open. Without the host's flush, a rank drives the host's progress as in
+ * or if the target is not open. MPI_Win_flush_all then also calls the host's MPI_Win_flush of each
+ * target that is locked by MPI_Win_lock: Open MPI's osc/rdma completes nothing there in its
+ * MPI_Win_flush_all. Without the host's flush, a rank drives the host's progress as in
  * windows of one node (core/thread.h). Operations of other ranks on its own memory, which some
  * hosts perform in the target, then wait for at most about TICKS_PER_PROGRESS_MAX.
  *
@@ -50,6 +52,8 @@
 struct spanning_target {
     bool probed;      /* the host has performed a put or get in the open epoch */
     bool outstanding; /* there may be operations that no flush has completed */
+    bool locked;      /* by MPI_Win_lock */
+    int rank;
 };
 
 struct spanning_window {
