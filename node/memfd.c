@@ -61,6 +61,17 @@ bool memfd_lengthen(int file, size_t size)
     return set_size(file, size, SEALS_FINAL);
 }
 
+/* Pages that must not be accessed are not filled when they are locked. */
+char *memfd_map(int file, uint64_t position, size_t size, char *at)
+{
+    int flags = MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0);
+    char *map = mmap(at, size, PROT_NONE, flags, file, (off_t)position);
+    if (map == MAP_FAILED)
+        return NULL;
+    munlock(map, size);
+    return mprotect(map, size, PROT_READ | PROT_WRITE) ? NULL : map;
+}
+
 /* MADV_DONTNEED would drop only this process's mapping of the pages. QEMU, when it runs programs
  * for another processor, ignores MADV_REMOVE and reports success (7.2), so the first call checks
  * it. */

@@ -29,8 +29,8 @@ static struct {
 
 bool node_map(int file, size_t file_size, uint32_t me, uint32_t size, int world_size)
 {
-    char *base = mmap(NULL, file_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-    if (base == MAP_FAILED) {
+    char *base = memfd_map(file, 0, file_size, NULL);
+    if (!base) {
         log_message(2, "the shared file of %zu bytes cannot be mapped: %m; see `ulimit -v`",
                     file_size);
         return false;
@@ -50,9 +50,7 @@ bool node_map_statics(uint32_t member, int file)
 {
     size_t size = memfd_sealed_size(file);
     char *part = node_slice(member) + layout_statics_at(node.header);
-    int flags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED;
-    return size && size <= node.header->statics_size &&
-           mmap(part, size, PROT_READ | PROT_WRITE, flags, file, 0) != MAP_FAILED;
+    return size && size <= node.header->statics_size && memfd_map(file, 0, size, part);
 }
 
 void node_unmap(enum reason why_not)

@@ -296,9 +296,8 @@ static const char *move_all(int new_file)
  * (alloc/region.c). */
 static bool map_heap(int new_file, size_t position, size_t size)
 {
-    char *start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, new_file,
-                       (off_t)position);
-    if (start == MAP_FAILED)
+    char *start = memfd_map(new_file, position, size, NULL);
+    if (!start)
         return false;
     if (!fork_add(FORK_HEAP, start, size, new_file, position)) {
         munmap(start, size);
