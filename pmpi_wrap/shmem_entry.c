@@ -28,10 +28,16 @@ enum shmem_call {
 };
 
 typedef float vector __attribute__((vector_size(16)));
-#define REGISTERS                                                                           \
-    long a, long b, long c, long d, long e, long f, vector p, vector q, vector r, vector s, \
-        vector t, vector u, vector v, vector w
-#define NAMES a, b, c, d, e, f, p, q, r, s, t, u, v, w
+#ifdef __aarch64__
+#define INTEGERS      long a, long b, long c, long d, long e, long f, long g, long h
+#define INTEGER_NAMES a, b, c, d, e, f, g, h
+#else
+#define INTEGERS      long a, long b, long c, long d, long e, long f
+#define INTEGER_NAMES a, b, c, d, e, f
+#endif
+#define REGISTERS \
+    INTEGERS, vector p, vector q, vector r, vector s, vector t, vector u, vector v, vector w
+#define NAMES INTEGER_NAMES, p, q, r, s, t, u, v, w
 /* A variadic function reads the vector registers only if rax contains their number. A jump with
  * this type sets it. */
 typedef void shmem_fn(REGISTERS, ...);

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 
 double shmem_init(int a, double b, int c, double d, long e, long f, long g, long h, long i,
-                  double j, long double k);
+                  long l, double j, long double k);
 int malloc_error = 5;
 int own_malloc_error(void);
 int own_malloc_error(void)
@@ -12,9 +12,9 @@ int own_malloc_error(void)
 }
 
 double shmem_init(int a, double b, int c, double d, long e, long f, long g, long h, long i,
-                  double j, long double k)
+                  long l, double j, long double k)
 {
-    return a + b + c + d + (double)(e + f + g + h + i) + j + (double)k;
+    return a + b + c + d + (double)(e + f + g + h + i + l) + j + (double)k;
 }
 
 /* The last byte of its address is 0. In rax, where a caller of a variadic function passes the
