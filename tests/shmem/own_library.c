@@ -2,8 +2,8 @@
  * variable that has the name of OpenSHMEM 1.0's. */
 #include <stdarg.h>
 
-double shmem_init(int a, double b, int c, double d, long e, long f, long g, long h, long i,
-                  long l, double j, long double k);
+double shmem_init(int a, double b, int c, double d, long e, long f, long g, long h, long i, long l,
+                  double j, long double k);
 int malloc_error = 5;
 int own_malloc_error(void);
 int own_malloc_error(void)
@@ -11,8 +11,8 @@ int own_malloc_error(void)
     return malloc_error;
 }
 
-double shmem_init(int a, double b, int c, double d, long e, long f, long g, long h, long i,
-                  long l, double j, long double k)
+double shmem_init(int a, double b, int c, double d, long e, long f, long g, long h, long i, long l,
+                  double j, long double k)
 {
     return a + b + c + d + (double)(e + f + g + h + i + l) + j + (double)k;
 }
