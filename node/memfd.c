@@ -69,7 +69,11 @@ char *memfd_map(int file, uint64_t position, size_t size, char *at)
     if (map == MAP_FAILED)
         return NULL;
     munlock(map, size);
-    return mprotect(map, size, PROT_READ | PROT_WRITE) ? NULL : map;
+    if (!mprotect(map, size, PROT_READ | PROT_WRITE))
+        return map;
+    if (!at)
+        munmap(map, size);
+    return NULL;
 }
 
 /* MADV_DONTNEED would drop only this process's mapping of the pages. QEMU, when it runs programs
