@@ -21,7 +21,8 @@ static inline void open_heap(void)
     struct job job = {.local_size = 1};
     if (node.header)
         return;
-    config.heap_size = (size_t)1 << 30; /* an eighth for teams: 1 MiB each where pages have 64 KiB */
+    /* An eighth is for teams, which take 1 MiB each where pages have 64 KiB. */
+    config.heap_size = (size_t)1 << 30;
     config.kernel_copies = 1;
     thread_concurrent = true;
     rendezvous_enter(&job);
