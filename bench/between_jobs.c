@@ -36,12 +36,17 @@ static void round_trip(int bytes)
         MPI_Recv(in, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void ring(int bytes)
+static void begin_ring(int bytes, MPI_Request *request)
 {
-    MPI_Request request[2];
     message(bytes);
     MPI_Irecv(in, bytes, MPI_BYTE, left, 0, MPI_COMM_WORLD, &request[0]);
     MPI_Isend(out, bytes, MPI_BYTE, right, 0, MPI_COMM_WORLD, &request[1]);
+}
+
+static void ring(int bytes)
+{
+    MPI_Request request[2];
+    begin_ring(bytes, request);
     MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
 }
 
@@ -49,9 +54,7 @@ static void testall_ring(int bytes)
 {
     MPI_Request request[2];
     int done = 0;
-    message(bytes);
-    MPI_Irecv(in, bytes, MPI_BYTE, left, 0, MPI_COMM_WORLD, &request[0]);
-    MPI_Isend(out, bytes, MPI_BYTE, right, 0, MPI_COMM_WORLD, &request[1]);
+    begin_ring(bytes, request);
     while (!done)
         MPI_Testall(2, request, &done, MPI_STATUSES_IGNORE);
 }
@@ -68,9 +71,7 @@ static void overlap(int bytes)
 {
     MPI_Request request[2];
     int done = 0;
-    message(bytes);
-    MPI_Irecv(in, bytes, MPI_BYTE, left, 0, MPI_COMM_WORLD, &request[0]);
-    MPI_Isend(out, bytes, MPI_BYTE, right, 0, MPI_COMM_WORLD, &request[1]);
+    begin_ring(bytes, request);
     for (int i = 0; i < 20; i++) {
         work();
         if (!done)
@@ -113,17 +114,16 @@ static void persistent(int bytes)
     MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
 }
 
-static void work_and_iprobe(int bytes)
-{
-    int found;
-    work();
-    MPI_Iprobe(left, bytes + 1, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
-}
-
 static void iprobe(int bytes)
 {
     int found;
     MPI_Iprobe(left, bytes + 1, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+}
+
+static void work_and_iprobe(int bytes)
+{
+    work();
+    iprobe(bytes);
 }
 
 static void ibarrier(int bytes)

@@ -303,7 +303,7 @@ static void flushed_peer(struct spanning_window *s, int peer)
         s->node->peer[peer].stamp = s->node->stamp;
 }
 
-/* What the host's MPI_Win_flush_all may have left out. */
+/* Complete what the host's MPI_Win_flush_all may have left out. */
 static int flush_locked(const struct spanning_window *s, MPI_Win win)
 {
     int result = MPI_SUCCESS;
