@@ -17,8 +17,9 @@
  * is the only shortage, and only one thread calls MPI, a call that waits and any other call poll
  * instead of yielding.
  *
- * Open MPI yields by itself after each poll in place of the library, except in calls that poll. If
- * the user has set `sleep`, a thread also sleeps in calls that poll, after 1 ms without the time of
+ * Open MPI yields by itself after each poll in place of the library. In calls that poll it does so
+ * in the first CALLS_WITH_HOST_YIELD calls after the program has sent, received or waited: what it
+ * polls for then often comes from a rank that needs the processor. If the user has set `sleep`, a thread also sleeps in calls that poll, after 1 ms without the time of
  * its yields, and in other calls.
  *
  * The length of a yield shows who had the processor: less than YIELD_TICKS_SHARED nobody, more a
@@ -96,6 +97,7 @@ enum {
     HOST_YIELD_TICKS = 1 << 21,       /* of a wait, before a thread sleeps */
     HOST_YIELD_TICKS_QUOTA = 1 << 18, /* under a quota: a few times what a sleep costs */
     POLLS_PER_YIELD = 32,             /* between two yields of a program that polls */
+    CALLS_WITH_HOST_YIELD = 8,        /* that poll, after the program has sent or received */
     /* After a yield that took long, a program polls once more for each so many ticks: for a small
      * part of that time. With a larger part, the threads of one processor would make each other's
      * yields longer and longer. */

@@ -40,11 +40,12 @@ struct poller {
     uint32_t until_probe;               /* polls until the next probe */
     uint32_t long_yield_score;          /* SHORT_PER_LONG per long yield, less 1 per short one */
     uint32_t doublings, probes_to_skip; /* since yields have taken long */
-    uint32_t untimed;       /* polls from `untimed_since` to the next one that is timed */
-    uint32_t left;          /* host_wait_polls_left when suspended */
-    uint64_t untimed_since; /* sync_ticks() when `untimed` was set */
-    uint64_t waited;        /* sync_waited_ticks() when `untimed` was set */
-    uint64_t sample;        /* duration of the previous timed poll */
+    uint32_t untimed;               /* polls from `untimed_since` to the next one that is timed */
+    uint32_t left;                  /* host_wait_polls_left when suspended */
+    uint64_t untimed_since;         /* sync_ticks() when `untimed` was set */
+    uint64_t waited;                /* sync_waited_ticks() when `untimed` was set */
+    uint64_t sample;                /* duration of the previous timed poll */
+    uint32_t calls_with_host_yield; /* calls that poll, until the host's own yield is off */
 };
 static __thread struct poller poller = {.recipient = NOBODY};
 
@@ -125,8 +126,9 @@ static void note_use(uint64_t now)
     poller.used = now;
 }
 
-/* During CALL_POLLS the host's own yield is off, and yield_between_polls() yields in its place. It
- * remains off until another call has polled in vain, since programs poll again and again. */
+/* During CALL_POLLS the host's own yield is off, except in the first calls after the program has
+ * sent, received or waited, and yield_between_polls() yields in its place. It remains off until
+ * another call has polled in vain, since programs poll again and again. */
 static void let_host_yield(bool yields)
 {
     if (!set_host_yield || atomic_load_explicit(&host_yields, memory_order_relaxed) == yields)
@@ -147,7 +149,9 @@ static void enter_polling_call(void)
 {
     if (poller.mail && sync_ticks() - poller.last > TICKS_BETWEEN_POLLS)
         begin_wait(0); /* the program has had work to do */
-    let_host_yield(false);
+    bool yields = poller.calls_with_host_yield && !may_sleep();
+    poller.calls_with_host_yield -= yields;
+    let_host_yield(yields);
     if (!poller.since && host_wait_polls_left > POLLS_PER_YIELD)
         skip_fewer(POLLS_PER_YIELD);
 }
@@ -159,6 +163,7 @@ void host_wait_enter(enum call_kind kind)
         enter_polling_call();
         return;
     }
+    poller.calls_with_host_yield = CALLS_WITH_HOST_YIELD;
     if (UNLIKELY(poller.mail))
         begin_wait(0);
     uint64_t now = sync_ticks();
@@ -173,8 +178,10 @@ void host_wait_enter(enum call_kind kind)
 
 static void polling_call_ends(bool found)
 {
-    if (found)
+    if (found) {
         poller.since = 0;
+        poller.calls_with_host_yield = CALLS_WITH_HOST_YIELD;
+    }
     if (poller.mail)
         poller.last = sync_ticks();
 }
@@ -316,10 +323,16 @@ static void yield_between_polls(void)
                (uint32_t)(more < POLLS_PER_LONG_YIELD_MAX ? more : POLLS_PER_LONG_YIELD_MAX));
 }
 
+/* Whether this thread yields in place of the host. */
+static bool replaces_host_yield(void)
+{
+    return poller.call == CALL_POLLS && !atomic_load_explicit(&host_yields, memory_order_relaxed);
+}
+
 /* Returns the time, which was `now` when it was called. */
 static uint64_t give_way(uint64_t now)
 {
-    bool sleeps = may_sleep(), polling = poller.call == CALL_POLLS;
+    bool sleeps = may_sleep(), polling = replaces_host_yield();
     if (poller.mail && !sleeps)
         begin_wait(now);
     if (!polling && now - poller.since < HOST_SPIN_TICKS)
@@ -399,8 +412,10 @@ static COLD void probe(void)
  * waits, they take half of the time for which a thread yields, at most. */
 static uint32_t untimed_polls(void)
 {
-    if (poller.call != CALL_WAITS)
-        return poller.call == CALL_OTHER && !may_sleep() ? POLLS_OF_OTHER_CALL : 0;
+    if (poller.call == CALL_POLLS)
+        return replaces_host_yield() ? 0 : POLLS_PER_YIELD;
+    if (poller.call == CALL_OTHER)
+        return may_sleep() ? 0 : POLLS_OF_OTHER_CALL;
     uint64_t polls = yield_ticks / 2 / (poller.last - poller.began + 1);
     return polls < POLLS_OF_SHORT_YIELDS ? (uint32_t)polls : POLLS_OF_SHORT_YIELDS;
 }
@@ -415,7 +430,7 @@ void host_wait_before_poll(bool nests)
      * host may take long for other work. So a wait in which the thread has stopped yielding still
      * yields at each probe; otherwise two jobs would take each other for threads that compute. */
     bool one_wait = poller.call == CALL_WAITS || (poller.call == CALL_POLLS && poller.mail);
-    bool skips = poller.call == CALL_POLLS && host_wait_intervenes;
+    bool skips = replaces_host_yield() && host_wait_intervenes;
     if (poller.call != CALL_POLLS)
         let_host_yield(true);
     uint64_t longest = (uint64_t)TICKS_BETWEEN_POLLS * (skips ? poller.untimed + 1 : 1);

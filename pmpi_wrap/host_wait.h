@@ -55,7 +55,9 @@
  * All polls during a call that waits or sends belong to one wait. If a program calls MPI_Test again
  * and again, and computes for less than a few microseconds in between, it looks like a host that
  * waits. But it may have work to do between its polls, like MPIRandomAccess of HPCC. So it yields
- * only once in POLLS_PER_YIELD polls. Only the poll after a yield is timed. If the host yields by
+ * only once in POLLS_PER_YIELD polls. If the host yields by itself, it first does so in
+ * CALLS_WITH_HOST_YIELD calls: after it has sent or received, a program often waits for the answer
+ * of a rank on the same processor. Only the poll after a yield is timed. If the host yields by
  * itself, up to POLLS_OF_SHORT_YIELDS polls between two timed ones are not timed in calls that
  * wait, and POLLS_OF_OTHER_CALL in other calls in which no thread sleeps.
  *

@@ -64,6 +64,7 @@ static void begin(enum wait_setting how, unsigned size)
     host_wait_configure(how, false, true, NULL);
     poller.until_probe = poller.long_yield_score = 0; /* left by the previous test */
     poller.doublings = poller.probes_to_skip = 0;
+    poller.calls_with_host_yield = 0;
     node.header = aligned_alloc(LAYOUT_PAGE, bytes);
     memset(node.header, 0, bytes);
     node.size = size;
@@ -257,8 +258,10 @@ START_TEST(the_sleeps_of_a_wait_become_longer)
     begin(WAIT_sleep, 1);
     become(0);
     uint64_t before = sync_now_ns();
-    while (futex_waits < 100 && !too_long(before))
+    while (futex_waits < 100 && !too_long(before)) {
+        poller.last = sync_ticks(); /* even if the thread was preempted */
         poll(false);
+    }
     ck_assert_uint_eq(futex_waits, 100);
     ck_assert_uint_gt(sync_now_ns() - before, UINT64_C(20000000));
     end();
@@ -579,6 +582,19 @@ static bool set_yield(bool yields)
     return before;
 }
 
+/* Returns in how many of so many calls that poll in vain the host yields. */
+static unsigned calls_with_yields(unsigned calls)
+{
+    unsigned yielding = 0;
+    for (unsigned i = 0; i < calls; i++) {
+        host_wait_enter(CALL_POLLS);
+        yielding += yields_now;
+        poll(false);
+        host_wait_leave(false);
+    }
+    return yielding;
+}
+
 START_TEST(the_host_yields_except_while_the_program_polls)
 {
     begin(WAIT_sleep, 1);
@@ -589,11 +605,7 @@ START_TEST(the_host_yields_except_while_the_program_polls)
     ck_assert(!yields_now);
     host_wait_leave(false);
     yield_switches = 0;
-    for (unsigned i = 0; i < 100; i++) {
-        host_wait_enter(CALL_POLLS);
-        poll(false);
-        host_wait_leave(false);
-    }
+    ck_assert_uint_eq(calls_with_yields(100), 0);
     ck_assert_uint_eq(yield_switches, 0);
     host_wait_enter(CALL_POLLS);
     host_wait_enter(CALL_WAITS); /* in a callback */
@@ -601,11 +613,37 @@ START_TEST(the_host_yields_except_while_the_program_polls)
     ck_assert(yields_now);
     host_wait_leave(true);
     host_wait_leave(false);
-    host_wait_enter(CALL_POLLS);
-    ck_assert(!yields_now);
-    host_wait_leave(false);
+    ck_assert_uint_eq(calls_with_yields(100), 0);
     poll(false); /* in another call */
     ck_assert(yields_now);
+    host_wait_configure(WAIT_sleep, false, true, NULL);
+    end();
+}
+END_TEST
+
+/* What a program polls for after it has sent or received often comes from a rank that needs the
+ * processor. */
+START_TEST(the_host_yields_in_the_first_polls_for_an_answer)
+{
+    begin(WAIT_sleep, 1);
+    become(0);
+    host_wait_configure(WAIT_sleep, false, true, set_yield);
+    config.wait = WAIT_auto;
+    yields_now = true;
+    host_wait_enter(CALL_WAITS);
+    host_wait_leave(true);
+    unsigned before = yield_count;
+    ck_assert_uint_eq(calls_with_yields(CALLS_WITH_HOST_YIELD), CALLS_WITH_HOST_YIELD);
+    ck_assert_uint_eq(yield_count, before);
+    ck_assert_uint_eq(calls_with_yields(100), 0);
+    host_wait_enter(CALL_POLLS);
+    poll(true);
+    host_wait_leave(true);
+    ck_assert_uint_eq(calls_with_yields(100), CALLS_WITH_HOST_YIELD);
+    config.wait = WAIT_sleep; /* this thread sleeps at last, whose time the library counts */
+    host_wait_enter(CALL_WAITS);
+    host_wait_leave(true);
+    ck_assert_uint_eq(calls_with_yields(100), 0);
     host_wait_configure(WAIT_sleep, false, true, NULL);
     end();
 }
@@ -948,6 +986,7 @@ UNIT_MAIN(no_announced_message_is_missed, a_poll_announces_what_was_sent_before,
           a_program_that_polls_goes_on_sleeping_until_it_has_work,
           a_program_that_polls_is_awake_when_it_has_found_a_message,
           the_host_yields_except_while_the_program_polls,
+          the_host_yields_in_the_first_polls_for_an_answer,
           few_polls_of_a_wait_are_timed_unless_yields_are_long, progress_ends_a_wait,
           a_suspended_thread_does_not_wait, polls_are_looked_at_rarely,
           a_thread_yields_while_it_shares_its_processor,
