@@ -27,7 +27,7 @@ static const struct setting settings[] = {
 static const char *const treatments[] = {
     "Performed by the library, or left to the host with a reason",
     "Left to the host, and counted",
-    "Left to the host, which polls for messages in them: the library changes how the rank waits",
+    "Left to the host, which waits or polls in these calls: the library changes how the rank waits",
     "Left to the host; afterwards the library wakes a receiver that sleeps",
     "Left to the host; intercepted for the statistics, or to detect handles that are used again",
 };
