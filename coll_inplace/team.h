@@ -23,7 +23,7 @@
  * used in turn. The owner waits until all ranks are done with the operation that used this part
  * before, which is at least eight uses of the cell back (up to k - 128). Longer data, and all other
  * uses of a cell, need the whole cell: the owner waits for k - 16 before it writes them, and also
- * before it writes short data behind them. As long as the readers keep up, only part 0 is used and
+ * before it writes short data into a cell that held them last. As long as the readers keep up, only part 0 is used and
  * the other pages of the cell are not touched.
  *
  * Hosts let a rank run ahead by 1000 short messages, and programs rely on it. So a rank that has
@@ -34,9 +34,9 @@
  * choice, so it is published: `ring_from` of each ring is the first operation of its latest use. A
  * reader remembers in which ring it has read last, and looks there first. A slot is right only if
  * it holds exactly k: the ring may be in use again, with later operations. Otherwise the reader
- * looks for the ring with the latest `ring_from` that is not after k. It finds the right one,
- * because a ring is used again only from an operation on that is later than k, as long as this rank
- * is not done with k. The owner stores `ring_from` before it publishes in the ring. Readers that
+ * looks for the ring with the latest `ring_from` that is not after k. That is the right ring: the
+ * owner does not reuse the ring of k before this rank is done with k, and every ring that the owner
+ * begins after k has a later `ring_from`. The owner stores `ring_from` before it publishes in the ring. Readers that
  * sleep on a slot of the old ring are not woken: they look again when the sleep ends, after some
  * milliseconds at most. Longer data, in pieces or streams, wait for their readers, as in the hosts.
  *

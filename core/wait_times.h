@@ -7,7 +7,7 @@
  *
  *   how      call that waits       call that polls          other call     wait of the library
  *   spin     polls                 polls                    polls          2000 rounds, yields
- *   auto     as spin; as yield while a thread that does not compute shares the processor
+ *   auto     as `spin`; as `yield` while a thread that does not compute shares the processor
  *   yield    yields after 2 us     yields after 32 polls    yields after   20 rounds, 30 yields,
  *                                                           2 us           sleeps
  *   sleep    yields after 2 us,    yields after 32 polls    yields after   20 rounds, 30 yields,
@@ -19,13 +19,14 @@
  *
  * Open MPI yields by itself after each poll in place of the library. In calls that poll it does so
  * in the first CALLS_WITH_HOST_YIELD calls after the program has sent, received or waited: what it
- * polls for then often comes from a rank that needs the processor. If the user has set `sleep`, a thread also sleeps in calls that poll, after 1 ms without the time of
- * its yields, and in other calls.
+ * polls for then often comes from a rank that needs the processor. If the user has set `sleep`, a
+ * thread also sleeps in other calls, and in calls that poll: there after 1 ms, of which its yields
+ * do not count.
  *
- * The length of a yield shows who had the processor: less than YIELD_TICKS_SHARED nobody, more a
- * waiting rank of another job, and YIELD_TICKS_LONG or more a thread that computes. A waiting rank
- * would have yielded back sooner. Linux 6.18 charges a yield as a whole time slice, so beside a
- * thread that computes a rank that yields in each wait hardly runs.
+ * The length of a yield shows who had the processor. If it is less than YIELD_TICKS_SHARED, no other
+ * thread had it; if it is at least YIELD_TICKS_LONG, a thread that computes; in between, a waiting
+ * rank of another job, which yields back soon. Linux 6.18 charges a yield as a whole time slice, so
+ * beside a thread that computes a rank that yields in each wait hardly runs.
  */
 #ifndef MPIACCEL_WAIT_TIMES_H
 #define MPIACCEL_WAIT_TIMES_H

@@ -35,9 +35,9 @@
  * message of the host on MPI_COMM_WORLD. A member that belongs to another world would get a message
  * from another rank, which has another token. All members have the library and are here, so the
  * exchange waits for no other rank; the host keeps these messages apart from the program's, which
- * are sent later. A message may fail to come only if three jobs have equal keys, sizes and numbers
- * of ranks, or if two jobs have and ranks of both run without the library. The wait for the message
- * is bounded.
+ * are sent later. In two cases a message may fail to come: if three jobs have equal keys, sizes and
+ * numbers of ranks; or if two jobs have, and some ranks of both run without the library. The wait
+ * for the message is bounded.
  *
  * Statics are the files with the members' static variables (node/statics.h). The messages with
  * them are sent only if some member has any; the offer holds their number. If one descriptor is

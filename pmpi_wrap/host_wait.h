@@ -55,11 +55,12 @@
  * All polls during a call that waits or sends belong to one wait. If a program calls MPI_Test again
  * and again, and computes for less than a few microseconds in between, it looks like a host that
  * waits. But it may have work to do between its polls, like MPIRandomAccess of HPCC. So it yields
- * only once in POLLS_PER_YIELD polls. If the host yields by itself, it first does so in
+ * only after POLLS_PER_YIELD polls. If the host yields by itself, it first does so in
  * CALLS_WITH_HOST_YIELD calls: after it has sent or received, a program often waits for the answer
- * of a rank on the same processor. Only the poll after a yield is timed. If the host yields by
- * itself, up to POLLS_OF_SHORT_YIELDS polls between two timed ones are not timed in calls that
- * wait, and POLLS_OF_OTHER_CALL in other calls in which no thread sleeps.
+ * of a rank on the same processor. Only the poll after a yield of the library is timed. If the host
+ * yields by itself, not all polls are timed in other calls either: in calls that wait, up to
+ * POLLS_OF_SHORT_YIELDS polls between two timed ones are not, and in other calls in which no thread
+ * sleeps, POLLS_OF_OTHER_CALL.
  *
  * With MPI_THREAD_MULTIPLE or sessions, the host may poll while it holds a lock that other threads
  * need. So threads then only yield; with MPIACCEL_WAIT=sleep, each sleep takes 50 us.

@@ -1,4 +1,7 @@
-/* The host's polling. */
+/* The function with which the host polls for messages, ucp_worker_progress() of UCX or
+ * opal_progress() of Open MPI. The library exports both, so the host calls the library first. Each
+ * call is passed on to the host, and host_wait.h decides whether the thread yields or sleeps before
+ * it. */
 #ifndef MPIACCEL_PROGRESS_ENTRY_H
 #define MPIACCEL_PROGRESS_ENTRY_H
 
