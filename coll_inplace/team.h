@@ -23,8 +23,8 @@
  * used in turn. The owner waits until all ranks are done with the operation that used this part
  * before, which is at least eight uses of the cell back (up to k - 128). Longer data, and all other
  * uses of a cell, need the whole cell: the owner waits for k - 16 before it writes them, and also
- * before it writes short data into a cell that held them last. As long as the readers keep up, only part 0 is used and
- * the other pages of the cell are not touched.
+ * before it writes short data into a cell that held them last. As long as the readers keep up, only
+ * part 0 is used and the other pages of the cell are not touched.
  *
  * Hosts let a rank run ahead by 1000 short messages, and programs rely on it. So a rank that has
  * waited for 10 ms for a slot, a cell or a part of one continues in another ring of slots and
@@ -36,9 +36,10 @@
  * it holds exactly k: the ring may be in use again, with later operations. Otherwise the reader
  * looks for the ring with the latest `ring_from` that is not after k. That is the right ring: the
  * owner does not reuse the ring of k before this rank is done with k, and every ring that the owner
- * begins after k has a later `ring_from`. The owner stores `ring_from` before it publishes in the ring. Readers that
- * sleep on a slot of the old ring are not woken: they look again when the sleep ends, after some
- * milliseconds at most. Longer data, in pieces or streams, wait for their readers, as in the hosts.
+ * begins after k has a later `ring_from`. The owner stores `ring_from` before it publishes in the
+ * ring. Readers that sleep on a slot of the old ring are not woken: they look again when the sleep
+ * ends, after some milliseconds at most. Longer data, in pieces or streams, wait for their readers,
+ * as in the hosts.
  *
  * A rank that sends data by reference (in the shared heap, or in private memory that peers copy
  * through the OS) leaves the operation only after the readers have published that they are done.

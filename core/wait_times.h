@@ -20,8 +20,8 @@
  * Open MPI yields by itself after each poll in place of the library. In calls that poll it does so
  * in the first CALLS_WITH_HOST_YIELD calls after the program has sent, received or waited: what it
  * polls for then often comes from a rank that needs the processor. If the user has set `sleep`, a
- * thread also sleeps in other calls, and in calls that poll: there after 1 ms, of which its yields
- * do not count.
+ * thread also sleeps in other calls, and in calls that poll (there after 1 ms, not counting its
+ * yields).
  *
  * The length of a yield shows who had the processor. If it is less than YIELD_TICKS_SHARED, no other
  * thread had it; if it is at least YIELD_TICKS_LONG, a thread that computes; in between, a waiting
