@@ -415,7 +415,7 @@ static void run_on_shared_windows(void)
         api[w].Win_free(&win[w]);
 }
 
-/* The library leaves dynamic windows to the host. */
+/* The attached memory is in the shared heap. */
 static void run_on_dynamic_windows(void)
 {
     void *memory[2];

@@ -1,6 +1,33 @@
 #include "rma_shm/access.h"
 
+#include "node/node.h"
 #include "rma_shm/epoch.h"
+
+/* Find [disp + low, disp + high) in a dynamic window, where `disp` is an address of the target. A peer
+ * keeps the range that was found last, unless several threads may operate on it at once. */
+static enum win_error locate_attached(struct win *win, uint32_t target, int64_t disp, ptrdiff_t low,
+                                      ptrdiff_t high, char **at)
+{
+    struct attached_found range;
+    uint64_t first = (uint64_t)disp + (uint64_t)low, end = (uint64_t)disp + (uint64_t)high;
+    *at = node.base; /* for no data */
+    if (first == end)
+        return WIN_OK;
+    enum attached_part part =
+        end < first ? ATTACHED_NONE
+                    : attached_find(win->attached->peer[target].table, first, end, &range);
+    if (part != ATTACHED_ALL)
+        return part == ATTACHED_NONE ? WIN_HOST : WIN_DIVIDED;
+    *at = (char *)((uintptr_t)node.base + range.position - range.begin + (uint64_t)disp);
+    if (thread_concurrent)
+        return WIN_OK;
+    struct peer *peer = &win->peer[target];
+    peer->base = node_at(range.position);
+    peer->size = range.end - range.begin;
+    peer->begin = range.begin;
+    peer->sequence = range.sequence;
+    return WIN_OK;
+}
 
 enum win_error win_locate(struct win *win, int target, int64_t disp, ptrdiff_t low, ptrdiff_t high,
                           char **at)
@@ -13,6 +40,8 @@ enum win_error win_locate(struct win *win, int target, int64_t disp, ptrdiff_t l
         if (error)
             return error;
     }
+    if (win->attached)
+        return locate_attached(win, (uint32_t)target, disp, low, high, at);
     if (disp < 0)
         return WIN_ERR_DISP;
     int64_t offset, first, end;

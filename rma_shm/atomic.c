@@ -437,6 +437,20 @@ static void operate_in_bulk(struct win *win, struct accumulation *o, const struc
     bulk_leave(win, entered);
 }
 
+/* In a dynamic window, an element lies in a range of the target's table only with its holes: whether an
+ * operation accesses them must not decide which way it goes. */
+static enum win_error locate(struct win *win, struct accumulation *o, int target, int64_t disp,
+                             const struct typemap *with_holes)
+{
+    size_t size = o->map->size;
+    if (!win->attached || !size)
+        return win_locate_data(win, target, disp, o->map, o->bytes, &o->at);
+    size_t copies = o->bytes / size + (o->bytes % size != 0), bytes;
+    if (__builtin_mul_overflow(copies, with_holes->size, &bytes))
+        return WIN_ERR_RANGE;
+    return win_locate_data(win, target, disp, with_holes, bytes, &o->at);
+}
+
 enum win_error win_accumulate(struct win *win, const struct reducer *r,
                               const struct typemap *element, struct buffer origin,
                               struct buffer result, int target, int64_t disp,
@@ -454,7 +468,7 @@ enum win_error win_accumulate(struct win *win, const struct reducer *r,
     if (!error && fetch)
         error = prepare_result(&o, result);
     if (!error)
-        error = win_locate_data(win, target, disp, o.map, o.bytes, &o.at);
+        error = locate(win, &o, target, disp, target_data.map);
     if (!error && o.bytes && (use || fetch)) {
         if (o.map->contiguous)
             win_combine(win, thread_self(), r, (uint32_t)target, o.at, o.origin, o.result, o.bytes);

@@ -12,7 +12,7 @@ void win_await_post(struct win *win, uint32_t target)
             break;
         sync_wait(&wait, posts, seen);
     }
-    win->peer[target].stamp = win->stamp;
+    win_admit(win, &win->peer[target]);
 }
 
 static bool in_group(const struct win *win, uint32_t target)
@@ -35,6 +35,6 @@ COLD enum win_error win_open_peer(struct win *win, uint32_t target)
         win_await_post(win, target);
     else if (!(win->epochs & WIN_LOCK_ALL))
         return WIN_ERR_SYNC;
-    peer->stamp = win->stamp;
+    win_admit(win, peer);
     return WIN_OK;
 }

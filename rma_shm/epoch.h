@@ -15,6 +15,16 @@ enum win_error win_open_peer(struct win *win, uint32_t target);
 /* Wait for the post of a target and open that peer. */
 void win_await_post(struct win *win, uint32_t target);
 
+/* Admit operations on a peer. In a dynamic window, forget the range that was
+ * found last if the table of the target has changed. */
+static inline void win_admit(const struct win *win, struct peer *peer)
+{
+    if (UNLIKELY(win->attached != NULL) && !thread_concurrent &&
+        !attached_unchanged(win->attached->peer[peer - win->peer].table, peer->sequence))
+        peer->size = 0;
+    peer->stamp = win->stamp;
+}
+
 /* Whether a passive epoch is open towards this target or, in the second function, towards any
  * target. */
 static inline bool win_passive(const struct win *win, uint32_t target)

@@ -30,7 +30,7 @@ enum win_error win_lock(struct win *win, enum win_lock kind, uint32_t target)
     else if (kind == WIN_SHARED)
         rwlock_lock_shared(&peer->target->lock, win->rank);
     peer->lock = (uint8_t)kind;
-    peer->stamp = win->stamp;
+    win_admit(win, peer);
     counter_add(&win->locked, 1);
     return WIN_OK;
 }

@@ -48,6 +48,12 @@ struct win *win_prepare(uint32_t size, uint32_t rank)
     return win;
 }
 
+bool win_make_dynamic(struct win *win)
+{
+    win->attached = attached_create(win->size);
+    return win->attached;
+}
+
 /* ---- the shared control words ----
  *
  * Rank 0 keeps the control words of one freed window for the next window. In a control part that is
@@ -96,6 +102,8 @@ void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum rea
         offer->reason = REASON_NOT_OUR_MEMORY;
     if (offer->reason != REASON_NONE)
         return;
+    if (win->attached)
+        offer->position = attached_position(win->attached);
     if (win->rank)
         return;
     struct win_shared *shared = alloc_shared(win->size);
@@ -139,6 +147,8 @@ enum reason win_settle(struct win *win, const struct win_offer *offers)
             .inflight = node_member(offers[r].member)->inflight,
         };
     connect_peers(win);
+    if (win->attached)
+        attached_connect(win->attached, offers, win->size);
     return REASON_NONE;
 }
 
@@ -176,8 +186,11 @@ void win_discard_prepared(struct win *win, const struct win_offer *offer)
 
 void win_discard_settled(struct win *win)
 {
-    if (win->size > 1)
+    if (win->size > 1 && win->shared) {
         win->shared = NULL;
+        attached_destroy(win->attached, false);
+        win->attached = NULL;
+    }
     win_free(win);
 }
 
@@ -361,6 +374,7 @@ static void free_private(struct win *win)
         stop_sharing(win);
     if (win->memory)
         arena_free(win->memory);
+    attached_destroy(win->attached, true);
     free(win);
 }
 

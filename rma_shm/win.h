@@ -29,6 +29,7 @@
 #include "core/lock.h"
 #include "core/stats.h"
 #include "core/thread.h"
+#include "rma_shm/attached.h"
 
 #include <sys/queue.h>
 
@@ -61,14 +62,18 @@ struct win_shared {
 enum win_lock { WIN_UNLOCKED, WIN_SHARED, WIN_EXCLUSIVE, WIN_NOCHECK };
 
 struct peer {
-    char *base;   /* address of its window memory in this process */
-    size_t size;  /* in bytes */
-    int64_t unit; /* displacement unit in bytes */
+    char *base;     /* address of its window memory in this process */
+    size_t size;    /* in bytes */
+    int64_t unit;   /* displacement unit in bytes */
+    uint64_t begin; /* displacement of the first byte, in bytes: 0, except in a dynamic window, where
+                       this is the address of the attached range that this rank has found last */
     struct win_target *target;
     struct inflight *inflight; /* INFLIGHT_SLOTS of its process; NULL in a window of one rank */
     uint32_t stamp;
-    uint8_t lock; /* enum win_lock: held by this rank */
+    uint32_t sequence; /* of the target's table when this rank has found the attached range */
+    uint8_t lock;      /* enum win_lock: held by this rank */
 };
+_Static_assert(sizeof(struct peer) == 64, "an index is multiplied by one shift");
 
 /* Open access epochs, as a set. Lock epochs of single targets are in peer.lock. */
 enum win_epoch {
@@ -100,6 +105,8 @@ struct win {
     _Atomic uint8_t written; /* a store of this rank may not be visible to all ranks yet */
     uint8_t epochs;          /* set of enum win_epoch */
     bool exposed;            /* between post and wait */
+    _Atomic uint32_t epochs_below; /* targets towards which the host's window is in an epoch, since
+                                      operations on a dynamic window have been left to the host */
     _Atomic uint8_t fence;   /* enum win_fence_epoch */
     _Atomic uint64_t locked; /* number of targets that this rank holds a lock on */
     uint32_t *group;         /* targets of the access epoch of WIN_START */
@@ -117,10 +124,12 @@ struct win {
     size_t shared_with_children; /* bytes of `memory` that children of fork share */
     LIST_ENTRY(win) among_shared;
     struct win_below below;
-    bool answered; /* this rank has been counted in `freeing` */
+    struct attached *attached; /* NULL, except in a dynamic window */
+    bool answered;             /* this rank has been counted in `freeing` */
 };
 
-/* Errors of operations and synchronization; pmpi_wrap maps them to MPI error classes. */
+/* Errors of operations and synchronization; pmpi_wrap maps them to MPI error classes. The last two are
+ * no errors, but results of operations on dynamic windows: nothing has been done. */
 enum win_error {
     WIN_OK,
     WIN_ERR_RANK,   /* no such target */
@@ -130,6 +139,8 @@ enum win_error {
     WIN_ERR_TYPE,   /* datatypes of origin, result and target do not match */
     WIN_ERR_LENGTH, /* more data than the receiving side has room for */
     WIN_ERR_MEMORY, /* out of memory; nothing was done */
+    WIN_HOST,       /* the host performs the operation: none of the target memory is in the table */
+    WIN_DIVIDED,    /* some of the target memory is in one range of the table, and some is not */
 };
 
 /* ---- creation and destruction ----
@@ -141,7 +152,7 @@ enum win_error {
 struct win_offer {
     int32_t reason;    /* why the window cannot be fast; REASON_NONE: it can */
     uint32_t member;   /* number of the rank on its node */
-    uint64_t position; /* position of its memory in the file of the node */
+    uint64_t position; /* position in the file of its memory or, in a dynamic window, its table */
     uint64_t size;
     int64_t unit;
     uint64_t control; /* position of struct win_shared; set by rank 0 only */
@@ -151,6 +162,9 @@ struct win_offer {
 
 /* A window of `size` ranks that has no memory yet. NULL: out of memory. */
 struct win *win_prepare(uint32_t size, uint32_t rank);
+
+/* Make it a dynamic window, before win_offer(). False: out of memory. */
+bool win_make_dynamic(struct win *win);
 
 /* Fill the offer for [base, base + bytes). `reason`: the caller's reason against a fast window, or
  * REASON_NONE. */
@@ -219,10 +233,12 @@ HOT_INLINE char *win_at(struct win *win, int target, int64_t disp, size_t bytes)
     if (UNLIKELY((uint32_t)target >= win->size))
         return NULL;
     struct peer *peer = &win->peer[target];
-    int64_t offset;
+    int64_t product;
     if (UNLIKELY(peer->stamp != win->stamp) ||
-        UNLIKELY(__builtin_mul_overflow(disp, peer->unit, &offset)) ||
-        UNLIKELY((uint64_t)offset > peer->size) || UNLIKELY(bytes > peer->size - (uint64_t)offset))
+        UNLIKELY(__builtin_mul_overflow(disp, peer->unit, &product)))
+        return NULL;
+    uint64_t offset = (uint64_t)product - peer->begin;
+    if (UNLIKELY(offset > peer->size) || UNLIKELY(bytes > peer->size - offset))
         return NULL;
     return peer->base + offset;
 }

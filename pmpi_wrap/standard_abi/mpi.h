@@ -184,6 +184,7 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_LOCK_SHARED         302
 #define MPI_WIN_FLAVOR_CREATE   311
 #define MPI_WIN_FLAVOR_ALLOCATE 312
+#define MPI_WIN_FLAVOR_DYNAMIC  313
 #define MPI_WIN_FLAVOR_SHARED   314
 #define MPI_WIN_UNIFIED         321
 #define MPI_WIN_BASE            601
@@ -400,6 +401,8 @@ int PMPI_Reduce_local(const void *, void *, int, MPI_Datatype, MPI_Op);
 
 int PMPI_Win_call_errhandler(MPI_Win, int);
 int PMPI_Win_create_dynamic(MPI_Info, MPI_Comm, MPI_Win *);
+int PMPI_Win_attach(MPI_Win, void *, MPI_Aint);
+int PMPI_Win_detach(MPI_Win, const void *);
 int PMPI_Win_create_keyval(MPI_Win_copy_attr_function *, MPI_Win_delete_attr_function *, int *,
                            void *);
 int PMPI_Win_free(MPI_Win *);

@@ -10,6 +10,7 @@
  *   --print       print the actions of each rank
  *   --tame        only what every host is known to do right
  *   --deep        derived datatypes are nested deeper
+ *   --dynamic     only dynamic windows, to which memory of both kinds is attached in pieces
  *   --digest      print a digest of the data that each rank has read, to compare runs
  *   --progress F  write each rank's position to this file
  *
@@ -53,6 +54,8 @@ static struct options parse(int argc, char **argv, struct run *run, bool *races)
             continue;
         if (!strcmp(name, "--digest"))
             options.digest = true;
+        else if (!strcmp(name, "--dynamic"))
+            options.manner.dynamic = true;
         else if (!strcmp(name, "--stress"))
             *races = true;
         else if (++i && !strcmp(name, "--epochs"))
@@ -64,8 +67,8 @@ static struct options parse(int argc, char **argv, struct run *run, bool *races)
     }
     options.only = run->only;
     options.print = run->print;
-    options.tame = run->tame;
-    options.deep = run->deep;
+    options.manner.tame = run->tame;
+    options.manner.deep = run->deep;
     return options;
 }
 

@@ -240,7 +240,7 @@ static void play_round(struct player *pl)
 static bool from_malloc(const struct program *p, int rank)
 {
     return p->memory == FROM_MALLOC || (p->memory == FROM_MALLOC_AT_ONE && rank == p->odd_one) ||
-           (p->memory == ATTACHED && (p->seed / 4 + (uint64_t)rank) % 2);
+           (p->pieces && (p->seed / 16 + (uint64_t)rank) % 3 == 0);
 }
 
 static char *get_memory(long bytes, bool from_mpi)
@@ -340,6 +340,34 @@ static void find_parts(struct player *pl)
             pl->part[rank] = NULL;
 }
 
+/* Cuts [base, base + size) into ranges to attach. Between two ranges there may be a gap: MPICH accesses
+ * any memory, and Open MPI the whole pages of what is attached, so a gap must neither begin nor end
+ * at a page. The library leaves operations on a gap to the host. Private memory is one range: Open MPI
+ * refuses operations on two of them. */
+static void cut(struct player *pl, char *base, long size)
+{
+    enum { PAGE = 4096, WAYS = 3 };
+    struct rng r = rng_for(pl->program->seed, 5000 + (uint64_t)(pl->round->number * 64 + pl->rank));
+    bool whole = !pl->program->pieces || from_malloc(pl->program, pl->rank);
+    bool gaps = !whole && chance(&r, 60), aligned = chance(&r, 50);
+    long at = 0;
+    pl->piece_count = 0;
+    while (at < size && pl->piece_count < PIECES_MAX) {
+        long n = pl->piece_count + 1 == PIECES_MAX || whole
+                     ? size - at
+                     : 1 + below(&r, chance(&r, 50) ? 64 : size - at);
+        n = aligned ? round_up_to(n, 16) : n;
+        n = at + n > size ? size - at : n;
+        pl->piece[pl->piece_count] = base + at;
+        pl->piece_bytes[pl->piece_count++] = n;
+        at += n;
+        long gap = gaps ? below(&r, WAYS) * 16 : 0;
+        if (gap && at + gap < size && ((uintptr_t)base + (uintptr_t)at) % PAGE &&
+            ((uintptr_t)base + (uintptr_t)(at + gap)) % PAGE)
+            at += gap;
+    }
+}
+
 /* This rank's part of the current window, and where those of the others are. */
 static void attach(struct player *pl)
 {
@@ -348,20 +376,20 @@ static void attach(struct player *pl)
     MPI_Aint address;
     if (pl->program->memory != ATTACHED)
         return;
-    if (w->size[pl->rank])
-        DO(Win_attach, pl->win, base, w->size[pl->rank]);
+    cut(pl, base, w->size[pl->rank]);
+    for (int i = 0; i < pl->piece_count; i++)
+        DO(Win_attach, pl->win, pl->piece[i], pl->piece_bytes[i]);
     DO(Get_address, base, &address);
     DO(Allgather, &address, 1, MPI_AINT, pl->address, 1, MPI_AINT, pl->comm);
 }
 
 static void detach(struct player *pl)
 {
-    const struct window *w = pl->round->window;
     if (pl->program->memory != ATTACHED)
         return;
     barrier(pl->comm);
-    if (w->size[pl->rank])
-        DO(Win_detach, pl->win, pl->memory + w->offset[pl->rank]);
+    for (int i = 0; i < pl->piece_count; i++)
+        DO(Win_detach, pl->win, pl->piece[i]);
 }
 
 bool play(uint64_t seed, MPI_Comm comm, const struct options *options)
@@ -374,7 +402,7 @@ bool play(uint64_t seed, MPI_Comm comm, const struct options *options)
     pl->phases_left = options->epochs < 0 ? 1000 : options->epochs;
     MPI_Comm_size(comm, &size);
     MPI_Comm_rank(comm, &pl->rank);
-    program_invent(&program, seed, size, options->tame, options->deep);
+    program_invent(&program, seed, size, options->manner);
     bool made = make_windows_in_turn(pl);
     if (!made && !failures) {
         free_memory(pl->memory, !from_malloc(&program, pl->rank));

@@ -8,7 +8,8 @@ struct options {
     int epochs;       /* at most so many phases; -1: all */
     int ops;          /* only operations with a lower number; -1: all */
     const char *only; /* only these: "3,7-9"; NULL: all */
-    bool print, digest, tame, deep;
+    bool print, digest;
+    struct manner manner;
     int turn, turns; /* groups that run concurrently create their windows one after the other */
 };
 

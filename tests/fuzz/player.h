@@ -4,7 +4,7 @@
 
 #include "play.h"
 
-enum { REQUESTS_MAX = 64, TYPES_MAX = 512 };
+enum { REQUESTS_MAX = 64, TYPES_MAX = 512, PIECES_MAX = 6 };
 
 struct player {
     const struct program *program;
@@ -16,6 +16,9 @@ struct player {
     char *memory, *buffer;
     char *part[RANKS_MAX]; /* of a window that this rank can access by loads and stores, or NULL */
     MPI_Aint address[RANKS_MAX]; /* of the parts of a dynamic window; otherwise 0 */
+    char *piece[PIECES_MAX]; /* the attached ranges of this rank */
+    long piece_bytes[PIECES_MAX];
+    int piece_count;
     MPI_Win windows[2], win;
     MPI_Request requests[REQUESTS_MAX];
     int request_count;

@@ -65,20 +65,23 @@ static void invent_window(struct rng *r, struct program *p, struct window *w, bo
     }
 }
 
-void program_invent(struct program *p, uint64_t seed, int size, bool tame, bool deep)
+void program_invent(struct program *p, uint64_t seed, int size, struct manner manner)
 {
     struct rng r = rng_for(seed, 0);
     *p = (struct program){.seed = seed, .size = size, .windows = 1};
     p->profile = invent_profile(&r);
-    p->profile.depth += deep ? DEEPER : 0;
+    p->profile.depth += manner.deep ? DEEPER : 0;
     long where = below(&r, 100);
     p->memory = where < 57   ? FROM_ALLOC_MEM
                 : where < 60 ? ATTACHED
                 : where < 97 ? FROM_WIN_ALLOCATE
                 : where < 98 ? FROM_MALLOC
                              : FROM_MALLOC_AT_ONE;
+    p->memory = manner.dynamic ? ATTACHED : p->memory;
+    p->pieces = p->memory == ATTACHED && !(manner.dynamic && seed / 4 % 4 == 0);
     p->odd_one = (int)below(&r, size);
-    p->profile.tame = tame || p->memory >= FROM_MALLOC; /* left to the host */
+    p->profile.tame =
+        manner.tame || p->pieces || p->memory == FROM_MALLOC || p->memory == FROM_MALLOC_AT_ONE;
     p->profile.aligned |= p->profile.tame;
     p->buffer_from_mpi = chance(&r, 50);
     bool big = chance(&r, 2);

@@ -49,6 +49,7 @@ struct program {
     int size; /* ranks */
     struct profile profile;
     enum memory_kind memory;
+    bool pieces; /* ATTACHED: in several ranges, some of which are missing; otherwise in one */
     int odd_one; /* the one of FROM_MALLOC_AT_ONE */
     bool buffer_from_mpi;
     long bytes[RANKS_MAX]; /* of each rank's memory: windows and the bytes around them */
@@ -154,8 +155,12 @@ struct round {
     struct phase *phase; /* the current one */
 };
 
-/* tame: only what hosts do right. deep: with datatypes that are nested deeper. */
-void program_invent(struct program *p, uint64_t seed, int size, bool tame, bool deep);
+/* What all programs of a run have in common. tame: only what hosts do right. deep: with datatypes that
+ * are nested deeper. dynamic: only dynamic windows. */
+struct manner {
+    bool tame, deep, dynamic;
+};
+void program_invent(struct program *p, uint64_t seed, int size, struct manner manner);
 void round_invent(const struct program *p, int number, int first_op, struct round *round);
 
 /* The next phase, with the actions of all ranks. */

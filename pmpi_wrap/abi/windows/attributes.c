@@ -18,6 +18,8 @@ static bool window_attribute(MPI_Win win, int keyval, MPI_Aint *value)
         *value = MPI_WIN_FLAVOR_ALLOCATE;
         return keyval == MPI_WIN_CREATE_FLAVOR && s && s->memory;
     }
+    if (fast->attached) /* the host's window is a dynamic one, too */
+        return false;
     if (keyval == MPI_WIN_CREATE_FLAVOR)
         *value = window_flavor(window_unpack(e->detail));
     else if (keyval == MPI_WIN_BASE)

@@ -62,8 +62,14 @@ int SUFFIXED(accel_Win_allocate_shared)(MPI_Aint size, DISPLACEMENT unit, MPI_In
 #ifndef LARGE_COUNT
 int accel_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
-    int result = host.Win_create_dynamic(info, comm, win);
-    return window_deferred(result, win, comm, CALL_Win_create_dynamic, REASON_DYNAMIC);
+    struct window_request r = {
+        CALL_Win_create_dynamic, MPI_WIN_FLAVOR_DYNAMIC, NULL, 0, 1, info, comm, win};
+    int result;
+    enum reason reason = window_create(&r, NULL, &result);
+    if (reason == REASON_NONE)
+        return result;
+    result = host.Win_create_dynamic(info, comm, win);
+    return window_deferred(result, win, comm, r.call, reason);
 }
 
 int accel_Win_free(MPI_Win *win)

@@ -33,7 +33,8 @@ void host_window_offer(const struct window_request *r, const struct comm_propert
     offer->kept = NOT_KEPT;
     if (offer->reason != REASON_NONE)
         return;
-    if (r->info == constants.info_null && !sessions_were_used())
+    if (r->info == constants.info_null && r->flavor != MPI_WIN_FLAVOR_DYNAMIC &&
+        !sessions_were_used())
         offer->kept = kept_offer(
             (struct kept_group){s->ranks, (uint32_t)s->size, (uint32_t)s->rank, is_shared(r)});
     if (!s->rank)
@@ -115,6 +116,8 @@ static bool host_refuses_one_rank(void)
 static int create_in_host(const struct window_request *r, int size, MPI_Win *win)
 {
     void *unused;
+    if (r->flavor == MPI_WIN_FLAVOR_DYNAMIC)
+        return host.Win_create_dynamic(r->info, r->comm, win);
     if (is_shared(r))
         return host.Win_allocate_shared(0, 1, r->info, r->comm, &unused, win);
     return size == 1 && host_refuses_one_rank()

@@ -1,7 +1,7 @@
 /* The host's windows below fast ones (docs/decisions/065-use-host-windows-again.md).
  *
- * The host's window keeps the attributes, group, name, info and error handler of the fast one. No
- * operation reaches it, so it has no memory. Hosts take 20 to 1800 us to create one, and the other
+ * The host's window keeps the attributes, group, name, info and error handler of the fast one. Except
+ * below a dynamic window (dynamic_window.h), no operation reaches it, so it has no memory. Hosts take 20 to 1800 us to create one, and the other
  * parts of creating a fast window take a few us. So when a fast window is freed, the host's is kept
  * for the next fast window of the same ranks in the same order, whatever its communicator. It must
  * not differ from a new one:
@@ -12,6 +12,7 @@
  *   name, error handler         reset
  *   predefined attributes       answered by attributes.c
  *   MPI_Win_allocate_shared     its windows are kept for such windows only
+ *   MPI_Win_create_dynamic      its windows are not kept
  *
  * Rank 0 of its group gives each host window a number that is the same on all its ranks and differs
  * from that of every other window. A rank offers the lowest number that it has kept for these

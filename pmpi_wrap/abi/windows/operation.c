@@ -3,6 +3,7 @@
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/abi/nodes/spanning_window.h"
 #include "pmpi_wrap/abi/private_comm.h"
+#include "pmpi_wrap/abi/windows/dynamic_window.h"
 #include "pmpi_wrap/quirks.h"
 #include "rma_shm/epoch.h"
 
@@ -156,6 +157,35 @@ static COLD int defer_operation(const struct operation *o)
     return DEFERRED;
 }
 
+/* ---- dynamic windows ---- */
+
+/* Whether the target memory is contiguous and not in the table of an open target. The host then finds
+ * the errors of all arguments. */
+static bool goes_to_host(const struct win *win, const struct operation *o)
+{
+    struct attached_found range;
+    size_t bytes;
+    uint64_t low = (uint64_t)o->to.disp, high;
+    if (!win || !win->attached || (uint32_t)o->to.rank >= win->size ||
+        win->peer[o->to.rank].stamp != win->stamp || o->target.count <= 0)
+        return false;
+    const struct typemap *map = typemap_of(o->target.type);
+    return map && map->simple &&
+           !__builtin_mul_overflow(map->size, (size_t)o->target.count, &bytes) &&
+           !__builtin_add_overflow(low, bytes, &high) &&
+           attached_find(win->attached->peer[o->to.rank].table, low, high, &range) ==
+               ATTACHED_NONE;
+}
+
+static int leave_to_host(struct win *win, const struct operation *o)
+{
+    int error = dynamic_window_leave(win, o->handle, o->to.rank);
+    if (error)
+        return error;
+    note_deferred(o->call, REASON_NOT_OUR_MEMORY);
+    return DEFERRED;
+}
+
 /* ---- put and get ---- */
 
 /* Put or get in a window that spans nodes, if the target is open. False: nothing has been done, and
@@ -189,6 +219,8 @@ NOINLINE int slow_transfer(struct win *win, const struct operation *o, bool put)
     const struct typemap *origin_map = NULL, *target_map = NULL;
     if (!win)
         return transfer_in_node(o, put) ? end_operation(o->request) : defer_operation(o);
+    if (goes_to_host(win, o))
+        return leave_to_host(win, o);
     int class = check_local_side(o, o->origin, &origin_map);
     if (!class)
         class = check_side(o->target, &target_map);
@@ -202,6 +234,12 @@ NOINLINE int slow_transfer(struct win *win, const struct operation *o, bool put)
     struct buffer target = {NULL, target_map, (size_t)o->target.count};
     enum win_error error = put ? win_put(win, origin, o->to.rank, o->to.disp, target)
                                : win_get(win, origin, o->to.rank, o->to.disp, target);
+    if (error == WIN_HOST)
+        return leave_to_host(win, o);
+    if (error == WIN_DIVIDED) {
+        int divided = dynamic_window_divide_transfer(win, o, put);
+        return divided ? divided : end_operation(o->request);
+    }
     if (error)
         return report_win_error(o->handle, error);
     size_t bytes = 0;
@@ -227,6 +265,12 @@ static int accumulate(struct win *win, const struct operation *o, const struct r
     struct buffer target = {NULL, maps[2], (size_t)o->target.count};
     enum win_error error = win_accumulate(win, reducer, predefined_for(target.map), origin, result,
                                           o->to.rank, o->to.disp, target);
+    if (error == WIN_HOST)
+        return leave_to_host(win, o);
+    if (error == WIN_DIVIDED) {
+        int divided = dynamic_window_divide_accumulate(win, o, reducer, maps);
+        return divided ? divided : end_operation(o->request);
+    }
     if (error == WIN_ERR_TYPE)
         return check_with_host(win, o, MPI_ERR_TYPE);
     if (error)
@@ -243,6 +287,8 @@ NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
     enum op op = op_of(o->op);
     if (!win)
         return defer_operation(o);
+    if (goes_to_host(win, o))
+        return leave_to_host(win, o);
     int class = check_side(o->target, &maps[2]);
     if (!class && op != OP_NO_OP)
         class = check_local_side(o, o->origin, &maps[0]);
@@ -278,6 +324,8 @@ NOINLINE int slow_compare_and_swap(struct win *win, const struct operation *o)
     const struct typemap *map;
     if (!win)
         return defer_operation(o);
+    if (goes_to_host(win, o))
+        return leave_to_host(win, o);
     int class = check_local_side(o, o->result, &map);
     if (!class && o->to.rank != MPI_PROC_NULL && (!o->origin.address || !o->compare))
         class = MPI_ERR_BUFFER;
@@ -290,6 +338,8 @@ NOINLINE int slow_compare_and_swap(struct win *win, const struct operation *o)
         return complete_operation(o, 0);
     char *at;
     enum win_error error = win_locate(win, o->to.rank, o->to.disp, 0, (ptrdiff_t)map->size, &at);
+    if (error == WIN_HOST || error == WIN_DIVIDED)
+        return leave_to_host(win, o);
     if (error)
         return report_win_error(o->handle, error);
     win_compare_and_swap(win, thread_self(), (uint32_t)o->to.rank, at, o->origin.address,

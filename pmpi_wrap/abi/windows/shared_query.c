@@ -9,7 +9,8 @@ static bool can_answer_query(MPI_Win win)
 {
     int version, subversion;
     const struct entry *e = registry_find(&window_registry, BITS(win));
-    if (!e || !e->object)
+    const struct win *fast = e ? e->object : NULL;
+    if (!fast || fast->attached)
         return false;
     host.Get_version(&version, &subversion);
     return version > 4 || (version == 4 && subversion >= 1) ||

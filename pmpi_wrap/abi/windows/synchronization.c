@@ -4,6 +4,7 @@
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/handlers.h"
 #include "pmpi_wrap/abi/nodes/spanning_window.h"
+#include "pmpi_wrap/abi/windows/dynamic_window.h"
 #include "pmpi_wrap/abi/windows/window.h"
 #include "pmpi_wrap/quirks.h"
 #include "rma_shm/sync_active.h"
@@ -53,6 +54,37 @@ HOT_INLINE int finish_polling_sync(enum call call, const struct win *win)
     return MPI_SUCCESS;
 }
 
+/* ---- dynamic windows ----
+ *
+ * The call that ends an access epoch first ends that of the host's window. If the host reports an
+ * error there, the call goes on, since other ranks wait for it. */
+
+/* Whether the host's window may be in an epoch. */
+HOT_INLINE bool used_below(const struct win *win)
+{
+    return UNLIKELY(atomic_load_explicit(&win->epochs_below, memory_order_relaxed) != 0);
+}
+
+/* `ends`: this rank is in an epoch that the call ends. Returns the result of the host. */
+HOT_INLINE int end_below(struct win *win, bool ends, int rank)
+{
+    return used_below(win) && ends ? dynamic_window_close(win, rank) : MPI_SUCCESS;
+}
+
+static int first_error(int below, int result)
+{
+    return UNLIKELY(below) ? below : result;
+}
+
+/* A flush of a window on which operations have been left to the host. */
+static COLD int flush_both(struct win *win, enum call call, int rank, MPI_Win handle)
+{
+    bool local = call == CALL_Win_flush_local || call == CALL_Win_flush_local_all;
+    int below = dynamic_window_flush(win, rank, local);
+    win_complete_operations(win);
+    return first_error(below, finish_sync(call, handle, WIN_OK));
+}
+
 /* ---- active target ---- */
 
 enum {
@@ -67,7 +99,9 @@ int accel_Win_fence(int assertion, MPI_Win handle)
         DEFER(Win_fence, assertion, handle);
     if (UNLIKELY(assertion & ~FENCE_ASSERTIONS))
         return report_on_win(handle, MPI_ERR_ASSERT);
-    return finish_sync(CALL_Win_fence, handle, win_fence(win, assertion & MPI_MODE_NOSUCCEED));
+    int below = end_below(win, win_idle(win), ALL_RANKS);
+    enum win_error error = win_fence(win, assertion & MPI_MODE_NOSUCCEED);
+    return first_error(below, finish_sync(CALL_Win_fence, handle, error));
 }
 
 /* The ranks of a group as ranks in the window; the caller frees them. NULL and the class of the
@@ -132,7 +166,8 @@ int accel_Win_complete(MPI_Win handle)
     struct win *win = fast_window(handle);
     if (UNLIKELY(!win))
         DEFER(Win_complete, handle);
-    return finish_sync(CALL_Win_complete, handle, win_complete(win));
+    int below = end_below(win, win->epochs & WIN_START, ALL_RANKS);
+    return first_error(below, finish_sync(CALL_Win_complete, handle, win_complete(win)));
 }
 
 int accel_Win_wait(MPI_Win handle)
@@ -196,9 +231,10 @@ int accel_Win_unlock(int rank, MPI_Win handle)
         return finish_sync(CALL_Win_unlock, handle, WIN_OK);
     if (UNLIKELY((uint32_t)rank >= win->size))
         return report_win_error(handle, WIN_ERR_RANK);
+    int below = end_below(win, win->peer[rank].lock, rank);
     enum win_error error = win_unlock(win, (uint32_t)rank);
-    return LIKELY(!error) ? finish_polling_sync(CALL_Win_unlock, win)
-                          : report_win_error(handle, error);
+    return first_error(below, LIKELY(!error) ? finish_polling_sync(CALL_Win_unlock, win)
+                                             : report_win_error(handle, error));
 }
 
 int accel_Win_lock_all(int assertion, MPI_Win handle)
@@ -221,7 +257,8 @@ int accel_Win_unlock_all(MPI_Win handle)
         spanning_unlock(handle, ALL_RANKS);
         return spanning_unlocked(handle, host.Win_unlock_all(handle));
     }
-    return finish_sync(CALL_Win_unlock_all, handle, win_unlock_all(win));
+    int below = end_below(win, win->epochs & WIN_LOCK_ALL, ALL_RANKS);
+    return first_error(below, finish_sync(CALL_Win_unlock_all, handle, win_unlock_all(win)));
 }
 
 /* A window that spans nodes may need no flush of the host. */
@@ -246,6 +283,8 @@ HOT_INLINE int flush(enum call call, int rank, MPI_Win handle)
         return report_win_error(handle, WIN_ERR_RANK);
     if (UNLIKELY(!win_passive(win, (uint32_t)rank)))
         return report_win_error(handle, WIN_ERR_SYNC);
+    if (used_below(win))
+        return flush_both(win, call, rank, handle);
     win_complete_operations(win);
     return finish_sync(call, handle, WIN_OK);
 }
@@ -257,6 +296,8 @@ HOT_INLINE int flush_all(enum call call, MPI_Win handle)
         return defer_flush(call, ALL_RANKS, handle);
     if (UNLIKELY(!win_passive_any(win)))
         return report_win_error(handle, WIN_ERR_SYNC);
+    if (used_below(win))
+        return flush_both(win, call, ALL_RANKS, handle);
     win_complete_operations(win);
     return finish_sync(call, handle, WIN_OK);
 }

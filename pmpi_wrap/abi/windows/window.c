@@ -54,6 +54,8 @@ int member_of_target(long argument, int rank)
     }
     if (!win || !node.header || rank < 0 || (uint32_t)rank >= win->size)
         return -1;
+    if (win->attached)
+        return node_owner_of(win->attached->peer[rank].table);
     return win->size == 1 ? (int)node.me : node_owner_of(win->peer[rank].base);
 }
 

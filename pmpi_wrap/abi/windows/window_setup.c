@@ -10,6 +10,7 @@
 #include "pmpi_wrap/abi/memory/alignment.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
 #include "pmpi_wrap/abi/nodes/spanning_window.h"
+#include "pmpi_wrap/abi/windows/dynamic_window.h"
 #include "pmpi_wrap/abi/windows/host_window.h"
 #include "pmpi_wrap/abi/windows/window.h"
 #include "rma_shm/kept.h"
@@ -98,6 +99,8 @@ static enum reason reason_against(const struct window_request *r, const struct c
         return REASON_ARGUMENTS;
     if (gpu_memory_possible())
         return REASON_GPU;
+    if (r->flavor == MPI_WIN_FLAVOR_DYNAMIC && !dynamic_window_can(r, s))
+        return REASON_DYNAMIC;
     return existing && s->size > 1 && !node_position(r->base, (size_t)r->size, &unused)
                ? REASON_NOT_OUR_MEMORY
                : REASON_NONE;
@@ -115,6 +118,8 @@ static enum reason allocate_window(const struct window_request *r, const struct 
     new->entry = registry_new_entry(&window_registry);
     new->base = r->base;
     if (!new->win || !new->entry)
+        return REASON_NO_MEMORY;
+    if (r->flavor == MPI_WIN_FLAVOR_DYNAMIC && !win_make_dynamic(new->win))
         return REASON_NO_MEMORY;
     enum reason reason = REASON_NONE;
     if (r->flavor == MPI_WIN_FLAVOR_ALLOCATE)
@@ -386,6 +391,8 @@ int window_free(MPI_Win *win)
         return report_win_error(*win, WIN_ERR_SYNC);
     if (fast && host_window_may_keep(fast))
         return free_above(win, fast);
+    if (fast)
+        dynamic_window_close(fast, ALL_RANKS);
     uintptr_t handle = BITS(*win);
     registry_begin_removal(&window_registry, handle);
     if (!fast)

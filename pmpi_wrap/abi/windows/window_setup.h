@@ -5,7 +5,7 @@
 #include "core/stats.h"
 #include "pmpi_wrap/abi/host_api.h"
 
-/* The arguments of MPI_Win_create or MPI_Win_allocate. */
+/* The arguments of a call that creates a window. */
 struct window_request {
     enum call call;
     int flavor;
