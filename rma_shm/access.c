@@ -3,8 +3,8 @@
 #include "node/node.h"
 #include "rma_shm/epoch.h"
 
-/* Find [disp + low, disp + high) in a dynamic window, where `disp` is an address of the target. A peer
- * keeps the range that was found last, unless several threads may operate on it at once. */
+/* Find [disp + low, disp + high) in a dynamic window, where `disp` is an address of the target. A
+ * peer keeps the range that was found last, unless several threads may operate on it at once. */
 static enum win_error locate_attached(struct win *win, uint32_t target, int64_t disp, ptrdiff_t low,
                                       ptrdiff_t high, char **at)
 {

@@ -437,8 +437,8 @@ static void operate_in_bulk(struct win *win, struct accumulation *o, const struc
     bulk_leave(win, entered);
 }
 
-/* In a dynamic window, an element lies in a range of the target's table only with its holes: whether an
- * operation accesses them must not decide which way it goes. */
+/* In a dynamic window, an element lies in a range of the target's table only with its holes:
+ * whether an operation accesses them must not decide which way it goes. */
 static enum win_error locate(struct win *win, struct accumulation *o, int target, int64_t disp,
                              const struct typemap *with_holes)
 {

@@ -1,5 +1,5 @@
-/* The memory that ranks have attached to a dynamic window (MPI-4.0, 12.2.4), as far as it lies in the
- * shared file.
+/* The memory that ranks have attached to a dynamic window (MPI-4.0, 12.2.4), as far as it lies in
+ * the shared file.
  *
  * Each rank has a table of such ranges, in the control part of its slice. The way of an access
  * follows from its address and the table of the target alone: this library accesses what lies in a
@@ -10,9 +10,9 @@
  * it. A range that overlaps another one, which is an error of the program, or for which there is no
  * memory, is not added: the host then performs all accesses to it.
  *
- *   sequence  written by the owner: odd while it changes the table
- *   count,    written by the owner while `sequence` is odd. A reader loads them between two loads of
- *   ranges    `sequence`, and begins again if these differ
+ *   sequence          written by the owner: odd while it changes the table
+ *   count, ranges     written by the owner while `sequence` is odd. A reader loads them between two
+ *                     loads of `sequence`, and begins again if these differ
  *
  * The owner stores `sequence` before the other words, which are stored with release and loaded with
  * acquire: a reader that has loaded a new word then finds a new `sequence`. Threads of the owner
@@ -71,7 +71,8 @@ struct attached *attached_create(uint32_t size);
 /* `free_table`: no other rank reads the table. */
 void attached_destroy(struct attached *a, bool free_table);
 
-/* The position of this rank's table, for the offer; and the tables of all ranks, from the offers. */
+/* The position of this rank's table, for the offer; and the tables of all ranks, from the offers.
+ */
 uint64_t attached_position(const struct attached *a);
 void attached_connect(struct attached *a, const struct win_offer *offers, uint32_t size);
 
@@ -92,7 +93,8 @@ struct attached_found {
 enum attached_part attached_find(struct attached_table *table, uint64_t low, uint64_t high,
                                  struct attached_found *found);
 
-/* Whether the table has not changed since `sequence`, in any way that the calling rank can know of. */
+/* Whether the table has not changed since `sequence`, in any way that the calling rank can know of.
+ */
 static inline bool attached_unchanged(struct attached_table *table, uint32_t sequence)
 {
     return atomic_load_explicit(&table->sequence.value, memory_order_relaxed) == sequence;

@@ -62,10 +62,11 @@ struct win_shared {
 enum win_lock { WIN_UNLOCKED, WIN_SHARED, WIN_EXCLUSIVE, WIN_NOCHECK };
 
 struct peer {
-    char *base;     /* address of its window memory in this process */
-    size_t size;    /* in bytes */
-    int64_t unit;   /* displacement unit in bytes */
-    uint64_t begin; /* displacement of the first byte, in bytes: 0, except in a dynamic window, where
+    char *base;   /* address of its window memory in this process */
+    size_t size;  /* in bytes */
+    int64_t unit; /* displacement unit in bytes */
+    uint64_t
+        begin; /* displacement of the first byte, in bytes: 0, except in a dynamic window, where
                        this is the address of the attached range that this rank has found last */
     struct win_target *target;
     struct inflight *inflight; /* INFLIGHT_SLOTS of its process; NULL in a window of one rank */
@@ -102,14 +103,14 @@ struct win {
     uintptr_t handle; /* MPI_Win of the host */
     uint32_t size, rank;
     uint32_t stamp;
-    _Atomic uint8_t written; /* a store of this rank may not be visible to all ranks yet */
-    uint8_t epochs;          /* set of enum win_epoch */
-    bool exposed;            /* between post and wait */
+    _Atomic uint8_t written;       /* a store of this rank may not be visible to all ranks yet */
+    uint8_t epochs;                /* set of enum win_epoch */
+    bool exposed;                  /* between post and wait */
     _Atomic uint32_t epochs_below; /* targets towards which the host's window is in an epoch, since
                                       operations on a dynamic window have been left to the host */
-    _Atomic uint8_t fence;   /* enum win_fence_epoch */
-    _Atomic uint64_t locked; /* number of targets that this rank holds a lock on */
-    uint32_t *group;         /* targets of the access epoch of WIN_START */
+    _Atomic uint8_t fence;         /* enum win_fence_epoch */
+    _Atomic uint64_t locked;       /* number of targets that this rank holds a lock on */
+    uint32_t *group;               /* targets of the access epoch of WIN_START */
     uint32_t group_size;
     uint32_t completions_due; /* value of `completions` at which the exposure epoch ends */
     struct barrier barrier;
@@ -128,8 +129,8 @@ struct win {
     bool answered;             /* this rank has been counted in `freeing` */
 };
 
-/* Errors of operations and synchronization; pmpi_wrap maps them to MPI error classes. The last two are
- * no errors, but results of operations on dynamic windows: nothing has been done. */
+/* Errors of operations and synchronization; pmpi_wrap maps them to MPI error classes. The last two
+ * are no errors, but results of operations on dynamic windows: nothing has been done. */
 enum win_error {
     WIN_OK,
     WIN_ERR_RANK,   /* no such target */

@@ -16,7 +16,7 @@ struct player {
     char *memory, *buffer;
     char *part[RANKS_MAX]; /* of a window that this rank can access by loads and stores, or NULL */
     MPI_Aint address[RANKS_MAX]; /* of the parts of a dynamic window; otherwise 0 */
-    char *piece[PIECES_MAX]; /* the attached ranges of this rank */
+    char *piece[PIECES_MAX];     /* the attached ranges of this rank */
     long piece_bytes[PIECES_MAX];
     int piece_count;
     MPI_Win windows[2], win;

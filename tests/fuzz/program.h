@@ -155,8 +155,8 @@ struct round {
     struct phase *phase; /* the current one */
 };
 
-/* What all programs of a run have in common. tame: only what hosts do right. deep: with datatypes that
- * are nested deeper. dynamic: only dynamic windows. */
+/* What all programs of a run have in common. tame: only what hosts do right. deep: with datatypes
+ * that are nested deeper. dynamic: only dynamic windows. */
 struct manner {
     bool tame, deep, dynamic;
 };

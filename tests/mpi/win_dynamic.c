@@ -1,5 +1,5 @@
-/* Dynamic windows: operations on attached memory, shared or private, give the right results under all
- * kinds of synchronization, whichever ranges are attached when. The first argument says which
+/* Dynamic windows: operations on attached memory, shared or private, give the right results under
+ * all kinds of synchronization, whichever ranges are attached when. The first argument says which
  * memory; further ones what is tested. */
 #include "test.h"
 
@@ -96,9 +96,9 @@ static void put(int *memory, const MPI_Aint *at)
         for (int i = 0; i < 3; i++) {
             int value = 1000 * test_rank + 10 * s + i;
             begin(s, test_next());
-            CHECK_CLASS(MPI_Put(&value, 1, MPI_INT, test_next(), at[test_next()] + 4 * i, 1,
-                                MPI_INT, win),
-                        MPI_SUCCESS);
+            CHECK_CLASS(
+                MPI_Put(&value, 1, MPI_INT, test_next(), at[test_next()] + 4 * i, 1, MPI_INT, win),
+                MPI_SUCCESS);
             end(s, test_next());
             CHECK(memory[i] == 1000 * test_previous() + 10 * s + i, "sync %d: %d", s, memory[i]);
             MPI_Barrier(MPI_COMM_WORLD);
@@ -153,7 +153,8 @@ static void request(int *memory, const MPI_Aint *at)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* All ranks add to the memory of rank 0; and increment by a get and a put under an exclusive lock. */
+/* All ranks add to the memory of rank 0; and increment by a get and a put under an exclusive lock.
+ */
 static void sum(int *memory, const MPI_Aint *at)
 {
     enum { TIMES = 50 };
@@ -274,8 +275,8 @@ static void test_ranges(const char *kind)
     free_memory(kind, memory);
 }
 
-/* Memory that is not attached, no longer attached, or beyond what is attached gives an error in Open
- * MPI, which attaches whole pages. MPICH accesses any address. */
+/* Memory that is not attached, no longer attached, or beyond what is attached gives an error in
+ * Open MPI, which attaches whole pages. MPICH accesses any address. */
 static int put_and_flush(MPI_Aint at)
 {
     int value = 7, next = test_next();
@@ -395,9 +396,9 @@ static void test_mixed(const char *kind, const char *other)
         MPI_Barrier(MPI_COMM_WORLD);
         memset(got, 0, sizeof got);
         begin(s, next);
-        CHECK_CLASS(MPI_Get_accumulate(NULL, 0, MPI_INT, got, 8, MPI_INT, next, 0, 1, type,
-                                       MPI_NO_OP, win),
-                    MPI_SUCCESS);
+        CHECK_CLASS(
+            MPI_Get_accumulate(NULL, 0, MPI_INT, got, 8, MPI_INT, next, 0, 1, type, MPI_NO_OP, win),
+            MPI_SUCCESS);
         end(s, next);
         for (int i = 0; i < 8; i++)
             CHECK(got[i] == data[i], "%d: %d", i, got[i]);
@@ -469,8 +470,8 @@ static void test_threads(const char *kind, const char *other)
     MPI_Win_unlock_all(win);
     MPI_Barrier(MPI_COMM_WORLD);
     int expected = THREADS * ADDED * test_size;
-    CHECK(first[0] == expected && second[0] == expected, "%d, %d, expected %d", first[0],
-          second[0], expected);
+    CHECK(first[0] == expected && second[0] == expected, "%d, %d, expected %d", first[0], second[0],
+          expected);
     MPI_Win_detach(win, first);
     MPI_Win_detach(win, second);
     free_memory(kind, first);
@@ -498,8 +499,8 @@ int main(int argc, char **argv)
 {
     const char *kind = argc > 1 ? argv[1] : "shared", *what = argc > 2 ? argv[2] : "operations";
     int provided;
-    MPI_Init_thread(&argc, &argv,
-                    strcmp(what, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
+    MPI_Init_thread(&argc, &argv, strcmp(what, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE,
+                    &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &test_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &test_size);
     MPI_Comm_group(MPI_COMM_WORLD, &all);

@@ -154,16 +154,16 @@ struct division {
     struct win *win;
     const struct operation *o;
     perform_fn *perform;
-    size_t element;     /* bytes that are not divided */
-    char *data;         /* of the origin; the walk takes offsets relative to it */
-    char *result;       /* of MPI_Get and MPI_Get_accumulate; otherwise NULL */
+    size_t element; /* bytes that are not divided */
+    char *data;     /* of the origin; the walk takes offsets relative to it */
+    char *result;   /* of MPI_Get and MPI_Get_accumulate; otherwise NULL */
     const struct reducer *reducer;
     const struct typemap *map; /* of an element */
     int error;
 };
 
-/* The longest part that begins at `address` and goes one way. Returns its address in this process, or
- * NULL if that is the way of the host. */
+/* The longest part that begins at `address` and goes one way. Returns its address in this process,
+ * or NULL if that is the way of the host. */
 static char *first_part(const struct division *d, uint64_t address, size_t bytes, size_t *part)
 {
     struct attached_table *table = d->win->attached->peer[d->o->to.rank].table;
@@ -215,8 +215,8 @@ static int divide(struct division *d, const struct typemap *target, size_t bytes
 static int put_part(struct division *d, uint64_t address, char *at, size_t offset, size_t bytes)
 {
     if (!at)
-        return host.Put(d->data + offset, (int)bytes, constants.byte, d->o->to.rank, (MPI_Aint)address,
-                        (int)bytes, constants.byte, d->o->handle);
+        return host.Put(d->data + offset, (int)bytes, constants.byte, d->o->to.rank,
+                        (MPI_Aint)address, (int)bytes, constants.byte, d->o->handle);
     copy_bytes(at, d->data + offset, bytes);
     win_wrote(d->win);
     return MPI_SUCCESS;
@@ -225,8 +225,8 @@ static int put_part(struct division *d, uint64_t address, char *at, size_t offse
 static int get_part(struct division *d, uint64_t address, char *at, size_t offset, size_t bytes)
 {
     if (!at)
-        return host.Get(d->data + offset, (int)bytes, constants.byte, d->o->to.rank, (MPI_Aint)address,
-                        (int)bytes, constants.byte, d->o->handle);
+        return host.Get(d->data + offset, (int)bytes, constants.byte, d->o->to.rank,
+                        (MPI_Aint)address, (int)bytes, constants.byte, d->o->handle);
     copy_bytes(d->data + offset, at, bytes);
     return MPI_SUCCESS;
 }
@@ -235,8 +235,8 @@ int dynamic_window_divide_transfer(struct win *win, const struct operation *o, b
 {
     const struct typemap *local = typemap_to_move(typemap_of(o->origin.type));
     const struct typemap *remote = typemap_to_move(typemap_of(o->target.type));
-    size_t bytes = put ? local->size * (size_t)o->origin.count
-                       : remote->size * (size_t)o->target.count;
+    size_t bytes =
+        put ? local->size * (size_t)o->origin.count : remote->size * (size_t)o->target.count;
     struct division d = {.win = win, .o = o, .perform = put ? put_part : get_part, .element = 1};
     struct run run;
     struct typemap plain = typemap_of_bytes(&run, bytes);
@@ -275,9 +275,8 @@ static int accumulate_part(struct division *d, uint64_t address, char *at, size_
         return accumulate_by_host(d, address, offset, bytes);
     if (d->result)
         result = (struct buffer){d->result + offset, d->map, count};
-    enum win_error error =
-        win_accumulate(d->win, d->reducer, d->map, origin, result, d->o->to.rank, (int64_t)address,
-                       (struct buffer){NULL, d->map, count});
+    enum win_error error = win_accumulate(d->win, d->reducer, d->map, origin, result, d->o->to.rank,
+                                          (int64_t)address, (struct buffer){NULL, d->map, count});
     return error ? report_win_error(d->o->handle, error) : MPI_SUCCESS;
 }
 
@@ -299,8 +298,8 @@ int dynamic_window_divide_accumulate(struct win *win, const struct operation *o,
         int error = dynamic_window_leave(win, o->handle, o->to.rank);
         return error ? error : DEFERRED;
     }
-    size_t bytes = uses ? maps[0]->size * (size_t)o->origin.count
-                        : maps[2]->size * (size_t)o->target.count;
+    size_t bytes =
+        uses ? maps[0]->size * (size_t)o->origin.count : maps[2]->size * (size_t)o->target.count;
     struct division d = {.win = win,
                          .o = o,
                          .perform = accumulate_part,

@@ -1,10 +1,10 @@
-/* Dynamic windows: operations on memory in the shared file are loads, stores and atomics, and those on
- * other memory are left to the host (docs/decisions/063-dynamic-windows.md).
+/* Dynamic windows: operations on memory in the shared file are loads, stores and atomics, and those
+ * on other memory are left to the host (docs/decisions/063-dynamic-windows.md).
  *
- * The window of the host that has the same handle is a dynamic one, to which all memory is attached,
- * so that errors of MPI_Win_attach and of accesses to other memory are those of the host. Which way
- * an access goes follows from the table of its target (rma_shm/attached.h). If an operation accesses
- * memory of both kinds, each part goes its way.
+ * The window of the host that has the same handle is a dynamic one, to which all memory is
+ * attached, so that errors of MPI_Win_attach and of accesses to other memory are those of the host.
+ * Which way an access goes follows from the table of its target (rma_shm/attached.h). If an
+ * operation accesses memory of both kinds, each part goes its way.
  *
  * This library synchronises the ranks, as on other windows. On the host's window, a rank opens an
  * epoch towards a target before the first operation that it leaves to the host: MPI_Win_lock with
@@ -21,9 +21,8 @@
  * An epoch towards all targets (MPI_Win_lock_all) would wait for ranks that are not involved. A
  * target whose host performs operations drives its progress while it waits in this library.
  *
- * If several threads may be inside MPI at once, a flush always calls the host: between the mark that
- * an operation is outstanding and the operation, another thread might flush.
- */
+ * If several threads may be inside MPI at once, a flush always calls the host: between the mark
+ * that an operation is outstanding and the operation, another thread might flush. / */
 #ifndef MPIACCEL_DYNAMIC_WINDOW_H
 #define MPIACCEL_DYNAMIC_WINDOW_H
 
@@ -45,9 +44,9 @@ int dynamic_window_divide_transfer(struct win *win, const struct operation *o, b
 int dynamic_window_divide_accumulate(struct win *win, const struct operation *o,
                                      const struct reducer *reducer, const struct typemap *maps[3]);
 
-/* Complete the operations that the host has performed on `rank`, or ALL_RANKS, at the target or only
- * locally, and end the epochs of the host's window. They return the result of the host, also if they
- * continue after an error. */
+/* Complete the operations that the host has performed on `rank`, or ALL_RANKS, at the target or
+ * only locally, and end the epochs of the host's window. They return the result of the host, also
+ * if they continue after an error. */
 int dynamic_window_flush(struct win *win, int rank, bool local);
 int dynamic_window_close(struct win *win, int rank);
 

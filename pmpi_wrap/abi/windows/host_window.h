@@ -1,10 +1,10 @@
 /* The host's windows below fast ones (docs/decisions/065-use-host-windows-again.md).
  *
- * The host's window keeps the attributes, group, name, info and error handler of the fast one. Except
- * below a dynamic window (dynamic_window.h), no operation reaches it, so it has no memory. Hosts take 20 to 1800 us to create one, and the other
- * parts of creating a fast window take a few us. So when a fast window is freed, the host's is kept
- * for the next fast window of the same ranks in the same order, whatever its communicator. It must
- * not differ from a new one:
+ * The host's window keeps the attributes, group, name, info and error handler of the fast one.
+ * Except below a dynamic window (dynamic_window.h), no operation reaches it, so it has no memory.
+ * Hosts take 20 to 1800 us to create one, and the other parts of creating a fast window take a few
+ * us. So when a fast window is freed, the host's is kept for the next fast window of the same ranks
+ * in the same order, whatever its communicator. It must not differ from a new one:
  *
  *   attributes of the program   a window that has had any is not kept, so the host deletes them
  *                               and reports errors of delete functions

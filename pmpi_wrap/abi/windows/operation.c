@@ -159,8 +159,8 @@ static COLD int defer_operation(const struct operation *o)
 
 /* ---- dynamic windows ---- */
 
-/* Whether the target memory is contiguous and not in the table of an open target. The host then finds
- * the errors of all arguments. */
+/* Whether the target memory is contiguous and not in the table of an open target. The host then
+ * finds the errors of all arguments. */
 static bool goes_to_host(const struct win *win, const struct operation *o)
 {
     struct attached_found range;
@@ -173,8 +173,7 @@ static bool goes_to_host(const struct win *win, const struct operation *o)
     return map && map->simple &&
            !__builtin_mul_overflow(map->size, (size_t)o->target.count, &bytes) &&
            !__builtin_add_overflow(low, bytes, &high) &&
-           attached_find(win->attached->peer[o->to.rank].table, low, high, &range) ==
-               ATTACHED_NONE;
+           attached_find(win->attached->peer[o->to.rank].table, low, high, &range) == ATTACHED_NONE;
 }
 
 static int leave_to_host(struct win *win, const struct operation *o)
