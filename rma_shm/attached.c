@@ -92,7 +92,7 @@ static bool grow(struct attached *a, uint32_t count)
         return false;
     a->arrays = arrays;
     struct attached_range *from = ranges_of(a->own),
-                          *to = arena_control_alloc(2 * a->capacity * sizeof *to);
+                          *to = arena_control_alloc((size_t)2 * a->capacity * sizeof *to);
     if (!to)
         return false;
     a->arrays[a->array_count++] = (char *)to;
