@@ -495,6 +495,27 @@ static void test_open_epoch(const char *kind)
     make_window();
 }
 
+/* The host permits no MPI_Win_lock. */
+static void test_no_locks(const char *kind)
+{
+    MPI_Info info;
+    MPI_Win_free(&win);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "no_locks", "true");
+    MPI_Win_create_dynamic(info, MPI_COMM_WORLD, &win);
+    MPI_Info_free(&info);
+    int *memory = get_memory(kind), value = test_rank + 70, next = test_next();
+    MPI_Aint at[RANKS_MAX];
+    MPI_Win_attach(win, memory, COUNT * sizeof *memory);
+    share_address(memory, at);
+    MPI_Win_fence(0, win);
+    MPI_Put(&value, 1, MPI_INT, next, at[next], 1, MPI_INT, win);
+    MPI_Win_fence(0, win);
+    CHECK(memory[0] == test_previous() + 70, "%d", memory[0]);
+    MPI_Win_detach(win, memory);
+    free_memory(kind, memory);
+}
+
 int main(int argc, char **argv)
 {
     const char *kind = argc > 1 ? argv[1] : "shared", *what = argc > 2 ? argv[2] : "operations";
@@ -518,6 +539,8 @@ int main(int argc, char **argv)
         test_threads(other, kind);
     } else if (!strcmp(what, "free")) {
         test_open_epoch(kind);
+    } else if (!strcmp(what, "no_locks")) {
+        test_no_locks(kind);
     } else {
         test_mixed(kind, "private");
         test_mixed("private", kind);
