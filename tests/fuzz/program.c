@@ -78,7 +78,7 @@ void program_invent(struct program *p, uint64_t seed, int size, struct manner ma
                 : where < 98 ? FROM_MALLOC
                              : FROM_MALLOC_AT_ONE;
     p->memory = manner.dynamic ? ATTACHED : p->memory;
-    p->pieces = p->memory == ATTACHED && !(manner.dynamic && seed / 4 % 4 == 0);
+    p->pieces = p->memory == ATTACHED && !(manner.dynamic && size > 1 && seed / 4 % 4 == 0);
     p->odd_one = (int)below(&r, size);
     p->profile.tame =
         manner.tame || p->pieces || p->memory == FROM_MALLOC || p->memory == FROM_MALLOC_AT_ONE;
