@@ -51,26 +51,26 @@ void attached_connect(struct attached *a, const struct win_offer *offers, uint32
 
 /* ---- changing ---- */
 
-static uint64_t load(_Atomic uint64_t *word)
+static uint64_t load_word(_Atomic uint64_t *word)
 {
     return atomic_load_explicit(word, memory_order_acquire);
 }
 
-static void store(_Atomic uint64_t *word, uint64_t value)
+static void store_word(_Atomic uint64_t *word, uint64_t value)
 {
     atomic_store_explicit(word, value, memory_order_release);
 }
 
 static struct attached_range *ranges_of(struct attached_table *table)
 {
-    return node_at(load(&table->ranges));
+    return node_at(load_word(&table->ranges));
 }
 
 static void copy_range(struct attached_range *to, struct attached_range *from)
 {
-    store(&to->begin, load(&from->begin));
-    store(&to->end, load(&from->end));
-    store(&to->position, load(&from->position));
+    store_word(&to->begin, load_word(&from->begin));
+    store_word(&to->end, load_word(&from->end));
+    store_word(&to->position, load_word(&from->position));
 }
 
 static void begin_change(struct attached_table *table)
@@ -85,7 +85,7 @@ static void end_change(struct attached_table *table)
 }
 
 /* Move the ranges to an array with twice the room. False: no memory. */
-static bool grow(struct attached *a, uint32_t count)
+static bool grow_table(struct attached *a, uint32_t count)
 {
     char **arrays = reallocarray(a->arrays, a->array_count + 1, sizeof *arrays);
     if (!arrays)
@@ -100,7 +100,7 @@ static bool grow(struct attached *a, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         copy_range(&to[i], &from[i]);
     begin_change(a->own);
-    store(&a->own->ranges, node_offset(to));
+    store_word(&a->own->ranges, node_offset(to));
     end_change(a->own);
     return true;
 }
@@ -111,7 +111,7 @@ static uint32_t first_after(struct attached_range *ranges, uint32_t count, uint6
     uint32_t first = 0;
     while (first < count) {
         uint32_t middle = first + (count - first) / 2;
-        if (load(&ranges[middle].end) > low)
+        if (load_word(&ranges[middle].end) > low)
             count = middle;
         else
             first = middle + 1;
@@ -119,22 +119,22 @@ static uint32_t first_after(struct attached_range *ranges, uint32_t count, uint6
     return first;
 }
 
-static bool add(struct attached *a, uint64_t begin, uint64_t end, uint64_t position)
+static bool add_range(struct attached *a, uint64_t begin, uint64_t end, uint64_t position)
 {
     struct attached_table *table = a->own;
     uint32_t count = atomic_load_explicit(&table->count, memory_order_relaxed);
     uint32_t at = first_after(ranges_of(table), count, begin);
-    if (at < count && load(&ranges_of(table)[at].begin) < end)
+    if (at < count && load_word(&ranges_of(table)[at].begin) < end)
         return false;
-    if (count == a->capacity && !grow(a, count))
+    if (count == a->capacity && !grow_table(a, count))
         return false;
     struct attached_range *ranges = ranges_of(table);
     begin_change(table);
     for (uint32_t i = count; i > at; i--)
         copy_range(&ranges[i], &ranges[i - 1]);
-    store(&ranges[at].begin, begin);
-    store(&ranges[at].end, end);
-    store(&ranges[at].position, position);
+    store_word(&ranges[at].begin, begin);
+    store_word(&ranges[at].end, end);
+    store_word(&ranges[at].position, position);
     atomic_store_explicit(&table->count, count + 1, memory_order_release);
     end_change(table);
     return true;
@@ -145,7 +145,7 @@ bool attached_add(struct attached *a, const void *base, size_t bytes, uint64_t p
     if (!bytes)
         return false;
     pthread_mutex_lock(&a->mutex);
-    bool added = add(a, (uintptr_t)base, (uintptr_t)base + bytes, position);
+    bool added = add_range(a, (uintptr_t)base, (uintptr_t)base + bytes, position);
     pthread_mutex_unlock(&a->mutex);
     return added;
 }
@@ -157,7 +157,7 @@ void attached_remove(struct attached *a, const void *base)
     struct attached_range *ranges = ranges_of(table);
     uint32_t count = atomic_load_explicit(&table->count, memory_order_relaxed);
     uint32_t at = first_after(ranges, count, (uintptr_t)base);
-    if (at < count && load(&ranges[at].begin) == (uintptr_t)base) {
+    if (at < count && load_word(&ranges[at].begin) == (uintptr_t)base) {
         begin_change(table);
         for (uint32_t i = at; i + 1 < count; i++)
             copy_range(&ranges[i], &ranges[i + 1]);
@@ -190,8 +190,8 @@ static bool find_after(struct attached_table *table, uint64_t low, struct attach
     uint32_t at = first_after(ranges, count, low);
     *found = (struct attached_found){.sequence = sequence};
     if (at < count)
-        *found = (struct attached_found){load(&ranges[at].begin), load(&ranges[at].end),
-                                         load(&ranges[at].position), sequence};
+        *found = (struct attached_found){load_word(&ranges[at].begin), load_word(&ranges[at].end),
+                                         load_word(&ranges[at].position), sequence};
     return attached_unchanged(table, sequence);
 }
 

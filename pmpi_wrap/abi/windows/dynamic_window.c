@@ -202,7 +202,7 @@ static void divide_piece(void *context, char *target, ptrdiff_t target_stride, c
 }
 
 /* Perform `bytes` bytes of data of the target's datatype. */
-static int divide(struct division *d, const struct typemap *target, size_t bytes)
+static int perform_divided(struct division *d, const struct typemap *target, size_t bytes)
 {
     struct run run;
     struct typemap plain = typemap_of_bytes(&run, bytes);
@@ -245,7 +245,7 @@ int dynamic_window_divide_transfer(struct win *win, const struct operation *o, b
         return report_win_error(o->handle, WIN_ERR_MEMORY);
     if (put)
         typemap_copy(d.data, &plain, o->origin.address, local, bytes);
-    int error = divide(&d, remote, bytes);
+    int error = perform_divided(&d, remote, bytes);
     if (!put && !error)
         typemap_copy((char *)o->origin.address, local, d.data, &plain, bytes);
     free(d.data);
@@ -254,7 +254,8 @@ int dynamic_window_divide_transfer(struct win *win, const struct operation *o, b
 
 /* ---- accumulates ---- */
 
-static int accumulate_by_host(struct division *d, uint64_t address, size_t offset, size_t bytes)
+static int accumulate_part_by_host(struct division *d, uint64_t address, size_t offset,
+                                   size_t bytes)
 {
     const struct operation *o = d->o;
     MPI_Datatype type = HANDLE_OF(MPI_Datatype, d->map->base);
@@ -272,7 +273,7 @@ static int accumulate_part(struct division *d, uint64_t address, char *at, size_
     size_t count = bytes / d->element;
     struct buffer origin = {d->data + offset, d->map, count}, result = {0};
     if (!at)
-        return accumulate_by_host(d, address, offset, bytes);
+        return accumulate_part_by_host(d, address, offset, bytes);
     if (d->result)
         result = (struct buffer){d->result + offset, d->map, count};
     enum win_error error = win_accumulate(d->win, d->reducer, d->map, origin, result, d->o->to.rank,
@@ -281,7 +282,7 @@ static int accumulate_part(struct division *d, uint64_t address, char *at, size_
 }
 
 /* Copy the result without writing to holes. */
-static void deliver(const struct division *d, const struct typemap *to, size_t bytes)
+static void deliver_parts(const struct division *d, const struct typemap *to, size_t bytes)
 {
     const struct typemap *element = typemap_to_move(d->map);
     typemap_copy((char *)d->o->result.address, typemap_to_move(to), d->result, element,
@@ -314,9 +315,9 @@ int dynamic_window_divide_accumulate(struct win *win, const struct operation *o,
         struct typemap plain = typemap_of_bytes(&run, bytes);
         if (uses)
             typemap_copy(d.data, &plain, o->origin.address, maps[0], bytes);
-        error = divide(&d, maps[2], bytes);
+        error = perform_divided(&d, maps[2], bytes);
         if (!error && d.result)
-            deliver(&d, maps[1], bytes);
+            deliver_parts(&d, maps[1], bytes);
     } else {
         report_win_error(o->handle, WIN_ERR_MEMORY);
     }

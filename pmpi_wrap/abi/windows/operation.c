@@ -176,7 +176,7 @@ static bool goes_to_host(const struct win *win, const struct operation *o)
            attached_find(win->attached->peer[o->to.rank].table, low, high, &range) == ATTACHED_NONE;
 }
 
-static int leave_to_host(struct win *win, const struct operation *o)
+static int leave_operation(struct win *win, const struct operation *o)
 {
     int error = dynamic_window_leave(win, o->handle, o->to.rank);
     if (error)
@@ -219,7 +219,7 @@ NOINLINE int slow_transfer(struct win *win, const struct operation *o, bool put)
     if (!win)
         return transfer_in_node(o, put) ? end_operation(o->request) : defer_operation(o);
     if (goes_to_host(win, o))
-        return leave_to_host(win, o);
+        return leave_operation(win, o);
     int class = check_local_side(o, o->origin, &origin_map);
     if (!class)
         class = check_side(o->target, &target_map);
@@ -234,7 +234,7 @@ NOINLINE int slow_transfer(struct win *win, const struct operation *o, bool put)
     enum win_error error = put ? win_put(win, origin, o->to.rank, o->to.disp, target)
                                : win_get(win, origin, o->to.rank, o->to.disp, target);
     if (error == WIN_HOST)
-        return leave_to_host(win, o);
+        return leave_operation(win, o);
     if (error == WIN_DIVIDED) {
         int divided = dynamic_window_divide_transfer(win, o, put);
         return divided ? divided : end_operation(o->request);
@@ -265,7 +265,7 @@ static int accumulate(struct win *win, const struct operation *o, const struct r
     enum win_error error = win_accumulate(win, reducer, predefined_for(target.map), origin, result,
                                           o->to.rank, o->to.disp, target);
     if (error == WIN_HOST)
-        return leave_to_host(win, o);
+        return leave_operation(win, o);
     if (error == WIN_DIVIDED) {
         int divided = dynamic_window_divide_accumulate(win, o, reducer, maps);
         return divided ? divided : end_operation(o->request);
@@ -287,7 +287,7 @@ NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
     if (!win)
         return defer_operation(o);
     if (goes_to_host(win, o))
-        return leave_to_host(win, o);
+        return leave_operation(win, o);
     int class = check_side(o->target, &maps[2]);
     if (!class && op != OP_NO_OP)
         class = check_local_side(o, o->origin, &maps[0]);
@@ -324,7 +324,7 @@ NOINLINE int slow_compare_and_swap(struct win *win, const struct operation *o)
     if (!win)
         return defer_operation(o);
     if (goes_to_host(win, o))
-        return leave_to_host(win, o);
+        return leave_operation(win, o);
     int class = check_local_side(o, o->result, &map);
     if (!class && o->to.rank != MPI_PROC_NULL && (!o->origin.address || !o->compare))
         class = MPI_ERR_BUFFER;
@@ -338,7 +338,7 @@ NOINLINE int slow_compare_and_swap(struct win *win, const struct operation *o)
     char *at;
     enum win_error error = win_locate(win, o->to.rank, o->to.disp, 0, (ptrdiff_t)map->size, &at);
     if (error == WIN_HOST || error == WIN_DIVIDED)
-        return leave_to_host(win, o);
+        return leave_operation(win, o);
     if (error)
         return report_win_error(o->handle, error);
     win_compare_and_swap(win, thread_self(), (uint32_t)o->to.rank, at, o->origin.address,
