@@ -23,10 +23,10 @@
  * thread also sleeps in other calls, and in calls that poll (there after 1 ms, not counting its
  * yields).
  *
- * The length of a yield shows who had the processor. If it is less than YIELD_TICKS_SHARED, no other
- * thread had it; if it is at least YIELD_TICKS_LONG, a thread that computes; in between, a waiting
- * rank of another job, which yields back soon. Linux 6.18 charges a yield as a whole time slice, so
- * beside a thread that computes a rank that yields in each wait hardly runs.
+ * The length of a yield shows who had the processor. If it is less than YIELD_TICKS_SHARED, no
+ * other thread had it; if it is at least YIELD_TICKS_LONG, a thread that computes; in between, a
+ * waiting rank of another job, which yields back soon. Linux 6.18 charges a yield as a whole time
+ * slice, so beside a thread that computes a rank that yields in each wait hardly runs.
  */
 #ifndef MPIACCEL_WAIT_TIMES_H
 #define MPIACCEL_WAIT_TIMES_H
