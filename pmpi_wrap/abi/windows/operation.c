@@ -124,8 +124,12 @@ static int complete_operation(const struct operation *o, size_t bytes)
 static bool has_no_data(struct data side)
 {
     int size;
-    return side.count == 0 || (side.count > 0 && side.type != constants.datatype_null &&
-                               host.Type_size(side.type, &size) == MPI_SUCCESS && size == 0);
+    if (side.count <= 0 || side.type == constants.datatype_null)
+        return side.count == 0;
+    const struct entry *known = registry_find(&datatype_registry, BITS(side.type));
+    if (LIKELY(known && known->object))
+        return ((const struct typemap *)known->object)->size == 0;
+    return host.Type_size(side.type, &size) == MPI_SUCCESS && size == 0;
 }
 
 /* A handle that is 0 is left to the host: MPI_Type_size would report it to another error handler.
