@@ -22,7 +22,7 @@
  * target whose host performs operations drives its progress while it waits in this library.
  *
  * If several threads may be inside MPI at once, a flush always calls the host: between the mark
- * that an operation is outstanding and the operation, another thread might flush. / */
+ * that an operation is outstanding and the operation, another thread might flush. */
 #ifndef MPIACCEL_DYNAMIC_WINDOW_H
 #define MPIACCEL_DYNAMIC_WINDOW_H
 
