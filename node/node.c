@@ -53,6 +53,12 @@ bool node_map_statics(uint32_t member, int file)
     return size && size <= node.header->statics_size && memfd_map(file, 0, size, part);
 }
 
+bool node_maps_file_at(const char *address, dev_t device, ino_t inode)
+{
+    return (address >= node.base && address < node.end) ||
+           (inode == node_file.inode && device == node_file.device);
+}
+
 void node_unmap(enum reason why_not)
 {
     sync_set_host_mail(NULL, NULL);

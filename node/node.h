@@ -20,6 +20,8 @@
 
 #include "core/layout.h"
 
+#include <sys/types.h>
+
 struct node_alias {
     char *address;
     size_t size;
@@ -75,6 +77,10 @@ void node_unmap(enum reason why_not);
 
 /* Let children of fork inherit the slices of other members, too, which remain shared. */
 void node_let_children_inherit(void);
+
+/* Whether the mapping that begins at `address`, of the file with this device and inode, is one of
+ * the node's file, or one of the files that are mapped over it. */
+bool node_maps_file_at(const char *address, dev_t device, ino_t inode);
 
 /* In a child: share whole pages of this process's slice with the parent again. False: not
  * possible. */
