@@ -20,7 +20,8 @@
  *   MPI_Reduce                      the nodes have equally many ranks, and the operand has at
  *                                   most HIERARCHY_BUFFER bytes
  *   MPI_Scan, MPI_Exscan            the nodes have equally many ranks, those of a node follow each
- *                                   other, and the operand fits
+ *                                   other, and the operand fits and has more than
+ *                                   QUIRK_SCAN_CHAIN bytes
  *   MPI_Reduce_scatter(_block)      the operand fits
  *
  * Data fit if they have at most HIERARCHY_ROOM bytes. They pass through the leaders of the nodes.

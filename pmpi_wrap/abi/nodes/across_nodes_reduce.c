@@ -3,6 +3,7 @@
 #include "pmpi_wrap/abi/collectives/reduction.h"
 #include "pmpi_wrap/abi/nodes/across_nodes.h"
 #include "pmpi_wrap/abi/nodes/lane_call.h"
+#include "pmpi_wrap/quirks.h"
 
 /* ---- which calls ---- */
 
@@ -37,7 +38,8 @@ static bool is_performed(const struct lane_reduction *o, enum call call)
     if (all)
         return equal || fits_leaders(1, o->bytes);
     if (IS_CALL(call, Scan) || IS_CALL(call, Exscan))
-        return equal && o->h->consecutive && fits_leaders(1, o->bytes);
+        return equal && o->h->consecutive && fits_leaders(1, o->bytes) &&
+               o->bytes > quirk(QUIRK_SCAN_CHAIN);
     return IS_CALL(call, Reduce) ? equal && o->bytes <= HIERARCHY_BUFFER
                                  : fits_leaders(1, o->bytes);
 }
