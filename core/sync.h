@@ -65,8 +65,8 @@ static inline bool sync_should_sleep(const struct sync_wait *wait)
     return sync_oversubscribed || wait->yield_was_long;
 }
 
-/* Sleep while `word` holds `seen`: for 50 us at first, and later for an eighth of the time that the
- * naps of this wait have taken, at most four milliseconds. Makes no progress. */
+/* Sleep while `word` holds `seen`: for 50 us at first, twice as long after every eight naps of this
+ * wait, and at most four milliseconds. Makes no progress. */
 void sync_nap(struct sync_word *word, uint32_t seen, uint32_t naps);
 
 /* Perform one round of waiting for a condition whose change is not followed by sync_wake(). Where

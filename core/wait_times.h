@@ -18,10 +18,10 @@
  * instead of yielding.
  *
  * Open MPI yields by itself after each poll in place of the library. In calls that poll it does so
- * in the first CALLS_WITH_HOST_YIELD calls after the program has sent, received or waited: what it
- * polls for then often comes from a rank that needs the processor. If the user has set `sleep`, a
- * thread also sleeps in other calls, and in calls that poll (there after 1 ms, not counting its
- * yields).
+ * only in the first CALLS_WITH_HOST_YIELD calls after a call that waits or sends, or after a poll
+ * that has found something: a program often polls for the answer of a rank that needs the
+ * processor. If the user has set `sleep`, a thread also sleeps in other calls, and in calls that
+ * poll, in which Open MPI then never yields (there after 1 ms, not counting its yields).
  *
  * The length of a yield shows who had the processor. If it is less than YIELD_TICKS_SHARED, no
  * other thread had it; if it is at least YIELD_TICKS_LONG, a thread that computes; in between, a
@@ -89,16 +89,17 @@ enum {
     POLLS_PER_PROBE = 16384,          /* a millisecond, more or less */
     LOST_NS_MIN = 200000,             /* a smaller loss may be due to interrupts and OS threads */
     POLLS_PER_PROBE_SHARED = 256,     /* while a thread yields */
-    POLLS_AT_FIRST = 4,               /* of a wait: a host that yields itself needs no help */
-    POLLS_OF_SHORT_YIELDS = 16,       /* at most, of a host that yields itself, before one
-                                         is timed in a call that waits */
+    POLLS_AT_FIRST = 4,               /* that are passed on at the beginning of a wait if the host
+                                         yields by itself */
+    POLLS_OF_SHORT_YIELDS = 16,       /* the most between two timed ones in a call that waits, if
+                                         the host yields by itself */
     POLLS_OF_OTHER_CALL = 256,        /* the same in other calls if no thread sleeps there */
     TICKS_BETWEEN_POLLS = 1 << 14,    /* of one wait */
     HOST_SPIN_TICKS = 1 << 12,        /* of a wait, before a thread yields */
     HOST_YIELD_TICKS = 1 << 21,       /* of a wait, before a thread sleeps */
     HOST_YIELD_TICKS_QUOTA = 1 << 18, /* under a quota: a few times what a sleep costs */
     POLLS_PER_YIELD = 32,             /* between two yields of a program that polls */
-    CALLS_WITH_HOST_YIELD = 8,        /* that poll, after the program has sent or received */
+    CALLS_WITH_HOST_YIELD = 8,        /* that poll and in which the host's own yield stays on */
     /* After a yield that took long, a program polls once more for each so many ticks: for a small
      * part of that time. With a larger part, the threads of one processor would make each other's
      * yields longer and longer. */

@@ -36,7 +36,7 @@
  * from another rank, which has another token. All members have the library and are here, so the
  * exchange waits for no other rank; the host keeps these messages apart from the program's, which
  * are sent later. In two cases a message may fail to come: if three jobs have equal keys, sizes and
- * numbers of ranks; or if two jobs have, and some ranks of both run without the library. The wait
+ * numbers of ranks; or if two jobs have equal ones, and some ranks of both run without the library. The wait
  * for the message is bounded.
  *
  * Statics are the files with the members' static variables (node/statics.h). The messages with

@@ -45,7 +45,7 @@ struct poller {
     uint64_t untimed_since;         /* sync_ticks() when `untimed` was set */
     uint64_t waited;                /* sync_waited_ticks() when `untimed` was set */
     uint64_t sample;                /* duration of the previous timed poll */
-    uint32_t calls_with_host_yield; /* calls that poll, until the host's own yield is off */
+    uint32_t calls_with_host_yield; /* further ones that poll, with the host's own yield on */
 };
 static __thread struct poller poller = {.recipient = NOBODY};
 
@@ -126,9 +126,9 @@ static void note_use(uint64_t now)
     poller.used = now;
 }
 
-/* During CALL_POLLS the host's own yield is off, except in the first calls after the program has
- * sent, received or waited, and yield_between_polls() yields in its place. It remains off until
- * another call has polled in vain, since programs poll again and again. */
+/* Switch the host's own yield. While it is off, yield_between_polls() yields instead. It is off in
+ * calls of CALL_POLLS, except in the first ones after the program has sent, received or waited, and
+ * stays off until a poll of another call, since programs poll again and again. */
 static void let_host_yield(bool yields)
 {
     if (!set_host_yield || atomic_load_explicit(&host_yields, memory_order_relaxed) == yields)

@@ -1,10 +1,11 @@
 /* The memory that ranks have attached to a dynamic window (MPI-4.0, 12.2.4), as far as it lies in
  * the shared file.
  *
- * Each rank has a table of such ranges, in the control part of its slice. The way of an access
- * follows from its address and the table of the target alone: this library accesses what lies in a
- * range, and the host everything else (pmpi_wrap/abi/windows/dynamic_window.h). So all origins
- * access a location in the same way, and accumulates remain atomic.
+ * Each rank has a table of such ranges, in the control part of its slice. Whether this library or
+ * the host performs an access depends only on the address and on the table of the target: this
+ * library accesses memory in a range, and the host all other memory
+ * (pmpi_wrap/abi/windows/dynamic_window.h). So all origins access a location in the same way, and
+ * accumulates remain atomic.
  *
  * The owner adds a range when the host has attached it, and removes it when the host has detached
  * it. A range that overlaps another one, which is an error of the program, or for which there is no
@@ -16,15 +17,14 @@
  *
  * The owner stores `sequence` before the other words, which are stored with release and loaded with
  * acquire: a reader that has loaded a new word then finds a new `sequence`. Threads of the owner
- * exclude each other by a mutex of the process. The ranges are sorted, and do not overlap. When
- * their array is full, the owner allocates another one. It frees the old one with the window, since
- * slow readers may still access it.
+ * exclude each other by a mutex of the process. The ranges are sorted, and do not overlap. A full
+ * array is replaced by a longer one. The owner frees the old arrays with the window, since slow
+ * readers may still access them.
  *
- * A reader waits while `sequence` is odd. If the owner dies then, its launcher ends the job. A rank
- * that runs ahead changes its table only: an access that needs a range which the owner has not
- * attached yet, or has detached, is an error of the program, and is left to the host. If an origin
- * has found a range before, it accesses the same memory as before, since an address of a process
- * keeps its position in the file.
+ * A reader waits while `sequence` is odd. If the owner dies during a change, its launcher ends the
+ * job. The owner does not wait for readers. An operation that depends on a change must be ordered
+ * after it by the program; otherwise it is an error. A range that an origin has found before still
+ * denotes the same memory, since an address of a process keeps its position in the file.
  */
 #ifndef MPIACCEL_ATTACHED_H
 #define MPIACCEL_ATTACHED_H
@@ -50,30 +50,31 @@ struct attached_table {
     struct attached_range first[ATTACHED_FIRST];
 };
 
-/* A dynamic window as its rank sees it. */
+/* The private part of a dynamic window. */
 struct attached {
-    pthread_mutex_t mutex; /* held by a thread that changes the table or opens an epoch below */
+    /* Held to change the table and, with several threads, to begin an epoch of the host's window. */
+    pthread_mutex_t mutex;
     struct attached_table *own;
     uint32_t capacity; /* of the array of ranges */
-    char **arrays;     /* those that have been allocated; each has twice the room of the last */
+    char **arrays;     /* the allocated arrays; each has twice the room of the one before */
     uint32_t array_count;
     struct attached_peer {
         struct attached_table *table;
-        /* The host's window is in an epoch towards this target, and has operations that no flush
-         * has completed. */
-        _Atomic bool below, outstanding;
+        _Atomic bool below;       /* the host's window is in an epoch towards this target */
+        _Atomic bool outstanding; /* operations of the host there may be incomplete */
     } peer[];
 };
 
 /* Create the table of this rank, for a window of `size` ranks. NULL: no memory. */
 struct attached *attached_create(uint32_t size);
 
-/* `free_table`: no other rank reads the table. */
+/* Destroy it; also the table, if `free_table` is true: then no other rank reads that any more. */
 void attached_destroy(struct attached *a, bool free_table);
 
-/* The position of this rank's table, for the offer; and the tables of all ranks, from the offers.
- */
+/* Return the position of this rank's table, for its offer. */
 uint64_t attached_position(const struct attached *a);
+
+/* Store the addresses of all tables, from the offers. */
 void attached_connect(struct attached *a, const struct win_offer *offers, uint32_t size);
 
 /* Add [base, base + bytes), which lies at `position` in the file. False: nothing is added. */
@@ -88,13 +89,12 @@ struct attached_found {
     uint32_t sequence;
 };
 
-/* How much of [low, high), which is not empty, lies in one range of the table. Unless nothing does,
- * `found` is the first range of which a part lies there. */
+/* Return how much of [low, high), which is not empty, lies in one range of the table. If the result
+ * is not ATTACHED_NONE, `found` is the first range that overlaps [low, high). */
 enum attached_part attached_find(struct attached_table *table, uint64_t low, uint64_t high,
                                  struct attached_found *found);
 
-/* Whether the table has not changed since `sequence`, in any way that the calling rank can know of.
- */
+/* Whether `sequence` is still current. Detects every change that is ordered before this call. */
 static inline bool attached_unchanged(struct attached_table *table, uint32_t sequence)
 {
     return atomic_load_explicit(&table->sequence.value, memory_order_relaxed) == sequence;

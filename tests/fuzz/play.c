@@ -340,7 +340,7 @@ static void find_parts(struct player *pl)
             pl->part[rank] = NULL;
 }
 
-/* Cuts [base, base + size) into ranges to attach. Between two ranges there may be a gap: MPICH
+/* Cut [base, base + size) into ranges to attach. Between two ranges there may be a gap: MPICH
  * accesses any memory, and Open MPI the whole pages of what is attached, so a gap must neither
  * begin nor end at a page. The library leaves operations on a gap to the host. Private memory is
  * one range: Open MPI refuses operations on two of them. */

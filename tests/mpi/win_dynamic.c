@@ -1,5 +1,5 @@
 /* Dynamic windows: operations on attached memory, shared or private, give the right results under
- * all kinds of synchronization, whichever ranges are attached when. The first argument says which
+ * all kinds of synchronization, in whatever order ranges are attached and detached. The first argument says which
  * memory; further ones what is tested. */
 #include "test.h"
 

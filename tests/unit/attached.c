@@ -38,7 +38,7 @@ static void detach(unsigned me, unsigned number)
     attached_remove(view[me]->attached, ground + number * STEP);
 }
 
-/* Looks up bytes [first, last) of a range of rank 0. */
+/* Look up bytes [first, last) of a range of rank 0. */
 static enum attached_part find(unsigned number, long first, long last, struct attached_found *found)
 {
     uint64_t base = (uintptr_t)ground + (uint64_t)number * STEP;

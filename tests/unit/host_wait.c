@@ -582,7 +582,7 @@ static bool set_yield(bool yields)
     return before;
 }
 
-/* Returns in how many of so many calls that poll in vain the host yields. */
+/* Make `calls` calls that poll in vain. Returns in how many the host's own yield was on. */
 static unsigned calls_with_yields(unsigned calls)
 {
     unsigned yielding = 0;
@@ -640,7 +640,7 @@ START_TEST(the_host_yields_in_the_first_polls_for_an_answer)
     poll(true);
     host_wait_leave(true);
     ck_assert_uint_eq(calls_with_yields(100), CALLS_WITH_HOST_YIELD);
-    config.wait = WAIT_sleep; /* this thread sleeps at last, whose time the library counts */
+    config.wait = WAIT_sleep; /* the thread sleeps in the end, so the host does not yield */
     host_wait_enter(CALL_WAITS);
     host_wait_leave(true);
     ck_assert_uint_eq(calls_with_yields(100), 0);
