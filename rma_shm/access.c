@@ -3,8 +3,17 @@
 #include "node/node.h"
 #include "rma_shm/epoch.h"
 
-/* Find [disp + low, disp + high) in a dynamic window, where `disp` is an address of the target. A
- * peer keeps the range that was found last, unless several threads may operate on it at once. */
+void win_keep_range(struct peer *peer, const struct attached_found *range)
+{
+    if (thread_concurrent)
+        return;
+    peer->base = node_at(range->position);
+    peer->size = range->end - range->begin;
+    peer->begin = range->begin;
+    peer->sequence = range->sequence;
+}
+
+/* Find [disp + low, disp + high) in a dynamic window, where `disp` is an address of the target. */
 static enum win_error locate_attached(struct win *win, uint32_t target, int64_t disp, ptrdiff_t low,
                                       ptrdiff_t high, char **at)
 {
@@ -13,19 +22,19 @@ static enum win_error locate_attached(struct win *win, uint32_t target, int64_t 
     *at = node.base; /* for no data */
     if (first == end)
         return WIN_OK;
+    struct peer *peer = &win->peer[target];
+    uint64_t offset = first - peer->begin;
+    if (offset < peer->size && end - first <= peer->size - offset) {
+        *at = peer->base + offset - low;
+        return WIN_OK;
+    }
     enum attached_part part =
         end < first ? ATTACHED_NONE
                     : attached_find(win->attached->peer[target].table, first, end, &range);
     if (part != ATTACHED_ALL)
         return part == ATTACHED_NONE ? WIN_HOST : WIN_DIVIDED;
     *at = (char *)((uintptr_t)node.base + range.position - range.begin + (uint64_t)disp);
-    if (thread_concurrent)
-        return WIN_OK;
-    struct peer *peer = &win->peer[target];
-    peer->base = node_at(range.position);
-    peer->size = range.end - range.begin;
-    peer->begin = range.begin;
-    peer->sequence = range.sequence;
+    win_keep_range(peer, &range);
     return WIN_OK;
 }
 

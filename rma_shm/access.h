@@ -17,6 +17,11 @@ enum win_error win_get(struct win *win, struct buffer origin, int target, int64_
 enum win_error win_locate(struct win *win, int target, int64_t disp, ptrdiff_t low, ptrdiff_t high,
                           char **at);
 
+/* Keep the range of a dynamic window that was found last on an open peer, so that win_at() and
+ * win_locate() need not search the table of the target. If several threads may operate on the peer
+ * at once, nothing is kept. */
+void win_keep_range(struct peer *peer, const struct attached_found *range);
+
 /* Find the first `bytes` bytes of data of a buffer in the window of the target. */
 enum win_error win_locate_data(struct win *win, int target, int64_t disp, const struct typemap *map,
                                size_t bytes, char **at);

@@ -141,43 +141,49 @@ static bool is_plausible(struct data side)
 
 /* Whether the operation has no data or goes to MPI_PROC_NULL: Open MPI 4.1 fails in some of
  * these. */
-static bool moves_no_data(const struct operation *o)
+static bool moves_no_data(const struct operation *o, const struct entry *window)
 {
-    struct entry *e = registry_find(&window_registry, BITS(o->handle));
-    if (!e || !is_plausible(o->origin) || !is_plausible(o->target))
+    if (!window || !is_plausible(o->origin) || !is_plausible(o->target))
         return false;
     if (o->to.rank == MPI_PROC_NULL)
         return true;
-    return o->to.rank >= 0 && (uint32_t)o->to.rank < window_unpack(e->detail).ranks &&
+    return o->to.rank >= 0 && (uint32_t)o->to.rank < window_unpack(window->detail).ranks &&
            has_no_data(o->target) && has_no_data(o->origin);
 }
 
 static COLD int defer_operation(const struct operation *o)
 {
-    if (moves_no_data(o))
+    const struct entry *window = window_entry(o->handle);
+    if (moves_no_data(o, window))
         return complete_operation(o, 0);
     spanning_left_to_host(o->handle, o->to.rank);
-    note_deferred_on_win(o->call, o->handle);
+    note_deferred_on_win(o->call, window);
     return DEFERRED;
 }
 
 /* ---- dynamic windows ---- */
 
 /* Whether the target memory is contiguous and not in the table of an open target. The host then
- * finds the errors of all arguments. */
-static bool goes_to_host(const struct win *win, const struct operation *o)
+ * finds the errors of all arguments. The range that is found
+ * is kept, so that win_locate() does not search for it again. */
+static bool goes_to_host(struct win *win, const struct operation *o)
 {
     struct attached_found range;
     size_t bytes;
     uint64_t low = (uint64_t)o->to.disp, high;
-    if (!win || !win->attached || (uint32_t)o->to.rank >= win->size ||
+    if (!win->attached || (uint32_t)o->to.rank >= win->size ||
         win->peer[o->to.rank].stamp != win->stamp || o->target.count <= 0)
         return false;
     const struct typemap *map = typemap_of(o->target.type);
-    return map && map->simple &&
-           !__builtin_mul_overflow(map->size, (size_t)o->target.count, &bytes) &&
-           !__builtin_add_overflow(low, bytes, &high) &&
-           attached_find(win->attached->peer[o->to.rank].table, low, high, &range) == ATTACHED_NONE;
+    if (!map || !map->simple ||
+        __builtin_mul_overflow(map->size, (size_t)o->target.count, &bytes) ||
+        __builtin_add_overflow(low, bytes, &high))
+        return false;
+    enum attached_part part =
+        attached_find(win->attached->peer[o->to.rank].table, low, high, &range);
+    if (part == ATTACHED_ALL)
+        win_keep_range(&win->peer[o->to.rank], &range);
+    return part == ATTACHED_NONE;
 }
 
 static int leave_operation(struct win *win, const struct operation *o)

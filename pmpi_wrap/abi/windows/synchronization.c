@@ -12,16 +12,16 @@
 
 #include <stdlib.h>
 
-#define DEFER(name, ...)                           \
-    do {                                           \
-        note_deferred_on_win(CALL_##name, handle); \
-        return host.name(__VA_ARGS__);             \
+#define DEFER(name, ...)                                         \
+    do {                                                         \
+        note_deferred_on_win(CALL_##name, window_entry(handle)); \
+        return host.name(__VA_ARGS__);                           \
     } while (0)
 
 /* Calls with MPI_PROC_NULL have nothing to do on any window, and some hosts fail in them. */
 HOT_INLINE bool targets_proc_null(int rank, MPI_Win handle)
 {
-    return rank == MPI_PROC_NULL && registry_find(&window_registry, BITS(handle));
+    return rank == MPI_PROC_NULL && window_entry(handle);
 }
 
 /* Count the call, or report its error. */
@@ -205,7 +205,7 @@ int accel_Win_lock(int type, int rank, int assertion, MPI_Win handle)
 {
     struct win *win = fast_window(handle);
     if (UNLIKELY(!win) && !targets_proc_null(rank, handle)) {
-        note_deferred_on_win(CALL_Win_lock, handle);
+        note_deferred_on_win(CALL_Win_lock, window_entry(handle));
         return spanning_locked(handle, rank, host.Win_lock(type, rank, assertion, handle));
     }
     int class = check_lock_arguments(win, type, rank, assertion);
@@ -223,7 +223,7 @@ int accel_Win_unlock(int rank, MPI_Win handle)
 {
     struct win *win = fast_window(handle);
     if (UNLIKELY(!win) && !targets_proc_null(rank, handle)) {
-        note_deferred_on_win(CALL_Win_unlock, handle);
+        note_deferred_on_win(CALL_Win_unlock, window_entry(handle));
         spanning_unlock(handle, rank);
         return spanning_unlocked(handle, host.Win_unlock(rank, handle));
     }
@@ -241,7 +241,7 @@ int accel_Win_lock_all(int assertion, MPI_Win handle)
 {
     struct win *win = fast_window(handle);
     if (UNLIKELY(!win)) {
-        note_deferred_on_win(CALL_Win_lock_all, handle);
+        note_deferred_on_win(CALL_Win_lock_all, window_entry(handle));
         return spanning_locked(handle, ALL_RANKS, host.Win_lock_all(assertion, handle));
     }
     if (UNLIKELY(assertion & ~MPI_MODE_NOCHECK))
@@ -253,7 +253,7 @@ int accel_Win_unlock_all(MPI_Win handle)
 {
     struct win *win = fast_window(handle);
     if (UNLIKELY(!win)) {
-        note_deferred_on_win(CALL_Win_unlock_all, handle);
+        note_deferred_on_win(CALL_Win_unlock_all, window_entry(handle));
         spanning_unlock(handle, ALL_RANKS);
         return spanning_unlocked(handle, host.Win_unlock_all(handle));
     }
@@ -266,7 +266,7 @@ static COLD int defer_flush(enum call call, int rank, MPI_Win handle)
 {
     if (spanning_complete(handle, rank))
         return finish_sync(call, handle, WIN_OK);
-    note_deferred_on_win(call, handle);
+    note_deferred_on_win(call, window_entry(handle));
     return DEFERRED;
 }
 

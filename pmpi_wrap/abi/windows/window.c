@@ -59,12 +59,12 @@ int member_of_target(long argument, int rank)
     return win->size == 1 ? (int)node.me : node_owner_of(win->peer[rank].base);
 }
 
-COLD void note_deferred_on_win(enum call call, MPI_Win win)
+COLD void note_deferred_on_win(enum call call, const struct entry *entry)
 {
     if (host_wait_sleeps())
         host_wait_sending(-1);
-    struct entry *e = registry_find(&window_registry, BITS(win));
-    enum reason reason = e ? (enum reason)window_unpack(e->detail).reason : REASON_HOST_WINDOW;
+    enum reason reason =
+        entry ? (enum reason)window_unpack(entry->detail).reason : REASON_HOST_WINDOW;
     if (stats_defer(call, reason) == 1)
         log_message(2, "%s is left to the host, as its window is: %s", call_names[call],
                     stats_reasons[reason]);

@@ -40,19 +40,30 @@ static inline int window_flavor(struct window_detail d)
     return MPI_WIN_FLAVOR_CREATE + d.flavor;
 }
 
-/* The fast window of a handle. NULL: it is left to the host. */
+/* The entry of a handle. NULL: it is not registered, and left to the host. */
+HOT_INLINE const struct entry *window_entry(MPI_Win handle)
+{
+    return registry_find(&window_registry, BITS(handle));
+}
+
+/* The fast window of an entry, or of a handle. NULL: it is left to the host. */
+HOT_INLINE struct win *fast_window_of(const struct entry *entry)
+{
+    return LIKELY(entry != NULL) ? entry->object : NULL;
+}
+
 HOT_INLINE struct win *fast_window(MPI_Win handle)
 {
-    struct entry *e = registry_find(&window_registry, BITS(handle));
-    return LIKELY(e != NULL) ? e->object : NULL;
+    return fast_window_of(window_entry(handle));
 }
 
 /* The member that owns the memory of rank `rank` of a fast window. `argument`: the MPI_Win as the
  * program passes it to a call. Negative: the window is not fast, or no member owns the memory. */
 int member_of_target(long argument, int rank);
 
-/* Count a call on a window that is left to the host. The first time, log the reason. */
-void note_deferred_on_win(enum call call, MPI_Win win);
+/* Count a call on a window that is left to the host; `entry` may be NULL. The first time, log the
+ * reason. */
+void note_deferred_on_win(enum call call, const struct entry *entry);
 
 /* Report an error through the window's error handler (MPI-4.0, 9.3). Both functions return the
  * class of the error. */
