@@ -78,48 +78,55 @@ int dynamic_window_leave(struct win *win, MPI_Win handle, int rank)
     int result = MPI_SUCCESS;
     if (!atomic_load_explicit(&peer->below, memory_order_acquire))
         result = open_below(win, handle, rank);
-    if (result == MPI_SUCCESS)
-        atomic_store_explicit(&peer->outstanding, true, memory_order_relaxed);
+    if (result == MPI_SUCCESS) /* release: see flush_target() */
+        atomic_store_explicit(&peer->outstanding, true, memory_order_release);
     return result;
 }
 
-/* Call `perform` for the targets towards which the host's window is in an epoch. Returns the first
- * error. */
-static int for_targets(struct win *win, int rank, int perform(struct win *, int))
+/* Call `perform` for a target, or for all. Returns the first error. */
+static inline int for_targets(struct win *win, int rank, int perform(struct win *, int))
 {
     int result = MPI_SUCCESS;
-    int first = rank == ALL_RANKS ? 0 : rank, last = rank == ALL_RANKS ? (int)win->size - 1 : rank;
-    for (int r = first; r <= last; r++) {
-        if (!atomic_load_explicit(&win->attached->peer[r].below, memory_order_acquire))
-            continue;
-        wake_ranks();
+    if (rank != ALL_RANKS)
+        return perform(win, rank);
+    for (int r = 0; r < (int)win->size; r++) {
         int error = perform(win, r);
         result = result == MPI_SUCCESS ? error : result;
     }
     return result;
 }
 
+/* acquire: the thread that has marked the operation has opened the epoch before. */
+static bool is_outstanding(const struct attached_peer *peer)
+{
+    return atomic_load_explicit(&peer->outstanding, memory_order_acquire);
+}
+
 static int flush_target(struct win *win, int rank)
 {
     struct attached_peer *peer = &win->attached->peer[rank];
-    if (!atomic_load_explicit(&peer->outstanding, memory_order_relaxed))
+    if (!is_outstanding(peer))
         return MPI_SUCCESS;
     if (!thread_concurrent)
         atomic_store_explicit(&peer->outstanding, false, memory_order_relaxed);
+    wake_ranks();
     return host.Win_flush(rank, HANDLE_OF(MPI_Win, win->handle));
 }
 
 static int flush_target_locally(struct win *win, int rank)
 {
-    struct attached_peer *peer = &win->attached->peer[rank];
-    return atomic_load_explicit(&peer->outstanding, memory_order_relaxed)
-               ? host.Win_flush_local(rank, HANDLE_OF(MPI_Win, win->handle))
-               : MPI_SUCCESS;
+    if (!is_outstanding(&win->attached->peer[rank]))
+        return MPI_SUCCESS;
+    wake_ranks();
+    return host.Win_flush_local(rank, HANDLE_OF(MPI_Win, win->handle));
 }
 
 static int close_target(struct win *win, int rank)
 {
     struct attached_peer *peer = &win->attached->peer[rank];
+    if (!atomic_load_explicit(&peer->below, memory_order_acquire))
+        return MPI_SUCCESS;
+    wake_ranks();
     atomic_store_explicit(&peer->outstanding, false, memory_order_relaxed);
     atomic_store_explicit(&peer->below, false, memory_order_relaxed);
     atomic_fetch_sub(&win->epochs_below, 1);
