@@ -1,7 +1,7 @@
 ! Windows in Fortran, for each of the three bindings (-DMPIFH, -DMODULE or -DF08): their predefined
 ! attributes, attributes of the program, windows of MPI_Win_allocate_shared, and MPI_Win_shared_query
-! with addresses as integers and as pointers of C. Windows of the same ranks follow each other, so that
-! the library reuses the host's.
+! with addresses as integers and as pointers of C, from MPI-4.1 on also in other windows. Windows of the
+! same ranks follow each other, so that the library reuses the host's.
 #include "harness.inc"
 
 ! mpi_f08 has addresses of memory as pointers of C only.
@@ -70,6 +70,30 @@ contains
         expected = expected + 1
     end subroutine
 
+    ! A rank that this one cannot access has a size of 0.
+    subroutine check_query(win, base, bytes, unit)
+        WINDOW, intent(in) :: win
+        integer(address), intent(in) :: base, bytes
+        integer, intent(in) :: unit
+        integer(address) :: is
+        POINTER_OR_ADDRESS :: there
+        integer, volatile :: element(*)
+        pointer (at, element)
+        integer :: other, unit_is, version, subversion, ierr
+        call MPI_Get_version(version, subversion, ierr)
+        if (10 * version + subversion < 41) return
+        at = base
+        element(1) = 500 + rank
+        call MPI_Win_fence(0, win, ierr)
+        do other = 0, ranks - 1
+            call MPI_Win_shared_query(win, other, is, unit_is, there, ierr)
+            if (is == 0) cycle
+            at = ADDRESS_OF(there)
+            call check(is == bytes .and. unit_is == unit .and. element(1) == 500 + other, 'query of a window')
+        end do
+        call MPI_Win_fence(0, win, ierr)
+    end subroutine
+
     subroutine created_windows()
         integer(address), parameter :: bytes = 96
         POINTER_OR_ADDRESS :: base
@@ -86,6 +110,7 @@ contains
         do round = 1, 12
             call MPI_Win_create(memory, bytes, 4 * round, MPI_INFO_NULL, MPI_COMM_WORLD, win, ierr)
             call check_attributes(win, ADDRESS_OF(base), bytes, 4 * round, MPI_WIN_FLAVOR_CREATE)
+            call check_query(win, ADDRESS_OF(base), bytes, 4 * round)
             call attributes_of_program(win, keyval, round, expected)
             call MPI_Win_free(win, ierr)
             call check(deleted == expected, 'attributes deleted')
@@ -102,6 +127,7 @@ contains
         do round = 1, 3
             call MPI_Win_allocate(bytes, 4, MPI_INFO_NULL, MPI_COMM_WORLD, base, win, ierr)
             call check_attributes(win, ADDRESS_OF(base), bytes, 4, MPI_WIN_FLAVOR_ALLOCATE)
+            call check_query(win, ADDRESS_OF(base), bytes, 4)
             call MPI_Win_free(win, ierr)
         end do
     end subroutine
