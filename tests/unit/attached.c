@@ -181,6 +181,20 @@ START_TEST(operations_go_by_what_is_attached)
 }
 END_TEST
 
+/* A datatype may begin before its displacement. */
+static void locate_in_kept_range(char *at)
+{
+    int64_t disp = (int64_t)(uintptr_t)at + 8;
+    char *found = NULL;
+    ck_assert_int_eq(win_locate(view[1], 0, disp, -8, LENGTH - 8, &found), WIN_OK);
+    ck_assert_ptr_eq(found, at + 8);
+    ck_assert_int_eq(win_locate(view[1], 0, disp, -9, 8, &found), WIN_DIVIDED);
+    ck_assert_int_eq(win_locate(view[1], 0, disp, -8, LENGTH, &found), WIN_DIVIDED);
+    ck_assert_int_eq(win_locate(view[1], 0, disp, LENGTH - 8, LENGTH, &found), WIN_HOST);
+    ck_assert_int_eq(win_locate(view[1], 0, disp, -16, -8, &found), WIN_HOST);
+    ck_assert_int_eq(win_locate(view[1], 0, disp, 8, -8, &found), WIN_HOST);
+}
+
 START_TEST(one_thread_keeps_the_range_it_found_until_the_table_changes)
 {
     create_dynamic(2);
@@ -195,11 +209,13 @@ START_TEST(one_thread_keeps_the_range_it_found_until_the_table_changes)
     ck_assert(!win_at(view[1], 0, disp - 1, 1));
     ck_assert(!win_at(view[1], 0, INT64_MIN, 1));
     ck_assert(!win_at(view[1], 0, INT64_MAX, 1));
+    locate_in_kept_range(at);
     ck_assert_int_eq(win_unlock(view[1], 0), WIN_OK);
     ck_assert_int_eq(win_lock(view[1], WIN_SHARED, 0), WIN_OK);
     ck_assert_ptr_eq(win_at(view[1], 0, disp, 8), at);
+    detach(0, 1); /* in this epoch, the range is not searched for again */
+    ck_assert_int_eq(put_at(at, 8), WIN_OK);
     ck_assert_int_eq(win_unlock(view[1], 0), WIN_OK);
-    detach(0, 1);
     ck_assert_int_eq(win_lock(view[1], WIN_SHARED, 0), WIN_OK);
     ck_assert(!win_at(view[1], 0, disp, 8));
     ck_assert_int_eq(put_at(at, 8), WIN_HOST);
