@@ -437,8 +437,9 @@ static void operate_in_bulk(struct win *win, struct accumulation *o, const struc
     bulk_leave(win, entered);
 }
 
-/* In a dynamic window, an element lies in a range of the target's table only with its holes:
- * whether an operation accesses them must not decide which way it goes. */
+/* Find the target memory of an accumulate. In a dynamic window, the holes of an element are a part
+ * of it: every operation on an element must be performed by the same side, also one that does not
+ * access the holes. */
 static enum win_error locate(struct win *win, struct accumulation *o, int target, int64_t disp,
                              const struct typemap *with_holes)
 {

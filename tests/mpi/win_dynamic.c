@@ -275,8 +275,7 @@ static void test_ranges(const char *kind)
     free_memory(kind, memory);
 }
 
-/* Memory that is not attached, no longer attached, or beyond what is attached gives an error in
- * Open MPI, which attaches whole pages. MPICH accesses any address. */
+/* Open MPI reports accesses to pages of which no part is attached; MPICH accesses any address. */
 static int put_and_flush(MPI_Aint at)
 {
     int value = 7, next = test_next();

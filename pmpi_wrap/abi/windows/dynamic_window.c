@@ -147,14 +147,14 @@ int dynamic_window_close(struct win *win, int rank)
 
 /* ---- operations on memory of both kinds ----
  *
- * The data of the origin are copied to contiguous memory, and those for it from there. The host's
- * part is flushed before the operation returns. */
+ * The origin's data are first copied to contiguous memory, or its results finally from there. The
+ * host's part is flushed before the operation returns. */
 
 struct division;
 
-/* Perform `bytes` bytes at an address of the target, which are those at `offset` in the contiguous
- * data. `at`: the address in this process. NULL: let the host perform it. Returns an error that has
- * been reported. */
+/* Put, get or accumulate `bytes` bytes between `offset` in the contiguous data and an address of the
+ * target. `at` is that address in this process, or NULL: then the host performs this part. Returns
+ * an error that has been reported. */
 typedef int perform_fn(struct division *d, uint64_t address, char *at, size_t offset, size_t bytes);
 
 struct division {
@@ -162,15 +162,15 @@ struct division {
     const struct operation *o;
     perform_fn *perform;
     size_t element; /* bytes that are not divided */
-    char *data;     /* of the origin; the walk takes offsets relative to it */
-    char *result;   /* of MPI_Get and MPI_Get_accumulate; otherwise NULL */
+    char *data;     /* contiguous: of the origin or, in MPI_Get, for it */
+    char *result;   /* contiguous: of an accumulate that fetches; otherwise NULL */
     const struct reducer *reducer;
     const struct typemap *map; /* of an element */
     int error;
 };
 
-/* The longest part that begins at `address` and goes one way. Returns its address in this process,
- * or NULL if that is the way of the host. */
+/* Find the longest part that begins at `address` and that is performed wholly here or wholly by the
+ * host. Returns its address in this process, or NULL if the host performs it. */
 static char *first_part(const struct division *d, uint64_t address, size_t bytes, size_t *part)
 {
     struct attached_table *table = d->win->attached->peer[d->o->to.rank].table;
@@ -199,7 +199,7 @@ static void divide_block(struct division *d, uint64_t address, size_t offset, si
     }
 }
 
-/* The addresses of the target are not accessed here. */
+/* `target` is an address in the target's process, which is only passed on. */
 static void divide_piece(void *context, char *target, ptrdiff_t target_stride, char *data,
                          ptrdiff_t data_stride, size_t bytes, size_t blocks)
 {

@@ -1,28 +1,30 @@
 /* Dynamic windows: operations on memory in the shared file are loads, stores and atomics, and those
  * on other memory are left to the host (docs/decisions/063-dynamic-windows.md).
  *
- * The window of the host that has the same handle is a dynamic one, to which all memory is
- * attached, so that errors of MPI_Win_attach and of accesses to other memory are those of the host.
- * Which way an access goes follows from the table of its target (rma_shm/attached.h). If an
- * operation accesses memory of both kinds, each part goes its way.
+ * The host's window with the same handle is a dynamic one. All memory is attached to it as well, so
+ * the host reports the errors of MPI_Win_attach and of accesses to memory that is not attached. The
+ * table of the target decides whether this library or the host performs an access
+ * (rma_shm/attached.h). An operation on memory of both kinds is divided.
  *
- * This library synchronises the ranks, as on other windows. On the host's window, a rank opens an
- * epoch towards a target before the first operation that it leaves to the host: MPI_Win_lock with
- * MPI_LOCK_SHARED and MPI_MODE_NOCHECK, which sends nothing, since no rank ever locks exclusively
- * there. While this epoch is open,
+ * This library synchronises the ranks, as on other windows. Before a rank leaves its first operation
+ * of an epoch on a target to the host, it opens an epoch of the host's window towards that target:
+ * MPI_Win_lock with MPI_LOCK_SHARED and MPI_MODE_NOCHECK. No rank locks the host's window
+ * exclusively, so MPI_MODE_NOCHECK is allowed, and the host sends nothing. While this epoch is open,
  *
- *   flush, flush_local         also call the host's call for each such target: Open MPI's osc/rdma
- *                              completes nothing in its MPI_Win_flush_all
- *   the call that ends the     calls the host's MPI_Win_unlock first, which completes the
- *   access epoch               operations at the target, as all hosts have the unified memory model
- *   MPI_Win_free               does so, too: MPI_Win_fence may have opened an epoch
+ *   flush, flush_local,        also call the host's flush for each target that has outstanding
+ *   flush_all,                 operations there. The host's MPI_Win_flush_all is not used: in an
+ *   flush_local_all            epoch of MPI_Win_lock, Open MPI's osc/rdma completes nothing in it
+ *   the call that ends the     first calls the host's MPI_Win_unlock, which completes the operations
+ *   access epoch               at the target. Loads of the target then find the data, since all
+ *                              hosts have the unified memory model
+ *   MPI_Win_free               also calls it, since an epoch of MPI_Win_fence may be open
  *
- * So the host's window is in an epoch only while that of this library is, towards the same target.
- * An epoch towards all targets (MPI_Win_lock_all) would wait for ranks that are not involved. A
- * target whose host performs operations drives its progress while it waits in this library.
+ * So the host's window is in an epoch towards a target only while this library's window is. A rank
+ * that waits in this library drives the host's progress, so its host can perform operations of
+ * others meanwhile.
  *
- * If several threads may be inside MPI at once, a flush always calls the host: between the mark
- * that an operation is outstanding and the operation, another thread might flush. */
+ * If several threads may call MPI at once, a flush does not clear the mark `outstanding`: another
+ * thread may flush after this thread has set the mark, and before it calls the host's operation. */
 #ifndef MPIACCEL_DYNAMIC_WINDOW_H
 #define MPIACCEL_DYNAMIC_WINDOW_H
 
@@ -37,16 +39,16 @@ bool dynamic_window_can(const struct window_request *r, const struct comm_proper
  * Returns the result of the host. */
 int dynamic_window_leave(struct win *win, MPI_Win handle, int rank);
 
-/* Perform an operation of which some target memory is in the table, after all arguments have been
- * checked. Both return the result of the call; the second also DEFERRED, if only the host can judge
- * the datatypes. `o->request` is not completed. */
+/* Perform an operation of which some, but not all, target memory is in one range of the table. Call
+ * after all arguments have been checked. Does not complete `o->request`. Returns the result of the
+ * call. An accumulate may return DEFERRED: then call the host, which checks the datatypes. */
 int dynamic_window_divide_transfer(struct win *win, const struct operation *o, bool put);
 int dynamic_window_divide_accumulate(struct win *win, const struct operation *o,
                                      const struct reducer *reducer, const struct typemap *maps[3]);
 
-/* Complete the operations that the host has performed on `rank`, or ALL_RANKS, at the target or
- * only locally, and end the epochs of the host's window. They return the result of the host, also
- * if they continue after an error. */
+/* Complete the host's operations on `rank`, which may be ALL_RANKS; if `local`, only at the origin.
+ * The second function ends the host's epochs. Both continue after an error of the host, and return
+ * the first one. */
 int dynamic_window_flush(struct win *win, int rank, bool local);
 int dynamic_window_close(struct win *win, int rank);
 

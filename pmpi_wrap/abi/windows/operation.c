@@ -163,9 +163,9 @@ static COLD int defer_operation(const struct operation *o)
 
 /* ---- dynamic windows ---- */
 
-/* Whether the target memory is contiguous and not in the table of an open target. The host then
- * finds the errors of all arguments. The range that is found
- * is kept, so that win_locate() does not search for it again. */
+/* Whether the target is open, and its memory contiguous and outside all ranges of its table. Then
+ * the operation is left to the host, which also checks all arguments. Otherwise a range that holds
+ * all of it is kept, so that win_locate() does not search again. */
 static bool goes_to_host(struct win *win, const struct operation *o)
 {
     struct attached_found range;

@@ -56,8 +56,8 @@ HOT_INLINE int finish_polling_sync(enum call call, const struct win *win)
 
 /* ---- dynamic windows ----
  *
- * The call that ends an access epoch first ends that of the host's window. If the host reports an
- * error there, the call goes on, since other ranks wait for it. */
+ * A call that ends an access epoch first ends the epochs of the host's window. After an error of the
+ * host it continues, since other ranks wait for it. */
 
 /* Whether the host's window may be in an epoch. */
 HOT_INLINE bool used_below(const struct win *win)
@@ -65,7 +65,7 @@ HOT_INLINE bool used_below(const struct win *win)
     return UNLIKELY(atomic_load_explicit(&win->epochs_below, memory_order_relaxed) != 0);
 }
 
-/* `ends`: this rank is in an epoch that the call ends. Returns the result of the host. */
+/* `ends`: the call ends the current access epoch. Returns the result of the host. */
 HOT_INLINE int end_below(struct win *win, bool ends, int rank)
 {
     return used_below(win) && ends ? dynamic_window_close(win, rank) : MPI_SUCCESS;
@@ -76,7 +76,7 @@ static int first_error(int below, int result)
     return UNLIKELY(below) ? below : result;
 }
 
-/* A flush of a window on which operations have been left to the host. */
+/* Flush a window on which operations have been left to the host. */
 static COLD int flush_both(struct win *win, enum call call, int rank, MPI_Win handle)
 {
     bool local = call == CALL_Win_flush_local || call == CALL_Win_flush_local_all;
