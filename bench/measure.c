@@ -15,21 +15,20 @@ double slowest(double ns)
     return all;
 }
 
-/* Repetitions that are not timed: they bring the data back into the caches, from which the other
- * ways have displaced them. After a copy of 16 MiB by messages of the host, one or two of them are
- * not enough. */
+/* Repetitions that are not timed, in the cells that rank 0 runs alone: they bring the data back into
+ * the caches, from which the other ways have displaced them. After a copy of 16 MiB by messages of
+ * the host, one or two of them are not enough. */
 enum { WARM_UP = 4 };
 
 /* ns of n repetitions. If one rank may run ahead of another, the time of the last one counts. */
 static double time_of(const struct cell *c, int way, long n)
 {
     cell_fn *run = way == FLOOR ? c->floor : c->run;
-    bool runs = rank == 0 || !c->alone;
     double took = 0;
-    if (runs)
+    if (rank == 0 && c->alone)
         run(way, WARM_UP, c->bytes);
     api[HOST].Barrier(MPI_COMM_WORLD);
-    if (runs) {
+    if (rank == 0 || !c->alone) {
         double start = now();
         run(way, n, c->bytes);
         took = now() - start;
