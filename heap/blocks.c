@@ -78,7 +78,7 @@ static uint32_t clear_run(struct block_heap *b, uint32_t at)
 {
     uint32_t pages = b->run[at].pages;
     if (b->run[at].kind == RUN_LIVE)
-        b->live -= pages;
+        b->live -= pages - b->run[at].spare;
     else
         unlink_run(b, at);
     if (b->run[at].kind == RUN_KEPT)
@@ -194,6 +194,26 @@ uint32_t blocks_take(struct block_heap *b, uint32_t pages, uint32_t align, bool 
     return at;
 }
 
+static uint32_t take_with_spare(struct block_heap *b, uint32_t pages, uint32_t spare)
+{
+    uint32_t at = find(b, RUN_EMPTY, pages + spare, 1);
+    at = at == BLOCKS_NONE ? take_new_run(b, pages + spare, 1) : cut(b, at, pages + spare, 1);
+    if (at == BLOCKS_NONE)
+        return BLOCKS_NONE;
+    b->run[at].spare = spare;
+    b->live -= spare;
+    return at;
+}
+
+uint32_t blocks_take_growing(struct block_heap *b, uint32_t pages, uint32_t spare, bool *is_empty)
+{
+    uint32_t at = find(b, RUN_KEPT, pages, 1);
+    *is_empty = at == BLOCKS_NONE;
+    at = *is_empty ? take_with_spare(b, pages, spare) : cut(b, at, pages, 1);
+    assert(valid(b));
+    return at;
+}
+
 uint32_t blocks_take_kept(struct block_heap *b)
 {
     const struct run_lists *lists = lists_of(b, RUN_KEPT);
@@ -211,12 +231,21 @@ uint32_t blocks_take_kept(struct block_heap *b)
 uint32_t blocks_length(const struct block_heap *b, uint32_t at)
 {
     bool is_block = at < b->next && b->run[at].is_first && b->run[at].kind == RUN_LIVE;
-    return is_block ? b->run[at].pages : 0;
+    return is_block ? b->run[at].pages - b->run[at].spare : 0;
+}
+
+/* Forget a block, and return its length. Its spare pages are an empty run afterwards. */
+static uint32_t clear_block(struct block_heap *b, uint32_t at)
+{
+    uint32_t spare = b->run[at].spare, pages = clear_run(b, at) - spare;
+    if (spare)
+        add_unused(b, at + pages, spare, RUN_EMPTY);
+    return pages;
 }
 
 void blocks_give(struct block_heap *b, uint32_t at, enum run_kind kind)
 {
-    uint32_t pages = clear_run(b, at);
+    uint32_t pages = clear_block(b, at);
     add_unused(b, at, pages, kind);
     assert(valid(b));
 }
@@ -225,10 +254,17 @@ void blocks_give(struct block_heap *b, uint32_t at, enum run_kind kind)
 
 static void shrink(struct block_heap *b, uint32_t at, uint32_t pages)
 {
-    uint32_t tail = clear_run(b, at) - pages;
+    uint32_t tail = clear_block(b, at) - pages;
     set_run(b, at, pages, RUN_LIVE);
     if (tail)
         add_unused(b, at + pages, tail, RUN_KEPT);
+}
+
+static void grow_into_spare(struct block_heap *b, uint32_t at, uint32_t pages)
+{
+    uint32_t more = pages - blocks_length(b, at);
+    b->run[at].spare -= more;
+    b->live += more;
 }
 
 /* Whether the pages behind a block, up to `more` of them, are unused, and then take them. */
@@ -251,11 +287,13 @@ static bool take_behind(struct block_heap *b, uint32_t end, uint32_t more)
 
 bool blocks_resize(struct block_heap *b, uint32_t at, uint32_t pages)
 {
-    uint32_t length = b->run[at].pages;
+    uint32_t all = b->run[at].pages;
     uint16_t offset = b->run[at].offset;
-    if (pages <= length)
+    if (pages < blocks_length(b, at))
         shrink(b, at, pages);
-    else if (!take_behind(b, at + length, pages - length))
+    else if (pages <= all)
+        grow_into_spare(b, at, pages);
+    else if (!take_behind(b, at + all, pages - all))
         return false;
     else {
         clear_run(b, at);

@@ -9,7 +9,9 @@
  *     empty   unused; holes of the file, which take no memory and read as zeroes
  *
  * Neighbours of the same kind are joined. Kept and empty runs are not joined with each other, so
- * all of a run reads as zeroes, or none of it is known to. The first and the last entry of a run
+ * all of a run reads as zeroes, or none of it is known to. A live run may have spare pages behind its
+ * block, into which the block can grow; like those of empty runs, they take no memory and read as
+ * zeroes. The first and the last entry of a run
  * hold its length and kind, which is how a neighbour is found on either side. Unused runs are in
  * lists by size class, four classes per doubling, as in most allocators of this kind. A request
  * looks at the first few runs of its own class and, if none is long enough, of the next class that
@@ -28,9 +30,13 @@ enum run_kind { RUN_INSIDE, RUN_LIVE, RUN_KEPT, RUN_EMPTY };
 
 struct page_run {
     uint32_t pages;
-    uint32_t before, after; /* in the list of its class, by their first pages */
-    uint16_t offset;        /* of the block in its first page, set by the caller */
-    uint8_t kind;           /* enum run_kind; RUN_INSIDE: neither the first nor the last page */
+    union {
+        uint32_t before; /* in the list of its class, by their first pages */
+        uint32_t spare;  /* of a live run: pages at its end that do not belong to the block */
+    };
+    uint32_t after;
+    uint16_t offset; /* of the block in its first page, set by the caller */
+    uint8_t kind;    /* enum run_kind; RUN_INSIDE: neither the first nor the last page */
     bool is_first;
 };
 
@@ -56,6 +62,11 @@ void blocks_open(struct block_heap *b, struct page_run *run, size_t base);
 /* Take `pages` pages, aligned to `align` pages, a power of two. `is_empty` becomes whether they
  * read as zeroes. BLOCKS_NONE: there is no room before `ready`. */
 uint32_t blocks_take(struct block_heap *b, uint32_t pages, uint32_t align, bool *is_empty);
+
+/* Take `pages` kept pages, or if there are none, as many empty ones and `spare` more behind them,
+ * into which the block can grow. `is_empty` becomes whether they read as zeroes. BLOCKS_NONE: there
+ * is no room before `ready`. */
+uint32_t blocks_take_growing(struct block_heap *b, uint32_t pages, uint32_t spare, bool *is_empty);
 
 /* The length of the block that begins at this page. 0: none does. */
 uint32_t blocks_length(const struct block_heap *b, uint32_t at);

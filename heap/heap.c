@@ -107,12 +107,17 @@ static void raise_keep(size_t bytes)
         keep = wanted;
 }
 
+/* Make room for a run behind all others. False: there is room already, or none can be made. */
+static bool make_ready(uint64_t pages)
+{
+    uint64_t end = blocks.next + pages;
+    return end > blocks.ready && end <= heap.size / page && prepare_pages((uint32_t)end);
+}
+
 static uint32_t take_run(uint32_t pages, uint32_t align, bool *is_empty)
 {
     uint32_t at = blocks_take(&blocks, pages, align, is_empty);
-    uint64_t end = (uint64_t)blocks.next + align - 1 + pages;
-    if (at == BLOCKS_NONE && end > blocks.ready && end <= heap.size / page &&
-        prepare_pages((uint32_t)end))
+    if (at == BLOCKS_NONE && make_ready((uint64_t)align - 1 + pages))
         at = blocks_take(&blocks, pages, align, is_empty);
     if (at != BLOCKS_NONE && *is_empty && at < used)
         raise_keep(pages * page);
@@ -121,9 +126,16 @@ static uint32_t take_run(uint32_t pages, uint32_t align, bool *is_empty)
     return at;
 }
 
+static void *address_of_block(uint32_t at)
+{
+    return address_of_page(at) + blocks.run[at].offset;
+}
+
+enum { ROOM = 1024 }; /* bytes for the offset, at least */
+
 void *heap_take(size_t size, size_t align, bool zeroed)
 {
-    enum { ROOM = 1024, ANY_ALIGN = 64 }; /* bytes */
+    enum { ANY_ALIGN = 64 };
     uint32_t at = BLOCKS_NONE;
     bool is_empty, any_offset = align <= ANY_ALIGN;
     char *block = NULL;
@@ -136,7 +148,7 @@ void *heap_take(size_t size, size_t align, bool zeroed)
         at = take_run(pages, align > page ? (uint32_t)(align / page) : 1, &is_empty);
     if (at != BLOCKS_NONE) {
         blocks.run[at].offset = any_offset ? (uint16_t)next_offset(pages * page - size) : 0;
-        block = address_of_page(at) + blocks.run[at].offset;
+        block = address_of_block(at);
     }
     pthread_mutex_unlock(&mutex);
     return block && zeroed && !is_empty ? memset(block, 0, size) : block;
@@ -193,6 +205,76 @@ void heap_give(void *block)
         blocks_give(&blocks, at, RUN_KEPT);
     pthread_mutex_unlock(&mutex);
     errno = error;
+}
+
+/* ---- growing ---- */
+
+/* Copy part of a block to pages that read as zeroes, but not its holes. */
+static void copy_data(char *to, const char *from, size_t size)
+{
+    if (memfd_is_open(&file))
+        for (size_t start, end = 0;
+             snapshot_next_data(file.file, (uint64_t)(from - heap.start), size, &start, &end);)
+            memcpy(to + start, from + start, end - start);
+    else
+        memcpy(to, from, size);
+}
+
+/* Move the contents of a block to pages that read as zeroes, and free the old ones in steps, so
+ * that old and new ones do not take memory at the same time. False: the OS did not free all. */
+static bool move_data(char *to, char *from, size_t size)
+{
+    const size_t step = (size_t)1 << 20;
+    bool dropped = true;
+    for (size_t done = 0; done < size;) {
+        char *first = (char *)round_down((uintptr_t)from + done, page);
+        size_t bytes = min_size(size - done, (size_t)(first + step - (from + done)));
+        copy_data(to + done, from + done, bytes);
+        done += bytes;
+        dropped &= memfd_punch(first, round_up((size_t)(from + done - first), page));
+    }
+    return dropped;
+}
+
+/* Take pages for a block that has grown and will probably grow again. */
+static uint32_t take_growing(uint32_t pages, bool *is_empty)
+{
+    uint32_t at = blocks_take_growing(&blocks, pages, pages, is_empty);
+    if (at == BLOCKS_NONE && make_ready((uint64_t)pages * 2))
+        at = blocks_take_growing(&blocks, pages, pages, is_empty);
+    if (blocks.next > used)
+        used = blocks.next;
+    return at;
+}
+
+/* Shorter blocks are copied by the caller, which takes less time than to free their pages. */
+void *heap_grow(void *block, size_t size)
+{
+    const size_t least = (size_t)512 << 10;
+    if (size < least || size >= longest)
+        return NULL;
+    bool is_empty;
+    uint32_t at = BLOCKS_NONE, pages = pages_for(size + ROOM);
+    size_t usable = heap_usable(block);
+    char *moved = NULL;
+    pthread_mutex_lock(&mutex);
+    if (!forking && !in_child)
+        at = take_growing(pages, &is_empty);
+    if (at != BLOCKS_NONE) {
+        blocks.run[at].offset = (uint16_t)next_offset(pages * page - size);
+        moved = address_of_block(at);
+    }
+    pthread_mutex_unlock(&mutex);
+    if (moved && is_empty) {
+        bool dropped = move_data(moved, block, usable);
+        pthread_mutex_lock(&mutex);
+        blocks_give(&blocks, page_of(block), dropped ? RUN_EMPTY : RUN_KEPT);
+        pthread_mutex_unlock(&mutex);
+    } else if (moved) {
+        memcpy(moved, block, usable);
+        heap_give(block);
+    }
+    return moved;
 }
 
 /* ---- fork ---- */

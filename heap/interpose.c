@@ -93,7 +93,10 @@ static void *resize_here(void *block, size_t size)
     }
     if (heap_resize(block, size))
         return block;
-    void *moved = malloc(size);
+    void *moved = heap_wants(size) ? heap_grow(block, size) : NULL;
+    if (moved)
+        return moved;
+    moved = malloc(size);
     if (moved) {
         memcpy(moved, block, heap_usable(block));
         heap_give(block);

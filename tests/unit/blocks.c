@@ -120,6 +120,26 @@ START_TEST(resizes_in_place)
 }
 END_TEST
 
+START_TEST(grows_into_spare_pages)
+{
+    begin();
+    bool is_empty;
+    uint32_t a = blocks_take_growing(&blocks, 10, 10, &is_empty), b = take(1, 1);
+    ck_assert(is_empty && blocks.live == 11);
+    ck_assert_uint_eq(b, a + 20);
+    ck_assert_uint_eq(blocks_length(&blocks, a), 10);
+    ck_assert(blocks_resize(&blocks, a, 15));
+    ck_assert_uint_eq(blocks_length(&blocks, a), 15);
+    ck_assert(!blocks_resize(&blocks, a, 21));
+    blocks_give(&blocks, a, RUN_KEPT);
+    ck_assert_uint_eq(blocks.kept, 15);
+    ck_assert_uint_eq(blocks_take_growing(&blocks, 15, 15, &is_empty), a);
+    ck_assert(!is_empty);
+    ck_assert_uint_eq(blocks_take(&blocks, 5, 1, &is_empty), a + 15);
+    ck_assert(is_empty);
+}
+END_TEST
+
 START_TEST(fails_when_full)
 {
     begin();
@@ -171,8 +191,10 @@ static void take_block(int i, struct chance *seed)
 {
     uint32_t pages = 1 + below(seed, below(seed, 8) ? 20 : 600);
     uint32_t align = 1U << (below(seed, 4) ? 0 : below(seed, 10));
-    bool is_empty;
-    uint32_t at = blocks_take(&blocks, pages, align, &is_empty);
+    bool is_empty, is_growing = align == 1 && below(seed, 3) == 0;
+    uint32_t at = is_growing
+                      ? blocks_take_growing(&blocks, pages, below(seed, pages + 1), &is_empty)
+                      : blocks_take(&blocks, pages, align, &is_empty);
     if (at == BLOCKS_NONE)
         return;
     ck_assert_uint_eq((BASE + at) % align, 0);
@@ -258,4 +280,5 @@ END_TEST
 
 UNIT_MAIN(reuses_the_same_pages, takes_the_shortest_run_that_fits, keeps_the_offset,
           joins_neighbours, keeps_kept_and_empty_pages_apart, finds_the_start_of_blocks_only,
-          resizes_in_place, fails_when_full, gives_the_longest_kept_run_up_first, random_calls)
+          resizes_in_place, grows_into_spare_pages, fails_when_full,
+          gives_the_longest_kept_run_up_first, random_calls)

@@ -1,0 +1,111 @@
+/* Long blocks that grow by realloc() keep their contents, and do not take more memory than glibc's,
+ * which moves pages instead of copying them: neither for pages that the program has not touched, nor
+ * for old and new block at the same time, nor beyond the end of the block. */
+#include "where.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MIB = 1 << 20, LONG = 40 * MIB };
+
+/* The bytes of a line of /proc/self/status. */
+static long memory(const char *name)
+{
+    char line[256];
+    long kib = 0;
+    size_t length = strlen(name);
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status && fgets(line, sizeof line, status))
+        if (!strncmp(line, name, length))
+            kib = strtol(line + length, NULL, 10);
+    if (status)
+        fclose(status);
+    return kib * 1024;
+}
+
+/* From here on, VmHWM is the most that VmRSS has been. */
+static void forget_peak(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "we");
+    if (file) {
+        fputs("5", file);
+        fclose(file);
+    }
+}
+
+/* A block behind this one, so that it cannot become longer where it is. */
+static void *grown(char *block, size_t from, size_t to)
+{
+    void *behind = malloc(from);
+    char *now = realloc(block, to);
+    free(behind);
+    return now;
+}
+
+static void both_blocks(void)
+{
+    char *block = malloc(LONG);
+    memset(block, 1, LONG);
+    fill(block, LONG, 2);
+    forget_peak();
+    long before = memory("VmRSS:");
+    block = grown(block, LONG, LONG + MIB);
+    CHECK(holds(block, LONG, 2));
+    long more = memory("VmHWM:") - before;
+    CHECK(more < LONG / 4, "old and new block take %ld bytes more", more);
+    free(block);
+}
+
+static void untouched_pages(void)
+{
+    char *block = calloc(LONG, 1);
+    fill(block, MIB, 1);
+    long before = memory("VmRSS:");
+    block = grown(block, LONG, LONG + MIB);
+    CHECK(holds(block, MIB, 1));
+    long more = memory("VmRSS:") - before;
+    CHECK(more < 4 * MIB, "untouched pages take %ld bytes", more);
+    bool zero = true;
+    for (size_t i = MIB; i < LONG; i += 64)
+        zero &= !block[i];
+    CHECK(zero);
+    free(block);
+}
+
+/* Several blocks grow in turn. */
+static void many(void)
+{
+    enum { BLOCKS = 5, STEPS = 30 };
+    char *block[BLOCKS] = {NULL};
+    size_t size = 100000, sum = 0;
+    long before = memory("VmRSS:");
+    for (int step = 0; step < STEPS; step++) {
+        size_t now = size + size / 5;
+        for (int i = 0; i < BLOCKS; i++) {
+            char *longer = realloc(block[i], now);
+            CHECK(is_shared(longer) == has_heap());
+            CHECK(!step || holds(longer, size, (unsigned)(step + i)));
+            memset(longer, 1, now);
+            fill(longer, now, (unsigned)(step + 1 + i));
+            block[i] = longer;
+        }
+        size = now;
+        sum = now * BLOCKS;
+    }
+    long more = memory("VmRSS:") - before;
+    CHECK(more < (long)(sum + sum / 20) + 2 * MIB, "blocks of %zu bytes take %ld", sum, more);
+    for (int i = 0; i < BLOCKS; i++) {
+        block[i] = realloc(block[i], size / 3);
+        CHECK(holds(block[i], 256, (unsigned)(STEPS + i)));
+        free(block[i]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    both_blocks();
+    untouched_pages();
+    many();
+    return test_end();
+}
