@@ -355,9 +355,11 @@ static const struct typemap *map_for(const struct reducer *r, const struct typem
     return r->op == OP_REPLACE || r->op == OP_NO_OP ? typemap_to_move(map) : map;
 }
 
-static bool same_elements(const struct typemap *map, const struct typemap *element)
+/* Empty data match any data. */
+static bool same_elements(struct buffer data, const struct typemap *element)
 {
-    return !map->size ||
+    const struct typemap *map = data.map;
+    return !data.count || !map->size ||
            (map->prim == element->prim && (map->prim != PRIM_OTHER || map->base == element->base));
 }
 
@@ -459,9 +461,8 @@ enum win_error win_accumulate(struct win *win, const struct reducer *r,
 {
     struct accumulation o = {.reducer = r, .map = map_for(r, target_data.map)};
     bool fetch = result.map, use = r->op != OP_NO_OP, moves = !use || r->op == OP_REPLACE;
-    if (!moves &&
-        (!same_elements(target_data.map, element) || !same_elements(origin.map, element) ||
-         (fetch && !same_elements(result.map, element))))
+    if (!moves && (!same_elements(target_data, element) || !same_elements(origin, element) ||
+                   (fetch && !same_elements(result, element))))
         return WIN_ERR_TYPE;
     if (__builtin_mul_overflow(o.map->size, target_data.count, &o.bytes))
         return WIN_ERR_LENGTH;

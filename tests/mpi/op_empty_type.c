@@ -1,4 +1,5 @@
-/* Accumulates with a datatype without data do nothing, whatever the operation. */
+/* Accumulates of no elements, or with a datatype without data, do nothing, whatever the operation,
+ * and whether or not the datatypes are equal: all empty type signatures are. */
 #include "test.h"
 
 int main(int argc, char **argv)
@@ -25,6 +26,10 @@ int main(int argc, char **argv)
                 CHECK(!MPI_Get_accumulate(&value, count, empty[t], &result, count, empty[t],
                                           test_next(), 1, count, empty[t], ops[o], win));
             }
+    CHECK(!MPI_Accumulate(&value, 0, MPI_INT, test_next(), 1, 0, MPI_DOUBLE, MPI_SUM, win));
+    CHECK(!MPI_Accumulate(&value, 2, contiguous, test_next(), 1, 0, MPI_DOUBLE, MPI_SUM, win));
+    CHECK(!MPI_Get_accumulate(&value, 0, MPI_INT, &result, 0, MPI_LONG, test_next(), 1, 0,
+                              MPI_DOUBLE, MPI_SUM, win));
     MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
     CHECK(result == 8, "%ld", result);
     for (int i = 0; i < 4; i++)
