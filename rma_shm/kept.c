@@ -1,6 +1,7 @@
 #include "rma_shm/kept.h"
 
-#include <pthread.h>
+#include "core/concurrency.h"
+
 #include <stddef.h>
 
 struct kept {
@@ -41,44 +42,44 @@ static bool fits(const struct kept *k, struct kept_group group)
 uint64_t kept_offer(struct kept_group group)
 {
     struct kept *lowest = NULL;
-    pthread_mutex_lock(&mutex);
+    bool locked = lock_if_concurrent(&mutex);
     for (unsigned i = 0; i < kept_count; i++)
         if (fits(&kept[i], group) && (!lowest || kept[i].number < lowest->number))
             lowest = &kept[i];
     uint64_t number = !open ? NOT_KEPT : lowest ? lowest->number : 0;
     if (lowest)
         lowest->offered = open;
-    pthread_mutex_unlock(&mutex);
+    unlock_if_locked(&mutex, locked);
     return number;
 }
 
 void kept_withdraw(uint64_t number)
 {
-    pthread_mutex_lock(&mutex);
+    bool locked = lock_if_concurrent(&mutex);
     struct kept *k = number ? kept_entry(number) : NULL; /* room has the number 0 */
     if (k) /* it is gone if another thread has called MPI_Finalize, which is an error */
         k->offered = false;
-    pthread_mutex_unlock(&mutex);
+    unlock_if_locked(&mutex, locked);
 }
 
 uintptr_t kept_take(uint64_t number)
 {
-    pthread_mutex_lock(&mutex);
+    bool locked = lock_if_concurrent(&mutex);
     uintptr_t handle = take_kept(kept_entry(number));
-    pthread_mutex_unlock(&mutex);
+    unlock_if_locked(&mutex, locked);
     return handle;
 }
 
 bool kept_reserve(uint64_t ranks)
 {
     unsigned of_group = 0;
-    pthread_mutex_lock(&mutex);
+    bool locked = lock_if_concurrent(&mutex);
     for (unsigned i = 0; i < kept_count; i++)
         of_group += kept[i].group.ranks == ranks;
     bool room = open && kept_count < KEPT_MAX && of_group < KEPT_PER_GROUP;
     if (room)
         kept[kept_count++] = (struct kept){.group.ranks = ranks};
-    pthread_mutex_unlock(&mutex);
+    unlock_if_locked(&mutex, locked);
     return room;
 }
 
@@ -93,23 +94,23 @@ static struct kept *reserved_entry(uint64_t ranks)
 
 void kept_cancel(uint64_t ranks)
 {
-    pthread_mutex_lock(&mutex);
+    bool locked = lock_if_concurrent(&mutex);
     take_kept(reserved_entry(ranks));
-    pthread_mutex_unlock(&mutex);
+    unlock_if_locked(&mutex, locked);
 }
 
 void kept_add(struct kept_group group, uint64_t number, uintptr_t handle)
 {
-    pthread_mutex_lock(&mutex);
+    bool locked = lock_if_concurrent(&mutex);
     *reserved_entry(group.ranks) = (struct kept){group, number, handle, false};
-    pthread_mutex_unlock(&mutex);
+    unlock_if_locked(&mutex, locked);
 }
 
 static void set_open(bool now)
 {
-    pthread_mutex_lock(&mutex);
+    bool locked = lock_if_concurrent(&mutex);
     open = now;
-    pthread_mutex_unlock(&mutex);
+    unlock_if_locked(&mutex, locked);
 }
 
 void kept_open(void)
@@ -124,7 +125,7 @@ void kept_close(void)
 
 bool kept_take_lowest(uintptr_t *handle)
 {
-    pthread_mutex_lock(&mutex);
+    bool locked = lock_if_concurrent(&mutex);
     bool any = kept_count;
     struct kept *lowest = kept;
     for (unsigned i = 1; i < kept_count; i++)
@@ -132,13 +133,13 @@ bool kept_take_lowest(uintptr_t *handle)
             lowest = &kept[i];
     if (any)
         *handle = take_kept(lowest);
-    pthread_mutex_unlock(&mutex);
+    unlock_if_locked(&mutex, locked);
     return any;
 }
 
 void kept_forget(void)
 {
-    pthread_mutex_lock(&mutex);
+    bool locked = lock_if_concurrent(&mutex);
     kept_count = 0;
-    pthread_mutex_unlock(&mutex);
+    unlock_if_locked(&mutex, locked);
 }

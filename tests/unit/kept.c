@@ -1,6 +1,7 @@
 /* The list of the host's windows that are kept: which of them is offered, how many there are, and
  * that a window that one thread has been offered is not offered to another. */
 #include "rma_shm/kept.h"
+#include "core/concurrency.h"
 #include "tests/unit/unit.h"
 
 static const struct kept_group group = {.ranks = 7, .size = 4, .rank = 2};
@@ -126,6 +127,7 @@ START_TEST(a_window_is_offered_to_one_thread_at_a_time)
     uint64_t sum = 0;
     begin();
     rounds = effort(5000);
+    thread_concurrent = true;
     for (uint64_t i = 1; i <= WINDOWS; i++)
         keep(group, i);
     as_ranks(4, use_windows);
