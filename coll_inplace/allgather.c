@@ -102,3 +102,15 @@ enum coll_error coll_allgather(struct team *t, struct buffer mine, const struct 
     team_end(t);
     return error;
 }
+
+void coll_exchange(struct team *t, const void *mine, void *all, size_t bytes)
+{
+    assert(!t->alone && !team_is_inter(t));
+    uint32_t op = team_begin(t);
+    team_publish_inline(t, op, mine, bytes);
+    char *to = all;
+    for (uint32_t r = 0; r < t->size; r++, to += bytes)
+        memcpy(to, r == t->self ? mine : team_wait(t, r, op)->data, bytes);
+    team_note_all_done(t, op - 1);
+    team_end(t);
+}

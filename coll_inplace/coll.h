@@ -95,6 +95,18 @@ enum coll_error coll_scatter(struct team *team, const struct blocks *all, struct
                              uint32_t root, bool in_place, bool equal);
 enum coll_error coll_allgather(struct team *team, struct buffer mine, const struct blocks *all,
                                bool in_place);
+
+/* coll_allgather() of `bytes` bytes, at most SLOT_ROOM, in an intracommunicator of several ranks.
+ * All ranks pass the same number. A rank that needs the data of no other rank may call
+ * coll_contribute() instead, which does not wait. */
+void coll_exchange(struct team *team, const void *mine, void *all, size_t bytes);
+static inline void coll_contribute(struct team *t, const void *mine, size_t bytes)
+{
+    assert(!t->alone && !team_is_inter(t));
+    team_publish_inline(t, team_begin(t), mine, bytes);
+    team_end(t);
+}
+
 enum coll_error coll_alltoall(struct team *team, const struct blocks *to, const struct blocks *from,
                               bool in_place);
 

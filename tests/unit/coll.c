@@ -249,6 +249,42 @@ START_TEST(data_longer_than_the_buffer_are_truncated_and_reported)
 }
 END_TEST
 
+/* ---- the exchange of offers ---- */
+
+/* At first no rank waits, for more operations than all rings have slots. Then some ranks do not. */
+static void exchange_or_contribute(unsigned me)
+{
+    struct team *t = team_of[me];
+    struct chance c = {me};
+    uint64_t alone = (TEAM_RINGS + 1) * TEAM_SLOTS;
+    for (uint64_t i = 0; i < alone + effort(1000); i++) {
+        uint64_t mine[SLOT_ROOM / 8] = {[0] = me, [SLOT_ROOM / 8 - 1] = i};
+        uint64_t all[8][SLOT_ROOM / 8] = {{0}};
+        if (i >= alone)
+            dawdle(&c);
+        if (i < alone || !below(&c, 3)) {
+            coll_contribute(t, mine, sizeof mine);
+            continue;
+        }
+        coll_exchange(t, mine, all, sizeof mine);
+        for (uint64_t r = 0; r < t->size; r++)
+            EXPECT(all[r][0] == r && all[r][SLOT_ROOM / 8 - 1] == i, "%u of %u, number %u", me,
+                   (unsigned)r, (unsigned)i);
+    }
+}
+
+START_TEST(ranks_that_only_contribute_do_not_wait)
+{
+    for (unsigned size = 2; size <= 8; size += 3) {
+        sync_configure(size > 2, NULL);
+        make_team(size);
+        as_ranks(size, exchange_or_contribute);
+        coll_contribute(team_of[0], &size, sizeof size); /* while no other rank runs */
+        free_team(size);
+    }
+}
+END_TEST
+
 /* ---- nothing to move ---- */
 
 /* Operations without data do not tell a rank that a slow one has read earlier slots. */
@@ -442,7 +478,7 @@ UNIT_MAIN(bcast_delivers_the_data_of_the_root, gather_delivers_all_blocks_to_the
           alltoall_delivers_a_block_between_any_two_ranks, reduce_combines_in_rank_order,
           allreduce_combines_in_rank_order, scan_combines_the_ranks_before,
           reduce_scatter_combines_shares, any_collective_follows_any_other,
-          operations_without_data_do_not_synchronise,
+          operations_without_data_do_not_synchronise, ranks_that_only_contribute_do_not_wait,
           data_that_the_os_does_not_copy_arrive_all_the_same, thousands_in_a_row, numbers_may_wrap,
           the_next_operation_waits_for_a_free_slot, used_cells_are_noted,
           results_larger_than_the_caches_are_written_with_non_temporal_stores,
