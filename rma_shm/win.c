@@ -1,6 +1,8 @@
 #include "rma_shm/win.h"
 
 #include "alloc/arena.h"
+#include "core/concurrency.h"
+#include "core/copy.h"
 #include "core/wait_times.h"
 #include "node/node.h"
 
@@ -26,10 +28,23 @@ _Atomic uint32_t *win_post_bits(struct win *win, uint32_t origin)
     return bits + origin * post_words(win->size);
 }
 
+/* The part of the control words that rank 0 clears before each use: all but the answers. */
+static size_t cleared_size(uint32_t ranks)
+{
+    return round_up(sizeof(struct win_shared) + ranks * sizeof(struct win_target) +
+                        ranks * sizeof(struct barrier_flag) +
+                        ranks * post_words(ranks) * sizeof(uint32_t),
+                    LINE);
+}
+
 static size_t shared_size(uint32_t ranks)
 {
-    return sizeof(struct win_shared) + ranks * sizeof(struct win_target) +
-           ranks * sizeof(struct barrier_flag) + ranks * post_words(ranks) * sizeof(uint32_t);
+    return cleared_size(ranks) + ranks * sizeof(struct win_answer);
+}
+
+static struct win_answer *answers_of(struct win *win)
+{
+    return (struct win_answer *)((char *)win->shared + cleared_size(win->size));
 }
 
 struct win *win_prepare(uint32_t size, uint32_t rank)
@@ -56,37 +71,63 @@ bool win_make_dynamic(struct win *win)
 
 /* ---- the shared control words ----
  *
- * Rank 0 keeps the control words of one freed window for the next window. In a control part that is
- * otherwise empty, the allocator would set up a slab for each window and give it back. */
+ * Rank 0 keeps the control words of freed windows for the next windows. In a control part that is
+ * otherwise empty, the allocator would set up a slab for each window and give it back. If all ranks
+ * have kept the host's window, some of them may still read the answers, so these control words are
+ * never given back, and the answers are not cleared: those of the next use have another number.
+ * There are about as many such control words as kept windows. */
 
-static struct {
-    pthread_mutex_t mutex;
-    struct win_shared *shared; /* or NULL */
-    uint32_t ranks;
-} spare = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+enum { USES_MAX = (1 << 24) - 1 };
 
-static struct win_shared *alloc_shared(uint32_t ranks)
+static struct win *spares; /* windows that have been freed, except for `shared` */
+static pthread_mutex_t spares_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* A freed window with control words for so many ranks. NULL: there is none. */
+static struct win *take_spare_window(uint32_t ranks)
 {
-    struct win_shared *shared = NULL;
-    pthread_mutex_lock(&spare.mutex);
-    if (spare.ranks == ranks) {
-        shared = spare.shared;
-        spare.shared = NULL;
-    }
-    pthread_mutex_unlock(&spare.mutex);
-    return shared ? memset(shared, 0, shared_size(ranks)) : arena_control_alloc(shared_size(ranks));
+    bool locked = lock_if_concurrent(&spares_mutex);
+    struct win **link = &spares;
+    while (*link && (*link)->size != ranks)
+        link = &(*link)->next;
+    struct win *found = *link;
+    if (found)
+        *link = found->next;
+    unlock_if_locked(&spares_mutex, locked);
+    return found;
 }
 
-/* Take back control words that other ranks do not access any more. */
-static void give_shared(struct win_shared *shared, uint32_t ranks)
+/* Returns cleared control words, and how often they have been used. NULL: no memory. */
+static struct win_shared *alloc_shared(uint32_t ranks, uint32_t *uses)
 {
-    pthread_mutex_lock(&spare.mutex);
-    struct win_shared *before = spare.shared;
-    spare.shared = shared;
-    spare.ranks = ranks;
-    pthread_mutex_unlock(&spare.mutex);
-    if (before)
-        arena_control_free(before);
+    struct win *spare = take_spare_window(ranks);
+    *uses = 0;
+    if (!spare)
+        return arena_control_alloc(shared_size(ranks));
+    struct win_shared *shared = spare->shared;
+    *uses = spare->use;
+    free(spare);
+    return memset(shared, 0, cleared_size(ranks));
+}
+
+/* Keep the window for its control words, or free both. */
+static void give_shared(struct win *win)
+{
+    if (!win->being_read) {
+        memset(answers_of(win), 0, win->size * sizeof(struct win_answer));
+        win->use = 0;
+    }
+    bool locked = lock_if_concurrent(&spares_mutex);
+    bool keep = win->being_read ? win->use < USES_MAX : !spares;
+    if (keep) {
+        win->next = spares;
+        spares = win;
+    }
+    unlock_if_locked(&spares_mutex, locked);
+    if (keep)
+        return;
+    if (!win->being_read)
+        arena_control_free(win->shared);
+    free(win);
 }
 
 /* ---- creation ---- */
@@ -95,7 +136,7 @@ void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum rea
                struct win_offer *offer)
 {
     *offer = (struct win_offer){
-        .reason = (int32_t)reason, .member = (uint32_t)node.me, .size = bytes, .unit = unit};
+        .reason = reason, .member = node.me, .size = bytes, .unit = (int32_t)unit};
     if (reason == REASON_NONE && !win)
         offer->reason = REASON_NO_MEMORY;
     else if (reason == REASON_NONE && bytes && !node_position(base, bytes, &offer->position))
@@ -106,14 +147,21 @@ void win_offer(struct win *win, void *base, size_t bytes, int64_t unit, enum rea
         offer->position = attached_position(win->attached);
     if (win->rank)
         return;
-    struct win_shared *shared = alloc_shared(win->size);
+    uint32_t uses;
+    struct win_shared *shared = alloc_shared(win->size, &uses);
     if (!shared) {
         offer->reason = REASON_NO_MEMORY;
         return;
     }
     for (uint32_t r = 0; r < win->size; r++)
         atomic_init(&shared->target[r].bulk_mode, 0);
-    offer->control = (uint64_t)((char *)shared - node.base);
+    offer->control = (uint64_t)((char *)shared - node.base) / LINE;
+    offer->use = uses + 1;
+}
+
+static struct win_shared *offered_shared(const struct win_offer *offer)
+{
+    return (struct win_shared *)(node.base + offer->control * LINE);
 }
 
 static void connect_peers(struct win *win)
@@ -138,7 +186,8 @@ enum reason win_settle(struct win *win, const struct win_offer *offers)
     enum reason reason = win_agree(offers, win->size);
     if (reason != REASON_NONE)
         return reason;
-    win->shared = (struct win_shared *)(node.base + offers[0].control);
+    win->shared = offered_shared(&offers[0]);
+    win->use = offers[0].use;
     for (uint32_t r = 0; r < win->size; r++)
         win->peer[r] = (struct peer){
             .base = offers[r].size ? node.base + offers[r].position : NULL,
@@ -149,6 +198,7 @@ enum reason win_settle(struct win *win, const struct win_offer *offers)
     connect_peers(win);
     if (win->attached)
         attached_connect(win->attached, offers, win->size);
+    prefetch_to_write(&answers_of(win)[win->rank]);
     return REASON_NONE;
 }
 
@@ -159,6 +209,7 @@ bool win_settle_alone(struct win *win)
     if (!win->shared)
         return false;
     memset(win->shared, 0, size);
+    win->use = 1;
     atomic_init(&win->shared->target[0].bulk_mode, 1);
     connect_peers(win);
     return true;
@@ -178,10 +229,12 @@ void win_open(struct win *win, uintptr_t handle, void *memory, void *base, size_
 
 void win_discard_prepared(struct win *win, const struct win_offer *offer)
 {
-    if (offer->control)
-        arena_control_free(node.base + offer->control);
-    if (win)
-        win_discard_settled(win);
+    if (win && offer->control) {
+        win->shared = offered_shared(offer);
+        win->use = offer->use - 1;
+        win->being_read = true; /* as at the end of that use */
+    }
+    win_free(win);
 }
 
 void win_discard_settled(struct win *win)
@@ -199,42 +252,49 @@ bool win_idle(const struct win *win)
     return !win->epochs && !win->exposed && !atomic_load(&win->locked);
 }
 
-/* `freeing` counts the ranks that have answered. Once the bit NO is set, or all have answered, the
- * word does not change any more, except that the count goes on. */
-#define NO ((uint32_t)1 << 31)
+/* An answer never changes. A larger number than that of this use means that the rank has kept the
+ * host's window: otherwise the control words would not be in use again. */
+enum { DECLINES = 1 };
 
-static bool all_answered(const struct win *win, uint32_t word)
+static uint32_t no_answer(const struct win *win)
 {
-    return (word & ~NO) == win->size;
+    return (win->use - 1) << 1;
+}
+
+/* Answer for a rank that has not answered yet. On x86 the locked instruction orders non-temporal
+ * stores, too. */
+static void answer_for(struct win *win, uint32_t rank, bool yes)
+{
+    struct sync_word *word = &answers_of(win)[rank].word;
+    uint32_t before = no_answer(win), own = win->use << 1 | (yes ? 0 : DECLINES);
+    /* release: a rank that finds all answers, by the acquire of sync_load(), also finds the results
+     * of all operations */
+    if (atomic_compare_exchange_strong_explicit(&word->value, &before, own, memory_order_seq_cst,
+                                                memory_order_relaxed))
+        sync_wake(word);
 }
 
 static void publish_answer(struct win *win, bool yes)
 {
-    struct sync_word *freeing = &win->shared->freeing;
-    if (win->answered)
-        return;
+    if (!win->answered)
+        answer_for(win, win->rank, yes);
     win->answered = true;
-    if (!yes) /* not all have answered yet, since this rank has not */
-        atomic_fetch_or_explicit(&freeing->value, NO, memory_order_seq_cst);
-    /* release: a rank that finds all answers, by the acquire of sync_load(), also finds the results
-     * of all operations. The locked instruction of x86 orders non-temporal stores, too. */
-    uint32_t before = atomic_fetch_add_explicit(&freeing->value, 1, memory_order_seq_cst);
-    if (!yes || all_answered(win, before + 1))
-        sync_wake(freeing);
 }
 
-/* Decline for the ranks that have not answered. Returns the value of `freeing`. */
-static uint32_t decline_for_others(struct win *win)
+/* The first rank, not before `first`, that has not answered. win->size: there is none.
+ * RANK_DECLINES: a rank declines. */
+#define RANK_DECLINES UINT32_MAX
+static uint32_t first_missing(struct win *win, uint32_t first)
 {
-    struct sync_word *freeing = &win->shared->freeing;
-    uint32_t seen = sync_load(freeing);
-    while (!(seen & NO) && !all_answered(win, seen))
-        if (atomic_compare_exchange_weak_explicit(&freeing->value, &seen, seen | NO,
-                                                  memory_order_seq_cst, memory_order_acquire)) {
-            sync_wake(freeing);
-            return seen | NO;
-        }
-    return seen;
+    uint32_t missing = win->size;
+    for (uint32_t r = win->size; r-- > first;) {
+        uint32_t found = sync_load(&answers_of(win)[r].word);
+        if (found == (win->use << 1 | DECLINES))
+            return RANK_DECLINES;
+        if (found == no_answer(win))
+            missing = r;
+    }
+    return missing;
 }
 
 bool win_may_keep(struct win *win, bool can)
@@ -243,25 +303,24 @@ bool win_may_keep(struct win *win, bool can)
     /* Most waits end within a few rounds, and reading the clock takes as long as a round, so the
      * first rounds, which only spin, do not read it. */
     enum { ROUNDS_WITHOUT_CLOCK = SPIN_OVERSUBSCRIBED };
-    struct sync_word *freeing = &win->shared->freeing;
     struct sync_wait wait = SYNC_WAIT;
     if (!can || win->answered) {
         publish_answer(win, false);
         return false;
     }
     publish_answer(win, true);
-    uint32_t seen = sync_load(freeing);
+    uint32_t rank = 0;
     uint64_t start = 0;
-    for (unsigned round = 0; !(seen & NO) && !all_answered(win, seen); seen = sync_load(freeing)) {
+    for (unsigned round = 0; (rank = first_missing(win, rank)) < win->size;) {
         uint64_t now = round++ < ROUNDS_WITHOUT_CLOCK ? 0 : sync_now_ns();
         start = start ? start : now;
-        if (now - start > patience_ns) {
-            seen = decline_for_others(win);
-            break;
-        }
-        sync_wait(&wait, freeing, seen);
+        if (now - start > patience_ns)
+            answer_for(win, rank, false);
+        else
+            sync_wait(&wait, &answers_of(win)[rank].word, no_answer(win));
     }
-    return !(seen & NO);
+    win->being_read = rank == win->size;
+    return win->being_read;
 }
 
 void win_depart(struct win *win)
@@ -350,31 +409,30 @@ static void await_departures(struct win *win)
         sync_wait(&wait, &win->shared->departed, seen);
 }
 
-/* Call when all ranks have departed. The control words lie in the slice of rank 0, so rank 0 frees
- * them. False: other ranks will still read the control words. */
-static bool free_shared(struct win *win)
+/* Whether other ranks will still read the control words of this rank, after all have departed. */
+static bool is_lingered(const struct win *win)
 {
-    if (win->size == 1) {
-        free(win->shared);
-        return true;
-    }
-    if (win->rank)
-        return true;
     /* acquire: with the release in end_lingering(), the last reads come before the words are used
      * for something else */
-    if (atomic_load_explicit(&win->shared->lingering, memory_order_acquire))
-        return false;
-    give_shared(win->shared, win->size);
-    return true;
+    return win->size > 1 && !win->rank &&
+           atomic_load_explicit(&win->shared->lingering, memory_order_acquire);
 }
 
-static void free_private(struct win *win)
+/* Call when no rank uses the window any more. The control words lie in the slice of rank 0, so rank
+ * 0 frees them. */
+static void free_unused_window(struct win *win)
 {
     if (win->shared_with_children)
         stop_sharing(win);
     if (win->memory)
         arena_free(win->memory);
     attached_destroy(win->attached, true);
+    if (win->shared && win->size > 1 && !win->rank) {
+        give_shared(win);
+        return;
+    }
+    if (win->size == 1)
+        free(win->shared);
     free(win);
 }
 
@@ -382,12 +440,12 @@ void win_free(struct win *win)
 {
     if (!win)
         return;
-    if (win->shared && win->size > 1 && !win->rank)
+    if (win->shared && win->size > 1 && !win->rank && !win->being_read)
         await_departures(win);
-    if (!win->shared || free_shared(win))
-        free_private(win);
-    else
+    if (win->shared && is_lingered(win))
         list_window(win);
+    else
+        free_unused_window(win);
 }
 
 void win_linger(struct win *win)
@@ -406,9 +464,9 @@ static bool end_lingering(struct win *win)
         return false;
     if (win->rank)
         atomic_fetch_sub_explicit(&win->shared->lingering, 1, memory_order_release);
-    if (!free_shared(win))
+    if (is_lingered(win))
         return false;
-    free_private(win);
+    free_unused_window(win);
     return true;
 }
 

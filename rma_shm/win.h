@@ -53,10 +53,16 @@ struct win_shared {
     _Atomic uint32_t exclusive_used;          /* 1 once any rank has requested an exclusive lock */
     _Alignas(LINE) struct sync_word departed; /* number of ranks that no longer use the window */
     _Atomic uint32_t lingering; /* ranks but 0 that will read `departed`; see win_linger() */
-    struct sync_word freeing;   /* the answers of the ranks to win_may_keep() */
-    /* Followed by three arrays with one entry per rank: the targets, the flags of the barrier, and
-     * a set of bits. Bit t in the set of o is set while a post of t towards o is pending. */
+    /* Followed by four arrays with one entry per rank: the targets, the flags of the barrier, a set
+     * of bits, and the answers. Bit t in the set of o is set while a post of t towards o is
+     * pending. */
     struct win_target target[];
+};
+
+/* The answer of a rank to win_may_keep(), written by that rank or, after a timeout, by another:
+ * the number of the use of these control words << 1 | whether the rank declines. */
+struct win_answer {
+    _Alignas(LINE) struct sync_word word;
 };
 
 enum win_lock { WIN_UNLOCKED, WIN_SHARED, WIN_EXCLUSIVE, WIN_NOCHECK };
@@ -121,12 +127,14 @@ struct win {
     struct peer self; /* this rank's part as the program passed it; serves as peer[] in a window of
                          one rank */
     int self_unit;    /* self.unit as an int, for the window attribute */
-    struct win *next; /* in the list of windows that linger */
+    struct win *next; /* in the list of windows that linger, or of those with spare control words */
     size_t shared_with_children; /* bytes of `memory` that children of fork share */
     LIST_ENTRY(win) among_shared;
     struct win_below below;
     struct attached *attached; /* NULL, except in a dynamic window */
-    bool answered;             /* this rank has been counted in `freeing` */
+    uint32_t use;              /* of the control words; the first one is 1 */
+    bool answered;             /* this rank has published its answer to win_may_keep() */
+    bool being_read;           /* other ranks may still read the answers of this use */
 };
 
 /* Errors of operations and synchronization; pmpi_wrap maps them to MPI error classes. The last two
@@ -151,15 +159,18 @@ enum win_error {
 
 /* The contribution of one rank to a window, as plain bytes. */
 struct win_offer {
-    int32_t reason;    /* why the window cannot be fast; REASON_NONE: it can */
-    uint32_t member;   /* number of the rank on its node */
+    uint32_t reason : 8;  /* why the window cannot be fast; REASON_NONE: it can */
+    uint32_t member : 24; /* number of the rank on its node */
+    int32_t unit;
     uint64_t position; /* position in the file of its memory or, in a dynamic window, its table */
     uint64_t size;
-    int64_t unit;
-    uint64_t control; /* position of struct win_shared; set by rank 0 only */
-    uint64_t kept;    /* see pmpi_wrap/abi/windows/host_window.h */
-    uint64_t number;  /* for a new window of the host; set by rank 0 only */
+    /* Set by rank 0 only: the position of struct win_shared in lines, and the number of its use. */
+    uint64_t control : 40;
+    uint64_t use : 24;
+    uint64_t kept;   /* see pmpi_wrap/abi/windows/host_window.h */
+    uint64_t number; /* for a new window of the host; set by rank 0 only */
 };
+_Static_assert(REASON_COUNT <= 256, "a reason takes 8 bits");
 
 /* A window of `size` ranks that has no memory yet. NULL: out of memory. */
 struct win *win_prepare(uint32_t size, uint32_t rank);
@@ -210,7 +221,8 @@ bool win_may_keep(struct win *win, bool can);
 
 /* win_depart() publishes that this rank no longer uses the window; win_free() follows. Rank 0 waits
  * in win_free() until all ranks have departed, since it frees the shared control words. The other
- * ranks do not wait. */
+ * ranks do not wait. After win_may_keep() has returned true, only call win_free(), in which no rank
+ * waits. */
 void win_depart(struct win *win);
 void win_free(struct win *win);
 

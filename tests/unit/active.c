@@ -396,6 +396,120 @@ START_TEST(lingering_ranks_delay_the_rank_that_frees)
 }
 END_TEST
 
+/* ---- keeping the host's window ---- */
+
+static bool can_keep[UNIT_RANKS_MAX], may_keep[UNIT_RANKS_MAX];
+
+static void answer(unsigned me)
+{
+    struct chance c = {me + (uint64_t)view[me]->use};
+    dawdle(&c);
+    may_keep[me] = win_may_keep(view[me], can_keep[me]);
+    if (!may_keep[me]) {
+        EXPECT(!win_may_keep(view[me], true));
+        win_depart(view[me]);
+    }
+    win_free(view[me]);
+}
+
+/* Answer for `view`. All keep the window if all can, unless one of them has been late. */
+static void answer_alike(unsigned size)
+{
+    bool all_can = true;
+    for (unsigned r = 0; r < size; r++)
+        all_can &= can_keep[r];
+    as_ranks(size, answer);
+    for (unsigned r = 0; r < size; r++)
+        INSIST(may_keep[r] == may_keep[0] && (all_can || !may_keep[r]), "rank %u", r);
+}
+
+/* All ranks keep the window or none does, whatever the control words were used for before. Another
+ * window is alive meanwhile. */
+START_TEST(all_ranks_keep_the_window_or_none_does)
+{
+    enum { RANKS = 4 };
+    struct win *other[RANKS];
+    struct chance c = {0};
+    for (unsigned i = 0; i < effort(300); i++) {
+        begin(RANKS, i % 2);
+        memcpy(other, view, sizeof other);
+        for (int k = 0; k < 3; k++) {
+            if (k < 2)
+                create_window_over_parts(RANKS);
+            else
+                memcpy(view, other, sizeof other);
+            for (unsigned r = 0; r < RANKS; r++)
+                can_keep[r] = below(&c, 8);
+            answer_alike(RANKS);
+        }
+        for (unsigned r = 0; r < RANKS; r++)
+            ck_assert_int_eq(arena_free(part[r].base), ARENA_FREED);
+    }
+}
+END_TEST
+
+/* While rank 1 waits, rank 0 keeps the window and uses its control words for another one, which
+ * rank 1 does not keep. */
+static struct win_shared *first_shared;
+static struct win *second[2];
+
+static void use_control_words_again(void)
+{
+    if (second[0])
+        return;
+    ck_assert(win_may_keep(view[0], true));
+    first_shared = view[0]->shared;
+    win_free(view[0]);
+    create_window_over_parts(2);
+    memcpy(second, view, sizeof second);
+    ck_assert_ptr_eq(second[0]->shared, first_shared);
+    ck_assert(!win_may_keep(second[1], false));
+    ck_assert(!win_may_keep(second[0], true));
+}
+
+START_TEST(a_late_rank_reads_answers_of_the_next_use)
+{
+    begin(2, false);
+    sync_configure(false, use_control_words_again);
+    struct win *first = view[1];
+    memset(second, 0, sizeof second);
+    ck_assert(win_may_keep(first, true));
+    ck_assert(second[0] != NULL);
+    win_free(first);
+    sync_configure(false, NULL);
+    free_window(2);
+}
+END_TEST
+
+/* After 100 ms, rank 0 declines for rank 1, which has not answered. */
+START_TEST(a_rank_that_does_not_answer_declines)
+{
+    begin(2, false);
+    uint64_t start = sync_now_ns();
+    ck_assert(!win_may_keep(view[0], true));
+    ck_assert_uint_ge(sync_now_ns() - start, 100000000);
+    ck_assert(!win_may_keep(view[1], true));
+    free_window(2);
+}
+END_TEST
+
+/* If another rank declines, rank 0 offers the same control words again with its next offer. */
+START_TEST(control_words_of_a_window_that_is_not_made_are_used_again)
+{
+    struct win_offer offer, before = {0};
+    begin(2, false);
+    can_keep[0] = can_keep[1] = true;
+    as_ranks(2, answer);
+    for (int i = 0; i < 3; i++, before = offer) {
+        struct win *win = win_prepare(2, 0);
+        win_offer(win, part[0].base, 64, 1, REASON_NONE, &offer);
+        ck_assert_uint_gt(offer.use, 1);
+        ck_assert(!i || (offer.control == before.control && offer.use == before.use));
+        win_discard_prepared(win, &offer);
+    }
+}
+END_TEST
+
 /* ---- calls out of order ---- */
 
 START_TEST(calls_out_of_order_are_refused)
@@ -457,5 +571,7 @@ UNIT_MAIN(stores_before_a_fence_are_visible_after_it, an_unused_fence_epoch_can_
           random_groups_synchronize_although_some_ranks_run_ahead, counts_of_completions_may_wrap,
           an_origin_waits_for_a_post_at_its_first_operation, late_ranks_wake_sleepers,
           shared_state_outlives_its_last_user, lingering_windows_outlive_their_last_user,
-          lingering_ranks_delay_the_rank_that_frees, calls_out_of_order_are_refused,
+          lingering_ranks_delay_the_rank_that_frees, all_ranks_keep_the_window_or_none_does,
+          a_late_rank_reads_answers_of_the_next_use, a_rank_that_does_not_answer_declines,
+          control_words_of_a_window_that_is_not_made_are_used_again, calls_out_of_order_are_refused,
           a_peer_of_an_old_epoch_is_not_open_when_stamps_wrap)

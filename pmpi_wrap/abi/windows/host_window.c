@@ -62,13 +62,18 @@ struct host_window_choice host_window_choose(const struct win_offer *offers, uin
 
 static __thread bool creates_alone;
 
+bool host_window_is_created_alone(const struct comm_properties *s)
+{
+    bool may_collide = s->size > 1 && (uint32_t)s->size + 2 <= node.size;
+    return quirk(QUIRK_WINDOW_FILES_COLLIDE) && !s->rank && may_collide;
+}
+
 /* No cycle of waits can arise: the ranks of a communicator whose rank 0 waits or has the word are
  * all in that call, so its creation depends on no other one. */
 void host_window_create_alone(const struct comm_properties *s)
 {
     enum { MOST_NS = 100 * 1000 * 1000 };
-    bool may_collide = s->size > 1 && (uint32_t)s->size + 2 <= node.size;
-    if (!quirk(QUIRK_WINDOW_FILES_COLLIDE) || s->rank || !may_collide)
+    if (!host_window_is_created_alone(s))
         return;
     host_window_created(); /* if an error handler has left the last call */
     struct sync_wait wait = SYNC_WAIT;

@@ -54,6 +54,9 @@ struct host_window_choice host_window_choose(const struct win_offer *offers, uin
 void host_window_create_alone(const struct comm_properties *s);
 void host_window_created(void);
 
+/* Whether host_window_create_alone() may wait on this rank. */
+bool host_window_is_created_alone(const struct comm_properties *s);
+
 /* Get the chosen window. Returns the result of the host. */
 int host_window_get(const struct window_request *r, const struct comm_properties *s,
                     struct host_window_choice choice, MPI_Win *win, struct win_below *below);

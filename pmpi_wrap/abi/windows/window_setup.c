@@ -24,11 +24,9 @@
  * reason, and `entry` may be NULL: the host does all operations on a window that is not registered.
  * If the program frees such a window past this library, its entry remains until the handle comes
  * back. */
-static void register_window(struct entry *entry, MPI_Win win, struct win *fast, MPI_Comm comm,
+static void register_window(struct entry *entry, MPI_Win win, struct win *fast, int ranks,
                             enum call call, struct window_detail detail)
 {
-    int ranks = 0;
-    host.Comm_size(comm, &ranks);
     detail.ranks = ranks < UINT16_MAX ? (uint16_t)ranks : UINT16_MAX;
     if (fast)
         fast->handle = BITS(win);
@@ -44,13 +42,16 @@ static void register_window(struct entry *entry, MPI_Win win, struct win *fast, 
                     stats_reasons[detail.reason], stats_advice[detail.reason]);
 }
 
-int window_deferred(int result, MPI_Win *win, MPI_Comm comm, enum call call, enum reason reason)
+int window_deferred(struct window_request *r, int result, enum reason reason)
 {
     host_window_created();
-    if (result == MPI_SUCCESS)
-        register_window(registry_new_entry(&window_registry), *win, NULL, comm, call,
-                        (struct window_detail){.reason = (uint8_t)reason});
-    return result;
+    if (result != MPI_SUCCESS)
+        return result;
+    if (!r->ranks)
+        host.Comm_size(r->comm, &r->ranks);
+    register_window(registry_new_entry(&window_registry), *r->win, NULL, r->ranks, r->call,
+                    (struct window_detail){.reason = (uint8_t)reason});
+    return MPI_SUCCESS;
 }
 
 /* ---- creating ---- */
@@ -141,6 +142,9 @@ static void discard_parts(struct new_window *new)
         arena_free(new->memory);
 }
 
+_Static_assert(offsetof(struct slot, data) + sizeof(struct win_offer) <= PREFETCH_LINE,
+               "an offer and its flag are one cache line");
+
 /* The exchange goes through the communicator's team if it has one. All ranks find a team, or none
  * does, because they make this call and the calls that set up a team in the same order. */
 static bool exchange_offers(const struct window_request *r, struct win_offer *own,
@@ -148,11 +152,8 @@ static bool exchange_offers(const struct window_request *r, struct win_offer *ow
 {
     struct team *team = team_in_collective(r->comm);
     if (team) {
-        struct run run;
-        struct typemap offer = typemap_of_bytes(&run, sizeof *own);
-        struct blocks blocks = {.at = (char *)all, .map = &offer, .count = 1};
-        return coll_allgather(team, (struct buffer){(char *)own, &offer, 1}, &blocks, false) ==
-               COLL_OK;
+        coll_exchange(team, own, all, sizeof *own);
+        return true;
     }
     return host.Allgather(own, sizeof *own, MPI_BYTE, all, sizeof *all, MPI_BYTE, r->comm) ==
            MPI_SUCCESS;
@@ -210,7 +211,7 @@ static enum reason allocate_shared_memory(const struct window_request *r,
                                           struct new_window *new, struct win_offer *all,
                                           bool *apart)
 {
-    struct win_offer own = {.reason = (int32_t)reason,
+    struct win_offer own = {.reason = reason,
                             .size = r->size > 0 ? (uint64_t)r->size : 0,
                             .unit = wants_parts_apart(r)};
     if (!exchange_offers(r, &own, all))
@@ -235,6 +236,12 @@ static void place_parts(struct win_offer *all, uint32_t ranks, bool apart)
 }
 
 /* ---- agreeing ---- */
+
+enum {
+    OFFERS_FEW = 8, /* on the stack, which may be short */
+    /* An array for all ranks that a window may have would count for `ulimit -d`. */
+    OFFERS_UNREAD = 512,
+};
 
 /* A window of one rank. */
 static enum reason settle_alone(const struct window_request *r, const struct comm_properties *s,
@@ -263,7 +270,7 @@ static void make_offer(const struct window_request *r, const struct new_window *
     own->size = size;
 }
 
-static enum reason settle_offers(const struct window_request *r, const struct comm_properties *s,
+static enum reason settle_window(const struct window_request *r, const struct comm_properties *s,
                                  struct new_window *new, struct win_offer *all, bool apart)
 {
     if (r->flavor == MPI_WIN_FLAVOR_SHARED) {
@@ -273,21 +280,27 @@ static enum reason settle_offers(const struct window_request *r, const struct co
     return win_settle(new->win, all);
 }
 
-/* Collective: exchange offers, and make the window if all ranks can. A rank that cannot make the
- * window exchanges offers all the same, because the others wait for its offer. Its offer declines.
- * Nothing after the exchange needs memory. */
-static enum reason settle_together(const struct window_request *r, const struct comm_properties *s,
-                                   enum reason reason, struct new_window *new)
+/* One rank with a reason against the window decides for all, so it does not wait for the other
+ * offers, except where the host's window must be created alone. The others read only the reason.
+ * Returns whether the offer has been published. */
+static bool decline_without_waiting(const struct window_request *r, const struct comm_properties *s,
+                                    enum reason reason)
 {
-    assert(s->size > 0);
-    enum { FEW = 512 }; /* an array for all that a window may have would count for `ulimit -d` */
-    static struct win_offer unread[FEW]; /* in place of `all` */
-    struct win_offer own, *all = malloc((size_t)s->size * sizeof *all);
+    struct team *team = team_in_collective(r->comm);
+    if (!team || r->flavor == MPI_WIN_FLAVOR_SHARED || host_window_is_created_alone(s))
+        return false;
+    coll_contribute(team, &(struct win_offer){.reason = reason}, sizeof(struct win_offer));
+    return true;
+}
+
+/* Exchange offers, and make the window if all ranks can. `all` has room for the offers. NULL: it is
+ * out of memory, and `reason` is not REASON_NONE. Nothing after the exchange needs memory. */
+static enum reason settle_offers(const struct window_request *r, const struct comm_properties *s,
+                                 enum reason reason, struct new_window *new, struct win_offer *all)
+{
+    static struct win_offer unread[OFFERS_UNREAD]; /* in place of `all` */
+    struct win_offer own;
     bool apart = false;
-    if (!all && s->size > FEW)
-        abort_without_memory("a window");
-    if (!all && reason == REASON_NONE)
-        reason = REASON_NO_MEMORY;
     if (r->flavor == MPI_WIN_FLAVOR_SHARED)
         reason = allocate_shared_memory(r, s, reason, new, all ? all : unread, &apart);
     make_offer(r, new, reason, &own);
@@ -296,14 +309,36 @@ static enum reason settle_together(const struct window_request *r, const struct 
         reason = REASON_NO_MEMORY;
     else if (all)
         reason =
-            new->win ? settle_offers(r, s, new, all, apart) : win_agree(all, (uint32_t)s->size);
+            new->win ? settle_window(r, s, new, all, apart) : win_agree(all, (uint32_t)s->size);
     if (reason == REASON_NONE)
         new->below = host_window_choose(all, (uint32_t)s->size);
     if (!new->below.kept)
         host_window_withdraw(&own);
-    free(all);
     if (reason != REASON_NONE)
         win_discard_prepared(new->win, &own);
+    return reason;
+}
+
+/* Collective. A rank that cannot make the window publishes an offer all the same, because the
+ * others wait for it. Its offer declines. */
+static enum reason settle_together(const struct window_request *r, const struct comm_properties *s,
+                                   enum reason reason, struct new_window *new)
+{
+    assert(s->size > 0);
+    if (reason != REASON_NONE && decline_without_waiting(r, s, reason)) {
+        win_free(new->win);
+        return reason;
+    }
+    struct win_offer few[OFFERS_FEW], *all = few;
+    if (s->size > OFFERS_FEW)
+        all = malloc((size_t)s->size * sizeof *all);
+    if (!all && s->size > OFFERS_UNREAD)
+        abort_without_memory("a window");
+    if (!all && reason == REASON_NONE)
+        reason = REASON_NO_MEMORY;
+    reason = settle_offers(r, s, reason, new, all);
+    if (all != few)
+        free(all);
     return reason;
 }
 
@@ -341,12 +376,13 @@ static enum reason create_fast(const struct window_request *r, struct comm_prope
     return reason;
 }
 
-enum reason window_create(const struct window_request *r, void *baseptr, int *result)
+enum reason window_create(struct window_request *r, void *baseptr, int *result)
 {
     struct new_window new = {0};
     struct comm_properties s = {0};
     win_free_lingering();
     enum reason reason = create_fast(r, &s, &new, result);
+    r->ranks = s.size;
     if (*result != MPI_SUCCESS)
         return REASON_NONE;
     if (reason != REASON_NONE)
@@ -362,7 +398,7 @@ enum reason window_create(const struct window_request *r, void *baseptr, int *re
         win_share_with_children(new.win, new.memory_size);
     if (baseptr)
         *(void **)baseptr = new.base;
-    register_window(new.entry, *r->win, new.win, r->comm, r->call,
+    register_window(new.entry, *r->win, new.win, r->ranks, r->call,
                     (struct window_detail){.reason = REASON_NONE,
                                            .flavor = (uint8_t)(r->flavor - MPI_WIN_FLAVOR_CREATE)});
     return REASON_NONE;
@@ -373,7 +409,6 @@ enum reason window_create(const struct window_request *r, void *baseptr, int *re
 /* Free the fast window only. All ranks have called MPI_Win_free. */
 static int free_above(MPI_Win *win, struct win *fast)
 {
-    win_depart(fast); /* at once, as rank 0 waits for it */
     registry_remove(&window_registry, BITS(*win));
     host_window_keep(*win, fast);
     *win = MPI_WIN_NULL;

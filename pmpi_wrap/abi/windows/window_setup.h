@@ -5,7 +5,8 @@
 #include "core/stats.h"
 #include "pmpi_wrap/abi/host_api.h"
 
-/* The arguments of a call that creates a window. */
+/* The arguments of a call that creates a window, and the size of the communicator, which
+ * window_create() fills in if it asks for it. */
 struct window_request {
     enum call call;
     int flavor;
@@ -15,18 +16,19 @@ struct window_request {
     MPI_Info info;
     MPI_Comm comm;
     MPI_Win *win; /* for the handle */
+    int ranks;    /* 0: not known */
 };
 
 /* Returns REASON_NONE if the call is done, with `result`; `baseptr` (of MPI_Win_allocate, otherwise
  * NULL) then has the memory's address. Otherwise returns why the host has to create the window. */
-enum reason window_create(const struct window_request *r, void *baseptr, int *result);
+enum reason window_create(struct window_request *r, void *baseptr, int *result);
 
 /* The alignment that the program requests for the memory. */
 size_t window_alignment(const struct window_request *r);
 
 /* Call after the host has created a window for the program, with the host's result, which is
  * returned. */
-int window_deferred(int result, MPI_Win *win, MPI_Comm comm, enum call call, enum reason reason);
+int window_deferred(struct window_request *r, int result, enum reason reason);
 
 /* Perform MPI_Win_free. */
 int window_free(MPI_Win *win);
