@@ -1,4 +1,5 @@
-/* A fast window: all its ranks are on this node, and each of them maps the window memory of all.
+/* A fast window: all its ranks are on this node, and each of them maps the window memory of all, or
+ * in a dynamic window all attached memory that lies in the shared file (rma_shm/attached.h).
  *
  * struct win is the private view of one rank. struct win_shared holds the locks, flags and counters
  * that the ranks share; it lies in the control part of the slice of rank 0. The window memory stays
@@ -68,19 +69,19 @@ struct win_answer {
 enum win_lock { WIN_UNLOCKED, WIN_SHARED, WIN_EXCLUSIVE, WIN_NOCHECK };
 
 struct peer {
-    char *base;   /* address of its window memory in this process */
-    size_t size;  /* in bytes */
-    int64_t unit; /* displacement unit in bytes */
-    uint64_t
-        begin; /* displacement of the first byte, in bytes: 0, except in a dynamic window, where
-                       this is the address of the attached range that this rank has found last */
+    /* The memory that this rank can access: the window memory of the peer or, in a dynamic window,
+     * the attached range that this rank has found last. */
+    char *base;     /* address in this process */
+    size_t size;    /* in bytes */
+    int64_t unit;   /* displacement unit in bytes */
+    uint64_t begin; /* its displacement in bytes: 0 or, in a dynamic window, the target's address */
     struct win_target *target;
     struct inflight *inflight; /* INFLIGHT_SLOTS of its process; NULL in a window of one rank */
     uint32_t stamp;
     uint32_t sequence; /* of the target's table when this rank has found the attached range */
     uint8_t lock;      /* enum win_lock: held by this rank */
 };
-_Static_assert(sizeof(struct peer) == 64, "an index is multiplied by one shift");
+_Static_assert(sizeof(struct peer) == 64, "a shift computes the offset of an entry");
 
 /* Open access epochs, as a set. Lock epochs of single targets are in peer.lock. */
 enum win_epoch {
