@@ -15,9 +15,9 @@ double slowest(double ns)
     return all;
 }
 
-/* Repetitions that are not timed, in the cells that rank 0 runs alone: they bring the data back into
- * the caches, from which the other ways have displaced them. After a copy of 16 MiB by messages of
- * the host, one or two of them are not enough. */
+/* Repetitions that are not timed, in the cells that rank 0 runs alone: they bring the data back
+ * into the caches, from which the other ways have displaced them. After a copy of 16 MiB by
+ * messages of the host, one or two of them are not enough. */
 enum { WARM_UP = 4 };
 
 /* ns of n repetitions. If one rank may run ahead of another, the time of the last one counts. */

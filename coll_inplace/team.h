@@ -23,8 +23,8 @@
  * used in turn. The owner waits until all ranks are done with the operation that used this part
  * before, which is at least eight uses of the cell back (up to k - 128). Longer data, and all other
  * uses of a cell, need the whole cell: the owner waits for k - 16 before it writes them, and also
- * before it writes short data into a cell that last held such data. As long as the readers keep up, only
- * part 0 is used and the other pages of the cell are not touched.
+ * before it writes short data into a cell that last held such data. As long as the readers keep up,
+ * only part 0 is used and the other pages of the cell are not touched.
  *
  * Hosts let a rank run ahead by 1000 short messages, and programs rely on it. So a rank that has
  * waited for 10 ms for a slot, a cell or a part of one continues in another ring of slots and

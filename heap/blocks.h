@@ -9,13 +9,13 @@
  *     empty   unused; holes of the file, which take no memory and read as zeroes
  *
  * Neighbours of the same kind are joined. Kept and empty runs are not joined with each other, so
- * all of a run reads as zeroes, or none of it is known to. A live run may have spare pages behind its
- * block, into which the block can grow; like those of empty runs, they take no memory and read as
- * zeroes. The first and the last entry of a run
- * hold its length and kind, which is how a neighbour is found on either side. Unused runs are in
- * lists by size class, four classes per doubling, as in most allocators of this kind. A request
- * looks at the first few runs of its own class and, if none is long enough, of the next class that
- * is not empty. It takes the shortest run that is long enough, so that long runs stay whole.
+ * all of a run reads as zeroes, or none of it is known to. A live run may have spare pages behind
+ * its block, into which the block can grow; like those of empty runs, they take no memory and read
+ * as zeroes. The first and the last entry of a run hold its length and kind, which is how a
+ * neighbour is found on either side. Unused runs are in lists by size class, four classes per
+ * doubling, as in most allocators of this kind. A request looks at the first few runs of its own
+ * class and, if none is long enough, of the next class that is not empty. It takes the shortest run
+ * that is long enough, so that long runs stay whole.
  *
  * The caller serialises the calls.
  */

@@ -67,8 +67,8 @@ size_t heap_usable(const void *block);
 /* Change the size of a block where it is. False: not possible. */
 bool heap_resize(void *block, size_t size);
 
-/* Move a block to a place where it has `size` bytes and can grow further. NULL: not possible, or the
- * block is so short that it is not worth it. */
+/* Move a block to a place where it has `size` bytes and can grow further. NULL: not possible, or
+ * the block is so short that it is not worth it. */
 void *heap_grow(void *block, size_t size);
 
 /* Free a block. Ends the process if none begins there. errno is unchanged. */

@@ -36,8 +36,8 @@
  * from another rank, which has another token. All members have the library and are here, so the
  * exchange waits for no other rank; the host keeps these messages apart from the program's, which
  * are sent later. In two cases a message may fail to come: if three jobs have equal keys, sizes and
- * numbers of ranks; or if two jobs have equal ones, and some ranks of both run without the library. The wait
- * for the message is bounded.
+ * numbers of ranks; or if two jobs have equal ones, and some ranks of both run without the library.
+ * The wait for the message is bounded.
  *
  * Statics are the files with the members' static variables (node/statics.h). The messages with
  * them are sent only if some member has any; the offer holds their number. If one descriptor is

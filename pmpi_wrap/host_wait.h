@@ -48,19 +48,19 @@
  * With MPIACCEL_WAIT=sleep the user wants idle processors, and threads sleep in every call.
  *
  * Every sleep is bounded all the same (sync_nap()): it takes 50 us at first, twice as long after
- * every eight sleeps of this wait, and at most four milliseconds. A message that the host could not send at
- * once is found then, and a peer that has died delays no other rank. A receiver that was killed
- * leaves `sleepers` too high, which costs system calls and nothing else.
+ * every eight sleeps of this wait, and at most four milliseconds. A message that the host could not
+ * send at once is found then, and a peer that has died delays no other rank. A receiver that was
+ * killed leaves `sleepers` too high, which costs system calls and nothing else.
  *
  * All polls during a call that waits or sends belong to one wait. If a program calls MPI_Test again
  * and again, and computes for less than a few microseconds in between, it looks like a host that
  * waits. But the program may have work to do between its polls, as MPIRandomAccess of HPCC does. So
  * a thread yields only after POLLS_PER_YIELD polls. If the host yields by itself, its own yield
  * stays on during the first CALLS_WITH_HOST_YIELD calls: after it has sent or received, a program
- * often polls for the answer of a rank on the same processor. Only the poll after a yield of the library is timed. If the host
- * yields by itself, not all polls are timed in other calls either: in calls that wait, up to
- * POLLS_OF_SHORT_YIELDS polls between two timed ones are not, and in other calls in which no thread
- * sleeps, POLLS_OF_OTHER_CALL.
+ * often polls for the answer of a rank on the same processor. Only the poll after a yield of the
+ * library is timed. If the host yields by itself, not all polls are timed in other calls either: in
+ * calls that wait, up to POLLS_OF_SHORT_YIELDS polls between two timed ones are not, and in other
+ * calls in which no thread sleeps, POLLS_OF_OTHER_CALL.
  *
  * With MPI_THREAD_MULTIPLE or sessions, the host may poll while it holds a lock that other threads
  * need. So threads then only yield; with MPIACCEL_WAIT=sleep, each sleep takes 50 us.

@@ -102,9 +102,7 @@ static int lock_current(bool on_fault)
     return locked ? 0 : -1;
 }
 
-EXPORT int mlockall(int flags);
-
-int mlockall(int flags)
+EXPORT int mlockall(int flags)
 {
     mlockall_fn *next = (mlockall_fn *)symbol_next("mlockall");
     if (!node.header || !(flags & MCL_CURRENT) || flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))

@@ -52,7 +52,7 @@ struct attached_table {
 
 /* The private part of a dynamic window. */
 struct attached {
-    /* Held to change the table and, with several threads, to begin an epoch of the host's window. */
+    /* Held to change the table and, with several threads, to begin an epoch of the host. */
     pthread_mutex_t mutex;
     struct attached_table *own;
     uint32_t capacity; /* of the array of ranges */

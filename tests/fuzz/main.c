@@ -10,7 +10,7 @@
  *   --print       print the actions of each rank
  *   --tame        only what every host is known to do right
  *   --deep        derived datatypes are nested deeper
- *   --dynamic     only dynamic windows; most ranks attach shared memory in pieces, others private memory
+ *   --dynamic     only dynamic windows; most ranks attach pieces of shared memory, others private
  *   --digest      print a digest of the data that each rank has read, to compare runs
  *   --progress F  write each rank's position to this file
  *

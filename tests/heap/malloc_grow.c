@@ -1,6 +1,6 @@
 /* Long blocks that grow by realloc() keep their contents, and do not take more memory than glibc's,
- * which moves pages instead of copying them: neither for pages that the program has not touched, nor
- * for old and new block at the same time, nor beyond the end of the block. */
+ * which moves pages instead of copying them: neither for pages that the program has not touched,
+ * nor for old and new block at the same time, nor beyond the end of the block. */
 #include "where.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* A program that locks all its memory takes about as much memory as without the library: the holes of
- * the shared file are not filled (H26: no room). Run it with a short shared heap, so that a failure
- * does not take the memory of the machine.
+/* A program that locks all its memory takes about as much memory as without the library: the holes
+ * of the shared file are not filled (H26: no room). Run it with a short shared heap, so that a
+ * failure does not take the memory of the machine.
  *
  *   before   before MPI_Init, now and in the future
  *   after    after MPI_Init: all memory of the program is locked

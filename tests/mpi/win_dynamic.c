@@ -1,6 +1,6 @@
 /* Dynamic windows: operations on attached memory, shared or private, give the right results under
- * all kinds of synchronization, in whatever order ranges are attached and detached. The first argument says which
- * memory; further ones what is tested. */
+ * all kinds of synchronization, in whatever order ranges are attached and detached. The first
+ * argument says which memory; further ones what is tested. */
 #include "test.h"
 
 #include <pthread.h>

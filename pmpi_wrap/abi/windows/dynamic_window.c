@@ -152,9 +152,9 @@ int dynamic_window_close(struct win *win, int rank)
 
 struct division;
 
-/* Put, get or accumulate `bytes` bytes between `offset` in the contiguous data and an address of the
- * target. `at` is that address in this process, or NULL: then the host performs this part. Returns
- * an error that has been reported. */
+/* Put, get or accumulate `bytes` bytes between `offset` in the contiguous data and an address of
+ * the target. `at` is that address in this process, or NULL: then the host performs this part.
+ * Returns an error that has been reported. */
 typedef int perform_fn(struct division *d, uint64_t address, char *at, size_t offset, size_t bytes);
 
 struct division {

@@ -6,17 +6,18 @@
  * table of the target decides whether this library or the host performs an access
  * (rma_shm/attached.h). An operation on memory of both kinds is divided.
  *
- * This library synchronises the ranks, as on other windows. Before a rank leaves its first operation
- * of an epoch on a target to the host, it opens an epoch of the host's window towards that target:
- * MPI_Win_lock with MPI_LOCK_SHARED and MPI_MODE_NOCHECK. No rank locks the host's window
- * exclusively, so MPI_MODE_NOCHECK is allowed, and the host sends nothing. While this epoch is open,
+ * This library synchronises the ranks, as on other windows. Before a rank leaves its first
+ * operation of an epoch on a target to the host, it opens an epoch of the host's window towards
+ * that target: MPI_Win_lock with MPI_LOCK_SHARED and MPI_MODE_NOCHECK. No rank locks the host's
+ * window exclusively, so MPI_MODE_NOCHECK is allowed, and the host sends nothing. While this epoch
+ * is open,
  *
  *   flush, flush_local,        also call the host's flush for each target that has outstanding
  *   flush_all,                 operations there. The host's MPI_Win_flush_all is not used: in an
  *   flush_local_all            epoch of MPI_Win_lock, Open MPI's osc/rdma completes nothing in it
- *   the call that ends the     first calls the host's MPI_Win_unlock, which completes the operations
- *   access epoch               at the target. Loads of the target then find the data, since all
- *                              hosts have the unified memory model
+ *   the call that ends the     first calls the host's MPI_Win_unlock, which completes the
+ *   access epoch               operations at the target. Loads of the target then find the data,
+ *                              since all hosts have the unified memory model
  *   MPI_Win_free               also calls it, since an epoch of MPI_Win_fence may be open
  *
  * So the host's window is in an epoch towards a target only while this library's window is. A rank

@@ -2,9 +2,10 @@
  *
  * The host's window keeps the attributes, group, name, info and error handler of the fast one.
  * Except below a dynamic window (dynamic_window.h), no operation reaches it, so it has no memory.
- * Hosts take 5 to 280 us to create and free one, and more if ranks share processors. The other parts
- * of creating a fast window take less than one. So when a fast window is freed, the host's is kept for the next fast window of the same ranks
- * in the same order, whatever its communicator. It must not differ from a new one:
+ * Hosts take 5 to 280 us to create and free one, and more if ranks share processors. The other
+ * parts of creating a fast window take less than one. So when a fast window is freed, the host's is
+ * kept for the next fast window of the same ranks in the same order, whatever its communicator. It
+ * must not differ from a new one:
  *
  *   attributes of the program   a window that has had any is not kept, so the host deletes them
  *                               and reports errors of delete functions
@@ -14,11 +15,12 @@
  *   MPI_Win_allocate_shared     its windows are kept for such windows only
  *   MPI_Win_create_dynamic      its windows are not kept
  *
- * Rank 0 of a window's group gives the host's window a number that is the same on all its ranks and differs
- * from that of every other window. A rank offers the lowest number that it has kept for these
- * ranks; if all offer the same, they use that window (H13: the same decision on all ranks). When a
- * window is freed, each rank publishes whether it can keep the host's. All keep it, or none does.
- * Threads that free several windows at once may keep them in different orders on different ranks.
+ * Rank 0 of a window's group gives the host's window a number that is the same on all its ranks and
+ * differs from that of every other window. A rank offers the lowest number that it has kept for
+ * these ranks; if all offer the same, they use that window (H13: the same decision on all ranks).
+ * When a window is freed, each rank publishes whether it can keep the host's. All keep it, or none
+ * does. Threads that free several windows at once may keep them in different orders on different
+ * ranks.
  *
  * The host frees windows in a collective call that synchronises, so the kept ones cannot go in
  * MPI_Comm_free, which need not synchronise, nor in a delete function. They go in MPI_Finalize, in

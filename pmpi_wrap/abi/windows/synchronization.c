@@ -56,8 +56,8 @@ HOT_INLINE int finish_polling_sync(enum call call, const struct win *win)
 
 /* ---- dynamic windows ----
  *
- * A call that ends an access epoch first ends the epochs of the host's window. After an error of the
- * host it continues, since other ranks wait for it. */
+ * A call that ends an access epoch first ends the epochs of the host's window. After an error of
+ * the host it continues, since other ranks wait for it. */
 
 /* Whether the host's window may be in an epoch. */
 HOT_INLINE bool used_below(const struct win *win)
