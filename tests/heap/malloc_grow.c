@@ -1,6 +1,7 @@
 /* Long blocks that grow by realloc() keep their contents, and do not take more memory than glibc's,
  * which moves pages instead of copying them: neither for pages that the program has not touched,
  * nor for old and new block at the same time, nor beyond the end of the block. */
+#include "process_memory.h"
 #include "where.h"
 
 #include <stdlib.h>
@@ -11,26 +12,7 @@ enum { MIB = 1 << 20, LONG = 40 * MIB };
 /* The bytes of a line of /proc/self/status. */
 static long memory(const char *name)
 {
-    char line[256];
-    long kib = 0;
-    size_t length = strlen(name);
-    FILE *status = fopen("/proc/self/status", "re");
-    while (status && fgets(line, sizeof line, status))
-        if (!strncmp(line, name, length))
-            kib = strtol(line + length, NULL, 10);
-    if (status)
-        fclose(status);
-    return kib * 1024;
-}
-
-/* From here on, VmHWM is the most that VmRSS has been. */
-static void forget_peak(void)
-{
-    FILE *file = fopen("/proc/self/clear_refs", "we");
-    if (file) {
-        fputs("5", file);
-        fclose(file);
-    }
+    return status_kib(name) * 1024;
 }
 
 /* A block behind this one, so that it cannot become longer where it is. */
@@ -47,7 +29,7 @@ static void both_blocks(void)
     char *block = malloc(LONG);
     memset(block, 1, LONG);
     fill(block, LONG, 2);
-    forget_peak();
+    CHECK(forget_peak(), "the peak cannot be reset");
     long before = memory("VmRSS:");
     block = grown(block, LONG, LONG + MIB);
     CHECK(holds(block, LONG, 2));

@@ -1,6 +1,7 @@
 /* Freed memory is returned to the operating system: half a gibibyte in one block, and many smaller
  * blocks freed in any order, by the allocating thread and by another (H28: returning memory).
  * Measured as resident memory of this process. */
+#include "process_memory.h"
 #include "test.h"
 
 #include <pthread.h>
@@ -11,16 +12,7 @@ enum { MIB = 1 << 20 };
  * count. */
 static long present_kib(void)
 {
-    static const char *const keys[] = {"RssShmem:", "RssAnon:"};
-    char line[256];
-    long sum = 0;
-    FILE *status = fopen("/proc/self/status", "r");
-    while (status && fgets(line, sizeof line, status))
-        for (int k = 0; k < 2; k++)
-            if (!strncmp(line, keys[k], strlen(keys[k])))
-                sum += atol(line + strlen(keys[k]));
-    fclose(status);
-    return sum;
+    return status_kib("RssShmem:") + status_kib("RssAnon:");
 }
 
 static size_t piece_size, pieces;

@@ -6,27 +6,13 @@
  *   after    after MPI_Init: all memory of the program is locked
  *   limited  after MPI_Init, with a limit that does not permit it: nothing is locked
  */
+#include "process_memory.h"
 #include "test.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-/* A size in /proc/self/status, in KiB. */
-static long in_status(const char *name)
-{
-    char line[128];
-    long size = 0;
-    size_t length = strlen(name);
-    FILE *status = fopen("/proc/self/status", "re");
-    while (status && fgets(line, sizeof line, status))
-        if (!strncmp(line, name, length))
-            size = strtol(line + length, NULL, 10);
-    if (status)
-        fclose(status);
-    return size;
-}
 
 /* Whether the memory of a block is present, all of it. */
 static bool is_present(char *block, size_t bytes)
@@ -47,8 +33,8 @@ static void lock_after(void)
     char *block = malloc(bytes); /* never touched */
     bool locked = !mlockall(MCL_CURRENT | MCL_FUTURE);
     CHECK(!locked || is_present(block, bytes), "the program's memory is not present");
-    CHECK(!locked || in_status("VmLck:") >= 8192, "%ld KiB are locked", in_status("VmLck:"));
-    CHECK(!locked || in_status("RssShmem:") < 500000, "%ld KiB", in_status("RssShmem:"));
+    CHECK(!locked || status_kib("VmLck:") >= 8192, "%ld KiB are locked", status_kib("VmLck:"));
+    CHECK(!locked || status_kib("RssShmem:") < 500000, "%ld KiB", status_kib("RssShmem:"));
     CHECK(mlockall(MCL_ONFAULT) == -1 && errno == EINVAL, "%s", strerror(errno));
     munlockall();
     free(block);
@@ -65,7 +51,7 @@ static void lock_limited(void)
         return;
     int result = mlockall(MCL_CURRENT | MCL_FUTURE), error = errno;
     CHECK(result == -1 && (error == ENOMEM || error == EPERM), "%d: %s", result, strerror(error));
-    CHECK(!in_status("VmLck:"), "%ld KiB are locked", in_status("VmLck:"));
+    CHECK(!status_kib("VmLck:"), "%ld KiB are locked", status_kib("VmLck:"));
     CHECK(!seteuid(user) && !setrlimit(RLIMIT_MEMLOCK, &before), "%s", strerror(errno));
 }
 
@@ -81,7 +67,7 @@ int main(int argc, char **argv)
         lock_limited();
     for (int i = 0; i < 10; i++)
         MPI_Bcast(memory, 1 << 20, MPI_CHAR, i % test_size, MPI_COMM_WORLD);
-    CHECK(!locked || in_status("RssShmem:") < 500000, "%ld KiB", in_status("RssShmem:"));
+    CHECK(!locked || status_kib("RssShmem:") < 500000, "%ld KiB", status_kib("RssShmem:"));
     MPI_Free_mem(memory);
     return test_end();
 }

@@ -1,5 +1,6 @@
 /* An array of structures with holes takes no memory per element, however its datatype is made: peak
  * memory of a rank during a put, a get and a broadcast. */
+#include "process_memory.h"
 #include "test.h"
 
 #include <stddef.h>
@@ -51,28 +52,6 @@ static bool is_in(int kind, int i)
                               : i % SIDE < SIDE / 2;
 }
 
-/* The line VmHWM or VmRSS of /proc/self/status, in KiB. */
-static long status_line(const char *name)
-{
-    char line[256];
-    long kib = -1;
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file && fgets(line, sizeof line, file))
-        if (!strncmp(line, name, strlen(name)))
-            kib = atol(line + strlen(name) + 1);
-    if (file)
-        fclose(file);
-    return kib;
-}
-
-static void forget_peak(void)
-{
-    FILE *file = fopen("/proc/self/clear_refs", "w");
-    CHECK(file && fputs("5", file) >= 0, "the peak cannot be reset");
-    if (file)
-        fclose(file);
-}
-
 static void fill(struct record *records, int rank)
 {
     memset(records, 0, RECORDS * sizeof *records);
@@ -112,11 +91,11 @@ static void measure(int call, int kind, struct record *own, struct record *memor
     fill(own, test_rank);
     fill(memory, test_rank);
     MPI_Win_fence(0, win);
-    forget_peak();
-    long before = status_line("VmRSS:");
+    CHECK(forget_peak(), "the peak cannot be reset");
+    long before = status_kib("VmRSS:");
     MPI_Datatype type = half_of_records(kind);
     perform(call, own, type, peer, win);
-    long more = status_line("VmHWM:") - before;
+    long more = status_kib("VmHWM:") - before;
     CHECK(before > 0 && more < KIB, "%s, %s: %ld KiB more", call_names[call], kind_names[kind],
           more);
     if (call == PUT)
