@@ -161,7 +161,8 @@ enum win_error {
 /* The contribution of one rank to a window, as plain bytes. */
 struct win_offer {
     uint32_t reason : 8;  /* why the window cannot be fast; REASON_NONE: it can */
-    uint32_t member : 24; /* number of the rank on its node */
+    uint32_t member : 23; /* number of the rank on its node */
+    uint32_t counts : 1;  /* see team_can_count() in pmpi_wrap/abi/communicators/team_setup.h */
     int32_t unit;
     uint64_t position; /* position in the file of its memory or, in a dynamic window, its table */
     uint64_t size;

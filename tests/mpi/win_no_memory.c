@@ -41,6 +41,21 @@ static void use(MPI_Comm comm, MPI_Win win, int *memory)
     CHECK(memory[COUNT - 1] == size, "%d of %d", memory[COUNT - 1], size);
 }
 
+/* A window counts as a collective call of its communicator only if each rank can count it. If the
+ * ranks counted differently, one would set up the team in another call than the others. */
+static void count_on(MPI_Comm comm, int *heap)
+{
+    int *memory, one = 1, size, sum;
+    MPI_Comm_size(comm, &size);
+    for (int i = 0; i < 4; i++) {
+        MPI_Win win = create(CREATE, comm, heap, &memory);
+        use(comm, win, memory);
+        MPI_Win_free(&win);
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+        CHECK(sum == size, "%d", sum);
+    }
+}
+
 /* Refuse the last rank's request number `first` and the following ones up to `last`. Returns
  * whether it made so many. */
 static bool create_without(enum kind kind, MPI_Comm comm, int *heap, int first, int last)
@@ -60,6 +75,30 @@ static bool create_without(enum kind kind, MPI_Comm comm, int *heap, int first, 
     return more;
 }
 
+/* On a communicator that has made no collective call. */
+static bool create_on_new(enum kind kind, MPI_Comm comm, int *heap, int first, int last)
+{
+    MPI_Comm new;
+    MPI_Comm_dup(comm, &new);
+    bool more = create_without(kind, new, heap, first, last);
+    count_on(new, heap);
+    MPI_Comm_free(&new);
+    return more;
+}
+
+static void try_on_new(MPI_Comm comm, int least)
+{
+    int *heap = window_memory(COUNT * sizeof *heap);
+    for (enum kind kind = CREATE; kind < KINDS; kind++) {
+        int first = 1;
+        while (create_on_new(kind, comm, heap, first, first) |
+               create_on_new(kind, comm, heap, first, INT_MAX))
+            first++;
+        CHECK(!starve_high || first > least, "%d requests", first - 1);
+    }
+    MPI_Free_mem(heap);
+}
+
 static void try_on(MPI_Comm comm, enum kind first_kind, int least)
 {
     int *heap = window_memory(COUNT * sizeof *heap);
@@ -77,12 +116,11 @@ int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
     starve_open();
-    MPI_Comm without_team, team, self;
+    MPI_Comm team, self;
     int size;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int least = size > 8 ? 2 : 1; /* the offers of a few ranks are on the stack */
-    MPI_Comm_dup(MPI_COMM_WORLD, &without_team);
-    try_on(without_team, CREATE, least);
+    try_on_new(MPI_COMM_WORLD, least);
     MPI_Comm_dup(MPI_COMM_WORLD, &team);
     for (int i = 0; i < 40; i++) {
         int one = 1, sum = 0;
@@ -91,7 +129,6 @@ int main(int argc, char **argv)
     try_on(team, CREATE, least);
     MPI_Comm_dup(MPI_COMM_SELF, &self);
     try_on(self, ALLOCATE, 2); /* Open MPI 4.1 may refuse MPI_Win_create on one rank */
-    MPI_Comm_free(&without_team);
     MPI_Comm_free(&team);
     MPI_Comm_free(&self);
     return test_end();

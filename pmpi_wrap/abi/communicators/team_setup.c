@@ -325,7 +325,8 @@ void team_be_alone(struct communicator *c)
     c->reason = c->team ? REASON_NONE : gpu ? REASON_GPU : REASON_NO_MEMORY;
 }
 
-struct communicator *team_register(MPI_Comm comm)
+/* NULL: no memory. */
+static struct communicator *try_to_register(MPI_Comm comm)
 {
     struct communicator *c = new_communicator();
     if (c && registry_add(&communicator_registry, BITS(comm), c, 0)) {
@@ -333,6 +334,14 @@ struct communicator *team_register(MPI_Comm comm)
         return c;
     }
     free_communicator(c);
+    return NULL;
+}
+
+struct communicator *team_register(MPI_Comm comm)
+{
+    struct communicator *c = try_to_register(comm);
+    if (c)
+        return c;
     struct communicator known = {.reason = REASON_OFF};
     if (config.coll)
         read_properties(comm, &known);
@@ -469,6 +478,20 @@ int team_after_host(MPI_Comm comm, int result)
     if (begins_now(c) && !is_being_freed(comm))
         begin_team(comm, c);
     return result;
+}
+
+bool team_can_count(MPI_Comm comm)
+{
+    const struct communicator *c = team_find(comm);
+    if (!c && config.coll)
+        c = try_to_register(comm);
+    return c && c->reason == REASON_NOT_READY;
+}
+
+void team_count(MPI_Comm comm)
+{
+    team_find(comm)->synchronises = true;
+    team_after_host(comm, MPI_SUCCESS);
 }
 
 /* ---- freeing ---- */

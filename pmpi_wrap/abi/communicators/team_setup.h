@@ -11,9 +11,10 @@
  *
  * All ranks begin and complete the exchange in the same call, because they make the same collective
  * calls in the same order, and each counts them (H14: setting up is itself collective). A call
- * whose arguments the host refuses does not count: a single rank may have made it. Whether there is
- * an exchange at all depends on comm_properties_of(), which is the same on all ranks (H13:
- * decisions from what is equal on all ranks).
+ * whose arguments the host refuses does not count: a single rank may have made it. Creating a
+ * window counts if each rank can count it (team_can_count()). Whether there is an exchange at all
+ * depends on comm_properties_of(), which is the same on all ranks (H13: decisions from what is
+ * equal on all ranks).
  *
  * In an intercommunicator the host's allgather gives each group only the other group's offers. A
  * second exchange follows, in which each group publishes whether it accepts them.
@@ -91,6 +92,13 @@ struct team *team_if_ready(MPI_Comm comm);
 
 /* Count a collective call that the host has performed with this result. Returns `result`. */
 int team_after_host(MPI_Comm comm, int result);
+
+/* An exchange that the library makes on its own in an MPI call, through the host, counts as a
+ * collective call if each rank can count it, so that a program which only creates windows gets a
+ * team, too. Call the first function before the exchange, in which each rank publishes its answer,
+ * and the second one after it if all answers are true (H13: a rank may have no memory). */
+bool team_can_count(MPI_Comm comm);
+void team_count(MPI_Comm comm);
 
 /* Call before the host frees a communicator; delete functions of its attributes may still use it.
  * `may_wait`: this function may wait for the other ranks, as MPI_Comm_disconnect may. Returns the

@@ -145,18 +145,39 @@ static void discard_parts(struct new_window *new)
 _Static_assert(offsetof(struct slot, data) + sizeof(struct win_offer) <= PREFETCH_LINE,
                "an offer and its flag are one cache line");
 
-/* The exchange goes through the communicator's team if it has one. All ranks find a team, or none
- * does, because they make this call and the calls that set up a team in the same order. */
-static bool exchange_offers(const struct window_request *r, struct win_offer *own,
-                            struct win_offer *all)
+enum {
+    OFFERS_FEW = 8, /* on the stack, which may be short */
+    /* An array for all ranks that a window may have would count for `ulimit -d`. */
+    OFFERS_UNREAD = 512,
+};
+
+static bool all_count(const struct win_offer *offers, int ranks)
 {
-    struct team *team = team_in_collective(r->comm);
+    for (int r = 0; r < ranks; r++)
+        if (!offers[r].counts)
+            return false;
+    return true;
+}
+
+/* Fill `all`, which has room for `ranks` offers. NULL: this rank has no memory, so it does not read
+ * the offers. The exchange goes through the communicator's team if it has one. All ranks find a
+ * team, or none does, because they make this call and the calls that set up a team in the same
+ * order. */
+static bool exchange_offers(MPI_Comm comm, int ranks, struct win_offer *own, struct win_offer *all)
+{
+    static struct win_offer unread[OFFERS_UNREAD];
+    struct win_offer *offers = all ? all : unread;
+    struct team *team = team_in_collective(comm);
     if (team) {
-        coll_exchange(team, own, all, sizeof *own);
+        coll_exchange(team, own, offers, sizeof *own);
         return true;
     }
-    return host.Allgather(own, sizeof *own, MPI_BYTE, all, sizeof *all, MPI_BYTE, r->comm) ==
-           MPI_SUCCESS;
+    own->counts = all && team_can_count(comm);
+    if (host.Allgather(own, sizeof *own, MPI_BYTE, offers, sizeof *own, MPI_BYTE, comm))
+        return false;
+    if (own->counts && all_count(offers, ranks))
+        team_count(comm);
+    return true;
 }
 
 /* ---- MPI_Win_allocate_shared ----
@@ -204,7 +225,8 @@ static void clear_parts(char *block, const struct win_offer *parts, uint32_t ran
     }
 }
 
-/* Exchange the sizes, and allocate the block if this is rank 0. `apart`: whether rank 0 asks for
+/* Exchange the sizes, and allocate the block if this is rank 0. `all` may be NULL if there is a
+ * reason against the window; then `apart` remains as it is. `apart`: whether rank 0 asks for
  * parts on pages of their own. */
 static enum reason allocate_shared_memory(const struct window_request *r,
                                           const struct comm_properties *s, enum reason reason,
@@ -214,9 +236,10 @@ static enum reason allocate_shared_memory(const struct window_request *r,
     struct win_offer own = {.reason = reason,
                             .size = r->size > 0 ? (uint64_t)r->size : 0,
                             .unit = wants_parts_apart(r)};
-    if (!exchange_offers(r, &own, all))
+    if (!exchange_offers(r->comm, s->size, &own, all))
         return REASON_NO_MEMORY;
-    *apart = all[0].unit != 0;
+    if (all)
+        *apart = all[0].unit != 0;
     if (s->rank || reason != REASON_NONE)
         return reason;
     size_t size;
@@ -236,12 +259,6 @@ static void place_parts(struct win_offer *all, uint32_t ranks, bool apart)
 }
 
 /* ---- agreeing ---- */
-
-enum {
-    OFFERS_FEW = 8, /* on the stack, which may be short */
-    /* An array for all ranks that a window may have would count for `ulimit -d`. */
-    OFFERS_UNREAD = 512,
-};
 
 /* A window of one rank. */
 static enum reason settle_alone(const struct window_request *r, const struct comm_properties *s,
@@ -298,14 +315,13 @@ static bool decline_without_waiting(const struct window_request *r, const struct
 static enum reason settle_offers(const struct window_request *r, const struct comm_properties *s,
                                  enum reason reason, struct new_window *new, struct win_offer *all)
 {
-    static struct win_offer unread[OFFERS_UNREAD]; /* in place of `all` */
     struct win_offer own;
     bool apart = false;
     if (r->flavor == MPI_WIN_FLAVOR_SHARED)
-        reason = allocate_shared_memory(r, s, reason, new, all ? all : unread, &apart);
+        reason = allocate_shared_memory(r, s, reason, new, all, &apart);
     make_offer(r, new, reason, &own);
     host_window_offer(r, s, &own);
-    if (!exchange_offers(r, &own, all ? all : unread))
+    if (!exchange_offers(r->comm, s->size, &own, all))
         reason = REASON_NO_MEMORY;
     else if (all)
         reason =
