@@ -16,15 +16,16 @@
  * published k has completed all operations before k. So in collectives in which each rank waits for
  * all others, `done` is never read.
  *
- * Data of up to 4 KiB take only one of eight parts of a cell, so a rank may be some 120 operations
- * ahead with them. The slot names the part. If all ranks are done with the operation that used the
- * cell before (k - 16 or an earlier one), the owner uses part 0; otherwise it uses the part that
- * follows the one of that operation. So since the whole cell was last free, its parts have been
- * used in turn. The owner waits until all ranks are done with the operation that used this part
- * before, which is at least eight uses of the cell back (up to k - 128). Longer data, and all other
- * uses of a cell, need the whole cell: the owner waits for k - 16 before it writes them, and also
- * before it writes short data into a cell that last held such data. As long as the readers keep up,
- * only part 0 is used and the other pages of the cell are not touched.
+ * Data of up to 4 KiB take only one of eight parts of a cell (which is 32 KiB long, although longer
+ * data use at most 16), so a rank may be some 120 operations ahead with them. The slot names the
+ * part. If all ranks are done with the operation that used the cell before (k - 16 or an earlier
+ * one), the owner uses part 0; otherwise it uses the part that follows the one of that operation.
+ * So since the whole cell was last free, its parts have been used in turn. The owner waits until
+ * all ranks are done with the operation that used this part before, which is at least eight uses of
+ * the cell back (k - 128 or earlier). Longer data, and all other uses of a cell, need the whole
+ * cell: the owner waits for k - 16 before it writes them, and also before it writes short data into
+ * a cell that last held such data. As long as the readers keep up, only part 0 is used and the
+ * other pages of the cell are not touched.
  *
  * Hosts let a rank run ahead by 1000 short messages, and programs rely on it. So a rank that has
  * waited for 10 ms for a slot, a cell or a part of one continues in another ring of slots and
@@ -60,12 +61,12 @@
  *     INTER_ROOT: no peer has this index, and as a root it means "this rank" (MPI_ROOT).
  *   - The number of mailboxes that we read (`size`) and the number of ranks that read a peer's
  *     mailbox (`group`) are equal only in an intracommunicator.
- *   - Ranks that pass MPI_PROC_NULL are given neither root nor length. The count of operation
- *     numbers must not depend on them: every collective takes one, except long reductions whose
- *     result goes to all ranks, which take two. Pipelined data always go through streams.
+ *   - Ranks that pass MPI_PROC_NULL are given neither root nor length. So the count of operation
+ *     numbers must not depend on root or length: every collective takes one, except long reductions
+ *     whose result goes to all ranks, which take two. Pipelined data always go through streams.
  *
- * No collective of an intercommunicator uses a tree (`flat`), so they are efficient for groups of
- * up to about ten ranks.
+ * The collectives of an intercommunicator use no tree (`flat`), so they are efficient only for
+ * groups of up to about ten ranks.
  *
  * A rank that dies ends the job. A rank that runs ahead waits for free slots. While a rank waits
  * for another one that does not arrive, sync_wait() drives the host's progress.

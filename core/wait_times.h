@@ -20,8 +20,9 @@
  * Open MPI yields by itself after each poll in place of the library. In calls that poll it does so
  * only in the first CALLS_WITH_HOST_YIELD calls after a call that waits or sends, or after a poll
  * that has found something: a program often polls for the answer of a rank that needs the
- * processor. If the user has set `sleep`, a thread also sleeps in other calls, and in calls that
- * poll, in which Open MPI then never yields (there after 1 ms, not counting its yields).
+ * processor. If the user has set `sleep`, a thread also sleeps in other calls and in calls that
+ * poll. In the latter Open MPI then never yields, and a thread sleeps after 1 ms, not counting its
+ * yields.
  *
  * The length of a yield shows who had the processor. If it is less than YIELD_TICKS_SHARED, no
  * other thread had it; if it is at least YIELD_TICKS_LONG, a thread that computes; in between, a
@@ -42,9 +43,9 @@ enum {
  * rank from running.
  *
  * A rank that yields drives the host's progress more often than one that spins. A peer may be
- * receiving messages of this rank, and its host can run out of room for answers. It then keeps the
- * last answers until the peer calls the host again, which may be long after the event that this
- * rank waits for. */
+ * receiving messages of this rank. Unless this rank makes progress, the peer's host can run out of
+ * room for answers. That host then keeps the last answers until the peer calls it again, which may
+ * be long after the event that this rank waits for. */
 enum {
     ROUND_TICKS = 70, /* minimum duration of a spinning round: decision 059 */
     SPIN = 2000,
@@ -86,23 +87,23 @@ enum {
 
 /* Waits inside the host. */
 enum {
-    POLLS_PER_PROBE = 16384,          /* a millisecond, more or less */
-    LOST_NS_MIN = 200000,             /* a smaller loss may be due to interrupts and OS threads */
+    POLLS_PER_PROBE = 16384,          /* a probe asks whether to yield; about 1 ms */
+    LOST_NS_MIN = 200000,             /* of processor time; a smaller loss may be due to the OS */
     POLLS_PER_PROBE_SHARED = 256,     /* while a thread yields */
-    POLLS_AT_FIRST = 4,               /* that are passed on at the beginning of a wait if the host
-                                         yields by itself */
-    POLLS_OF_SHORT_YIELDS = 16,       /* the most between two timed ones in a call that waits, if
-                                         the host yields by itself */
+    POLLS_AT_FIRST = 4,               /* of a wait: merely passed on to the host, if that yields
+                                         by itself */
+    POLLS_OF_SHORT_YIELDS = 16,       /* the most polls between two that are timed, in a call that
+                                         waits, if the host yields by itself */
     POLLS_OF_OTHER_CALL = 256,        /* the same in other calls if no thread sleeps there */
-    TICKS_BETWEEN_POLLS = 1 << 14,    /* of one wait */
+    TICKS_BETWEEN_POLLS = 1 << 14,    /* after more, a new wait begins */
     HOST_SPIN_TICKS = 1 << 12,        /* of a wait, before a thread yields */
     HOST_YIELD_TICKS = 1 << 21,       /* of a wait, before a thread sleeps */
     HOST_YIELD_TICKS_QUOTA = 1 << 18, /* under a quota: a few times what a sleep costs */
     POLLS_PER_YIELD = 32,             /* between two yields of a program that polls */
     CALLS_WITH_HOST_YIELD = 8,        /* that poll and in which the host's own yield stays on */
-    /* After a yield that took long, a program polls once more for each so many ticks: for a small
-     * part of that time. With a larger part, the threads of one processor would make each other's
-     * yields longer and longer. */
+    /* After a yield, a program polls once more before the next one for each so many ticks that the
+     * yield took: for a small part of that time. With a larger part, the threads of one processor
+     * would make each other's yields longer and longer. */
     YIELD_TICKS_PER_POLL = 1 << 14,
     POLLS_PER_LONG_YIELD_MAX = 512,
     /* After a yield to a thread that computes, some of the next waits sleep at once: the OS prefers

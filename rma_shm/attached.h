@@ -8,8 +8,8 @@
  * accumulates remain atomic.
  *
  * The owner adds a range when the host has attached it, and removes it when the host has detached
- * it. A range that overlaps another one, which is an error of the program, or for which there is no
- * memory, is not added: the host then performs all accesses to it.
+ * it. A range that overlaps another one, which is an error of the program, is not added, nor is a
+ * range for which the table cannot grow: the host then performs all accesses to it.
  *
  *   sequence          written by the owner: odd while it changes the table
  *   count, ranges     written by the owner while `sequence` is odd. A reader loads them between two
@@ -65,10 +65,11 @@ struct attached {
     } peer[];
 };
 
-/* Create the table of this rank, for a window of `size` ranks. NULL: no memory. */
+/* Create the private part and the table of this rank, for a window of `size` ranks. NULL: no
+ * memory. */
 struct attached *attached_create(uint32_t size);
 
-/* Destroy it; also the table, if `free_table` is true: then no other rank reads that any more. */
+/* Destroy the private part. `free_table`: also the table, which no other rank reads any more. */
 void attached_destroy(struct attached *a, bool free_table);
 
 /* Return the position of this rank's table, for its offer. */

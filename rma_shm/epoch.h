@@ -64,8 +64,8 @@ static inline void win_close_peers(struct win *win)
     win->stamp = 1;
 }
 
-/* Whether an access epoch of another kind may begin: no access epoch is open except that of an
- * unused fence. */
+/* Whether an epoch of lock, lock_all or start may begin: none of lock_all or start is open, nor one
+ * of a used fence. Callers check for locks of single targets themselves. */
 static inline bool win_may_begin(const struct win *win)
 {
     return !(win->epochs & (WIN_LOCK_ALL | WIN_START)) && win_fence_epoch(win) != WIN_FENCE_USED;

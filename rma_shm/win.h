@@ -53,7 +53,7 @@ struct win_shared {
     _Alignas(LINE) struct sync_word lock_all; /* an rwlock whose readers hold all targets */
     _Atomic uint32_t exclusive_used;          /* 1 once any rank has requested an exclusive lock */
     _Alignas(LINE) struct sync_word departed; /* number of ranks that no longer use the window */
-    _Atomic uint32_t lingering; /* ranks but 0 that will read `departed`; see win_linger() */
+    _Atomic uint32_t lingering; /* ranks except 0 that will read `departed`; see win_linger() */
     /* Followed by four arrays with one entry per rank: the targets, the flags of the barrier, a set
      * of bits, and the answers. Bit t in the set of o is set while a post of t towards o is
      * pending. */

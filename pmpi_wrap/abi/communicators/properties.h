@@ -13,9 +13,10 @@ struct comm_properties {
     uint64_t ranks; /* a hash of the members in the order of their ranks; 0 for a single rank */
 };
 
-/* REASON_NONE, or why nothing on this communicator can be fast. Its size must not exceed
- * `max_ranks`. All its ranks get the same answer, since it depends only on the communicator and on
- * facts that the node's ranks have agreed on (H13: decisions from what is equal on all ranks). */
+/* REASON_NONE, or why nothing on this communicator can be fast, for example because it has more
+ * than `max_ranks` ranks. All its ranks get the same answer, since it depends only on the
+ * communicator and on facts that the node's ranks have agreed on (H13: decisions from what is equal
+ * on all ranks). */
 enum reason comm_properties_of(MPI_Comm comm, int max_ranks, struct comm_properties *properties);
 
 /* comm_properties_of() for an intercommunicator; `max_ranks` limits each group. */

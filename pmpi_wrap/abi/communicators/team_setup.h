@@ -60,8 +60,8 @@ extern struct registry communicator_registry HIDDEN;
 /* Find a registered communicator. NULL: it has made no collective call yet. */
 struct communicator *team_find(MPI_Comm comm);
 
-/* Register a communicator that team_find() does not find. NULL: no memory, and no other rank waits
- * for this one. */
+/* Register a communicator that team_find() does not find. NULL: no memory. If other ranks would
+ * wait for this one, ends the job instead. */
 struct communicator *team_register(MPI_Comm comm);
 
 /* Give a communicator of one rank its team, or record why it gets none. */

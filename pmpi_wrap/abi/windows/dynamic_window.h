@@ -12,20 +12,23 @@
  * window exclusively, so MPI_MODE_NOCHECK is allowed, and the host sends nothing. While this epoch
  * is open,
  *
- *   flush, flush_local,        also call the host's flush for each target that has outstanding
- *   flush_all,                 operations there. The host's MPI_Win_flush_all is not used: in an
- *   flush_local_all            epoch of MPI_Win_lock, Open MPI's osc/rdma completes nothing in it
+ *   flush, flush_local,        also call the host's flush for each target on which the host
+ *   flush_all,                 has outstanding operations. Its MPI_Win_flush_all is not used:
+ *   flush_local_all            that of Open MPI's osc/rdma completes nothing in an epoch of
+ *                              MPI_Win_lock
  *   the call that ends the     first calls the host's MPI_Win_unlock, which completes the
  *   access epoch               operations at the target. Loads of the target then find the data,
  *                              since all hosts have the unified memory model
- *   MPI_Win_free               also calls it, since an epoch of MPI_Win_fence may be open
+ *   MPI_Win_free               also calls MPI_Win_unlock first, since an epoch of MPI_Win_fence may
+ *                              be open
  *
  * So the host's window is in an epoch towards a target only while this library's window is. A rank
  * that waits in this library drives the host's progress, so its host can perform operations of
  * others meanwhile.
  *
  * If several threads may call MPI at once, a flush does not clear the mark `outstanding`: another
- * thread may flush after this thread has set the mark, and before it calls the host's operation. */
+ * thread may flush after this thread has set the mark, and before this thread calls the host's
+ * operation. */
 #ifndef MPIACCEL_DYNAMIC_WINDOW_H
 #define MPIACCEL_DYNAMIC_WINDOW_H
 

@@ -3,9 +3,9 @@
  * The host's window keeps the attributes, group, name, info and error handler of the fast one.
  * Except below a dynamic window (dynamic_window.h), no operation reaches it, so it has no memory.
  * Hosts take 5 to 280 us to create and free one, and more if ranks share processors. The other
- * parts of creating a fast window take less than one. So when a fast window is freed, the host's is
- * kept for the next fast window of the same ranks in the same order, whatever its communicator. It
- * must not differ from a new one:
+ * parts of creating a fast window take less than 1 us. So when a fast window is freed, the host's
+ * is kept for the next fast window of the same ranks in the same order, whatever its communicator.
+ * It must not differ from a new one:
  *
  *   attributes of the program   a window that has had any is not kept, so the host deletes them
  *                               and reports errors of delete functions
@@ -22,9 +22,9 @@
  * does. Threads that free several windows at once may keep them in different orders on different
  * ranks.
  *
- * The host frees windows in a collective call that synchronises, so the kept ones cannot go in
- * MPI_Comm_free, which need not synchronise, nor in a delete function. They go in MPI_Finalize, in
- * the order of their numbers, which is the same on all ranks.
+ * The host frees windows in a collective call that synchronises, so the kept ones cannot be freed
+ * in MPI_Comm_free, which need not synchronise, nor in a delete function. They are freed in
+ * MPI_Finalize, in the order of their numbers, which is the same on all ranks.
  */
 #ifndef MPIACCEL_HOST_WINDOW_H
 #define MPIACCEL_HOST_WINDOW_H
@@ -51,8 +51,9 @@ struct host_window_choice host_window_choose(const struct win_offer *offers, uin
 /* Only for hosts whose windows collide (QUIRK_WINDOW_FILES_COLLIDE); on others these do nothing.
  * Call the first one when all ranks of the communicator have entered the call that creates the
  * window, and the second one when the host has created it. In between, no other communicator of the
- * node creates one, as rank 0 of each creates the file. Such a rank waits for 100 ms at most: an
- * error handler of the program may have left the host's call for good. */
+ * node creates a window: rank 0 of each creates a file, and these would have the same name. Rank 0
+ * waits for 100 ms at most, because an error handler of the program may have left the host's call
+ * in another communicator without returning. */
 void host_window_create_alone(const struct comm_properties *s);
 void host_window_created(void);
 

@@ -45,7 +45,8 @@ int slow_compare_and_swap(struct win *win, const struct operation *o);
 
 /* ---- put and get ---- */
 
-/* The target's address, if both sides are simple data of the same length. NULL: they are not. */
+/* The target's address, if both sides are simple data of the same length, and win_at() finds the
+ * address. Otherwise NULL. */
 HOT_INLINE char *simple_target(struct win *win, struct data origin, struct location location,
                                struct data target, size_t *bytes)
 {

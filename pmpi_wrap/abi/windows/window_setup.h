@@ -6,7 +6,7 @@
 #include "pmpi_wrap/abi/host_api.h"
 
 /* The arguments of a call that creates a window, and the size of the communicator, which
- * window_create() fills in if it asks for it. */
+ * window_create() fills in if it determines the size. */
 struct window_request {
     enum call call;
     int flavor;
@@ -19,8 +19,9 @@ struct window_request {
     int ranks;    /* 0: not known */
 };
 
-/* Returns REASON_NONE if the call is done, with `result`; `baseptr` (of MPI_Win_allocate, otherwise
- * NULL) then has the memory's address. Otherwise returns why the host has to create the window. */
+/* Returns REASON_NONE if the call is done, with `result`. Unless that is an error, `baseptr` then
+ * has the memory's address; it is NULL for calls that allocate no memory. Otherwise returns why the
+ * host has to create the window. */
 enum reason window_create(struct window_request *r, void *baseptr, int *result);
 
 /* The alignment that the program requests for the memory. */
