@@ -60,14 +60,30 @@ static struct resting {
     unsigned first, count;
 } resting;
 
-static void end_rest(size_t most)
+/* The block that has rested longest. NULL: fewer than `others` bytes have been given back since. */
+static const struct send_block *rested_block(size_t others)
 {
-    while (resting.bytes > most || resting.count == REST_BLOCKS) {
-        struct send_block *b = &resting.blocks[resting.first++ % REST_BLOCKS];
-        resting.count--;
-        resting.bytes -= b->size;
-        ranges_give(&unused, b->at, b->size);
-    }
+    const struct send_block *b = &resting.blocks[resting.first % REST_BLOCKS];
+    return resting.count && resting.bytes - b->size >= others ? b : NULL;
+}
+
+static char *take_rested(const struct send_block *b)
+{
+    resting.first++;
+    resting.count--;
+    resting.bytes -= b->size;
+    return b->at;
+}
+
+static void end_rest_of(const struct send_block *b)
+{
+    ranges_give(&unused, take_rested(b), b->size);
+}
+
+static void end_rest(size_t others)
+{
+    for (const struct send_block *b; (b = rested_block(others));)
+        end_rest_of(b);
 }
 
 static void announce_buffer(uint64_t word)
@@ -134,16 +150,25 @@ void send_buffer_close(void)
     pthread_mutex_unlock(&mutex);
 }
 
+static char *find_pages(size_t size)
+{
+    const struct send_block *b = rested_block(REST_BYTES);
+    if (LIKELY(b && b->size == size)) /* as when all messages have the same length */
+        return take_rested(b);
+    end_rest(REST_BYTES);
+    char *at = ranges_take(&unused, size, PAGE);
+    if (at)
+        return at;
+    end_rest(0);
+    return ranges_take(&unused, size, PAGE);
+}
+
 static char *take_pages(size_t size)
 {
     pthread_mutex_lock(&mutex);
     if (UNLIKELY(length < wanted) && is_idle())
         allocate_buffer();
-    char *at = ranges_take(&unused, size, PAGE);
-    if (!at && resting.count) {
-        end_rest(0);
-        at = ranges_take(&unused, size, PAGE);
-    }
+    char *at = find_pages(size);
     pthread_mutex_unlock(&mutex);
     return at;
 }
@@ -168,8 +193,9 @@ struct send_block send_buffer_take(size_t bytes)
 void send_buffer_give(const struct send_block *block)
 {
     pthread_mutex_lock(&mutex);
-    end_rest(REST_BYTES);
-    assert(resting.count < REST_BLOCKS && block->at >= own.pages);
+    assert(block->at >= own.pages);
+    if (UNLIKELY(resting.count == REST_BLOCKS))
+        end_rest_of(rested_block(0));
     resting.blocks[(resting.first + resting.count++) % REST_BLOCKS] = *block;
     resting.bytes += block->size;
     pthread_mutex_unlock(&mutex);

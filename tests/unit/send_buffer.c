@@ -124,6 +124,27 @@ START_TEST(a_block_just_read_is_reused_last)
 }
 END_TEST
 
+/* The set of unused ranges is not even searched. */
+START_TEST(blocks_of_one_length_are_reused_in_turn)
+{
+    enum { BLOCKS = REST_BLOCKS, LENGTH = 5 * PAGE, AGAIN = BLOCKS - REST_BYTES / LENGTH - 1 };
+    struct send_block p[BLOCKS];
+    begin(2 * MIB);
+    for (int i = 0; i < BLOCKS; i++)
+        p[i] = filled(LENGTH, i);
+    char *was = unused.list->start;
+    size_t size = unused.list->size;
+    for (int i = 0; i < BLOCKS; i++)
+        send_buffer_give(&p[BLOCKS - 1 - i]);
+    for (int i = 0; i < AGAIN; i++)
+        ck_assert_ptr_eq(send_buffer_take(LENGTH).at, p[BLOCKS - 1 - i].at);
+    ck_assert_uint_eq(unused.count, 1);
+    ck_assert_ptr_eq(unused.list->start, was);
+    ck_assert_uint_eq(unused.list->size, size);
+    ck_assert_ptr_eq(send_buffer_take(LENGTH).at, was); /* the others have not rested */
+}
+END_TEST
+
 START_TEST(blocks_do_not_overlap_and_come_back)
 {
     enum { MOST = 4096 };
@@ -225,5 +246,5 @@ END_TEST
 
 UNIT_MAIN(a_message_is_read_with_its_last_byte, nothing_else_counts,
           a_truncated_message_does_not_affect_the_next, a_block_just_read_is_reused_last,
-          blocks_do_not_overlap_and_come_back, it_has_the_requested_room_and_is_kept,
-          a_block_that_is_read_may_be_overwritten)
+          blocks_of_one_length_are_reused_in_turn, blocks_do_not_overlap_and_come_back,
+          it_has_the_requested_room_and_is_kept, a_block_that_is_read_may_be_overwritten)
