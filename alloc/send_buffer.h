@@ -1,7 +1,7 @@
 /* The send buffer: memory of this process in the node's file from which the host sends buffered
  * messages. Receivers that copy out of it count the bytes that they have read
- * (peer_copy/vm_copy.h), so the sender detects that a message has been received before the host
- * reports it.
+ * (pmpi_wrap/process_vm_entry.h), so the sender detects that a message has been received before the
+ * host reports it.
  *
  *     bytes read, per page | first page of the message, per page | pages
  *

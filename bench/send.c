@@ -1,9 +1,9 @@
 /* Messages between the first two ranks. A round trip of new data, which both ranks write before it:
  * sends from memory of MPI_Alloc_mem (a send is not accelerated, but the copy that the receiver's
- * host makes is, see peer_copy/vm_copy.h), and buffered sends from any memory. And sequences of
- * buffered messages to a receiver that makes no MPI call until all could have been sent. (It must
- * not wait until all have been sent: after some hundred messages Open MPI's MPI_Bsend waits for the
- * receiver.) */
+ * host makes is, see pmpi_wrap/process_vm_entry.h), and buffered sends from any memory. And
+ * sequences of buffered messages to a receiver that makes no MPI call until all could have been
+ * sent. (It must not wait until all have been sent: after some hundred messages Open MPI's
+ * MPI_Bsend waits for the receiver.) */
 #include "bench.h"
 #include <stdlib.h>
 #include <string.h>

@@ -72,7 +72,7 @@ uint32_t copy_policy_configured(uint32_t policy);
 bool copy_policy_permits_os(void);
 
 /* Whether loads and stores replace the copies that the host requests from the OS, where the data
- * are in the shared heap (peer_copy/vm_copy.h). */
+ * are in the shared heap (pmpi_wrap/process_vm_entry.h). */
 bool copy_policy_replaces_host_copies(void);
 
 #endif

@@ -18,8 +18,8 @@ uint64_t peer_memory_probe(uint64_t *address)
 }
 
 /* Make a bare system call, because this library itself intercepts the C library's functions
- * (peer_copy/vm_copy.h). A call may copy less than requested: at most 2 GiB, and only up to a page
- * that does not exist. */
+ * (pmpi_wrap/process_vm_entry.h). A call may copy less than requested: at most 2 GiB, and only up
+ * to a page that does not exist. */
 static bool transfer_by_os(long call, int pid, char *local, uint64_t remote, size_t bytes)
 {
     while (bytes) {

@@ -19,7 +19,7 @@ static struct {
 } places = {.mine = PLACE_NONE, .listener = -1, .calls = -1, .previous = -1};
 
 /* Sent by the leader, so that a member greets no process outside the job. */
-struct call {
+struct leader_call {
     uint64_t magic;
     uint64_t version; /* 64 bits: padding would send bytes that were never set */
 };
@@ -147,7 +147,7 @@ void places_leave(void)
 
 enum place_call places_call(uint32_t place, int *connection)
 {
-    const struct call call = {LAYOUT_MAGIC, LAYOUT_VERSION};
+    const struct leader_call call = {LAYOUT_MAGIC, LAYOUT_VERSION};
     enum place_call result = connect_to(connection, "call", place, false);
     if (result == PLACE_CALLED && !fd_message_send(*connection, &call, sizeof call, NULL, 0))
         fd_close(connection);
@@ -180,7 +180,7 @@ static bool has_ended(int fd)
 /* Whether a connection is from the leader, which calls at once. */
 static bool is_called(int fd)
 {
-    struct call call = {0};
+    struct leader_call call = {0};
     struct sync_wait wait = SYNC_WAIT;
     uint64_t start = sync_now_ns();
     ssize_t received = -1;

@@ -1,10 +1,10 @@
 /* Messages in flight: nobody waits for a copy that has been read, no unread copy is overwritten,
  * and each request is freed once. */
+#include "tests/unit/receiver.h"
 #include "tests/unit/requests.h"
 #include "tests/unit/windows.h"
 
 #include "bsend/in_flight.c"
-#include "peer_copy/vm_copy.h"
 
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ static void attach(size_t bytes, size_t overhead, bool shared)
 static void begin(size_t bytes)
 {
     open_heap();
-    vm_copy_open();
+    process_vm_open();
     complete_all();
     in_flight_finish();
     forget_all();
@@ -49,7 +49,7 @@ static int send_one(int byte)
 static void receive(const char *from, int byte)
 {
     char local[LONG];
-    EXPECT(vm_copy_read(getpid(), local, (uintptr_t)from, LONG), "not in the shared file");
+    receive_as_host(local, from, LONG);
     for (int i = 0; i < LONG; i++)
         if (local[i] != (char)byte) {
             EXPECT(false, "byte %d is %d, not %d", i, local[i], byte);

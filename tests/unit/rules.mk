@@ -7,7 +7,7 @@
 #
 # make check-unit, check-tsan, check-asan, check-valgrind   one of these builds, or memcheck
 UNITS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
-UNIT_MODULES := $(patsubst %.c,%.o,$(filter core/% node/% alloc/% peer_copy/% rma_shm/% coll_inplace/% bsend/% %/registry.c,$(MODULES))) \
+UNIT_MODULES := $(patsubst %.c,%.o,$(filter core/% node/% alloc/% peer_copy/% rma_shm/% coll_inplace/% bsend/% %/registry.c %/process_vm_entry.c %/symbols.c,$(MODULES))) \
                 $(ISAS:%=core/kernels_%.o)
 CHECK_FLAGS = $(shell pkg-config --cflags --libs check)
 

@@ -1,9 +1,9 @@
 /* The send buffer: the sender detects when all of a message has been read, whatever the pieces and
  * their order, and nothing but reads of the message counts. Blocks do not overlap. */
+#include "tests/unit/receiver.h"
 #include "tests/unit/windows.h"
 
 #include "alloc/send_buffer.c"
-#include "peer_copy/vm_copy.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ enum { LONG = 100000 };
 static void begin(size_t bytes)
 {
     open_heap();
-    vm_copy_open();
+    process_vm_open();
     release();
     send_buffer_open(bytes);
     ck_assert_ptr_null(memory); /* no memory before the first message */
@@ -28,7 +28,7 @@ static void begin(size_t bytes)
 static const char *fetch(const char *from, size_t bytes)
 {
     static _Thread_local char here[LONG];
-    EXPECT(vm_copy_read(getpid(), here, (uintptr_t)from, bytes), "not in the shared file");
+    receive_as_host(here, from, bytes);
     return here;
 }
 

@@ -28,7 +28,7 @@ static bool become_user(void)
 static void be_a_stranger(void)
 {
     static const char *const what[] = {"place", "call"};
-    struct call call = {LAYOUT_MAGIC, LAYOUT_VERSION};
+    struct leader_call call = {LAYOUT_MAGIC, LAYOUT_VERSION};
     char noise[sizeof call + 100];
     int fd[2];
     memset(noise, 0x55, sizeof noise);

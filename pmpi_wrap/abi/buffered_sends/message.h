@@ -4,10 +4,11 @@
  * The program's buffer is attached to the host, which sends short messages out of it. Messages
  * longer than QUIRK_EAGER_BYTES, which the receiver reads out of the sender's memory, are packed
  * into the send buffer instead (alloc/send_buffer.h). The host sends them from there by MPI_Isend,
- * and the receiver's host copies them without the OS (peer_copy/vm_copy.h). The send buffer counts
- * the bytes that were read, so the sender detects without an answer that the room is free. Where
- * the copy policy is COPY_POLICY_NONTEMPORAL, because ordinary stores into memory that the receiver
- * has read are slow, this gains nothing over Open MPI, and the host sends all messages.
+ * and the receiver's host copies them without the OS (pmpi_wrap/process_vm_entry.h). The send
+ * buffer counts the bytes that were read, so the sender detects without an answer that the room is
+ * free. Where the copy policy is COPY_POLICY_NONTEMPORAL, because ordinary stores into memory that
+ * the receiver has read are slow, this gains nothing over Open MPI, and the host sends all
+ * messages.
  *
  * With QUIRK_BSEND_COMPLETES_LATE all long messages go this way under every copy policy. In such a
  * host a long message leaves the program's buffer only when an acknowledgement arrives. The host's

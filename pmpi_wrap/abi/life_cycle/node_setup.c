@@ -9,13 +9,13 @@
 #include "node/statics.h"
 #include "peer_copy/calibrate.h"
 #include "peer_copy/copy_request.h"
-#include "peer_copy/vm_copy.h"
 #include "pmpi_wrap/abi/collectives/collectives.h"
 #include "pmpi_wrap/abi/datatypes/reducers.h"
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/eager_limit.h"
 #include "pmpi_wrap/host.h"
 #include "pmpi_wrap/host_wait.h"
+#include "pmpi_wrap/process_vm_entry.h"
 #include "pmpi_wrap/quirks.h"
 #include "pmpi_wrap/wait_policy.h"
 
@@ -153,7 +153,7 @@ static void settle_node(bool by_session)
 {
     rendezvous_settle(world_rank, world_size, exchange_by_host);
     publish_start_facts(by_session);
-    vm_copy_open();
+    process_vm_open();
     copy_requests_open();
     statics_open();
     open_handles();

@@ -3,7 +3,7 @@
  * nothing is copied. */
 #include "tests/unit/processes.h"
 
-#include "peer_copy/vm_copy.h"
+#include "pmpi_wrap/process_vm_entry.c"
 
 #include <sys/mman.h>
 
@@ -27,10 +27,10 @@ static void begin(unsigned rank)
     mmap(NULL, (size_t)(rank + 1) << 24, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     enter_in_order(rank);
     meet(RANKS);
-    EXPECT(!vm_copy_read(getpid(), published, (uintptr_t)published, 1),
+    EXPECT(!copy_from_peer(getpid(), published, (uintptr_t)published, 1),
            "before anything is shared");
     settle(rank, RANKS);
-    vm_copy_open();
+    process_vm_open();
     published[rank] = (struct published){getpid(), (uintptr_t)node.base, (uintptr_t)memory_of(rank),
                                          (size_t)(node.end - node.base)};
     for (int i = 0; i < TEXT; i++)
@@ -56,8 +56,8 @@ static void read_and_write(unsigned rank)
         for (int first = 0; first < 80; first++) {
             int bytes = first < 70 ? first : TEXT - first;
             memset(text, 0, sizeof text);
-            EXPECT(vm_copy_read(published[r].pid, text, published[r].memory + (uint64_t)first,
-                                (size_t)bytes));
+            EXPECT(copy_from_peer(published[r].pid, text, published[r].memory + (uint64_t)first,
+                                  (size_t)bytes));
             EXPECT(is_text_of(r, text, first, bytes), "%d of rank %u from %d", bytes, r, first);
             EXPECT(!text[bytes], "one more than wanted");
         }
@@ -66,7 +66,7 @@ static void read_and_write(unsigned rank)
     for (unsigned r = 0; r < RANKS; r++) {
         memset(text, (int)(100 + rank), 100);
         EXPECT(
-            vm_copy_write(published[r].pid, published[r].memory + rank * UINT64_C(100), text, 100));
+            copy_to_peer(published[r].pid, published[r].memory + rank * UINT64_C(100), text, 100));
     }
     meet(RANKS);
     for (int i = 0; i < TEXT; i++) {
@@ -84,7 +84,7 @@ static void read_and_write(unsigned rank)
 static void forked_child(unsigned peer)
 {
     char byte = 1;
-    EXPECT(!vm_copy_read(published[peer].pid, &byte, published[peer].memory, 1) && byte == 1);
+    EXPECT(!copy_from_peer(published[peer].pid, &byte, published[peer].memory, 1) && byte == 1);
     _exit(atomic_load(&unit_failures) != 0);
 }
 
@@ -112,11 +112,11 @@ static void refuse(unsigned rank)
             {t->pid ^ 1 << 20, t->memory, 1},
         };
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-            EXPECT(!vm_copy_read(wrong[i].pid, text, wrong[i].there, wrong[i].bytes), "%zu", i);
-            EXPECT(!vm_copy_write(wrong[i].pid, wrong[i].there, text, wrong[i].bytes), "%zu", i);
+            EXPECT(!copy_from_peer(wrong[i].pid, text, wrong[i].there, wrong[i].bytes), "%zu", i);
+            EXPECT(!copy_to_peer(wrong[i].pid, wrong[i].there, text, wrong[i].bytes), "%zu", i);
         }
         EXPECT(!strcmp(text, "as before"));
-        EXPECT(vm_copy_read(t->pid, text, end - 5, 5) && !text[0] && text[5] == 'f');
+        EXPECT(copy_from_peer(t->pid, text, end - 5, 5) && !text[0] && text[5] == 'f');
         memcpy(text, "as before", 10);
     }
     pid_t child = fork();
@@ -134,10 +134,10 @@ static void share_a_process_id(unsigned rank)
     begin(rank);
     if (rank == 2) {
         node_member(0)->pid = node_member(1)->pid = 77;
-        vm_copy_open();
-        EXPECT(!vm_copy_read(77, &byte, published[0].memory, 1) &&
-               !vm_copy_read(77, &byte, published[1].memory, 1));
-        EXPECT(vm_copy_read(published[2].pid, &byte, published[2].memory, 1));
+        process_vm_open();
+        EXPECT(!copy_from_peer(77, &byte, published[0].memory, 1) &&
+               !copy_from_peer(77, &byte, published[1].memory, 1));
+        EXPECT(copy_from_peer(published[2].pid, &byte, published[2].memory, 1));
     }
     meet(RANKS);
 }
@@ -147,7 +147,7 @@ static void switch_off(unsigned rank)
     char byte;
     config.cma = false;
     begin(rank);
-    EXPECT(!vm_copy_read(published[1].pid, &byte, published[1].memory, 1));
+    EXPECT(!copy_from_peer(published[1].pid, &byte, published[1].memory, 1));
     meet(RANKS);
 }
 
