@@ -77,7 +77,7 @@ SONAME := libmpiaccel.so.0
 LIB := $(BUILD)/lib/$(SONAME)
 LINKER_NAME := $(BUILD)/lib/libmpiaccel.so
 CORE := $(wildcard core/*.c)
-MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard node/*.c alloc/*.c peer_copy/*.c rma_shm/*.c coll_inplace/*.c shmem/*.c bsend/*.c pmpi_wrap/*.c)
+MODULES := $(filter-out core/kernels.c,$(CORE)) $(wildcard node/*.c alloc/*.c peer_copy/*.c rma_shm/*.c coll_inplace/*.c shmem/*.c pmpi_wrap/*.c)
 ABI_SOURCES := $(wildcard pmpi_wrap/abi/*.c pmpi_wrap/abi/*/*.c)
 # Those of the MPIs that configure found, and MPI-5's, whose header is here. Its tests need an MPI that
 # has it.
@@ -192,7 +192,8 @@ $(BUILD)/obj/coll_inplace/%.o $(COMPILED_ABIS:%=$(BUILD)/obj/%/%.o): COMPILE += 
 
 # Programs call MPI on stacks of 16 KiB. Tables with an entry per rank are in the team (coll_inplace/team.h).
 SMALL_FRAMES := -Wframe-larger-than=1024
-$(addprefix $(BUILD)/obj/,coll_inplace/%.o rma_shm/%.o bsend/%.o) $(COMPILED_ABIS:%=$(BUILD)/obj/%/collectives/%.o): \
+$(addprefix $(BUILD)/obj/,coll_inplace/%.o rma_shm/%.o) \
+    $(foreach subject,buffered_sends collectives,$(COMPILED_ABIS:%=$(BUILD)/obj/%/$(subject)/%.o)): \
     COMPILE += $(SMALL_FRAMES)
 
 # The reduction kernels are compiled once per instruction set. Integers wrap, as in the hosts.

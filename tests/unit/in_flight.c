@@ -4,7 +4,7 @@
 #include "tests/unit/requests.h"
 #include "tests/unit/windows.h"
 
-#include "bsend/in_flight.c"
+#include "pmpi_wrap/abi/buffered_sends/in_flight.c"
 
 #include <unistd.h>
 
@@ -15,11 +15,8 @@ static struct in_flight *sends[REQUESTS];
 
 static void attach(size_t bytes, size_t overhead, bool shared)
 {
-    in_flight_open(&(struct in_flight_limits){.room = bytes,
-                                              .overhead = overhead,
-                                              .copies = UINT32_MAX,
-                                              .shared = shared,
-                                              .is_sent = host_sent});
+    in_flight_open(&(struct in_flight_limits){
+        .room = bytes, .overhead = overhead, .copies = UINT32_MAX, .shared = shared});
 }
 
 static void begin(size_t bytes)
@@ -41,7 +38,7 @@ static int send_one(int byte)
     int number = (int)next++;
     memset(f->copy, byte, LONG);
     sends[number] = f;
-    in_flight_add(f, (uintptr_t)number, IN_FLIGHT_FASTER);
+    in_flight_add(f, request_of((uintptr_t)number), IN_FLIGHT_FASTER);
     return number;
 }
 
@@ -182,7 +179,7 @@ START_TEST(waiting_for_pending_messages_ignores_others)
     send_one(1);
     struct in_flight *f = calloc(1, sizeof *f);
     f->pending = true;
-    list_message(f, next);
+    list_message(f, request_of(next));
     ck_assert_uint_eq(in_flight_pending, 1);
     complete[next++] = true;
     in_flight_wait_for_pending();
@@ -197,7 +194,7 @@ START_TEST(an_empty_message_is_delivered_when_the_host_completes)
     begin(MIB);
     struct in_flight *f = new_copy(0);
     ck_assert_ptr_nonnull(f);
-    in_flight_add(f, (uintptr_t)next++, IN_FLIGHT_FASTER);
+    in_flight_add(f, request_of(next++), IN_FLIGHT_FASTER);
     look(LOOKS);
     ck_assert_uint_eq(in_flight_count, 1);
     complete_all();
@@ -226,7 +223,8 @@ START_TEST(only_so_many_copies_are_in_flight)
     begin(MIB);
     limits.copies = 2;
     for (int i = 0; i < 2; i++)
-        in_flight_add(in_flight_claim(LONG, IN_FLIGHT_FASTER), next++, IN_FLIGHT_FASTER);
+        in_flight_add(in_flight_claim(LONG, IN_FLIGHT_FASTER), request_of(next++),
+                      IN_FLIGHT_FASTER);
     ck_assert_ptr_null(in_flight_claim(LONG, IN_FLIGHT_FASTER));
     complete[0] = true;
     in_flight_drop(in_flight_claim(LONG, IN_FLIGHT_FASTER));
@@ -255,7 +253,7 @@ static void *send_and_receive(void *unused)
         unsigned number = (unsigned)next++;
         const char *at = f->copy;
         memset(f->copy, (int)number, LONG);
-        in_flight_add(f, number, IN_FLIGHT_FASTER);
+        in_flight_add(f, request_of(number), IN_FLIGHT_FASTER);
         receive(at, (int)number);
         if (i % 3)
             complete[number] = true;

@@ -1,6 +1,6 @@
 /* Pending sends: no send waits longer than a moment while there is room, calls that must not wait
  * do not, and no request is tested again after it has completed. */
-#include "bsend/in_flight.c"
+#include "pmpi_wrap/abi/buffered_sends/in_flight.c"
 
 #include "tests/unit/requests.h"
 
@@ -12,8 +12,7 @@ enum { MANY = 2000, BATCHES = 10, FEW = 8, BYTES = 100, LONG = 5000, WAIT_NS = 2
 
 static void open_with(size_t bytes, uint64_t wait_ns)
 {
-    in_flight_open(
-        &(struct in_flight_limits){.room = bytes, .wait_ns = wait_ns, .is_sent = host_sent});
+    in_flight_open(&(struct in_flight_limits){.room = bytes, .wait_ns = wait_ns});
 }
 
 static void begin(size_t bytes)
@@ -35,10 +34,10 @@ static enum way send_as(size_t bytes, bool may_wait)
     struct in_flight *copy = some_pending && !reserved ? in_flight_claim(bytes, motive) : NULL;
     if (copy) {
         memset(copy->copy, 1, bytes);
-        in_flight_add(copy, next++, motive);
+        in_flight_add(copy, request_of(next++), motive);
         return COPIED;
     }
-    EXPECT(in_flight_keep(next++, bytes, reserved, may_wait), "not kept");
+    EXPECT(in_flight_keep(request_of(next++), bytes, reserved, may_wait), "not kept");
     return reserved || !some_pending ? BUFFERED : BY_HOST;
 }
 
@@ -221,10 +220,10 @@ START_TEST(a_send_without_room_waits_for_room)
     begin_full(6 * LONG);
     for (int i = 0; i < 6; i++)
         send_one(LONG);
-    pthread_t host;
-    pthread_create(&host, NULL, complete_four_later, NULL);
+    pthread_t receiver;
+    pthread_create(&receiver, NULL, complete_four_later, NULL);
     ck_assert_int_eq(send_one(4 * LONG), COPIED);
-    pthread_join(host, NULL);
+    pthread_join(receiver, NULL);
     for (uintptr_t i = 2; i < 6; i++)
         ck_assert(asked_and_freed[i]);
     no_failures();
@@ -275,16 +274,16 @@ static void *send_some(void *unused)
 
 START_TEST(threads_send_concurrently)
 {
-    pthread_t threads[4], host;
+    pthread_t threads[4], receiver;
     thread_concurrent = true;
     begin(40 * BYTES + 10 * LONG);
-    pthread_create(&host, NULL, complete_later, NULL);
+    pthread_create(&receiver, NULL, complete_later, NULL);
     for (int t = 0; t < 4; t++)
         pthread_create(&threads[t], NULL, send_some, NULL);
     for (int t = 0; t < 4; t++)
         pthread_join(threads[t], NULL);
     in_flight_finish();
-    pthread_join(host, NULL);
+    pthread_join(receiver, NULL);
     for (int i = 0; i < REQUESTS; i++)
         EXPECT(asked_and_freed[i], "request %d", i);
     no_failures();

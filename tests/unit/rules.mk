@@ -1,13 +1,14 @@
 # Unit tests use the modules without MPI. They are built three times: with the modules as they are
 # shipped, and with the modules compiled for two sanitizers, where structures check themselves (assert).
 # jemalloc is the same for all. The modules are an archive, so that a test may include the source of a
-# module instead, for access to its static functions.
+# module instead, for access to its static functions. A test of a file of pmpi_wrap/abi includes it, too,
+# and simulates the host. It is compiled with the header of MPI-5's standard ABI.
 #
 # SANITIZERS= builds without them.
 #
 # make check-unit, check-tsan, check-asan, check-valgrind   one of these builds, or memcheck
 UNITS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
-UNIT_MODULES := $(patsubst %.c,%.o,$(filter core/% node/% alloc/% peer_copy/% rma_shm/% coll_inplace/% bsend/% %/registry.c %/process_vm_entry.c %/symbols.c,$(MODULES))) \
+UNIT_MODULES := $(patsubst %.c,%.o,$(filter core/% node/% alloc/% peer_copy/% rma_shm/% coll_inplace/% %/registry.c %/process_vm_entry.c %/symbols.c,$(MODULES))) \
                 $(ISAS:%=core/kernels_%.o)
 CHECK_FLAGS = $(shell pkg-config --cflags --libs check)
 
@@ -29,7 +30,7 @@ $(2)/modules.a: $(UNIT_MODULES:%=$(1)/%)
 	@mkdir -p $$(@D)
 	$$(call show,AR,$$@)rm -f $$@ && $$(AR) rc $$@ $$^
 $(2)/%: tests/unit/%.c $(2)/modules.a $(JEMALLOC_LIB)
-	$$(call show,CC,$$< for $(4))$$(COMPILE) -O1 $(3) -o $$@ $$< $(2)/modules.a $(JEMALLOC_LIB) $$(CHECK_FLAGS) -lm -ldl
+	$$(call show,CC,$$< for $(4))$$(COMPILE) -Ipmpi_wrap/standard_abi -O1 $(3) -o $$@ $$< $(2)/modules.a $(JEMALLOC_LIB) $$(CHECK_FLAGS) -lm -ldl
 units-$(4): $(UNITS:%=$(2)/%)
 endef
 $(eval $(call unit_programs,$(BUILD)/obj,$(BUILD)/test/unit,,plain))

@@ -1,5 +1,5 @@
 /* Buffered sends (MPI-4.0, 3.4, 3.6, 3.7 and 3.9): one handler per MPI call. */
-#include "bsend/in_flight.h"
+#include "pmpi_wrap/abi/buffered_sends/in_flight.h"
 #include "pmpi_wrap/abi/buffered_sends/message.h"
 #include "pmpi_wrap/abi/buffered_sends/persistent.h"
 #include "pmpi_wrap/abi/count.h"

@@ -1,9 +1,9 @@
 #include "pmpi_wrap/abi/buffered_sends/message.h"
 
-#include "bsend/in_flight.h"
 #include "core/config.h"
 #include "core/copy_policy.h"
 #include "node/node.h"
+#include "pmpi_wrap/abi/buffered_sends/in_flight.h"
 #include "pmpi_wrap/abi/communicators/members.h"
 #include "pmpi_wrap/abi/deferral.h"
 #include "pmpi_wrap/abi/memory/gpu_memory.h"
@@ -34,15 +34,6 @@ static _Atomic bool left_to_host, finished, is_open;
 /* Bytes of the buffer that the library provides for MPI_BUFFER_AUTOMATIC. */
 static const uint64_t automatic_bytes = UINT64_C(1) << 26;
 
-static bool is_sent(uintptr_t *bits)
-{
-    MPI_Request request = HANDLE_OF(MPI_Request, *bits);
-    int complete;
-    int result = host.Test(&request, &complete, MPI_STATUS_IGNORE);
-    *bits = BITS(request);
-    return complete || result != MPI_SUCCESS;
-}
-
 /* Returns false if the host sends all messages. */
 static bool open_buffer(uint64_t bytes, bool fast)
 {
@@ -65,8 +56,7 @@ static bool open_buffer(uint64_t bytes, bool fast)
                                               .overhead = MPI_BSEND_OVERHEAD,
                                               .copies = limit ? limit : UINT32_MAX,
                                               .shared = fast || completes_late,
-                                              .wait_ns = config.bsend_wait * UINT64_C(1000000),
-                                              .is_sent = is_sent});
+                                              .wait_ns = config.bsend_wait * UINT64_C(1000000)});
     if (completes_late || (fast && copy_policy_replaces_host_copies() && !b->nontemporal))
         b->copied_from = quirk(QUIRK_EAGER_BYTES);
     if (quirk(QUIRK_BSEND_WAITS) && fast) {
@@ -216,7 +206,7 @@ static int start_copy(const struct message *m, struct in_flight *copy, enum in_f
     if (UNLIKELY(result != MPI_SUCCESS))
         in_flight_drop(copy);
     else
-        in_flight_add(copy, BITS(request), motive);
+        in_flight_add(copy, request, motive);
     return result;
 }
 
@@ -248,7 +238,7 @@ static NOINLINE bool send_copy(enum call call, const struct message *m,
 static bool is_complete_or_kept(MPI_Request request, size_t bytes, bool reserved, bool may_wait)
 {
     return request == attached_buffer.complete_at_once ||
-           in_flight_keep(BITS(request), bytes, reserved, may_wait);
+           in_flight_keep(request, bytes, reserved, may_wait);
 }
 
 /* Send by the host's MPI_Ibsend. If the message needs no request any more, `request` is

@@ -20,7 +20,7 @@
  * arrives. Messages for which no copy has room go into the program's buffer, so they are seldom
  * refused.
  *
- * With QUIRK_BSEND_WAITS messages go by MPI_Ibsend: see bsend/in_flight.h.
+ * With QUIRK_BSEND_WAITS messages go by MPI_Ibsend: see in_flight.h.
  *
  * The host reports wrong arguments, under the name of the call that the program made: this library
  * sends a message only if all its arguments are right.

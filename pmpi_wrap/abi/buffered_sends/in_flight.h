@@ -43,10 +43,11 @@
 #define MPIACCEL_IN_FLIGHT_H
 
 #include "alloc/send_buffer.h"
+#include "pmpi_wrap/abi/host_api.h"
 
 struct in_flight {
     struct in_flight *next;
-    uintptr_t request;
+    MPI_Request request;
     size_t bytes; /* of the copy */
     char *copy;   /* NULL: the host has copied the data */
     struct send_block block;
@@ -61,9 +62,6 @@ struct in_flight_limits {
     uint32_t copies;     /* most messages in flight when a copy is made because it is faster */
     bool shared;         /* copies are in the send buffer */
     uint64_t wait_ns;    /* how long MPI_Bsend waits when no message is pending */
-    /* Test a request of the host. If it is complete, free it and return true. Must not wait. May
-     * change the request. */
-    bool (*is_sent)(uintptr_t *request);
 };
 
 void in_flight_open(const struct in_flight_limits *limits);
@@ -72,7 +70,7 @@ void in_flight_open(const struct in_flight_limits *limits);
 void in_flight_close(void);
 
 /* Number of messages that are not delivered, and how many of them are pending. */
-extern _Atomic uint32_t in_flight_count, in_flight_pending;
+extern _Atomic uint32_t in_flight_count HIDDEN, in_flight_pending HIDDEN;
 
 /* Why a message is sent out of a copy: because that is faster than out of the buffer of the
  * program, or because other messages are pending. With IN_FLIGHT_PENDING_MAY_WAIT,
@@ -84,7 +82,7 @@ enum in_flight_motive { IN_FLIGHT_FASTER, IN_FLIGHT_PENDING, IN_FLIGHT_PENDING_M
  * then calls in_flight_add(), or in_flight_drop() if the host has failed. NULL: no room, or too
  * many messages in flight. */
 struct in_flight *in_flight_claim(size_t bytes, enum in_flight_motive motive);
-void in_flight_add(struct in_flight *f, uintptr_t request, enum in_flight_motive motive);
+void in_flight_add(struct in_flight *f, MPI_Request request, enum in_flight_motive motive);
 void in_flight_drop(struct in_flight *f);
 
 /* While messages are pending: does the buffer of the program certainly have room for `bytes` bytes
@@ -95,7 +93,7 @@ bool in_flight_reserve(size_t bytes);
  * the buffer of the program, and has not completed at once. `reserved`: in_flight_reserve() has
  * counted the bytes. `may_wait`: the call may wait. False: out of memory, and the caller still owns
  * the request; never if the call may wait. */
-bool in_flight_keep(uintptr_t request, size_t bytes, bool reserved, bool may_wait);
+bool in_flight_keep(MPI_Request request, size_t bytes, bool reserved, bool may_wait);
 
 /* Wait, while driving the host's progress: in_flight_wait_for_pending() until no message is
  * pending, in_flight_drain() until all messages are delivered, in_flight_finish() until the host

@@ -1,4 +1,4 @@
-#include "bsend/in_flight.h"
+#include "pmpi_wrap/abi/buffered_sends/in_flight.h"
 
 #include "core/concurrency.h"
 #include "core/log.h"
@@ -133,6 +133,14 @@ static struct in_flight *new_copy(size_t bytes)
 
 /* ---- completion ---- */
 
+/* Test a request, which the host frees if it is complete. */
+static bool is_sent(MPI_Request *request)
+{
+    int flag;
+    int result = host.Test(request, &flag, MPI_STATUS_IGNORE);
+    return result != MPI_SUCCESS || flag;
+}
+
 /* Free copies and requests of complete messages. Stops after `most` tests that found a message
  * incomplete. Incomplete messages move to the end of the list, since a message whose receiver
  * sleeps may be ahead of others that have been received. */
@@ -142,7 +150,7 @@ static void look(uint32_t most)
         struct in_flight *f = take_first(); /* another thread may have taken the last one */
         if (!f)
             return;
-        if (limits.is_sent(&f->request)) {
+        if (is_sent(&f->request)) {
             deliver(f);
             free(f);
             listed--;
@@ -198,7 +206,7 @@ void in_flight_drop(struct in_flight *f)
     free(f);
 }
 
-static void list_message(struct in_flight *f, uintptr_t request)
+static void list_message(struct in_flight *f, MPI_Request request)
 {
     f->request = request;
     if (f->block.at)
@@ -237,21 +245,21 @@ static void look_sometimes(void)
     next_look_ns = end_ns + LOOK_PART * (end_ns - start);
 }
 
-static bool completes(uintptr_t *request, uint64_t within_ns)
+static bool completes(MPI_Request *request, uint64_t within_ns)
 {
-    if (limits.is_sent(request))
+    if (is_sent(request))
         return true;
     struct sync_wait wait = SYNC_WAIT;
     for (uint64_t end_ns = sync_now_ns() + within_ns; sync_now_ns() < end_ns;) {
         sync_pause(&wait);
-        if (limits.is_sent(request))
+        if (is_sent(request))
             return true;
     }
     return false;
 }
 
 /* Returns whether the request is complete, after waiting as long as allowed. */
-static bool leaves(uintptr_t *request, bool may_wait)
+static bool leaves(MPI_Request *request, bool may_wait)
 {
     bool is_first = !in_flight_pending;
     if (!is_first && !moving)
@@ -292,7 +300,7 @@ struct in_flight *in_flight_claim(size_t bytes, enum in_flight_motive motive)
                                       : claim_pending(bytes, motive == IN_FLIGHT_PENDING_MAY_WAIT);
 }
 
-void in_flight_add(struct in_flight *f, uintptr_t request, enum in_flight_motive motive)
+void in_flight_add(struct in_flight *f, MPI_Request request, enum in_flight_motive motive)
 {
     f->pending = motive != IN_FLIGHT_FASTER;
     if (f->pending && leaves(&request, motive == IN_FLIGHT_PENDING_MAY_WAIT))
@@ -321,7 +329,7 @@ bool in_flight_reserve(size_t bytes)
     return in_flight_pending && in_flight_pending < MOST && count_begun(room_in_buffer(bytes));
 }
 
-bool in_flight_keep(uintptr_t request, size_t bytes, bool reserved, bool may_wait)
+bool in_flight_keep(MPI_Request request, size_t bytes, bool reserved, bool may_wait)
 {
     size_t room = room_in_buffer(bytes);
     bool counted = reserved;
