@@ -57,7 +57,8 @@ struct communicator {
 
 extern struct registry communicator_registry HIDDEN;
 
-/* Find a registered communicator. NULL: it has made no collective call yet. */
+/* Find a registered communicator. NULL: no collective call was made and no window created on it
+ * yet. */
 struct communicator *team_find(MPI_Comm comm);
 
 /* Register a communicator that team_find() does not find. NULL: no memory. If other ranks would
