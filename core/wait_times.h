@@ -14,20 +14,20 @@
  *            sleeps after 1 ms                              2 us           sleeps
  *
  * Under a CPU quota, the row `sleep` changes: a call that waits sleeps after 0.1 ms. If the quota
- * is the only shortage, and only one thread calls MPI, a call that waits and any other call poll
- * instead of yielding.
+ * is the only shortage, and only one thread calls MPI, `polls` replaces `yields after 2 us` in this
+ * row.
  *
  * Open MPI yields by itself after each poll in place of the library. In calls that poll it does so
  * only in the first CALLS_WITH_HOST_YIELD calls after a call that waits or sends, or after a poll
  * that has found something: a program often polls for the answer of a rank that needs the
  * processor. If the user has set `sleep`, a thread also sleeps in other calls and in calls that
- * poll. In the latter Open MPI then never yields, and a thread sleeps after 1 ms, not counting its
- * yields.
+ * poll. In the latter the library then always yields in place of Open MPI, and a thread sleeps
+ * after 1 ms, not counting the time of these yields.
  *
  * The length of a yield shows who had the processor. If it is less than YIELD_TICKS_SHARED, no
  * other thread had it; if it is at least YIELD_TICKS_LONG, a thread that computes; in between, a
  * waiting rank of another job, which yields back soon. Linux 6.18 charges a yield as a whole time
- * slice, so beside a thread that computes a rank that yields in each wait hardly runs.
+ * slice, so a rank that yields in each wait hardly runs beside a thread that computes.
  */
 #ifndef MPIACCEL_WAIT_TIMES_H
 #define MPIACCEL_WAIT_TIMES_H
@@ -42,10 +42,11 @@ enum {
  * yielding a microsecond or a time slice. On an oversubscribed node, spinning keeps the awaited
  * rank from running.
  *
- * A rank that yields drives the host's progress more often than one that spins. A peer may be
- * receiving messages of this rank. Unless this rank makes progress, the peer's host can run out of
- * room for answers. That host then keeps the last answers until the peer calls it again, which may
- * be long after the event that this rank waits for. */
+ * A rank that yields drives the host's progress after fewer rounds than one that spins, since its
+ * rounds are longer. Progress must not be rare: a peer may be receiving messages of this rank.
+ * Unless this rank makes progress, the peer's host can run out of room for answers. That host then
+ * keeps the last answers until the peer calls it again, which may be long after the event that this
+ * rank waits for. */
 enum {
     ROUND_TICKS = 70, /* minimum duration of a spinning round: decision 059 */
     SPIN = 2000,
@@ -100,10 +101,11 @@ enum {
     HOST_YIELD_TICKS = 1 << 21,       /* of a wait, before a thread sleeps */
     HOST_YIELD_TICKS_QUOTA = 1 << 18, /* under a quota: a few times what a sleep costs */
     POLLS_PER_YIELD = 32,             /* between two yields of a program that polls */
-    CALLS_WITH_HOST_YIELD = 8,        /* that poll and in which the host's own yield stays on */
-    /* After a yield, a program polls once more before the next one for each so many ticks that the
-     * yield took: for a small part of that time. With a larger part, the threads of one processor
-     * would make each other's yields longer and longer. */
+    CALLS_WITH_HOST_YIELD = 8,        /* the first calls that poll keep the host's own yield on */
+    /* The longer a yield took, the more often a program polls before the next one: once more for
+     * each so many ticks. So it polls for a small part of the time that the yield took. With a
+     * larger part, the threads of one processor would make each other's yields longer and
+     * longer. */
     YIELD_TICKS_PER_POLL = 1 << 14,
     POLLS_PER_LONG_YIELD_MAX = 512,
     /* After a yield to a thread that computes, some of the next waits sleep at once: the OS prefers

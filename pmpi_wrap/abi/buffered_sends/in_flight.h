@@ -10,16 +10,16 @@
  * is too small is an error as with the host.
  *
  * Pending messages. A buffered send completes locally (MPI-4.0, 3.4). MPI_Bsend of Open MPI
- * nevertheless waits when some hundred messages are under way to a receiver that does not call MPI,
- * and so does MPI_Wait after its MPI_Ibsend (tests: bsend_asleep, bsend_many). With such a host the
- * caller sends a buffered message by the MPI_Ibsend of the host, which copies data that cannot
+ * nevertheless waits when 19 to 512 messages are under way to a receiver that does not call MPI,
+ * and so does MPI_Wait after its MPI_Ibsend (tests: bsend_asleep, bsend_many). With such a host
+ * message.c sends a buffered message by the MPI_Ibsend of the host, which copies data that cannot
  * leave at once into the buffer of the program. Nearly always the request is complete then.
  * Otherwise the message is pending: its request goes into the list, and the program continues.
  *
- * A message must not be refused for lack of room if the host would have sent it with only one
- * message at a time in the buffer. How much room is left in the buffer cannot be determined,
- * because the host reports long messages as complete before they have left it. So while messages
- * are pending,
+ * The host, which waits, may have only one message at a time in the buffer, so a program may attach
+ * a buffer for no more. Its messages must not be refused here for lack of room. How much room is
+ * left in the buffer cannot be determined, because the host reports long messages as complete
+ * before they have left it. So while messages are pending,
  *
  *   - another one is sent by MPI_Ibsend only if all messages begun since the buffer was last known
  *     to be empty would fit into it, one after another. After a long message the buffer is not
@@ -30,10 +30,11 @@
  *   - if there is no room for a copy either, MPI_Bsend waits until there is. MPI_Ibsend must not
  *     wait, so the host handles the call.
  *
- * A pending message leaves during a later MPI call of its sender. If the sender then computes for a
- * long time, as it may without this library, a receiver that came only slightly late would wait all
- * that time. MPI_Bsend therefore waits for MPIACCEL_BSEND_WAIT if no message is pending yet, and a
- * quarter of a millisecond for later ones as long as messages leave.
+ * A pending message leaves during a later MPI call of its sender. If the sender then computed for a
+ * long time, a receiver that came only slightly late would wait all that time; under the host alone
+ * it would not, since MPI_Bsend waits for it. MPI_Bsend therefore waits here too: for at most
+ * MPIACCEL_BSEND_WAIT if no message is pending yet, and for at most a quarter of a millisecond for
+ * later ones as long as messages leave.
  *
  * Threads: a mutex protects the list. A thread that tests a request removes its message from the
  * list meanwhile, so no request is tested by two threads at once. The mutex is never held during a
@@ -59,7 +60,7 @@ struct in_flight {
 struct in_flight_limits {
     _Atomic size_t room; /* bytes of the buffer of the program */
     size_t overhead;     /* bytes that a message takes besides its data */
-    uint32_t copies;     /* most messages in flight when a copy is made because it is faster */
+    uint32_t copies;     /* with so many messages in flight, none is copied only to be faster */
     bool shared;         /* copies are in the send buffer */
     uint64_t wait_ns;    /* how long MPI_Bsend waits when no message is pending */
 };
@@ -91,8 +92,8 @@ bool in_flight_reserve(size_t bytes);
 
 /* Keep the request of a message with `bytes` bytes of data that the host has begun to send out of
  * the buffer of the program, and has not completed at once. `reserved`: in_flight_reserve() has
- * counted the bytes. `may_wait`: the call may wait. False: out of memory, and the caller still owns
- * the request; never if the call may wait. */
+ * counted the bytes. `may_wait`: the call may wait. Returns false if there is no memory, but never
+ * if the call may wait; the caller then still owns the request. */
 bool in_flight_keep(MPI_Request request, size_t bytes, bool reserved, bool may_wait);
 
 /* Wait, while driving the host's progress: in_flight_wait_for_pending() until no message is

@@ -12,13 +12,13 @@
  *
  * With QUIRK_BSEND_COMPLETES_LATE all long messages go this way under every copy policy. In such a
  * host a long message leaves the program's buffer only when an acknowledgement arrives. The host's
- * barrier would deliver the acknowledgements, but ours does not: a buffer for 100 messages of 16 KB
- * that were all received before the barrier refused some of the next 100, and MPI_Buffer_detach
- * waited until the receiver called MPI again. Tests: bsend_refill, bsend_room_again, bsend_gone.
- * Long messages use the send buffer even if MPIACCEL_BSEND is off, and then count as deferred. If
- * the shared heap is full, copies lie in private memory, and each is freed when its acknowledgement
- * arrives. Messages for which no copy has room go into the program's buffer, so they are seldom
- * refused.
+ * barrier would deliver the acknowledgements, but ours does not: although 100 messages of 16 KB had
+ * all been received before the barrier, a buffer with room for 100 refused some of the next ones,
+ * and MPI_Buffer_detach waited until the receiver called MPI again. Tests: bsend_refill,
+ * bsend_room_again, bsend_gone. Long messages use the send buffer even if MPIACCEL_BSEND is off,
+ * and then count as deferred. If the shared heap is full, copies lie in private memory, and each is
+ * freed when its acknowledgement arrives. If there is no room for a copy either, the message goes
+ * into the program's buffer, so messages are seldom refused.
  *
  * With QUIRK_BSEND_WAITS messages go by MPI_Ibsend: see in_flight.h.
  *
@@ -61,7 +61,8 @@ HOT_INLINE struct message message_of(const void *data, MPI_Count count, MPI_Data
  * barrier would have made progress, but the barrier of this library does not. */
 void message_make_room(const struct message *m);
 
-/* Count and announce a message that the host has sent. Returns `result`, the host's result. */
+/* Count a message that the host has sent, and wake ranks that sleep, one of which may receive it.
+ * Returns `result`, the host's result. */
 int message_deferred(enum call call, const struct message *m, int result);
 
 /* Perform MPI_Bsend. */

@@ -58,7 +58,8 @@ void persistent_free(struct persistent *p, const MPI_Request *request);
 void persistent_forget_stale(const MPI_Request *created);
 
 /* Call before the host frees or disconnects a communicator: this library can no longer start the
- * persistent requests on it. Waiting for messages is left to the host (MPI-4.0, 11.10.4). */
+ * persistent requests on it. Does not wait for messages: MPI_Comm_disconnect of the host does that
+ * (MPI-4.0, 11.10.4). */
 void persistent_forget_comm(const MPI_Comm *comm);
 
 /* Call when the host has been finalized, and its handles are invalid. */

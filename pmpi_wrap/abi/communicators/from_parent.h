@@ -1,9 +1,9 @@
 /* Communicators that are created from one with a team (coll_inplace/child.h), until their first
  * collective call: then they are registered as any other communicator. Many are freed before.
  *
- * Every blocking call in which all ranks of an intracommunicator, the parent, create
- * intracommunicators from it is one of these creations, on all ranks of the parent alike.
- * MPI_Comm_create_group, MPI_Comm_idup, intercommunicators and sessions use the exchange of
+ * Such communicators come from every blocking call in which all ranks of an intracommunicator, the
+ * parent, create intracommunicators from it. So all ranks of the parent agree which calls these
+ * are. MPI_Comm_create_group, MPI_Comm_idup, intercommunicators and sessions use the exchange of
  * team_setup.h.
  */
 #ifndef MPIACCEL_FROM_PARENT_H

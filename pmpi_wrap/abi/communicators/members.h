@@ -4,9 +4,9 @@
 
 #include "pmpi_wrap/abi/host_api.h"
 
-/* `comm`: an MPI_Comm as a call's argument. Returns the member that is rank `rank` of it, or -1:
- * there is no such rank, it is on another node, or its member is not known without asking the host,
- * because the communicator has no team. */
+/* `comm`: the MPI_Comm as the program passes it to a call. Returns the member that is rank `rank`
+ * of it, or -1: there is no such rank, it is on another node, or its member is not known without
+ * asking the host, because the communicator has no team. */
 int member_of_rank(long comm, int rank);
 
 /* As member_of_rank(), for statistics. Asks the host, so -1 means that the rank is on another node

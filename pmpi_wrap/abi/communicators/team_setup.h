@@ -36,7 +36,7 @@ struct communicator {
     enum reason reason;      /* why it has no team */
     bool from_parent;        /* the team has come from the parent */
     uint32_t calls;        /* collective calls that the host has performed, until there is a team */
-    uint32_t max_calls;    /* after so many, the exchange completes in any case */
+    uint32_t max_calls;    /* after so many, the exchange completes anyway, if within a node */
     struct team *prepared; /* during the exchange */
     struct team_offer own_offer, answer, *offers;
     MPI_Request request; /* of the exchange */
@@ -70,11 +70,12 @@ void team_be_alone(struct communicator *c);
 
 struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises);
 
-/* The team of a communicator, for one collective call. `synchronises`: in general no rank
- * returns from that call before all have entered it. It must be equal on all ranks, so it does not
- * depend on the counts of MPI_Allgather and MPI_Alltoall: they may differ, and groups of an
- * intercommunicator may move data in one direction only. NULL: the
- * call has been counted as deferred and is left to the host. */
+/* The team of a communicator, for one collective call. `synchronises`: in general no rank returns
+ * from that call before all have entered it. It must be equal on all ranks. So MPI_Allgather and
+ * MPI_Alltoall pass true even if their counts are 0, with which they need not synchronise: the
+ * counts may differ between ranks, and groups of an intercommunicator may move data in one
+ * direction only. NULL: unless team_hierarchy() returns a hierarchy, the call has been counted as
+ * deferred and is left to the host. */
 HOT_INLINE struct team *team_for(MPI_Comm comm, enum call call, bool synchronises)
 {
     struct entry *e = registry_find(&communicator_registry, BITS(comm));

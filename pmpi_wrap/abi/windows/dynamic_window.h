@@ -43,9 +43,9 @@ bool dynamic_window_can(const struct window_request *r, const struct comm_proper
  * Returns the result of the host. */
 int dynamic_window_leave(struct win *win, MPI_Win handle, int rank);
 
-/* Perform an operation of which some, but not all, target memory is in one range of the table. Call
- * after all arguments have been checked. Does not complete `o->request`. Returns the result of the
- * call. An accumulate may return DEFERRED: then call the host, which checks the datatypes. */
+/* Perform an operation whose target memory is partly, but not wholly, in one range of the table.
+ * Call after all arguments have been checked. Does not complete `o->request`. Returns the result of
+ * the call. An accumulate may return DEFERRED: then call the host, which checks the datatypes. */
 int dynamic_window_divide_transfer(struct win *win, const struct operation *o, bool put);
 int dynamic_window_divide_accumulate(struct win *win, const struct operation *o,
                                      const struct reducer *reducer, const struct typemap *maps[3]);

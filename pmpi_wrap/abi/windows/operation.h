@@ -1,10 +1,10 @@
 /* One-sided operations (MPI-4.0, 12.3), as put_get_accumulate.c calls them.
  *
  * Each has two implementations. The fast one covers contiguous data of any length inside an open
- * epoch; it either completes the operation or touches nothing and returns false. Its budget: no
- * system call, no lock, no allocation, no division; it touches the cache lines of the window, the
- * peer, the datatype, the thread's counters, and the data. The slow one covers everything else and
- * finds errors.
+ * epoch; it either completes the operation or touches nothing and returns false. Its budget, except
+ * for accumulates in bulk mode (rma_shm/atomic.h): no system call, no lock, no allocation, no
+ * division; it touches the cache lines of the window, the peer, the datatype, the thread's
+ * counters, and the data. The slow one covers everything else and finds errors.
  */
 #ifndef MPIACCEL_OPERATION_H
 #define MPIACCEL_OPERATION_H

@@ -57,8 +57,9 @@ HOT_INLINE struct win *fast_window(MPI_Win handle)
     return fast_window_of(window_entry(handle));
 }
 
-/* The member that owns the memory of rank `rank` of a fast window. `argument`: the MPI_Win as the
- * program passes it to a call. Negative: the window is not fast, or no member owns the memory. */
+/* The member that owns the memory of rank `rank` of a window that is fast or spans nodes.
+ * `argument`: the MPI_Win as the program passes it to a call. Negative: the window is neither, or
+ * no member is known to own the memory. */
 int member_of_target(long argument, int rank);
 
 /* Count a call on a window that is left to the host; `entry` may be NULL. The first time, log the

@@ -19,9 +19,9 @@ struct window_request {
     int ranks;    /* 0: not known */
 };
 
-/* Returns REASON_NONE if the call is done, with `result`. Unless that is an error, `baseptr` then
- * has the memory's address; it is NULL for calls that allocate no memory. Otherwise returns why the
- * host has to create the window. */
+/* Returns REASON_NONE if the call is done. Then `result` is its result and, unless that is an
+ * error, the memory's address has been stored at `baseptr`. Any other reason is why the host has to
+ * create the window. Pass NULL as `baseptr` in calls that allocate no memory. */
 enum reason window_create(struct window_request *r, void *baseptr, int *result);
 
 /* The alignment that the program requests for the memory. */
@@ -34,9 +34,9 @@ int window_deferred(struct window_request *r, int result, enum reason reason);
 /* Perform MPI_Win_free. */
 int window_free(MPI_Win *win);
 
-/* Call when the host is freeing a window, also if that was requested past this library. Other ranks
- * may still access the window memory: hosts call delete functions before MPI_Win_free has
- * synchronised. */
+/* Call when the host is freeing a window, also if that was requested past this library: in the
+ * delete function of an attribute (free_notice.h). Other ranks may still access the window memory,
+ * since hosts call delete functions before MPI_Win_free has synchronised. */
 void window_freed(MPI_Win win);
 
 #endif
