@@ -34,8 +34,8 @@
 #include "core/thread.h"
 #include "rma_shm/access.h"
 
-/* Make the reducer of an operation. `prim` and `bytes` describe one element. With
- * neither a kernel nor `apply` (core/reducer.h), only OP_REPLACE and OP_NO_OP work. */
+/* Make the reducer of an operation. `prim` and `bytes` describe one element. With neither a kernel
+ * nor `apply` (core/reducer.h), only OP_REPLACE and OP_NO_OP work. */
 struct reducer atomic_reducer(enum op op, enum prim prim, uint32_t bytes, combine_fn *kernel);
 
 /* The most elements that element mode handles in one operation. Without contention, an operation in

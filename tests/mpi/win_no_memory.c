@@ -86,26 +86,15 @@ static bool create_on_new(enum kind kind, MPI_Comm comm, int *heap, int first, i
     return more;
 }
 
-static void try_on_new(MPI_Comm comm, int least)
-{
-    int *heap = window_memory(COUNT * sizeof *heap);
-    for (enum kind kind = CREATE; kind < KINDS; kind++) {
-        int first = 1;
-        while (create_on_new(kind, comm, heap, first, first) |
-               create_on_new(kind, comm, heap, first, INT_MAX))
-            first++;
-        CHECK(!starve_high || first > least, "%d requests", first - 1);
-    }
-    MPI_Free_mem(heap);
-}
+typedef bool attempt(enum kind kind, MPI_Comm comm, int *heap, int first, int last);
 
-static void try_on(MPI_Comm comm, enum kind first_kind, int least)
+/* `attempt`: create_without() or create_on_new(). */
+static void try_on(MPI_Comm comm, attempt *attempt, enum kind first_kind, int least)
 {
     int *heap = window_memory(COUNT * sizeof *heap);
     for (enum kind kind = first_kind; kind < KINDS; kind++) {
         int first = 1;
-        while (create_without(kind, comm, heap, first, first) |
-               create_without(kind, comm, heap, first, INT_MAX))
+        while (attempt(kind, comm, heap, first, first) | attempt(kind, comm, heap, first, INT_MAX))
             first++;
         CHECK(!starve_high || first > least, "%d requests", first - 1);
     }
@@ -120,15 +109,16 @@ int main(int argc, char **argv)
     int size;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int least = size > 8 ? 2 : 1; /* the offers of a few ranks are on the stack */
-    try_on_new(MPI_COMM_WORLD, least);
+    try_on(MPI_COMM_WORLD, create_on_new, CREATE, least);
     MPI_Comm_dup(MPI_COMM_WORLD, &team);
     for (int i = 0; i < 40; i++) {
         int one = 1, sum = 0;
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, team);
     }
-    try_on(team, CREATE, least);
+    try_on(team, create_without, CREATE, least);
     MPI_Comm_dup(MPI_COMM_SELF, &self);
-    try_on(self, ALLOCATE, 2); /* Open MPI 4.1 may refuse MPI_Win_create on one rank */
+    try_on(self, create_without, ALLOCATE,
+           2); /* Open MPI 4.1 may refuse MPI_Win_create on one rank */
     MPI_Comm_free(&team);
     MPI_Comm_free(&self);
     return test_end();
