@@ -4,6 +4,7 @@
 #include "heap/interface.h"
 #include "pmpi_wrap/eager_obstacle.h"
 #include "pmpi_wrap/host_identity.h"
+#include "pmpi_wrap/host_settings.h"
 #include "pmpi_wrap/quirks.h"
 #include "pmpi_wrap/symbols.h"
 
@@ -19,21 +20,11 @@ static struct {
     char setting[EAGER_SETTING_ROOM];
 } decision;
 
-/* The settings of the host that are in the environment because of this library. */
-static struct variable {
-    char name[48];
-} chosen[2];
-
-static void set_for_host(const char *name, size_t value)
+static void choose_size(const char *name, size_t value)
 {
     char text[24];
     snprintf(text, sizeof text, "%zu", value);
-    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
-        if (!*chosen[i].name) {
-            snprintf(chosen[i].name, sizeof chosen[i].name, "%s", name);
-            setenv(name, text, 1);
-            return;
-        }
+    host_settings_choose(name, text);
 }
 
 static void raise_open_mpi(size_t limit)
@@ -42,9 +33,9 @@ static void raise_open_mpi(size_t limit)
     char name[64];
     const char *component = eager_component(host_identity.version);
     snprintf(name, sizeof name, "OMPI_MCA_btl_%s_eager_limit", component);
-    set_for_host(name, limit + HEADERS);
+    choose_size(name, limit + HEADERS);
     snprintf(name, sizeof name, "OMPI_MCA_btl_%s_segment_size", component);
-    set_for_host(name, eager_segment_size(limit));
+    choose_size(name, eager_segment_size(limit));
 }
 
 /* UCX has one limit for all transports, so the job must not have ranks on other nodes. */
@@ -100,15 +91,7 @@ void eager_limit_raise(const struct job *job)
     if (!strcmp(host_identity.name, "Open MPI"))
         raise_open_mpi(limit);
     else
-        set_for_host("UCX_RNDV_THRESH", limit + 1);
-}
-
-void eager_limit_end(void)
-{
-    for (size_t i = 0; i < sizeof chosen / sizeof *chosen && *chosen[i].name; i++) {
-        unsetenv(chosen[i].name);
-        *chosen[i].name = 0;
-    }
+        choose_size("UCX_RNDV_THRESH", limit + 1);
 }
 
 size_t eager_limit(void)

@@ -6,8 +6,7 @@
  * The defaults of the hosts, 4 KiB (Open MPI) and 8 KiB (MPICH with UCX), are too low for current
  * machines: longer messages, too, are faster if they are sent at once
  * (docs/decisions/064-eager-limit.md). So this library raises the limit through the host's own
- * settings, unless somebody has tuned the host. The settings are in the environment only while the
- * host initializes.
+ * settings (pmpi_wrap/host_settings.h), unless somebody has tuned the host.
  */
 #ifndef MPIACCEL_EAGER_LIMIT_H
 #define MPIACCEL_EAGER_LIMIT_H
@@ -18,9 +17,6 @@
 /* Call before the host is initialized. Does nothing where the limit would also hold for messages to
  * other nodes, and where the host's segments would not have room for as many messages as before. */
 void eager_limit_raise(const struct job *job);
-
-/* Call when the host has been initialized, or could not be. */
-void eager_limit_end(void);
 
 /* The length of the longest message that a receiver on this node does not read out of the sender's
  * memory. */

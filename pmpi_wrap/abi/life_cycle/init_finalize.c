@@ -23,9 +23,9 @@
 #include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/host_window.h"
 #include "pmpi_wrap/abi/windows/window.h"
-#include "pmpi_wrap/eager_limit.h"
 #include "pmpi_wrap/entry.h"
 #include "pmpi_wrap/host.h"
+#include "pmpi_wrap/host_settings.h"
 #include "pmpi_wrap/wait_policy.h"
 #include "rma_shm/kept.h"
 
@@ -81,7 +81,7 @@ static void begin_use(bool session)
     host_use.open++;
     if (!session)
         private_comm_world_begins();
-    eager_limit_end();
+    host_settings_end();
     constants_read();
     if (world_group() == MPI_GROUP_NULL)
         abort_without_memory("a session");

@@ -17,6 +17,7 @@
 #include "pmpi_wrap/host_wait.h"
 #include "pmpi_wrap/process_vm_entry.h"
 #include "pmpi_wrap/quirks.h"
+#include "pmpi_wrap/refused_copies.h"
 #include "pmpi_wrap/wait_policy.h"
 
 #include <dlfcn.h>
@@ -63,6 +64,7 @@ void node_setup_enter(bool session)
     host_job(&job);
     wait_policy_enter(job.local_size);
     eager_limit_raise(&job);
+    refused_copies_avoid(&job);
     if (rendezvous_prepare())
         rendezvous_want(symmetric_wanted(), move_statics(session));
     rendezvous_enter(&job);
