@@ -75,7 +75,8 @@ bool win_make_dynamic(struct win *win)
  * otherwise empty, the allocator would set up a slab for each window and give it back. If all ranks
  * have kept the host's window, some of them may still read the answers, so these control words are
  * never given back, and the answers are not cleared: those of the next use have another number.
- * There are about as many such control words as kept windows. */
+ * That remains so whatever happens to the windows of later uses, which may have other ranks. There
+ * are about as many such control words as kept windows. */
 
 enum { USES_MAX = (1 << 24) - 1 };
 
@@ -109,15 +110,25 @@ static struct win_shared *alloc_shared(uint32_t ranks, uint32_t *uses)
     return memset(shared, 0, cleared_size(ranks));
 }
 
+/* Set all answers of a use as if every rank had kept the host's window, so that the next use begins
+ * as after such a use. Ranks of this use read them no more, and those of earlier uses, which may be
+ * ranks of other windows, find that their window has been kept, as it has. */
+static void even_answers(struct win *win)
+{
+    for (uint32_t r = 0; r < win->size; r++)
+        atomic_store_explicit(&answers_of(win)[r].word.value, win->use << 1, memory_order_relaxed);
+}
+
 /* Keep the window for its control words, or free both. */
 static void give_shared(struct win *win)
 {
-    if (!win->being_read) {
-        memset(answers_of(win), 0, win->size * sizeof(struct win_answer));
+    bool may_be_read = win->being_read || win->use > 1;
+    if (!may_be_read)
         win->use = 0;
-    }
+    if (!win->being_read)
+        even_answers(win);
     bool locked = lock_if_concurrent(&spares_mutex);
-    bool keep = win->being_read ? win->use < USES_MAX : !spares;
+    bool keep = may_be_read ? win->use < USES_MAX : !spares;
     if (keep) {
         win->next = spares;
         spares = win;
@@ -125,7 +136,7 @@ static void give_shared(struct win *win)
     unlock_if_locked(&spares_mutex, locked);
     if (keep)
         return;
-    if (!win->being_read)
+    if (!may_be_read)
         arena_control_free(win->shared);
     free(win);
 }

@@ -449,9 +449,11 @@ START_TEST(all_ranks_keep_the_window_or_none_does)
 END_TEST
 
 /* While rank 1 waits, rank 0 keeps the window and uses its control words for another one, which
- * rank 1 does not keep. */
+ * rank 1 does not keep. `frees_second`: all ranks free that one, too, which then has another rank
+ * than rank 1. */
 static struct win_shared *first_shared;
 static struct win *second[2];
+static bool frees_second;
 
 static void use_control_words_again(void)
 {
@@ -465,9 +467,13 @@ static void use_control_words_again(void)
     ck_assert_ptr_eq(second[0]->shared, first_shared);
     ck_assert(!win_may_keep(second[1], false));
     ck_assert(!win_may_keep(second[0], true));
+    for (int r = 0; r < 2 && frees_second; r++)
+        win_depart(second[r]);
+    for (int r = 0; r < 2 && frees_second; r++)
+        win_free(second[r]);
 }
 
-START_TEST(a_late_rank_reads_answers_of_the_next_use)
+static void keep_first_while_second_is_used(void)
 {
     begin(2, false);
     sync_configure(false, use_control_words_again);
@@ -477,7 +483,26 @@ START_TEST(a_late_rank_reads_answers_of_the_next_use)
     ck_assert(second[0] != NULL);
     win_free(first);
     sync_configure(false, NULL);
+}
+
+START_TEST(a_late_rank_reads_answers_of_the_next_use)
+{
+    frees_second = false;
+    keep_first_while_second_is_used();
     free_window(2);
+}
+END_TEST
+
+/* The control words serve further windows, although the last one was not kept. */
+START_TEST(a_late_rank_reads_answers_after_the_next_use)
+{
+    frees_second = true;
+    keep_first_while_second_is_used();
+    create_window_over_parts(2);
+    ck_assert_ptr_eq(view[0]->shared, first_shared);
+    can_keep[0] = can_keep[1] = true;
+    answer_alike(2);
+    ck_assert(may_keep[0]);
 }
 END_TEST
 
@@ -572,6 +597,7 @@ UNIT_MAIN(stores_before_a_fence_are_visible_after_it, an_unused_fence_epoch_can_
           an_origin_waits_for_a_post_at_its_first_operation, late_ranks_wake_sleepers,
           shared_state_outlives_its_last_user, lingering_windows_outlive_their_last_user,
           lingering_ranks_delay_the_rank_that_frees, all_ranks_keep_the_window_or_none_does,
-          a_late_rank_reads_answers_of_the_next_use, a_rank_that_does_not_answer_declines,
+          a_late_rank_reads_answers_of_the_next_use, a_late_rank_reads_answers_after_the_next_use,
+          a_rank_that_does_not_answer_declines,
           control_words_of_a_window_that_is_not_made_are_used_again, calls_out_of_order_are_refused,
           a_peer_of_an_old_epoch_is_not_open_when_stamps_wrap)
