@@ -1,11 +1,13 @@
 /* A child of fork finds its parent's blocks as they were at the fork, and what it writes, frees and
  * allocates is its own, also if other threads of the parent allocate at that moment. A block may
- * have pages that must not be read. The parent's windows over such memory keep working. */
+ * have pages that must not be read, and may be the stack on which the parent forks. The parent's
+ * windows over such memory keep working. */
 #include "where.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum { BLOCKS = 20, LENGTH = 300000 };
@@ -77,6 +79,63 @@ static void beside_guards(void)
     free(stack);
 }
 
+static void fork_often(void)
+{
+    for (volatile int i = 0, mine; i < 20; i++) {
+        mine = i;
+        pid_t pid = fork();
+        mine += pid ? 0 : 100;
+        if (!pid)
+            _exit(mine != i + 100);
+        check_child(pid);
+        CHECK(mine == i);
+    }
+}
+
+static void in_coroutine(char *stack)
+{
+    static ucontext_t caller, coroutine;
+    getcontext(&coroutine);
+    coroutine.uc_stack = (stack_t){.ss_sp = stack, .ss_size = LENGTH};
+    coroutine.uc_link = &caller;
+    makecontext(&coroutine, fork_often, 0);
+    swapcontext(&caller, &coroutine);
+}
+
+/* Its stack also holds what is shared between the thread and the C library. */
+static void *fork_in_thread(void *unused)
+{
+    errno = 0;
+    pid_t pid = fork();
+    if (!pid)
+        _exit(0);
+    if (has_heap())
+        CHECK(pid == -1 && errno == ENOSYS);
+    else
+        check_child(pid);
+    return unused;
+}
+
+static void in_thread(char *stack)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    CHECK(!pthread_attr_setstack(&attributes, stack, LENGTH / 64 * 64));
+    CHECK(!pthread_create(&thread, &attributes, fork_in_thread, NULL));
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+static void on_block(void)
+{
+    char *stack = NULL;
+    CHECK(!posix_memalign((void **)&stack, 64, LENGTH) && is_shared(stack) == has_heap());
+    in_coroutine(stack);
+    in_thread(stack);
+    free(stack);
+}
+
 static volatile bool done;
 
 static void *allocate(void *unused)
@@ -144,6 +203,7 @@ int main(int argc, char **argv)
     apart();
     apart();
     beside_guards();
+    on_block();
     beside_windows();
     beside_threads();
     CHECK(!system("true"));
