@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define UPPER_HALF ((char *)(UINTPTR_MAX / 2 + 1)) /* addresses that no process has */
@@ -293,6 +294,15 @@ static void copy_blocks(void)
     }
 }
 
+/* At most so many bytes of live blocks are not holes. */
+static size_t bytes_to_copy(void)
+{
+    struct stat status;
+    size_t bytes = blocks.live * page;
+    bool known = memfd_is_open(&file) && !fstat(file.file, &status);
+    return known ? min_size(bytes, (size_t)status.st_blocks * 512) : bytes;
+}
+
 /* Without memory for a copy, the child gets a private mapping of the file: each page shows what the
  * parent writes until the child writes to it. This is right for a child that calls exec(). If the
  * program has closed the file, the child shares the blocks with its parent. */
@@ -302,7 +312,8 @@ static void heap_before_fork(void)
     forking = true;
     if (!blocks.live || in_child)
         return;
-    if (blocks.live * page <= limits_available() / 2)
+    size_t bytes = bytes_to_copy();
+    if (bytes <= limits_available() / 2)
         copy = snapshot_map(-1, blocks.next * page);
     if (copy) {
         madvise(copy, blocks.next * page,

@@ -172,6 +172,31 @@ static void beside_threads(void)
     free(mine);
 }
 
+/* Memory that was never written is not copied, so it does not matter how much of it there is. */
+static void beside_untouched(void)
+{
+    enum { MOST = 2000, LONG = 64 << 20 };
+    static char *untouched[MOST];
+    int count = 0, go[2];
+    fill(block[0] = malloc(LENGTH), LENGTH, 1);
+    while (count < MOST && is_shared(untouched[count] = malloc(LONG)))
+        count++;
+    CHECK(!pipe(go));
+    pid_t pid = fork();
+    if (!pid) {
+        char byte;
+        _exit(read(go[0], &byte, 1) != 1 || !holds(block[0], LENGTH, 1));
+    }
+    fill(block[0], LENGTH, 2);
+    CHECK(write(go[1], "", 1) == 1);
+    check_child(pid);
+    for (int i = 0; i <= count && i < MOST; i++)
+        free(untouched[i]);
+    free(block[0]);
+    close(go[0]);
+    close(go[1]);
+}
+
 static void beside_windows(void)
 {
     long *memory = calloc(LENGTH, 1), *peers;
@@ -204,6 +229,7 @@ int main(int argc, char **argv)
     apart();
     beside_guards();
     on_block();
+    beside_untouched();
     beside_windows();
     beside_threads();
     CHECK(!system("true"));
