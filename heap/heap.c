@@ -303,6 +303,14 @@ static size_t bytes_to_copy(void)
     return known ? min_size(bytes, (size_t)status.st_blocks * 512) : bytes;
 }
 
+/* With huge pages, page faults take less time. But if there are few bytes in many places, they would
+ * take many times as much memory. */
+static void advise_copy(size_t bytes)
+{
+    size_t size = blocks.next * page;
+    madvise(copy, size, bytes >= size / 2 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+}
+
 /* Without memory for a copy, the child gets a private mapping of the file: each page shows what the
  * parent writes until the child writes to it. This is right for a child that calls exec(). If the
  * program has closed the file, the child shares the blocks with its parent. */
@@ -316,8 +324,7 @@ static void heap_before_fork(void)
     if (bytes <= limits_available() / 2)
         copy = snapshot_map(-1, blocks.next * page);
     if (copy) {
-        madvise(copy, blocks.next * page,
-                MADV_HUGEPAGE); /* a page fault takes longer than a copy */
+        advise_copy(bytes);
         copy_blocks();
         return;
     }

@@ -2,6 +2,7 @@
  * allocates is its own, also if other threads of the parent allocate at that moment. A block may
  * have pages that must not be read, and may be the stack on which the parent forks. The parent's
  * windows over such memory keep working. */
+#include "process_memory.h"
 #include "where.h"
 
 #include <pthread.h>
@@ -197,6 +198,27 @@ static void beside_untouched(void)
     close(go[1]);
 }
 
+/* A child does not take huge pages for blocks that are far from each other. */
+static void far_apart(void)
+{
+    enum { FEW = 20000, MANY = 3 << 20, MOST_KIB = 20 * 1024 };
+    for (unsigned i = 0; i < BLOCKS; i++)
+        block[i] = malloc(MANY);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        fill(block[i] = realloc(block[i], FEW), FEW, i);
+    long before = status_kib("RssAnon:");
+    pid_t pid = fork();
+    if (!pid) {
+        bool wrong = status_kib("RssAnon:") > before + MOST_KIB;
+        for (unsigned i = 0; i < BLOCKS; i++)
+            wrong |= !holds(block[i], FEW, i);
+        _exit(wrong);
+    }
+    check_child(pid);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        free(block[i]);
+}
+
 static void beside_windows(void)
 {
     long *memory = calloc(LENGTH, 1), *peers;
@@ -230,6 +252,7 @@ int main(int argc, char **argv)
     beside_guards();
     on_block();
     beside_untouched();
+    far_apart();
     beside_windows();
     beside_threads();
     CHECK(!system("true"));
