@@ -314,12 +314,8 @@ static void advise_copy(size_t bytes)
 /* Without memory for a copy, the child gets a private mapping of the file: each page shows what the
  * parent writes until the child writes to it. This is right for a child that calls exec(). If the
  * program has closed the file, the child shares the blocks with its parent. */
-static void heap_before_fork(void)
+static void copy_for_child(void)
 {
-    pthread_mutex_lock(&mutex);
-    forking = true;
-    if (!blocks.live || in_child)
-        return;
     size_t bytes = bytes_to_copy();
     if (bytes <= limits_available() / 2)
         copy = snapshot_map(-1, blocks.next * page);
@@ -334,6 +330,19 @@ static void heap_before_fork(void)
              "a child of fork sees what this process later writes to its large blocks of malloc, "
              "unless it calls exec: there is no memory for copies; run without --heap if that "
              "matters");
+}
+
+/* A thread that has been cancelled must not end here, with the mutex locked: fork() is no
+ * cancellation point, but open() and read() are. */
+static void heap_before_fork(void)
+{
+    int cancelling;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    pthread_mutex_lock(&mutex);
+    forking = true;
+    if (blocks.live && !in_child)
+        copy_for_child();
+    pthread_setcancelstate(cancelling, NULL);
 }
 
 static void heap_in_parent(void)

@@ -29,12 +29,17 @@ static void copy_variables(struct mapping *m)
         memcpy(m->copy, m->address, m->size);
 }
 
+/* A thread that has been cancelled must not end here, with the mutex locked: fork() is no
+ * cancellation point, but pread() is. */
 static void node_before_fork(void)
 {
+    int cancelling;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
     pthread_mutex_lock(&mutex);
     for (unsigned i = 0; i < mapping_count; i++)
         if (mappings[i].kind == FORK_VARIABLES)
             copy_variables(&mappings[i]);
+    pthread_setcancelstate(cancelling, NULL);
 }
 
 static void node_in_parent(void)

@@ -173,6 +173,30 @@ static void beside_threads(void)
     free(mine);
 }
 
+static void *fork_cancelled(void *child)
+{
+    pthread_cancel(pthread_self());
+    pid_t pid = fork();
+    if (!pid)
+        _exit(0);
+    *(pid_t *)child = pid;
+    pthread_testcancel();
+    return child;
+}
+
+/* fork() is no cancellation point. */
+static void cancelled(void)
+{
+    pthread_t thread;
+    pid_t child = -1;
+    void *result;
+    block[0] = malloc(LENGTH);
+    CHECK(!pthread_create(&thread, NULL, fork_cancelled, &child));
+    CHECK(!pthread_join(thread, &result) && result == PTHREAD_CANCELED);
+    check_child(child);
+    free(block[0]);
+}
+
 /* Memory that was never written is not copied, so it does not matter how much of it there is. */
 static void beside_untouched(void)
 {
@@ -251,6 +275,7 @@ int main(int argc, char **argv)
     apart();
     beside_guards();
     on_block();
+    cancelled();
     beside_untouched();
     far_apart();
     beside_windows();
