@@ -83,25 +83,33 @@ EXPORTED size_t malloc_usable_size(void *block)
 
 /* ---- changing the size ---- */
 
-/* A block that stays where it is may be short: like glibc, this saves a copy. A block of size 0 is
- * freed, as in glibc. */
+static void *move_away(void *block, size_t size)
+{
+    void *moved = malloc(size);
+    if (moved) {
+        memcpy(moved, block, min_size(size, heap_usable(block)));
+        heap_give(block);
+    }
+    return moved;
+}
+
+/* A block that stays where it is may be short: like glibc, this saves a copy. But what is shorter
+ * than a page moves, since it would take a page here: programs read into a long buffer and then
+ * keep what has come. A block of size 0 is freed, as in glibc. */
 static void *resize_here(void *block, size_t size)
 {
+    enum { SHORT = 4096 };
     if (!size) {
         heap_give(block);
         return NULL;
     }
-    if (heap_resize(block, size))
-        return block;
-    void *moved = heap_wants(size) ? heap_grow(block, size) : NULL;
+    void *moved = size < SHORT && !heap_wants(size) ? move_away(block, size) : NULL;
     if (moved)
         return moved;
-    moved = malloc(size);
-    if (moved) {
-        memcpy(moved, block, heap_usable(block));
-        heap_give(block);
-    }
-    return moved;
+    if (heap_resize(block, size))
+        return block;
+    moved = heap_wants(size) ? heap_grow(block, size) : NULL;
+    return moved ? moved : move_away(block, size);
 }
 
 /* Move a block of the next allocator that has become large. */

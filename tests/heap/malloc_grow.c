@@ -1,6 +1,7 @@
 /* Long blocks that grow by realloc() keep their contents, and do not take more memory than glibc's,
  * which moves pages instead of copying them: neither for pages that the program has not touched,
- * nor for old and new block at the same time, nor beyond the end of the block. */
+ * nor for old and new block at the same time, nor beyond the end of the block. Blocks that become
+ * short take little memory. */
 #include "process_memory.h"
 #include "where.h"
 
@@ -83,9 +84,29 @@ static void many(void)
     }
 }
 
+/* Buffers that have become short. No freed pages are kept yet. */
+static void short_rests(void)
+{
+    enum { BLOCKS = 4000, BUFFER = 65536, REST = 50 };
+    static char *block[BLOCKS];
+    long before = memory("VmRSS:");
+    for (int i = 0; i < BLOCKS; i++) {
+        memset(block[i] = malloc(BUFFER), 1, BUFFER);
+        fill(block[i], REST, (unsigned)i);
+        block[i] = realloc(block[i], REST);
+    }
+    long more = memory("VmRSS:") - before;
+    CHECK(more < 4 * MIB, "%d blocks of %d bytes take %ld", BLOCKS, REST, more);
+    for (int i = 0; i < BLOCKS; i++) {
+        CHECK(holds(block[i], REST, (unsigned)i));
+        free(block[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
+    short_rests();
     both_blocks();
     untouched_pages();
     many();
