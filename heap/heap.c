@@ -32,10 +32,21 @@ static size_t page;    /* bytes */
 static size_t longest; /* blocks are shorter */
 static size_t keep = HEAP_KEEP, keep_most;
 static uint32_t used; /* pages before this one have been in blocks */
-static bool forking, in_child, advise;
-static char *copy; /* of all blocks, during a fork */
-/* Recursive: handlers of pthread_atfork() may allocate and free memory. */
+static bool in_child, advise;
+/* Recursive: hosts that watch the address space are called while it is locked, and may allocate
+ * memory. */
 static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+/* During a fork no block is taken, grows, or gives its pages back to the OS. The mutex is not
+ * locked meanwhile, since threads that hold locks for which fork() waits may allocate and free
+ * memory, such as getline() in the lock of a stream. */
+static bool forking;
+static pthread_mutex_t fork_mutex = PTHREAD_MUTEX_INITIALIZER; /* two threads may fork at once */
+static struct {
+    struct block_heap blocks;
+    char *copy, *table; /* of all blocks; of the entries of their pages. NULL: none */
+    size_t size, table_size;
+} child; /* what a child gets */
 
 static char *address_of_page(uint32_t at)
 {
@@ -286,7 +297,7 @@ static void copy_blocks(void)
     bool is_open = memfd_is_open(&file);
     for (uint32_t at = 0; at < blocks.next; at += blocks.run[at].pages) {
         size_t bytes = blocks_length(&blocks, at) * page;
-        char *to = copy + at * page;
+        char *to = child.copy + at * page;
         if (bytes && is_open)
             snapshot_copy(file.file, at * page, to, address_of_page(at), bytes);
         else if (bytes)
@@ -307,8 +318,7 @@ static size_t bytes_to_copy(void)
  * take many times as much memory. */
 static void advise_copy(size_t bytes)
 {
-    size_t size = blocks.next * page;
-    madvise(copy, size, bytes >= size / 2 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    madvise(child.copy, child.size, bytes >= child.size / 2 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
 /* Without memory for a copy, the child gets a private mapping of the file: each page shows what the
@@ -317,52 +327,81 @@ static void advise_copy(size_t bytes)
 static void copy_for_child(void)
 {
     size_t bytes = bytes_to_copy();
+    child.size = blocks.next * page;
     if (bytes <= limits_available() / 2)
-        copy = snapshot_map(-1, blocks.next * page);
-    if (copy) {
+        child.copy = snapshot_map(-1, child.size);
+    if (child.copy) {
         advise_copy(bytes);
         copy_blocks();
         return;
     }
     if (memfd_is_open(&file))
-        copy = snapshot_map(file.file, blocks.next * page);
+        child.copy = snapshot_map(file.file, child.size);
     log_once(0,
              "a child of fork sees what this process later writes to its large blocks of malloc, "
              "unless it calls exec: there is no memory for copies; run without --heap if that "
              "matters");
 }
 
-/* A thread that has been cancelled must not end here, with the mutex locked: fork() is no
+/* Other threads may free blocks while this one forks, so the child may find a table that is being
+ * changed. */
+static void copy_table(void)
+{
+    child.blocks = blocks;
+    child.table_size = blocks.next * sizeof *blocks.run;
+    child.table = child.table_size ? snapshot_map(-1, child.table_size) : NULL;
+    if (child.table)
+        memcpy(child.table, blocks.run, child.table_size);
+}
+
+/* A thread that has been cancelled must not end here, with a mutex locked: fork() is no
  * cancellation point, but open() and read() are. */
 static void heap_before_fork(void)
 {
     int cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    pthread_mutex_lock(&fork_mutex);
     pthread_mutex_lock(&mutex);
     forking = true;
+    copy_table();
     if (blocks.live && !in_child)
         copy_for_child();
+    pthread_mutex_unlock(&mutex);
     pthread_setcancelstate(cancelling, NULL);
+}
+
+static void forget_copies(void)
+{
+    if (child.table)
+        munmap(child.table, child.table_size);
+    child.copy = child.table = NULL;
 }
 
 static void heap_in_parent(void)
 {
-    if (copy)
-        munmap(copy, blocks.next * page);
-    copy = NULL;
+    if (child.copy)
+        munmap(child.copy, child.size);
+    forget_copies();
+    pthread_mutex_lock(&mutex);
     forking = false;
     pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&fork_mutex);
 }
 
 static void heap_after_fork(void)
 {
-    if (copy && !snapshot_replace(heap.start, copy, blocks.next * page))
+    if (child.copy && !snapshot_replace(heap.start, child.copy, child.size))
         log_message(0, "a child of fork shares large blocks of malloc with its parent: %m");
-    copy = NULL;
+    if (child.table) {
+        blocks = child.blocks;
+        memcpy(blocks.run, child.table, child.table_size);
+    }
+    forget_copies();
     forking = false;
     in_child = true;
     heap.minimum = SIZE_MAX;
     mutex = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    fork_mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 /* ---- opening ---- */

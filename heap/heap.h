@@ -17,8 +17,8 @@
  * The mapping becomes accessible step by step, as blocks are allocated. mlockall() and core files
  * then do not touch the rest.
  *
- * A child of fork gets a copy of all blocks, made before the fork. It allocates no more blocks
- * here.
+ * A child of fork gets a copy of all blocks, and of their table, made before the fork. It allocates
+ * no more blocks here, and neither does any thread of its parent until the fork is over.
  *
  * The heap stays closed, so that every block comes from the next allocator, if this malloc is not
  * the one that the process uses, or if memory is limited in a way that shared memory does not obey

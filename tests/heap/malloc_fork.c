@@ -173,6 +173,54 @@ static void beside_threads(void)
     free(mine);
 }
 
+/* fork() waits for fflush(NULL), which waits for getline(), which allocates in the lock of its
+ * stream. */
+static volatile bool stop;
+
+static void *read_long_lines(void *unused)
+{
+    FILE *file = tmpfile();
+    for (int i = 0; file && i < LENGTH; i++)
+        fputc(i == LENGTH - 1 ? '\n' : 'x', file);
+    while (file && !stop) {
+        char *line = NULL;
+        size_t size = 0;
+        rewind(file);
+        CHECK(getline(&line, &size, file) == LENGTH);
+        free(line);
+    }
+    if (file)
+        fclose(file);
+    return unused;
+}
+
+static void *flush_all(void *unused)
+{
+    while (!stop)
+        fflush(NULL);
+    return unused;
+}
+
+static void beside_streams(void)
+{
+    enum { LONG = 20 << 20 };
+    pthread_t thread[2];
+    CHECK(!pthread_create(&thread[0], NULL, read_long_lines, NULL));
+    CHECK(!pthread_create(&thread[1], NULL, flush_all, NULL));
+    char *mine = malloc(LONG); /* so that the copy takes long */
+    memset(mine, 1, LONG);
+    for (int i = 0; i < 30; i++) {
+        pid_t pid = fork();
+        if (!pid)
+            _exit(mine[LONG - 1] != 1);
+        check_child(pid);
+    }
+    stop = true;
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    free(mine);
+}
+
 static void *fork_cancelled(void *child)
 {
     pthread_cancel(pthread_self());
@@ -280,6 +328,7 @@ int main(int argc, char **argv)
     far_apart();
     beside_windows();
     beside_threads();
+    beside_streams();
     CHECK(!system("true"));
     return test_end();
 }
