@@ -259,7 +259,7 @@ int main(void)
     config.heap_size = (size_t)1 << 30;
     thread_concurrent = true;
     rendezvous_enter(&job);
-    rendezvous_settle(0, 1, NULL);
+    rendezvous_settle(0, 1, 0, NULL);
     if (!node.header ||
         !arena_open(node_slice(0), node.slice_size, node.header->control_size, SIZE_MAX))
         return 1;

@@ -29,9 +29,9 @@ struct greeting {
     uint64_t is_described; /* the launcher has given the sender this rank or none */
     uint64_t is_checked;   /* whether a tool of valgrind must see each store to its memory */
     struct node_needs needs;
-    uint64_t settings;
+    uint64_t settings, meeting;
 };
-enum { SETTINGS_DIFFER = -1 };
+enum { SETTINGS_DIFFER = -1, MEETINGS_DIFFER = -1 };
 
 struct offer {
     uint64_t magic;
@@ -59,6 +59,7 @@ static struct {
     int reserved;        /* the number that its descriptor gets */
     size_t symmetric;
     int statics_file;
+    uint64_t meeting;
 } rendezvous = {.leader = -1, .file = -1, .reserved = -1, .statics_file = -1};
 
 uint64_t common_settings(void)
@@ -144,7 +145,8 @@ static struct greeting own_greeting(int world_rank, int world_size)
                              .is_described = job->rank < 0 || job->rank == world_rank,
                              .is_checked = (uint64_t)dl_iterate_phdr(is_checker, NULL),
                              .needs = own_needs(),
-                             .settings = common_settings()};
+                             .settings = common_settings(),
+                             .meeting = rendezvous.meeting};
 }
 
 /* Reserve a descriptor with a high number, out of the way of programs that count theirs. It has to
@@ -241,6 +243,8 @@ static void add_greeting(struct greeting *all, const struct greeting *g, int sta
     all->is_checked |= g->is_checked;
     if (g->settings != all->settings)
         all->settings = (uint64_t)SETTINGS_DIFFER;
+    if (g->meeting != all->meeting)
+        all->meeting = (uint64_t)MEETINGS_DIFFER;
 }
 
 static enum place_call call(uint32_t place, struct connection *member)
@@ -315,6 +319,8 @@ static enum reason find_all(struct connection *members, uint64_t *world_rank, ui
         return REASON_OTHER_WORLD;
     if (all->is_checked && *count > 1)
         return REASON_CHECKED;
+    if (all->meeting == (uint64_t)MEETINGS_DIFFER)
+        return REASON_MEETINGS;
     return all->settings == (uint64_t)SETTINGS_DIFFER ? REASON_SETTINGS : REASON_NONE;
 }
 
@@ -613,8 +619,10 @@ static void leave_others(void)
     rendezvous.job = (struct job){.local_size = 1, .rank = -1};
 }
 
-void rendezvous_settle(int world_rank, int world_size, rendezvous_exchange_fn *exchange)
+void rendezvous_settle(int world_rank, int world_size, uint64_t meeting,
+                       rendezvous_exchange_fn *exchange)
 {
+    rendezvous.meeting = meeting;
     if (world_size == 1)
         leave_others();
     if (rendezvous.is_short)

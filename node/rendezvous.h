@@ -39,6 +39,11 @@
  * numbers of ranks; or if two jobs have equal ones, and some ranks of both run without the library.
  * The wait for the message is bounded.
  *
+ * With sessions, threads may create several communicators of all processes at the same time, and
+ * the ranks may meet in different ones. A message on one of them would not arrive on another one,
+ * and would be received by the program. So each greeting names the communicator, and if they
+ * differ, the node is partial, and no message is sent.
+ *
  * Statics are the files with the members' static variables (node/statics.h). The messages with
  * them are sent only if some member has any; the offer holds their number. If one descriptor is
  * missing, for instance because of a limit on open files, or one member cannot map one of them,
@@ -77,8 +82,10 @@ typedef bool rendezvous_exchange_fn(int to, int from, uint64_t sent, uint64_t *r
 
 /* Call rendezvous_enter() before the host is initialised, and rendezvous_settle() when all ranks of
  * the node that have the library have entered. After the second, `node` is open, or node.why_not
- * has the reason. */
+ * has the reason. `meeting`: a number for the communicator on which `exchange` sends, the same on
+ * all ranks. */
 void rendezvous_enter(const struct job *job);
-void rendezvous_settle(int world_rank, int world_size, rendezvous_exchange_fn *exchange);
+void rendezvous_settle(int world_rank, int world_size, uint64_t meeting,
+                       rendezvous_exchange_fn *exchange);
 
 #endif

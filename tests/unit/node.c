@@ -299,6 +299,24 @@ START_TEST(members_with_another_token_are_of_another_world)
 }
 END_TEST
 
+/* Threads of the last rank create communicators in another order. */
+static void meet_elsewhere(unsigned rank)
+{
+    own_meeting = 1 + (rank == job_size - 1);
+    enter_in_order(rank);
+    meet(job_size);
+    settle(rank, job_size);
+    expect_nothing(REASON_MEETINGS);
+    EXPECT(!desk->message[world][own_world_rank]);
+}
+
+START_TEST(ranks_that_meet_in_different_communicators_send_no_messages)
+{
+    open_desk(3);
+    run(meet_elsewhere, 0, 2);
+}
+END_TEST
+
 /* The other rank of either world runs without the library. */
 static void be_alone_in_a_world(unsigned rank)
 {
@@ -845,6 +863,7 @@ UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_
           two_jobs_with_equal_keys_share_nothing,
           a_rank_too_many_is_noticed_before_messages_are_sent,
           members_with_another_token_are_of_another_world, parts_of_two_worlds_are_no_node,
+          ranks_that_meet_in_different_communicators_send_no_messages,
           a_launcher_that_contradicts_the_host_is_not_believed,
           a_process_whose_world_is_itself_is_alone,
           too_few_sockets_of_the_leader_have_their_own_reason,

@@ -86,6 +86,7 @@ static inline void enter(void)
 
 /* The host's messages. */
 static int own_world_rank;
+static uint64_t own_meeting;
 
 static inline bool exchange(int to, int from, uint64_t sent, uint64_t *received)
 {
@@ -100,7 +101,7 @@ static inline bool exchange(int to, int from, uint64_t sent, uint64_t *received)
 static inline void settle(unsigned world_rank, unsigned world_size)
 {
     own_world_rank = (int)world_rank;
-    rendezvous_settle((int)world_rank, (int)world_size, exchange);
+    rendezvous_settle((int)world_rank, (int)world_size, own_meeting, exchange);
 }
 
 /* Rank 0 first, so that it leads. */

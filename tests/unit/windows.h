@@ -26,7 +26,7 @@ static inline void open_heap(void)
     config.kernel_copies = 1;
     thread_concurrent = true;
     rendezvous_enter(&job);
-    rendezvous_settle(0, 1, NULL);
+    rendezvous_settle(0, 1, 0, NULL);
     ck_assert(node.header != NULL);
     copy_requests_open();
     ck_assert(arena_open(node_slice(0), node.slice_size, node.header->control_size, SIZE_MAX));

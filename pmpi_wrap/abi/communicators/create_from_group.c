@@ -38,7 +38,7 @@ int accel_Comm_create_from_group(MPI_Group group, const char *tag, MPI_Info info
     private_comm();
     if (!all)
         return result;
-    node_setup_settle(*comm, true);
+    node_setup_settle(*comm, tag);
     if (node_setup_has_early_groups())
         team_mark(*comm);
     return result;

@@ -162,7 +162,7 @@ static void after_init(void)
      * session. */
     if (!private_comm_is_of_session())
         private_comm();
-    node_setup_settle(MPI_COMM_WORLD, false);
+    node_setup_settle(MPI_COMM_WORLD, NULL);
     nodes_agree();
 }
 

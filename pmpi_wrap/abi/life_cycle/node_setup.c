@@ -151,9 +151,11 @@ static void open_handles(void)
     handles_known = true;
 }
 
-static void settle_node(bool by_session)
+/* Threads that create communicators at the same time give them different tags (MPI-4.0, 7.4.2). */
+static void settle_node(const char *tag)
 {
-    rendezvous_settle(world_rank, world_size, exchange_by_host);
+    bool by_session = tag;
+    rendezvous_settle(world_rank, world_size, tag ? job_hash(tag) : 0, exchange_by_host);
     publish_start_facts(by_session);
     process_vm_open();
     copy_requests_open();
@@ -170,12 +172,12 @@ static void settle_node(bool by_session)
     wait_policy_log();
 }
 
-void node_setup_settle(MPI_Comm all, bool by_session)
+void node_setup_settle(MPI_Comm all, const char *tag)
 {
     pthread_mutex_lock(&mutex);
     if (!settled) {
         meeting = all;
-        settle_node(by_session);
+        settle_node(tag);
         settled = true;
     } else if (!handles_known) {
         open_handles();

@@ -38,8 +38,9 @@ enum start_fact { START_KNOWN = 1, START_EARLY_GROUPS = 2, START_BY_SESSION = 4 
 void node_setup_enter(bool session);
 
 /* Call at one of the points above; does nothing if the node has settled. `all`: a communicator of
- * all processes, on which the program has not communicated yet. */
-void node_setup_settle(MPI_Comm all, bool by_session);
+ * all processes, on which the program has not communicated yet. `tag`: with which
+ * MPI_Comm_create_from_group has created it; NULL: it is MPI_COMM_WORLD. */
+void node_setup_settle(MPI_Comm all, const char *tag);
 
 bool node_setup_is_over(void);
 
