@@ -2,6 +2,7 @@
  * allocates is its own, also if other threads of the parent allocate at that moment. A block may
  * have pages that must not be read, and may be the stack on which the parent forks. The parent's
  * windows over such memory keep working. */
+#include "cancelled_fork.h"
 #include "process_memory.h"
 #include "where.h"
 
@@ -221,27 +222,10 @@ static void beside_streams(void)
     free(mine);
 }
 
-static void *fork_cancelled(void *child)
-{
-    pthread_cancel(pthread_self());
-    pid_t pid = fork();
-    if (!pid)
-        _exit(0);
-    *(pid_t *)child = pid;
-    pthread_testcancel();
-    return child;
-}
-
-/* fork() is no cancellation point. */
 static void cancelled(void)
 {
-    pthread_t thread;
-    pid_t child = -1;
-    void *result;
     block[0] = malloc(LENGTH);
-    CHECK(!pthread_create(&thread, NULL, fork_cancelled, &child));
-    CHECK(!pthread_join(thread, &result) && result == PTHREAD_CANCELED);
-    check_child(child);
+    check_cancelled_fork();
     free(block[0]);
 }
 

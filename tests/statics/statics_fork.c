@@ -3,9 +3,9 @@
  *
  * With the argument `moved` the variables must be in shared memory; with any, there are no windows:
  * for a node where nothing is fast. */
+#include "cancelled_fork.h"
 #include "statics.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,29 +13,6 @@
 /* Programs protect a page at the end of a stack. */
 enum { LARGEST_PAGE = 65536 };
 static char stack[2 * LARGEST_PAGE] __attribute__((aligned(LARGEST_PAGE)));
-
-static void *fork_cancelled(void *child)
-{
-    pthread_cancel(pthread_self());
-    pid_t pid = fork();
-    if (!pid)
-        _exit(0);
-    *(pid_t *)child = pid;
-    pthread_testcancel();
-    return child;
-}
-
-/* fork() is no cancellation point. */
-static void check_cancelled(void)
-{
-    pthread_t thread;
-    pid_t child = -1;
-    void *result;
-    int status;
-    CHECK(!pthread_create(&thread, NULL, fork_cancelled, &child));
-    CHECK(!pthread_join(thread, &result) && result == PTHREAD_CANCELED);
-    CHECK(child > 0 && waitpid(child, &status, 0) == child && !status);
-}
 
 int main(int argc, char **argv)
 {
@@ -73,7 +50,7 @@ int main(int argc, char **argv)
         close(go[0]);
         close(go[1]);
     }
-    check_cancelled();
+    check_cancelled_fork();
     CHECK(system("exit 3") >> 8 == 3);
     numbers[100] = 0;
     check_values();
