@@ -496,17 +496,23 @@ void team_count(MPI_Comm comm)
 
 /* ---- freeing ---- */
 
-/* The communicator exists as long as the request of the exchange, so wait for the request, but not
- * for long: MPI_Comm_free does not wait for other ranks. */
-static void try_to_complete(struct communicator *c)
+/* How long to wait for the request of an exchange before its communicator is freed. Not for ever: a
+ * program may send what the other ranks wait for only after MPI_Comm_free. */
+static uint64_t patience_ns(void)
 {
-    static const uint64_t patience_ns = UINT64_C(1000000);
+    if (quirk(QUIRK_FREE_BREAKS_COLLECTIVES))
+        return UINT64_C(1000000000);
+    return quirk(QUIRK_REQUESTS_KEEP_ATTRIBUTES) ? UINT64_C(1000000) : 0;
+}
+
+static void try_to_complete(struct communicator *c, uint64_t patience)
+{
     struct sync_wait wait = SYNC_WAIT;
     uint64_t start = sync_now_ns();
     int complete = 0;
     host_wait_suspend();
     while (!host.Test(&c->request, &complete, MPI_STATUS_IGNORE) && !complete &&
-           sync_now_ns() - start < patience_ns)
+           sync_now_ns() - start < patience)
         sync_pause(&wait);
     host_wait_resume();
 }
@@ -535,8 +541,8 @@ uintptr_t team_begin_removal(const MPI_Comm *comm, bool may_wait)
         unlist_exchange(c);
         c->freed = true;
         finish_exchange(c);
-    } else if (c && c->exchanging && quirk(QUIRK_REQUESTS_KEEP_ATTRIBUTES)) {
-        try_to_complete(c);
+    } else if (c && c->exchanging) {
+        try_to_complete(c, patience_ns());
     }
     return handle;
 }
