@@ -14,11 +14,9 @@
 #include "pmpi_wrap/symbols.h"
 #include "shmem/shmem.h"
 
-/* With -O0 the compiler makes calls instead of tail calls, and arguments on the stack are lost: the
- * value of shmem_longdouble_p, for example. */
-#ifndef __OPTIMIZE__
+/* With -O0, -O1 and -Og the compiler makes calls instead of tail calls, and arguments on the stack
+ * are lost: the value of shmem_longdouble_p, for example. */
 #pragma GCC optimize("O2")
-#endif
 
 enum shmem_call {
 #define CALL(name) CALL_##name,
