@@ -314,8 +314,8 @@ static size_t bytes_to_copy(void)
     return known ? min_size(bytes, (size_t)status.st_blocks * 512) : bytes;
 }
 
-/* With huge pages, page faults take less time. But if there are few bytes in many places, they would
- * take many times as much memory. */
+/* With huge pages, page faults take less time. But if there are few bytes in many places, they take
+ * many times as much memory. */
 static void advise_copy(size_t bytes)
 {
     madvise(child.copy, child.size, bytes >= child.size / 2 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
