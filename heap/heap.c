@@ -305,7 +305,7 @@ static void copy_blocks(void)
     }
 }
 
-/* At most so many bytes of live blocks are not holes. */
+/* An upper limit of the bytes in live blocks that have ever been written. */
 static size_t bytes_to_copy(void)
 {
     struct stat status;

@@ -111,9 +111,9 @@ static struct win_shared *alloc_shared(uint32_t ranks, uint32_t *uses)
 }
 
 /* Set all answers of a use as if every rank had kept the host's window, so that the next use begins
- * as after such a use. Ranks of this use read them no more, and those of earlier uses, which may be
- * ranks of other windows, find that their window has been kept, as it has. */
-static void even_answers(struct win *win)
+ * as after such a use. Ranks of this use no longer read them. Those of earlier uses, which may be
+ * ranks of other windows, find that their window has been kept, which is right. */
+static void answer_for_all(struct win *win)
 {
     for (uint32_t r = 0; r < win->size; r++)
         atomic_store_explicit(&answers_of(win)[r].word.value, win->use << 1, memory_order_relaxed);
@@ -126,7 +126,7 @@ static void give_shared(struct win *win)
     if (!may_be_read)
         win->use = 0;
     if (!win->being_read)
-        even_answers(win);
+        answer_for_all(win);
     bool locked = lock_if_concurrent(&spares_mutex);
     bool keep = may_be_read ? win->use < USES_MAX : !spares;
     if (keep) {
