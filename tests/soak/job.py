@@ -16,16 +16,16 @@ Outcome = collections.namedtuple("Outcome", "status text left")  # status None: 
 
 
 class Job:
-    """A job. `library` is what it preloads, or None."""
+    """A job. `library` is what it preloads, or None; `tmp` its TMPDIR, by default that of the caller."""
 
-    def __init__(self, tests_run, runner, abi, np, command, library, limits=()):
+    def __init__(self, tests_run, runner, abi, np, command, library, limits=(), tmp=None):
         self.tests_run, self.program = tests_run, command[0]
         self.mark = uuid.uuid4().hex
         self.samples = {}  # of each rank: (descriptors, bytes of memory)
         env = ["LD_PRELOAD=" + library] if library else []
         self.output = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
-            runner.launcher(abi, np, env) + command, env=dict(runner.base_env(), **{tests_run.MARK: self.mark}),
+            runner.launcher(abi, np, env) + command, env=dict(runner.base_env(tmp), **{tests_run.MARK: self.mark}),
             stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT, start_new_session=True,
             preexec_fn=lambda: [resource.setrlimit(which, (most, most)) for which, most in limits])
 
