@@ -109,7 +109,7 @@ MANUAL := $(BUILD)/man/mpiaccel.1 $(BUILD)/man/mpiaccel.7
 
 # libmpiaccel_heap.so, with the modules that it shares with the library
 HEAP_LIB := $(BUILD)/lib/libmpiaccel_heap.so
-HEAP_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard heap/*.c) core/config.c core/log.c core/os_number.c node/memfd.c node/snapshot.c)
+HEAP_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard heap/*.c) core/cgroup.c core/config.c core/log.c core/os_number.c node/memfd.c node/snapshot.c)
 
 all: $(LIB) $(LINKER_NAME) $(HEAP_LIB) $(COMMAND) $(COMMAND_PROGRAMS) $(COMMAND_DATA) $(BENCH_PROGRAM) $(BENCH_OBJECTS) $(MANUAL)
 
@@ -126,7 +126,7 @@ $(CONTACT_HEADER): FORCE
 	@echo '#define MPIACCEL_CONTACT "$(CONTACT)"' | cmp -s - $@ || echo '#define MPIACCEL_CONTACT "$(CONTACT)"' >$@
 $(BUILD)/obj/pmpi_wrap/version.o $(BUILD)/assert/obj/pmpi_wrap/version.o: $(VERSION_HEADER)
 
-COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,concurrency config log os_number processors settings sync best_kernels $(ISAS:%=kernels_%)) \
+COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,cgroup concurrency config log os_number processors settings sync best_kernels $(ISAS:%=kernels_%)) \
     $(patsubst %,$(BUILD)/obj/pmpi_wrap/%.o,eager_obstacle quirks)
 $(COMMAND): $(wildcard command/*.c command/*.h) $(COMMAND_OBJECTS) $(VERSION_HEADER) $(CONTACT_HEADER) $(BUILD)/conf/folders
 	@mkdir -p $(@D)

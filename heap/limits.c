@@ -1,5 +1,6 @@
 #include "heap/limits.h"
 
+#include "core/cgroup.h"
 #include "core/config.h"
 #include "core/os_number.h"
 
@@ -13,17 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-/* Read the beginning of a file of /proc or /sys. `text` becomes empty if the file does not
- * exist. */
-static void read_file(const char *name, char *text, size_t size)
-{
-    int file = open(name, O_RDONLY | O_CLOEXEC);
-    ssize_t length = file < 0 ? 0 : read(file, text, size - 1);
-    if (file >= 0)
-        close(file);
-    text[length > 0 ? length : 0] = 0;
-}
 
 /* ---- huge pages ---- */
 
@@ -39,8 +29,8 @@ static bool setting_is(const char *text, const char *value)
 enum huge_pages limits_huge_pages(void)
 {
     char private[128], shared[128];
-    read_file(HUGE_PAGES_FOLDER "enabled", private, sizeof private);
-    read_file(HUGE_PAGES_FOLDER "shmem_enabled", shared, sizeof shared);
+    os_text(HUGE_PAGES_FOLDER "enabled", private, sizeof private);
+    os_text(HUGE_PAGES_FOLDER "shmem_enabled", shared, sizeof shared);
     if (!setting_is(private, "always") || prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1)
         return HUGE_PAGES_EQUAL;
     if (setting_is(shared, "always") || setting_is(shared, "force") ||
@@ -54,7 +44,7 @@ size_t limits_block_length(void)
     if (config.heap == 1 || limits_huge_pages() != HUGE_PAGES_PRIVATE)
         return SIZE_MAX;
     char bytes[32];
-    read_file(HUGE_PAGES_FOLDER "hpage_pmd_size", bytes, sizeof bytes);
+    os_text(HUGE_PAGES_FOLDER "hpage_pmd_size", bytes, sizeof bytes);
     size_t length = strtoul(bytes, NULL, 10);
     return length ? length : (size_t)2 << 20;
 }
@@ -89,10 +79,46 @@ const char *limits_obstacle(void)
     return NULL;
 }
 
-size_t limits_available(void)
+/* ---- memory that is left ---- */
+
+static size_t left_on_machine(void)
 {
     char text[512];
-    read_file("/proc/meminfo", text, sizeof text);
+    os_text("/proc/meminfo", text, sizeof text);
     const char *found = strstr(text, "MemAvailable:");
     return found ? strtoul(found + strlen("MemAvailable:"), NULL, 10) << 10 : 0;
+}
+
+/* Cached files that Linux gives up when the memory of the cgroup is used up. In version 1, only the
+ * totals include the cgroups inside. */
+static long cached_files(const struct cgroup *cgroup, bool is_unified)
+{
+    const char *prefix = is_unified ? "" : "total_";
+    char active[32], inactive[32];
+    snprintf(active, sizeof active, "%sactive_file", prefix);
+    snprintf(inactive, sizeof inactive, "%sinactive_file", prefix);
+    return cgroup_number_of(cgroup, "memory.stat", active) +
+           cgroup_number_of(cgroup, "memory.stat", inactive);
+}
+
+static size_t left_in_cgroup(const struct cgroup *cgroup)
+{
+    long limit, used;
+    bool is_unified = cgroup_numbers(cgroup, "memory.max", &limit, 1) &&
+                      cgroup_numbers(cgroup, "memory.current", &used, 1);
+    if (!is_unified && (!cgroup_numbers(cgroup, "memory.limit_in_bytes", &limit, 1) ||
+                        !cgroup_numbers(cgroup, "memory.usage_in_bytes", &used, 1)))
+        return SIZE_MAX;
+    long left = limit - used + cached_files(cgroup, is_unified);
+    return left > 0 ? (size_t)left : 0;
+}
+
+size_t limits_available(void)
+{
+    size_t available = left_on_machine();
+    struct cgroup cgroup = cgroup_innermost("memory");
+    do
+        available = min_size(available, left_in_cgroup(&cgroup));
+    while (cgroup_go_out(&cgroup));
+    return available;
 }

@@ -20,7 +20,8 @@ enum huge_pages limits_huge_pages(void);
  * one. */
 size_t limits_block_length(void);
 
-/* The memory that the machine has left. */
+/* The memory that the machine and the cgroups of this process have left, such as the container or
+ * the batch job in which it runs. */
 size_t limits_available(void);
 
 #endif

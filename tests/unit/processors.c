@@ -2,32 +2,13 @@
  */
 #include "tests/unit/unit.h"
 
-#include <stdarg.h>
+#include "tests/unit/cgroups.h"
+
 #include <string.h>
 #include <unistd.h>
 
-/* The source of the module, so that it can be given other files. */
+/* The source of the module, for its static functions. */
 #include "core/processors.c"
-
-/* ---- invented files ---- */
-
-static char folder[] = "/tmp/processors.XXXXXX", cgroups[64];
-
-static void add(const char *content, const char *format, ...)
-{
-    char path[300], command[400];
-    va_list arguments;
-    int n = snprintf(path, sizeof path, "%s/", folder);
-    va_start(arguments, format);
-    vsnprintf(path + n, sizeof path - (size_t)n, format, arguments);
-    va_end(arguments);
-    snprintf(command, sizeof command, "mkdir -p $(dirname %s)", path);
-    ck_assert_int_eq(system(command), 0);
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(content, file);
-    fclose(file);
-}
 
 static struct processors read_invented(const char *own)
 {
@@ -35,22 +16,6 @@ static struct processors read_invented(const char *own)
     add(own, "own");
     processors_read(&mine);
     return mine;
-}
-
-static void begin(void)
-{
-    strcpy(folder + sizeof folder - 7, "XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(cgroups, sizeof cgroups, "%s/own", folder);
-    own_cgroups = cgroups;
-    cgroup_root = folder;
-}
-
-static void end(void)
-{
-    char command[100];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    ck_assert_int_eq(system(command), 0);
 }
 
 /* ---- limits ---- */
