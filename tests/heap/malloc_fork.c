@@ -3,7 +3,6 @@
  * have pages that must not be read, and may be the stack on which the parent forks. The parent's
  * windows over such memory keep working. */
 #include "cancelled_fork.h"
-#include "process_memory.h"
 #include "where.h"
 
 #include <pthread.h>
@@ -254,27 +253,6 @@ static void beside_untouched(void)
     close(go[1]);
 }
 
-/* A child does not take huge pages for blocks that are far from each other. */
-static void far_apart(void)
-{
-    enum { FEW = 20000, MANY = 3 << 20, MOST_KIB = 20 * 1024 };
-    for (unsigned i = 0; i < BLOCKS; i++)
-        block[i] = malloc(MANY);
-    for (unsigned i = 0; i < BLOCKS; i++)
-        fill(block[i] = realloc(block[i], FEW), FEW, i);
-    long before = status_kib("RssAnon:");
-    pid_t pid = fork();
-    if (!pid) {
-        bool wrong = status_kib("RssAnon:") > before + MOST_KIB;
-        for (unsigned i = 0; i < BLOCKS; i++)
-            wrong |= !holds(block[i], FEW, i);
-        _exit(wrong);
-    }
-    check_child(pid);
-    for (unsigned i = 0; i < BLOCKS; i++)
-        free(block[i]);
-}
-
 static void beside_windows(void)
 {
     long *memory = calloc(LENGTH, 1), *peers;
@@ -309,7 +287,6 @@ int main(int argc, char **argv)
     on_block();
     cancelled();
     beside_untouched();
-    far_apart();
     beside_windows();
     beside_threads();
     beside_streams();
