@@ -86,11 +86,12 @@ size_t eager_segment_size(size_t limit)
 /* Each rank has a file in /dev/shm, out of which it takes a piece of the limit's length for each
  * message on its way, whatever the message's length. The default size of the file, 4 MiB, has room
  * for 127 pieces of 32 KiB, and Open MPI uses up to 512. Only pieces in use take memory, but each
- * rank maps the files of all. */
+ * rank maps the files of all. If /dev/shm is not writable, the files are in the temporary folder,
+ * where there may be room for the default size only. */
 static bool has_room(const struct eager_host *host)
 {
     struct statvfs shm;
-    return !statvfs("/dev/shm", &shm) &&
+    return !access("/dev/shm", W_OK) && !statvfs("/dev/shm", &shm) &&
            shm.f_bavail / 2 >=
                (uint64_t)eager_segment_size(host->limit) / shm.f_frsize * host->ranks;
 }
