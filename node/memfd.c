@@ -62,16 +62,16 @@ bool memfd_lengthen(int file, size_t size)
 }
 
 /* Pages that must not be accessed are not filled when they are locked. */
-char *memfd_map(int file, uint64_t position, size_t size, char *at)
+char *memfd_map(int file, uint64_t position, size_t size, char *at, int placement)
 {
-    int flags = MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0);
+    int flags = MAP_SHARED | MAP_NORESERVE | placement;
     char *map = mmap(at, size, PROT_NONE, flags, file, (off_t)position);
     if (map == MAP_FAILED)
         return NULL;
     munlock(map, size);
     if (!mprotect(map, size, PROT_READ | PROT_WRITE))
         return map;
-    if (!at)
+    if (placement != MAP_FIXED)
         munmap(map, size);
     return NULL;
 }

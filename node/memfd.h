@@ -18,10 +18,10 @@ int memfd_create_sealed(size_t size);
 int memfd_create_growing(size_t size);
 bool memfd_lengthen(int file, size_t size);
 
-/* Map a part of a file, at `at` if that is not NULL. It is not locked in memory, even if the
- * program has called mlockall(MCL_FUTURE): that would fill all holes of the file. NULL: not
- * possible. */
-char *memfd_map(int file, uint64_t position, size_t size, char *at);
+/* Map a part of a file. It is not locked in memory, even if the program has called
+ * mlockall(MCL_FUTURE): that would fill all holes of the file. `placement`: MAP_FIXED or
+ * MAP_FIXED_NOREPLACE to map it at `at`, otherwise 0. NULL: not possible. */
+char *memfd_map(int file, uint64_t position, size_t size, char *at, int placement);
 
 /* Free the pages of a part of such a file at the address where it is mapped, so that they read as
  * zeroes. False: not possible; the content is as before. */

@@ -29,7 +29,7 @@ static struct {
 
 bool node_map(int file, size_t file_size, uint32_t me, uint32_t size, int world_size)
 {
-    char *base = memfd_map(file, 0, file_size, NULL);
+    char *base = memfd_map(file, 0, file_size, NULL, 0);
     if (!base) {
         log_message(2, "the shared file of %zu bytes cannot be mapped: %m; see `ulimit -v`",
                     file_size);
@@ -50,7 +50,7 @@ bool node_map_statics(uint32_t member, int file)
 {
     size_t size = memfd_sealed_size(file);
     char *part = node_slice(member) + layout_statics_at(node.header);
-    return size && size <= node.header->statics_size && memfd_map(file, 0, size, part);
+    return size && size <= node.header->statics_size && memfd_map(file, 0, size, part, MAP_FIXED);
 }
 
 bool node_maps_file_at(const char *address, dev_t device, ino_t inode)
@@ -262,12 +262,11 @@ bool node_add_alias(char *address, size_t size, uint64_t position)
 
 bool node_map_alias(char *address, size_t size, uint64_t position, bool replace)
 {
-    int flags = MAP_SHARED | MAP_NORESERVE | (replace ? MAP_FIXED : MAP_FIXED_NOREPLACE);
     if (node.aliases == NODE_ALIASES_MAX || !memfd_is_open(&node_file))
         return false;
-    char *mapped =
-        mmap(address, size, PROT_READ | PROT_WRITE, flags, node_file.file, (off_t)position);
-    if (mapped == MAP_FAILED)
+    char *mapped = memfd_map(node_file.file, position, size, address,
+                             replace ? MAP_FIXED : MAP_FIXED_NOREPLACE);
+    if (!mapped)
         return false;
     /* Before Linux 4.17 MAP_FIXED_NOREPLACE does not exist and the address is only a hint. */
     if (mapped != address || !fork_add(FORK_HEAP, address, size, node_file.file, position)) {

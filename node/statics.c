@@ -296,7 +296,7 @@ static const char *move_all(int new_file)
  * (alloc/region.c). */
 static bool map_heap(int new_file, size_t position, size_t size)
 {
-    char *start = memfd_map(new_file, position, size, NULL);
+    char *start = memfd_map(new_file, position, size, NULL, 0);
     if (!start)
         return false;
     if (!fork_add(FORK_HEAP, start, size, new_file, position)) {
