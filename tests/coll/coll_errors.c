@@ -92,6 +92,19 @@ static void null_buffers(void)
     EXPECT(MPI_Allreduce(NULL, in, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
     EXPECT(MPI_Allreduce(out, NULL, 64, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
     EXPECT(MPI_Allgather(out, 4, MPI_INT, NULL, 4, MPI_INT, comm), MPI_ERR_BUFFER);
+    int counts[16], displs[16] = {0};
+    MPI_Datatype types[16];
+    for (int r = 0; r < test_size; r++)
+        counts[r] = 1, types[r] = MPI_INT;
+    EXPECT(MPI_Allgatherv(out, 1, MPI_INT, NULL, counts, displs, MPI_INT, comm), MPI_ERR_BUFFER);
+    EXPECT(MPI_Alltoallv(NULL, counts, displs, MPI_INT, in, counts, displs, MPI_INT, comm),
+           MPI_ERR_BUFFER);
+    EXPECT(MPI_Alltoallv(out, counts, displs, MPI_INT, NULL, counts, displs, MPI_INT, comm),
+           MPI_ERR_BUFFER);
+    EXPECT(MPI_Alltoallw(NULL, counts, displs, types, in, counts, displs, types, comm),
+           MPI_ERR_BUFFER);
+    EXPECT(MPI_Reduce_scatter(out, NULL, counts, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+    EXPECT(MPI_Reduce_scatter_block(out, NULL, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
     CHECK_CLASS(MPI_Bcast(NULL, 0, MPI_INT, 0, comm), MPI_SUCCESS);
     CHECK_CLASS(MPI_Allreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, comm), MPI_SUCCESS);
 }

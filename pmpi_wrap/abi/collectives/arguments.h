@@ -39,6 +39,17 @@ HOT_INLINE bool blocks_are_valid(const struct blocks *b, uint32_t size)
     return true;
 }
 
+/* has_address() of each block of a null buffer. */
+static COLD bool blocks_have_addresses(const struct blocks *b, uint32_t size)
+{
+    for (uint32_t r = 0; r < size; r++) {
+        struct buffer block = block_of(b, r);
+        if (!has_address(&block, bytes_of(block)))
+            return false;
+    }
+    return true;
+}
+
 /* The typemap of a block of MPI_Alltoallw. Where the host ignores the datatypes of empty blocks,
  * they are ignored here, too: a rank that left the call to the host because of them would be the
  * only rank to do so. */
@@ -73,7 +84,8 @@ HOT_INLINE bool translate_blocks(const struct rank_blocks *all, uint32_t size, s
     if (all->address == MPI_IN_PLACE)
         return false;
     if (all->counts)
-        return all->displs && blocks_are_valid(b, size);
+        return all->displs && blocks_are_valid(b, size) &&
+               (LIKELY(b->at != NULL) || blocks_have_addresses(b, size));
     /* Blocks of equal counts are all valid if the first one is. */
     if (!b->map || all->count < 0)
         return false;

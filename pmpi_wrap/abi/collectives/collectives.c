@@ -329,9 +329,12 @@ int do_reduce_scatter(enum call call, struct reduction r, struct rank_blocks res
         return across_nodes_reduce_scatter(call, r, &results, comm);
     if (!translate_results(&r, &results, t->group, &blocks, &r.count))
         return defer_of_team(t, call, REASON_ARGUMENTS);
+    struct buffer share = {r.to, blocks.map, block_of(&blocks, t->rank).count};
+    if (!has_address(&share, bytes_of(share)))
+        return defer_of_team(t, call, REASON_ARGUMENTS);
     if (!translate_reduction(call, &r, t, true, &red, &from, &to))
         return DEFERRED;
-    to.count = block_of(&blocks, t->rank).count;
+    to.count = share.count;
     enum coll_error error = coll_reduce_scatter(t, &red, from, to, &blocks);
     reducer_close(&red);
     return finish_call(call, comm, error, bytes_of(from));
