@@ -77,8 +77,10 @@ enum coll_error coll_alltoall(struct team *t, const struct blocks *to, const str
         if (partner != t->self)
             error |= exchange_with(t, op, partner, to, from, kind == SLOT_PIPELINED, in_place);
     }
-    /* A rank that sends by reference waits for all other ranks, so the ranks for which it had no
-     * data publish `done`, too. */
-    team_end_by_reference(t, op, reads || !waited_for_all, kind == SLOT_REFERENCE);
+    if (reads)
+        team_done(t, op);
+    if (kind == SLOT_REFERENCE)
+        blocks_await_readers(t, op, to);
+    team_end(t);
     return error;
 }

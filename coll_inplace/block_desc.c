@@ -188,6 +188,14 @@ enum slot_kind blocks_publish(struct team *t, uint32_t op, const struct blocks *
                                  : publish_table(t, op, all, sizes.bytes, by_reference);
 }
 
+void blocks_await_readers(struct team *t, uint32_t op, const struct blocks *all)
+{
+    for (uint32_t r = 0; r < t->size; r++)
+        if (remote_bytes(t, all, r))
+            sync_wait_until(&t->mailbox[r]->done, op);
+    team_note_refusals(t);
+}
+
 /* ---- receiving ---- */
 
 /* Among equal blocks that are copied or streamed, the sender's own is left out. */

@@ -31,10 +31,14 @@ static inline bool blocks_are_equal(const struct blocks *b)
 /* Whether there are data for any other rank. */
 bool blocks_any_remote(const struct team *team, const struct blocks *all);
 
-/* Send the blocks and return how. After SLOT_REFERENCE the caller must wait for its readers; after
- * SLOT_PIPELINED it must send the streams. */
+/* Send the blocks and return how. After SLOT_REFERENCE the caller must call blocks_await_readers();
+ * after SLOT_PIPELINED it must send the streams. */
 enum slot_kind blocks_publish(struct team *team, uint32_t op, const struct blocks *all,
                               enum by_reference by_reference);
+
+/* Wait until the ranks for which there are data have read them. The other ranks may be late (H15:
+ * the hosts do not wait for them). */
+void blocks_await_readers(struct team *team, uint32_t op, const struct blocks *all);
 
 /* The descriptor of our block in the slot of `rank`, and of the block of `rank` in our slot.
  * `equal` states that all blocks have the same length, and that all ranks know this. */

@@ -84,7 +84,7 @@ static void finish_receivers(struct team *t, uint32_t op, enum slot_kind kind,
             coop_copy_help(t, &t->mailbox[r]->coop_copy, op, r, block_of(all, r));
     }
     if (kind == SLOT_REFERENCE)
-        team_await_readers(t, op);
+        blocks_await_readers(t, op, all);
     for (uint32_t i = 0; kind == SLOT_PIPELINED && i < t->size; i++) {
         uint32_t r = team_partner(t, i);
         if (r != t->self)
@@ -104,7 +104,7 @@ static enum coll_error receive_from_root(struct team *t, uint32_t op, struct buf
                                          uint32_t root, bool equal)
 {
     if (!bytes_of(mine) && may_skip(t, equal)) {
-        team_done(t, op); /* the root may be waiting for all ranks because of other blocks */
+        team_end(t);
         return COLL_OK;
     }
     const struct slot *slot = wait_for_root(t, op, root);

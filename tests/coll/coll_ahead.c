@@ -8,6 +8,7 @@
  *   coll_ahead new      the same, first on a communicator that has not been used before
  *   coll_ahead far      the ranks behind are only late: a rank that is far ahead waits in the end,
  *                       and no data is lost
+ *   coll_ahead some     only one rank gets data, of any length; the others are behind
  */
 #include "coll.h"
 
@@ -108,6 +109,45 @@ static void reduce(int n, int root)
     free(sum);
 }
 
+/* A rank that is ahead and sends data, the rank that gets them, and other ranks, which wait for a
+ * message that the first one sends after the call. */
+static void for_one_rank(int n, int from, bool scatters)
+{
+    int to = (from + 1) % test_size, counts[16] = {0}, none[16] = {0}, displs[16] = {0}, token = 1;
+    bool sends = test_rank == from, receives = test_rank == to;
+    struct buffer out = buffer_make((size_t)n), in = buffer_make((size_t)n);
+    coll_turn++;
+    coll_fill(out.data, (size_t)n, from, to);
+    counts[sends ? to : from] = n;
+    if (!sends && !receives)
+        MPI_Recv(&token, 1, MPI_INT, from, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (scatters)
+        MPI_Scatterv(out.data, counts, displs, MPI_BYTE, in.data, receives ? n : 0, MPI_BYTE, from,
+                     comm);
+    else
+        MPI_Alltoallv(out.data, sends ? counts : none, displs, MPI_BYTE, in.data,
+                      receives ? counts : none, displs, MPI_BYTE, comm);
+    for (int r = 0; r < test_size && sends; r++)
+        if (r != from && r != to)
+            MPI_Send(&token, 1, MPI_INT, r, 9, MPI_COMM_WORLD);
+    if (receives)
+        coll_expect(scatters ? "scatterv" : "alltoallv", in.data, (size_t)n, from, to);
+    buffer_free(&out);
+    buffer_free(&in);
+    MPI_Barrier(comm);
+}
+
+static void for_some_ranks(void)
+{
+    static const int sizes[] = {100, 2000, 7000, 20000, 200000, 2000000};
+    for (int s = 0; s < (int)(sizeof sizes / sizeof *sizes); s++)
+        for (int from = 0; from < test_size; from++)
+            for (int how = 0; how < 4; how++) {
+                coll_source = how % 2 ? MALLOC : ALLOC_MEM;
+                for_one_rank(sizes[s], from, how < 2);
+            }
+}
+
 int main(int argc, char **argv)
 {
     static const int sizes[] = {8, 128, 1024, 2048, 4000};
@@ -118,6 +158,10 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "new"))
         bcast(8, 0);
     coll_warm(comm);
+    if (argc > 1 && !strcmp(argv[1], "some")) {
+        for_some_ranks();
+        return test_end();
+    }
     for (int s = 0; s < (int)(sizeof sizes / sizeof *sizes); s++)
         for (int root = 0; root < test_size; root++) {
             bcast(sizes[s], root);
