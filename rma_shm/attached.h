@@ -11,15 +11,19 @@
  * it. A range that overlaps another one, which is an error of the program, is not added, nor is a
  * range for which the table cannot grow: the host then performs all accesses to it.
  *
+ * The ranges are sorted, do not overlap, and are divided into blocks, so that a change moves few of
+ * them: a program may attach each element of a linked list. A full block is divided in two. A block
+ * that becomes empty is kept for later, behind those in use.
+ *
  *   sequence          written by the owner: odd while it changes the table
- *   count, ranges     written by the owner while `sequence` is odd. A reader loads them between two
+ *   all other words   written by the owner while `sequence` is odd. A reader loads them between two
  *                     loads of `sequence`, and begins again if these differ
  *
  * The owner stores `sequence` before the other words, which are stored with release and loaded with
  * acquire: a reader that has loaded a new word then finds a new `sequence`. Threads of the owner
- * exclude each other by a mutex of the process. The ranges are sorted, and do not overlap. A full
- * array is replaced by a longer one. The owner frees the old arrays with the window, since slow
- * readers may still access them.
+ * exclude each other by a mutex of the process. The array of blocks is replaced by a longer one
+ * when it is full. The owner frees old arrays and all blocks with the window, since slow readers
+ * may still access them.
  *
  * A reader waits while `sequence` is odd. If the owner dies during a change, its launcher ends the
  * job. The owner does not wait for readers. An operation that depends on a change must be ordered
@@ -41,23 +45,30 @@ struct attached_range {
     _Atomic uint64_t begin, end, position;
 };
 
-enum { ATTACHED_FIRST = 4 };
+enum { ATTACHED_BLOCK = 64, ATTACHED_FIRST = 12 };
+
+struct attached_block {
+    _Atomic uint32_t count;
+    struct attached_range range[ATTACHED_BLOCK];
+};
 
 struct attached_table {
     _Alignas(LINE) struct sync_word sequence;
-    _Atomic uint32_t count;
-    _Atomic uint64_t ranges; /* position of the array in the file */
-    struct attached_range first[ATTACHED_FIRST];
+    _Atomic uint32_t count;  /* of blocks in use */
+    _Atomic uint64_t blocks; /* position in the file of an array of their positions */
+    _Atomic uint64_t first[ATTACHED_FIRST]; /* the first array */
 };
+_Static_assert(sizeof(struct attached_table) == LINE, "it takes one line");
 
 /* The private part of a dynamic window. */
 struct attached {
     /* Held to change the table and, with several threads, to begin an epoch of the host. */
     pthread_mutex_t mutex;
     struct attached_table *own;
-    uint32_t capacity; /* of the array of ranges */
-    char **arrays;     /* the allocated arrays; each has twice the room of the one before */
-    uint32_t array_count;
+    uint32_t made;     /* number of blocks in the array: those in use, then empty ones */
+    uint32_t capacity; /* of the array */
+    void **allocated;  /* all blocks, and all arrays but the first one */
+    uint32_t allocated_count;
     struct attached_peer {
         struct attached_table *table;
         _Atomic bool below;       /* the host's window is in an epoch towards this target */

@@ -2,7 +2,9 @@
  * operations do about them. */
 #include "tests/unit/windows.h"
 
-enum { STEP = 256, LENGTH = 96, MANY = 60 };
+#include <time.h>
+
+enum { STEP = 256, LENGTH = 96, MANY = 1000 };
 
 static char *ground;
 
@@ -84,7 +86,7 @@ START_TEST(overlapping_and_empty_ranges_are_not_added)
 }
 END_TEST
 
-START_TEST(more_ranges_than_the_first_array_has_room_for)
+START_TEST(ranges_of_many_blocks)
 {
     struct attached_found found;
     create_dynamic(2);
@@ -104,24 +106,61 @@ START_TEST(more_ranges_than_the_first_array_has_room_for)
 }
 END_TEST
 
-/* Rank 0 changes its table, while others look up a range that stays, and others. */
+static void add_at(unsigned i)
+{
+    enum { DISTANCE = 64 };
+    char *at = (char *)(uintptr_t)(((uint64_t)i + 1) * DISTANCE);
+    ck_assert(attached_add(view[0]->attached, at, DISTANCE / 2, (uintptr_t)at));
+}
+
+static void remove_at(unsigned i)
+{
+    attached_remove(view[0]->attached, (char *)(uintptr_t)(((uint64_t)i + 1) * 64));
+}
+
+/* It takes 0.1 s; with one array of all ranges it would take 10 to 20 s. */
+START_TEST(a_change_moves_few_ranges)
+{
+#ifdef __SANITIZE_THREAD__
+    enum { RANGES = 10000, SECONDS = 6 };
+#else
+    enum { RANGES = 100000, SECONDS = 6 };
+#endif
+    create_dynamic(2);
+    clock_t start = clock();
+    for (unsigned i = RANGES; i-- > 0;)
+        add_at(i);
+    for (unsigned i = 0; i < RANGES; i++)
+        remove_at(i);
+    ck_assert_int_lt(clock() - start, (clock_t)SECONDS * CLOCKS_PER_SEC);
+    free_dynamic(2);
+}
+END_TEST
+
+/* Rank 0 adds and removes all ranges but one in several orders, while others look them up. */
 static _Atomic bool done;
+
+enum { STAYS = MANY / 2 };
+
+static void change_all(void)
+{
+    static const unsigned steps[] = {1, MANY - 1, 13};
+    enum { ORDERS = sizeof steps / sizeof *steps };
+    for (unsigned round = 0; round < ORDERS * ORDERS; round++) {
+        unsigned add = steps[round % ORDERS], remove = steps[round / ORDERS];
+        for (uint64_t i = 0; i < MANY; i++)
+            EXPECT(attach(0, i * add % MANY) == (i * add % MANY != STAYS));
+        for (uint64_t i = 0; i < MANY; i++)
+            if (i * remove % MANY != STAYS)
+                detach(0, i * remove % MANY);
+    }
+}
 
 static void change_or_look(unsigned me)
 {
-    enum { TIMES = 3000, STAYS = MANY / 2 };
     struct attached_found found;
     if (me == 0) {
-        for (unsigned i = 0; i < TIMES; i++) {
-            unsigned number = i * 13 % MANY;
-            if (number == STAYS)
-                continue;
-            EXPECT(attach(0, number));
-            if (i % 3)
-                EXPECT(attach(0, number == MANY - 1 ? MANY : MANY - 1));
-            detach(0, number);
-            detach(0, number == MANY - 1 ? MANY : MANY - 1);
-        }
+        change_all();
         atomic_store(&done, true);
         return;
     }
@@ -141,7 +180,7 @@ START_TEST(a_reader_finds_ranges_while_the_owner_changes_others)
 {
     create_dynamic(3);
     atomic_store(&done, false);
-    ck_assert(attach(0, MANY / 2));
+    ck_assert(attach(0, STAYS));
     as_ranks(3, change_or_look);
     free_dynamic(3);
 }
@@ -226,6 +265,6 @@ START_TEST(one_thread_keeps_the_range_it_found_until_the_table_changes)
 END_TEST
 
 UNIT_MAIN(ranges_are_found_wholly_partly_or_not, overlapping_and_empty_ranges_are_not_added,
-          more_ranges_than_the_first_array_has_room_for,
+          ranges_of_many_blocks, a_change_moves_few_ranges,
           a_reader_finds_ranges_while_the_owner_changes_others, operations_go_by_what_is_attached,
           one_thread_keeps_the_range_it_found_until_the_table_changes)
