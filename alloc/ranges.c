@@ -2,106 +2,205 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
-static bool make_room_for_range(struct ranges *r)
+/* ---- structures ---- */
+
+static bool prepare_spare(struct ranges *r)
 {
-    if (r->list && r->count < r->room)
+    if (r->spare)
         return true;
-    size_t room = r->room ? 2 * r->room : 64;
-    struct range *list = reallocarray(r->list, room, sizeof *list);
-    if (!list)
-        return false;
-    r->list = list;
-    r->room = room;
-    return true;
+    r->spare = malloc(sizeof *r->spare);
+    if (r->spare)
+        r->spare->left = NULL;
+    return r->spare;
 }
 
-static void insert(struct ranges *r, size_t i, struct range range)
+/* Each bit of the result depends on all bits of the address (the last steps of MurmurHash3). */
+static uint64_t hash_of(const char *address)
 {
-    memmove(r->list + i + 1, r->list + i, (r->count++ - i) * sizeof *r->list);
-    r->list[i] = range;
+    uint64_t x = (uintptr_t)address;
+    x = (x ^ x >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    x = (x ^ x >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return x ^ x >> 33;
 }
 
-static void drop_range(struct ranges *r, size_t i)
+static struct range *take_spare(struct ranges *r, char *start, size_t size)
 {
-    memmove(r->list + i, r->list + i + 1, (--r->count - i) * sizeof *r->list);
+    struct range *range = r->spare;
+    r->spare = range->left;
+    *range =
+        (struct range){.start = start, .size = size, .largest = size, .priority = hash_of(start)};
+    return range;
 }
 
-/* Whether the ranges are in order and do not touch. */
-__attribute__((unused)) static bool valid(const struct ranges *r)
+static void give_spare(struct ranges *r, struct range *range)
 {
-    for (size_t i = 0; i < r->count; i++)
-        if (!r->list[i].size ||
-            (i && r->list[i - 1].start + r->list[i - 1].size >= r->list[i].start))
-            return false;
-    return r->count <= r->room;
+    range->left = r->spare;
+    r->spare = range;
 }
 
-/* The number of ranges before an address. */
-static size_t count_before(const struct ranges *r, const char *address)
+/* ---- the tree ---- */
+
+static size_t largest(const struct range *range)
 {
-    size_t low = 0, high = r->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (r->list[middle].start < address)
-            low = middle + 1;
-        else
-            high = middle;
+    return range ? range->largest : 0;
+}
+
+/* Call when the subtrees have changed. */
+static void update(struct range *range)
+{
+    size_t below = largest(range->left), right = largest(range->right);
+    below = below > right ? below : right;
+    range->largest = range->size > below ? range->size : below;
+}
+
+/* Divide a tree into ranges before an address and ranges from it on. */
+static void split(struct range *tree, const char *address, struct range **before,
+                  struct range **from)
+{
+    if (!tree) {
+        *before = *from = NULL;
+        return;
     }
-    return low;
+    if (tree->start < address) {
+        *before = tree;
+        split(tree->right, address, &tree->right, from);
+    } else {
+        *from = tree;
+        split(tree->left, address, before, &tree->left);
+    }
+    update(tree);
+}
+
+/* All ranges of `a` lie before those of `b`. */
+static struct range *merge(struct range *a, struct range *b)
+{
+    if (!a || !b)
+        return a ? a : b;
+    if (a->priority > b->priority) {
+        a->right = merge(a->right, b);
+        update(a);
+        return a;
+    }
+    b->left = merge(a, b->left);
+    update(b);
+    return b;
+}
+
+static void insert(struct range **tree, struct range *range)
+{
+    if (*tree && (*tree)->priority > range->priority) {
+        insert(range->start < (*tree)->start ? &(*tree)->left : &(*tree)->right, range);
+    } else {
+        split(*tree, range->start, &range->left, &range->right);
+        *tree = range;
+    }
+    update(*tree);
+}
+
+/* Remove a range of the tree. */
+static void extract(struct range **tree, const struct range *range)
+{
+    struct range *before, *from, *only, *after;
+    split(*tree, range->start, &before, &from);
+    split(from, range->start + 1, &only, &after);
+    assert(only == range);
+    *tree = merge(before, after);
+}
+
+/* The last range that begins before an address; NULL: none. */
+static struct range *last_before(struct range *tree, const char *address)
+{
+    struct range *last = NULL;
+    while (tree) {
+        bool before = tree->start < address;
+        last = before ? tree : last;
+        tree = before ? tree->right : tree->left;
+    }
+    return last;
+}
+
+/* The bytes before the first aligned address. */
+static size_t head_of(const struct range *range, size_t align)
+{
+    return -(uintptr_t)range->start & (align - 1);
+}
+
+/* The lowest range that fits; NULL: none. */
+static struct range *first_fit(struct range *tree, size_t size, size_t align)
+{
+    if (!tree || tree->largest < size)
+        return NULL;
+    struct range *found = first_fit(tree->left, size, align);
+    if (found)
+        return found;
+    size_t head = head_of(tree, align);
+    return head <= tree->size && tree->size - head >= size ? tree
+                                                           : first_fit(tree->right, size, align);
+}
+
+/* ---- calls ---- */
+
+/* Remove a range, and return its size. */
+static size_t remove_range(struct ranges *r, struct range *range)
+{
+    size_t size = range->size;
+    extract(&r->root, range);
+    give_spare(r, range);
+    return size;
 }
 
 bool ranges_give(struct ranges *r, char *start, size_t size)
 {
-    if (!make_room_for_range(r))
+    if (!prepare_spare(r))
         return false;
-    size_t i = count_before(r, start);
-    struct range *last = i ? &r->list[i - 1] : NULL;
-    bool joins_last = last && last->start + last->size == start;
-    bool joins_next = i < r->count && start + size == r->list[i].start;
-    if (joins_last) {
-        last->size += size;
-        if (joins_next) {
-            last->size += r->list[i].size;
-            drop_range(r, i);
-        }
-    } else if (joins_next) {
-        r->list[i].start = start;
-        r->list[i].size += size;
-    } else
-        insert(r, i, (struct range){start, size});
-    assert(valid(r));
+    struct range *before = last_before(r->root, start);
+    assert(!before || before->start + before->size <= start);
+    if (before && before->start + before->size == start) {
+        start = before->start;
+        size += remove_range(r, before);
+    }
+    struct range *next = last_before(r->root, start + size + 1);
+    if (next && next->start == start + size)
+        size += remove_range(r, next);
+    insert(&r->root, take_spare(r, start, size));
     return true;
 }
 
 char *ranges_take(struct ranges *r, size_t size, size_t align)
 {
-    if (!make_room_for_range(r)) /* what is left of a range may be two ranges */
+    if (!prepare_spare(r)) /* what is left of a range may be two ranges */
         return NULL;
-    for (size_t i = 0; i < r->count; i++) {
-        struct range *range = &r->list[i];
-        char *start = (char *)round_up((uintptr_t)range->start, align);
-        size_t head = (size_t)(start - range->start);
-        if (head > range->size || range->size - head < size)
-            continue;
-        size_t tail = range->size - head - size;
-        range->size = head;
-        if (tail)
-            insert(r, i + 1, (struct range){start + size, tail});
-        if (!head)
-            drop_range(r, i);
-        assert(valid(r));
-        return start;
-    }
-    return NULL;
+    struct range *range = first_fit(r->root, size, align);
+    if (!range)
+        return NULL;
+    char *before = range->start;
+    size_t head = head_of(range, align), tail = remove_range(r, range) - head - size;
+    if (head)
+        insert(&r->root, take_spare(r, before, head));
+    if (tail)
+        insert(&r->root, take_spare(r, before + head + size, tail));
+    return before + head;
 }
 
 char *ranges_take_last(struct ranges *r, const char *end)
 {
-    const struct range *last = r->count ? &r->list[r->count - 1] : NULL;
+    struct range *last = r->root;
+    while (last && last->right)
+        last = last->right;
     if (!last || last->start + last->size != end)
         return NULL;
-    r->count--;
-    return last->start;
+    char *start = last->start;
+    remove_range(r, last);
+    return start;
+}
+
+void ranges_clear(struct ranges *r)
+{
+    while (r->root)
+        remove_range(r, r->root);
+    for (struct range *range; (range = r->spare);) {
+        r->spare = range->left;
+        free(range);
+    }
 }

@@ -1,5 +1,11 @@
 /* A set of unused address ranges. Neighbours are joined, so memory that was given back in small
- * pieces can be taken as a large one. The caller serialises the calls. */
+ * pieces can be taken as a large one. The caller serialises the calls.
+ *
+ * There may be as many ranges as blocks that the program has allocated, so they are a tree, in
+ * which each call takes O(log n) steps. It is a treap: sorted by address, and each node has a
+ * higher priority than its children. Priorities are hashes, so the tree is balanced, whatever the
+ * order of the calls.
+ */
 #ifndef MPIACCEL_RANGES_H
 #define MPIACCEL_RANGES_H
 
@@ -7,23 +13,28 @@
 
 struct range {
     char *start;
-    size_t size;
+    size_t size, largest;       /* largest: size of the largest range of this subtree */
+    uint64_t priority;          /* a node has a higher one than its children */
+    struct range *left, *right; /* lower and higher addresses */
 };
 
 struct ranges {
-    struct range *list; /* sorted by address; no two are adjacent */
-    size_t count, room;
+    struct range *root;  /* no two ranges are adjacent */
+    struct range *spare; /* structures that are not in use, linked by `left` */
 };
 
-/* Add a range to the set. False: no memory for the list, and the range is not in the set. */
+/* Add a range to the set. False: no memory for its structure, and the range is not in the set. */
 bool ranges_give(struct ranges *ranges, char *start, size_t size);
 
 /* Take the lowest range that fits; `align` is a power of two. NULL: there is none, or no memory for
- * the list. */
+ * a structure. */
 char *ranges_take(struct ranges *ranges, size_t size, size_t align);
 
 /* Take the range with the highest addresses if it ends at `end`. NULL: it ends elsewhere, or there
  * is none. */
 char *ranges_take_last(struct ranges *ranges, const char *end);
+
+/* Empty the set, and free all its structures. */
+void ranges_clear(struct ranges *ranges);
 
 #endif

@@ -94,7 +94,7 @@ static void announce_buffer(uint64_t word)
 static bool is_idle(void)
 {
     end_rest(0);
-    return !memory || (unused.count == 1 && unused.list->size == own.count * PAGE);
+    return !memory || (unused.root && unused.root->size == own.count * PAGE);
 }
 
 static void release(void)
@@ -103,8 +103,7 @@ static void release(void)
         return;
     announce_buffer(0);
     arena_free(memory);
-    free(unused.list);
-    unused = (struct ranges){0};
+    ranges_clear(&unused);
     resting = (struct resting){0};
     own = (struct send_buffer){0};
     memory = NULL;

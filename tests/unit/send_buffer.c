@@ -132,15 +132,15 @@ START_TEST(blocks_of_one_length_are_reused_in_turn)
     begin(2 * MIB);
     for (int i = 0; i < BLOCKS; i++)
         p[i] = filled(LENGTH, i);
-    char *was = unused.list->start;
-    size_t size = unused.list->size;
+    char *was = unused.root->start;
+    size_t size = unused.root->size;
     for (int i = 0; i < BLOCKS; i++)
         send_buffer_give(&p[BLOCKS - 1 - i]);
     for (int i = 0; i < AGAIN; i++)
         ck_assert_ptr_eq(send_buffer_take(LENGTH).at, p[BLOCKS - 1 - i].at);
-    ck_assert_uint_eq(unused.count, 1);
-    ck_assert_ptr_eq(unused.list->start, was);
-    ck_assert_uint_eq(unused.list->size, size);
+    ck_assert(!unused.root->left && !unused.root->right);
+    ck_assert_ptr_eq(unused.root->start, was);
+    ck_assert_uint_eq(unused.root->size, size);
     ck_assert_ptr_eq(send_buffer_take(LENGTH).at, was); /* the others have not rested */
 }
 END_TEST
