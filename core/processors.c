@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- the limit of a cgroup ---- */
 
@@ -70,6 +71,11 @@ static uint32_t thousandths_of(const uint64_t *mask)
     for (uint32_t i = 0; i < PROCESSORS_MAX / 64; i++)
         count += (uint32_t)__builtin_popcountll(mask[i]);
     return count * 1000;
+}
+
+bool processors_are_all(const struct processors *p)
+{
+    return thousandths_of(p->mask) / 1000 >= (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 static void note(struct shortage *worst, enum shortage_cause cause, uint32_t ranks,

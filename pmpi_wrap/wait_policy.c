@@ -8,6 +8,8 @@
 #include "pmpi_wrap/host_wait.h"
 #include "pmpi_wrap/progress_entry.h"
 
+#include <string.h>
+
 static struct processors own;
 static uint32_t local_ranks;
 
@@ -55,9 +57,19 @@ static void apply(void (*progress)(void), bool host_is_open)
                         host_is_open ? progress_let_host_yield(how > WAIT_auto && yields) : NULL);
 }
 
-void wait_policy_enter(uint32_t ranks)
+/* As long as nothing is shared, the processors of other ranks are not known. If this rank may not
+ * use all processors of the machine, the launcher may have bound each rank to others, so the mask
+ * shows no shortage. With `auto`, threads that share a processor all the same soon yield. */
+static void read_own_processors(void)
 {
     processors_read(&own);
+    if (!processors_are_all(&own))
+        memset(own.mask, 0, sizeof own.mask);
+}
+
+void wait_policy_enter(uint32_t ranks)
+{
+    read_own_processors();
     local_ranks = ranks;
     apply(NULL, false);
 }
