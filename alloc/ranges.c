@@ -5,7 +5,7 @@
 
 /* ---- structures ---- */
 
-static bool prepare_spare(struct ranges *r)
+static bool prepare_node(struct ranges *r)
 {
     if (r->spare)
         return true;
@@ -16,7 +16,7 @@ static bool prepare_spare(struct ranges *r)
 }
 
 /* Each bit of the result depends on all bits of the address (the last steps of MurmurHash3). */
-static uint64_t hash_of(const char *address)
+static uint64_t priority_of(const char *address)
 {
     uint64_t x = (uintptr_t)address;
     x = (x ^ x >> 33) * UINT64_C(0xff51afd7ed558ccd);
@@ -24,16 +24,16 @@ static uint64_t hash_of(const char *address)
     return x ^ x >> 33;
 }
 
-static struct range *take_spare(struct ranges *r, char *start, size_t size)
+static struct range *take_node(struct ranges *r, char *start, size_t size)
 {
     struct range *range = r->spare;
     r->spare = range->left;
-    *range =
-        (struct range){.start = start, .size = size, .largest = size, .priority = hash_of(start)};
+    *range = (struct range){
+        .start = start, .size = size, .largest = size, .priority = priority_of(start)};
     return range;
 }
 
-static void give_spare(struct ranges *r, struct range *range)
+static void give_node(struct ranges *r, struct range *range)
 {
     range->left = r->spare;
     r->spare = range;
@@ -55,8 +55,8 @@ static void update(struct range *range)
 }
 
 /* Divide a tree into ranges before an address and ranges from it on. */
-static void split(struct range *tree, const char *address, struct range **before,
-                  struct range **from)
+static void split_tree(struct range *tree, const char *address, struct range **before,
+                       struct range **from)
 {
     if (!tree) {
         *before = *from = NULL;
@@ -64,10 +64,10 @@ static void split(struct range *tree, const char *address, struct range **before
     }
     if (tree->start < address) {
         *before = tree;
-        split(tree->right, address, &tree->right, from);
+        split_tree(tree->right, address, &tree->right, from);
     } else {
         *from = tree;
-        split(tree->left, address, before, &tree->left);
+        split_tree(tree->left, address, before, &tree->left);
     }
     update(tree);
 }
@@ -92,7 +92,7 @@ static void insert(struct range **tree, struct range *range)
     if (*tree && (*tree)->priority > range->priority) {
         insert(range->start < (*tree)->start ? &(*tree)->left : &(*tree)->right, range);
     } else {
-        split(*tree, range->start, &range->left, &range->right);
+        split_tree(*tree, range->start, &range->left, &range->right);
         *tree = range;
     }
     update(*tree);
@@ -102,8 +102,8 @@ static void insert(struct range **tree, struct range *range)
 static void extract(struct range **tree, const struct range *range)
 {
     struct range *before, *from, *only, *after;
-    split(*tree, range->start, &before, &from);
-    split(from, range->start + 1, &only, &after);
+    split_tree(*tree, range->start, &before, &from);
+    split_tree(from, range->start + 1, &only, &after);
     assert(only == range);
     *tree = merge(before, after);
 }
@@ -142,44 +142,44 @@ static struct range *first_fit(struct range *tree, size_t size, size_t align)
 /* ---- calls ---- */
 
 /* Remove a range, and return its size. */
-static size_t remove_range(struct ranges *r, struct range *range)
+static size_t drop_range(struct ranges *r, struct range *range)
 {
     size_t size = range->size;
     extract(&r->root, range);
-    give_spare(r, range);
+    give_node(r, range);
     return size;
 }
 
 bool ranges_give(struct ranges *r, char *start, size_t size)
 {
-    if (!prepare_spare(r))
+    if (!prepare_node(r))
         return false;
     struct range *before = last_before(r->root, start);
     assert(!before || before->start + before->size <= start);
     if (before && before->start + before->size == start) {
         start = before->start;
-        size += remove_range(r, before);
+        size += drop_range(r, before);
     }
     struct range *next = last_before(r->root, start + size + 1);
     if (next && next->start == start + size)
-        size += remove_range(r, next);
-    insert(&r->root, take_spare(r, start, size));
+        size += drop_range(r, next);
+    insert(&r->root, take_node(r, start, size));
     return true;
 }
 
 char *ranges_take(struct ranges *r, size_t size, size_t align)
 {
-    if (!prepare_spare(r)) /* what is left of a range may be two ranges */
+    if (!prepare_node(r)) /* what is left of a range may be two ranges */
         return NULL;
     struct range *range = first_fit(r->root, size, align);
     if (!range)
         return NULL;
     char *before = range->start;
-    size_t head = head_of(range, align), tail = remove_range(r, range) - head - size;
+    size_t head = head_of(range, align), tail = drop_range(r, range) - head - size;
     if (head)
-        insert(&r->root, take_spare(r, before, head));
+        insert(&r->root, take_node(r, before, head));
     if (tail)
-        insert(&r->root, take_spare(r, before + head + size, tail));
+        insert(&r->root, take_node(r, before + head + size, tail));
     return before + head;
 }
 
@@ -191,14 +191,14 @@ char *ranges_take_last(struct ranges *r, const char *end)
     if (!last || last->start + last->size != end)
         return NULL;
     char *start = last->start;
-    remove_range(r, last);
+    drop_range(r, last);
     return start;
 }
 
 void ranges_clear(struct ranges *r)
 {
     while (r->root)
-        remove_range(r, r->root);
+        drop_range(r, r->root);
     for (struct range *range; (range = r->spare);) {
         r->spare = range->left;
         free(range);
