@@ -1,4 +1,4 @@
-/* A child of fork does not take huge pages for its copies of blocks that are far from each other. */
+/* A child of fork does not take huge pages for copies of blocks that are far from each other. */
 #include "process_memory.h"
 #include "where.h"
 

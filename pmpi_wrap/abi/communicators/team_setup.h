@@ -21,8 +21,8 @@
  *
  * Freeing a communicator does not depend on other ranks. It waits for an exchange in progress for a
  * limited time, if the host needs that: Open MPI may hang or crash if a communicator is freed
- * before (QUIRK_FREE_BREAKS_COLLECTIVES). An exchange that is still in progress then is completed when
- * this process begins another one, or before the host is finalized. The memory of a team that
+ * before (QUIRK_FREE_BREAKS_COLLECTIVES). An exchange that is still in progress then is completed
+ * when this process begins another one, or before the host is finalized. The memory of a team that
  * slower ranks still use is freed in the same way.
  */
 #ifndef MPIACCEL_TEAM_SETUP_H
