@@ -46,7 +46,7 @@ static size_t largest(const struct range *range)
     return range ? range->largest : 0;
 }
 
-/* Call when the subtrees have changed. */
+/* Call when a subtree has changed. */
 static void update(struct range *range)
 {
     size_t below = largest(range->left), right = largest(range->right);
@@ -98,7 +98,7 @@ static void insert(struct range **tree, struct range *range)
     update(*tree);
 }
 
-/* Remove a range of the tree. */
+/* Remove a range from the tree. */
 static void extract(struct range **tree, const struct range *range)
 {
     struct range *before, *from, *only, *after;
@@ -161,6 +161,7 @@ bool ranges_give(struct ranges *r, char *start, size_t size)
         size += drop_range(r, before);
     }
     struct range *next = last_before(r->root, start + size + 1);
+    assert(!next || next->start + next->size < start || next->start == start + size);
     if (next && next->start == start + size)
         size += drop_range(r, next);
     insert(&r->root, take_node(r, start, size));

@@ -1,10 +1,10 @@
 /* A set of unused address ranges. Neighbours are joined, so memory that was given back in small
  * pieces can be taken as a large one. The caller serialises the calls.
  *
- * There may be as many ranges as blocks that the program has allocated, so they are a tree, in
- * which each call takes O(log n) steps. It is a treap: sorted by address, and each node has a
- * higher priority than its children. Priorities are hashes, so the tree is balanced, whatever the
- * order of the calls.
+ * A fragmented heap may have about as many unused ranges as blocks in use. So the set is a treap: a
+ * tree that is sorted by address, in which each node has a higher priority than its children. The
+ * priority is a hash of the address, so the expected depth is O(log n) for any order of calls.
+ * ranges_take() visits more nodes if ranges are long enough, but not aligned.
  */
 #ifndef MPIACCEL_RANGES_H
 #define MPIACCEL_RANGES_H
@@ -13,8 +13,8 @@
 
 struct range {
     char *start;
-    size_t size, largest;       /* largest: size of the largest range of this subtree */
-    uint64_t priority;          /* a node has a higher one than its children */
+    size_t size, largest; /* largest: size of the largest range of this subtree */
+    uint64_t priority;
     struct range *left, *right; /* lower and higher addresses */
 };
 

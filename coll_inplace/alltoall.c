@@ -77,7 +77,8 @@ enum coll_error coll_alltoall(struct team *t, const struct blocks *to, const str
         if (partner != t->self)
             error |= exchange_with(t, op, partner, to, from, kind == SLOT_PIPELINED, in_place);
     }
-    /* If the program is wrong, a rank from which we expect no data has some, and waits. */
+    /* A rank that sends by reference waits for `done`. In a wrong program, this may also be a rank
+     * from which no data are expected. */
     if (reads || !waited_for_all)
         team_done(t, op);
     if (kind == SLOT_REFERENCE)

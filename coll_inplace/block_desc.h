@@ -36,8 +36,8 @@ bool blocks_any_remote(const struct team *team, const struct blocks *all);
 enum slot_kind blocks_publish(struct team *team, uint32_t op, const struct blocks *all,
                               enum by_reference by_reference);
 
-/* Wait until the ranks for which there are data have read them. The other ranks may be late (H15:
- * the hosts do not wait for them). */
+/* Wait until each rank for which there are data has read them. Do not wait for other ranks: a
+ * program may depend on that (H15). */
 void blocks_await_readers(struct team *team, uint32_t op, const struct blocks *all);
 
 /* The descriptor of our block in the slot of `rank`, and of the block of `rank` in our slot.

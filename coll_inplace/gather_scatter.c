@@ -104,7 +104,7 @@ static enum coll_error receive_from_root(struct team *t, uint32_t op, struct buf
                                          uint32_t root, bool equal)
 {
     if (!bytes_of(mine) && may_skip(t, equal)) {
-        team_done(t, op); /* the root has data for this rank if the program is wrong, and waits */
+        team_done(t, op); /* in a wrong program the root may have data for this rank, and wait */
         return COLL_OK;
     }
     const struct slot *slot = wait_for_root(t, op, root);

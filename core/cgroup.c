@@ -2,9 +2,11 @@
 
 #include "core/os_number.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *own_cgroups = "/proc/self/cgroup", *cgroup_root = "/sys/fs/cgroup";
 
@@ -17,13 +19,11 @@ static bool names_controller(char *list, const char *name)
 }
 
 /* Lines are such as "4:cpu,cpuacct:/path" (version 1) and "0::/path" (version 2). In version 1 each
- * controller has a folder of its own name. A controller is in one of the two versions, and version
- * 2 comes last. */
-struct cgroup cgroup_innermost(const char *controller)
+ * controller has a folder of its own name. A controller belongs to one version only, so the line of
+ * version 2 counts if no other one names the controller. Returns whether one of these lines does.
+ */
+static bool find_in_lines(char *text, const char *controller, struct cgroup *found)
 {
-    struct cgroup found = {""};
-    char text[4096];
-    os_text(own_cgroups, text, sizeof text);
     for (char *rest, *line = strtok_r(text, "\n", &rest); line;
          line = strtok_r(NULL, "\n", &rest)) {
         char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
@@ -33,18 +33,39 @@ struct cgroup cgroup_innermost(const char *controller)
         bool is_unified = !*++list;
         if (!is_unified && !names_controller(list, controller))
             continue;
-        int length = snprintf(found.folder, sizeof found.folder, "%s%s%s%s", cgroup_root,
+        int length = snprintf(found->folder, sizeof found->folder, "%s%s%s%s", cgroup_root,
                               is_unified ? "" : "/", is_unified ? "" : controller, path);
-        if (length >= (int)sizeof found.folder)
-            found.folder[0] = 0;
+        if (length >= (int)sizeof found->folder)
+            found->folder[0] = 0;
         if (!is_unified)
+            return true;
+    }
+    return false;
+}
+
+struct cgroup cgroup_innermost(const char *controller)
+{
+    struct cgroup found = {""};
+    char text[2048], *end;
+    int file = open(own_cgroups, O_RDONLY | O_CLOEXEC);
+    off_t at = 0;
+    for (ssize_t length; file >= 0 && (length = pread(file, text, sizeof text - 1, at)) > 0;) {
+        text[length] = 0;
+        end = strrchr(text, '\n');
+        if (!end)
+            break;
+        *end = 0;
+        at += end + 1 - text;
+        if (find_in_lines(text, controller, &found))
             break;
     }
+    if (file >= 0)
+        close(file);
     return found;
 }
 
 /* In a container the path may be that outside the container, which does not exist inside. Then the
- * container's own cgroup is the root. */
+ * container's own cgroup is found at the root. */
 bool cgroup_go_out(struct cgroup *cgroup)
 {
     if (strlen(cgroup->folder) <= strlen(cgroup_root))

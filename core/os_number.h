@@ -1,4 +1,4 @@
-/* What Linux publishes in files of /proc and /sys, and resource limits. */
+/* Numbers and texts in files of /proc and /sys, and resource limits. */
 #ifndef MPIACCEL_OS_NUMBER_H
 #define MPIACCEL_OS_NUMBER_H
 

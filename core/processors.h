@@ -21,7 +21,7 @@ struct processors {
 /* Fill in the record of the calling thread. */
 void processors_read(struct processors *mine);
 
-/* Whether the rank may use all processors of the machine. */
+/* Whether the affinity mask has all processors of the machine. */
 bool processors_are_all(const struct processors *processors);
 
 enum shortage_cause { SHORTAGE_NONE, SHORTAGE_AFFINITY, SHORTAGE_QUOTA };

@@ -89,8 +89,8 @@ static size_t left_on_machine(void)
     return found ? strtoul(found + strlen("MemAvailable:"), NULL, 10) << 10 : 0;
 }
 
-/* Cached files that Linux gives up when the memory of the cgroup is used up. In version 1, only the
- * totals include the cgroups inside. */
+/* The page cache, in bytes, which Linux reclaims when the cgroup reaches its limit. In version 1,
+ * only the totals include nested cgroups. */
 static long cached_files(const struct cgroup *cgroup, bool is_unified)
 {
     const char *prefix = is_unified ? "" : "total_";
@@ -109,8 +109,10 @@ static size_t left_in_cgroup(const struct cgroup *cgroup)
     if (!is_unified && (!cgroup_numbers(cgroup, "memory.limit_in_bytes", &limit, 1) ||
                         !cgroup_numbers(cgroup, "memory.usage_in_bytes", &used, 1)))
         return SIZE_MAX;
-    long left = limit - used + cached_files(cgroup, is_unified);
-    return left > 0 ? (size_t)left : 0;
+    /* The two files may be of different moments. */
+    long cached = cached_files(cgroup, is_unified);
+    used -= cached < used ? cached : used;
+    return used < limit ? (size_t)(limit - used) : 0;
 }
 
 size_t limits_available(void)

@@ -20,8 +20,8 @@ enum huge_pages limits_huge_pages(void);
  * one. */
 size_t limits_block_length(void);
 
-/* The memory that the machine and the cgroups of this process have left, such as the container or
- * the batch job in which it runs. */
+/* The memory that is left: the least of what the machine and each cgroup of this process, such as
+ * that of its container or batch job, have left. */
 size_t limits_available(void);
 
 #endif

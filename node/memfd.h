@@ -19,8 +19,10 @@ int memfd_create_growing(size_t size);
 bool memfd_lengthen(int file, size_t size);
 
 /* Map a part of a file. It is not locked in memory, even if the program has called
- * mlockall(MCL_FUTURE): that would fill all holes of the file. `placement`: MAP_FIXED or
- * MAP_FIXED_NOREPLACE to map it at `at`, otherwise 0. NULL: not possible. */
+ * mlockall(MCL_FUTURE): that would fill all holes of the file. With `placement` 0
+ * the OS chooses the address. With MAP_FIXED or MAP_FIXED_NOREPLACE it is `at`, but before Linux
+ * 4.17, MAP_FIXED_NOREPLACE may return another address. NULL: not possible; with MAP_FIXED, what
+ * was mapped there may be gone. */
 char *memfd_map(int file, uint64_t position, size_t size, char *at, int placement);
 
 /* Free the pages of a part of such a file at the address where it is mapped, so that they read as

@@ -86,8 +86,8 @@ size_t eager_segment_size(size_t limit)
 /* Each rank has a file in /dev/shm, out of which it takes a piece of the limit's length for each
  * message on its way, whatever the message's length. The default size of the file, 4 MiB, has room
  * for 127 pieces of 32 KiB, and Open MPI uses up to 512. Only pieces in use take memory, but each
- * rank maps the files of all. If /dev/shm is not writable, the files are in the temporary folder,
- * where there may be room for the default size only. */
+ * rank maps the files of all. If /dev/shm is not writable, Open MPI creates the files in its
+ * temporary folder, which may have room for the default size only. */
 static bool has_room(const struct eager_host *host)
 {
     struct statvfs shm;

@@ -57,9 +57,10 @@ static void apply(void (*progress)(void), bool host_is_open)
                         host_is_open ? progress_let_host_yield(how > WAIT_auto && yields) : NULL);
 }
 
-/* As long as nothing is shared, the processors of other ranks are not known. If this rank may not
- * use all processors of the machine, the launcher may have bound each rank to others, so the mask
- * shows no shortage. With `auto`, threads that share a processor all the same soon yield. */
+/* As long as nothing is shared, a rank cannot read the masks of other ranks. If its own mask lacks
+ * processors of the machine, the launcher may have bound each rank to different ones. Then only a
+ * quota counts as a shortage, even if all ranks have the same mask (cpusets). With `auto`, threads
+ * that share a processor yield after a number of polls (core/wait_times.h). */
 static void read_own_processors(void)
 {
     processors_read(&own);

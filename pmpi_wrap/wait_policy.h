@@ -3,8 +3,9 @@
  * All members wait in the same way: that of the member whose setting leaves the most processor time
  * to others (enum wait_setting), where `auto` stands for `sleep` if the node is oversubscribed.
  * They decide from their records, which are equal for all. A rank that shares nothing with other
- * members decides for itself, from the processors that it may use. It does not sleep unless its
- * user wants it to, since nobody would wake it.
+ * members decides for itself. It recognises a shortage only from a quota, or if it may use all
+ * processors of the machine and the node has more ranks. It does not sleep unless its user wants it
+ * to, since nobody would wake it.
  *
  * core/wait_times.h describes what a thread then does while it waits, and for how long.
  */

@@ -143,7 +143,7 @@ static bool prepare_block(struct attached *a)
     return true;
 }
 
-/* Move the prepared block to the index `b`. */
+/* Insert the prepared block at the index `b`, and shift later ones. */
 static struct attached_block *insert_block(struct attached_table *table, uint32_t b)
 {
     _Atomic uint64_t *blocks = blocks_of(table);
@@ -315,7 +315,7 @@ static bool find_after(struct attached_table *table, uint64_t low, struct attach
     if (b < count) {
         struct attached_block *block = block_at(blocks, b);
         uint32_t at = first_after(block, low);
-        if (at < ATTACHED_BLOCK) /* the table has not changed meanwhile: there is such a range */
+        if (at < ATTACHED_BLOCK) /* otherwise the table has changed, and the check below fails */
             *found = (struct attached_found){load_word(&block->range[at].begin),
                                              load_word(&block->range[at].end),
                                              load_word(&block->range[at].position), sequence};

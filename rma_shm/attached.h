@@ -12,12 +12,13 @@
  * range for which the table cannot grow: the host then performs all accesses to it.
  *
  * The ranges are sorted, do not overlap, and are divided into blocks, so that a change moves few of
- * them: a program may attach each element of a linked list. A full block is divided in two. A block
- * that becomes empty is kept for later, behind those in use.
+ * them even if a program attaches many, such as each element of a linked list. A full block is
+ * divided in two. An empty block moves behind those in use, and is used again.
  *
  *   sequence          written by the owner: odd while it changes the table
- *   all other words   written by the owner while `sequence` is odd. A reader loads them between two
- *                     loads of `sequence`, and begins again if these differ
+ *   all other words   that a reader can reach, so not those of blocks that are not in use: written
+ *                     by the owner while `sequence` is odd. A reader loads them between two loads
+ *                     of `sequence`, and begins again if these differ
  *
  * The owner stores `sequence` before the other words, which are stored with release and loaded with
  * acquire: a reader that has loaded a new word then finds a new `sequence`. Threads of the owner
@@ -58,7 +59,7 @@ struct attached_table {
     _Atomic uint64_t blocks; /* position in the file of an array of their positions */
     _Atomic uint64_t first[ATTACHED_FIRST]; /* the first array */
 };
-_Static_assert(sizeof(struct attached_table) == LINE, "it takes one line");
+_Static_assert(sizeof(struct attached_table) == LINE, "a table is one cache line");
 
 /* The private part of a dynamic window. */
 struct attached {

@@ -8,7 +8,8 @@
  *   coll_ahead new      the same, first on a communicator that has not been used before
  *   coll_ahead far      the ranks behind are only late: a rank that is far ahead waits in the end,
  *                       and no data is lost
- *   coll_ahead some     only one rank gets data, of any length; the others are behind
+ *   coll_ahead some     MPI_Scatterv and MPI_Alltoallv of short and long data for one rank; those
+ *                       without data are behind
  */
 #include "coll.h"
 
@@ -109,8 +110,8 @@ static void reduce(int n, int root)
     free(sum);
 }
 
-/* A rank that is ahead and sends data, the rank that gets them, and other ranks, which wait for a
- * message that the first one sends after the call. */
+/* The rank `from` sends data to the next one only. The others make the call after a message that
+ * `from` sends when its call has returned. */
 static void for_one_rank(int n, int from, bool scatters)
 {
     int to = (from + 1) % test_size, counts[16] = {0}, none[16] = {0}, displs[16] = {0}, token = 1;

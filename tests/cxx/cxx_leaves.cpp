@@ -110,7 +110,7 @@ int main(int argc, char **argv)
     jumps = argc > 1 && !std::strcmp(argv[1], "longjmp");
     MPI_Comm_create_errhandler(leave, &handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
-    for (int i = 0; i < 6; i++) { // the library counts these calls, but not the one with an error
+    for (int i = 0; i < 6; i++) { // the library counts the barriers, but not the wrong broadcasts
         if (rank == 0)
             check(is_left(6), "the error handler was not called");
         MPI_Barrier(MPI_COMM_WORLD);

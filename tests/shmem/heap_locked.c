@@ -1,5 +1,5 @@
 /* A program that locks all its memory, now and in the future: the holes of the symmetric heap are
- * not filled (H26: no room). Run it with a short symmetric heap, so that a failure does not take
+ * not filled (H26: no room). Run it with a small symmetric heap, so that a failure does not take
  * the memory of the machine. */
 #include "process_memory.h"
 #include "shmem_test.h"
@@ -8,7 +8,7 @@
 
 int main(int argc, char **argv)
 {
-    bool locked = !mlockall(MCL_CURRENT | MCL_FUTURE); /* false: the limit does not permit it */
+    bool locked = !mlockall(MCL_CURRENT | MCL_FUTURE); /* false: RLIMIT_MEMLOCK is too low */
     test_begin(&argc, &argv);
     shmem_init();
     long *block = shmem_malloc(sizeof *block);

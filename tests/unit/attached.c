@@ -106,26 +106,28 @@ START_TEST(ranges_of_many_blocks)
 }
 END_TEST
 
+enum { DISTANCE = 64 };
+
 static void add_at(unsigned i)
 {
-    enum { DISTANCE = 64 };
     char *at = (char *)(uintptr_t)(((uint64_t)i + 1) * DISTANCE);
     ck_assert(attached_add(view[0]->attached, at, DISTANCE / 2, (uintptr_t)at));
 }
 
 static void remove_at(unsigned i)
 {
-    attached_remove(view[0]->attached, (char *)(uintptr_t)(((uint64_t)i + 1) * 64));
+    attached_remove(view[0]->attached, (char *)(uintptr_t)(((uint64_t)i + 1) * DISTANCE));
 }
 
-/* It takes 0.1 s; with one array of all ranges it would take 10 to 20 s. */
+/* The test takes 0.1 s; with one array of all ranges it would take 10 to 20 s. */
 START_TEST(a_change_moves_few_ranges)
 {
 #ifdef __SANITIZE_THREAD__
-    enum { RANGES = 10000, SECONDS = 6 };
+    enum { RANGES = 10000 };
 #else
-    enum { RANGES = 100000, SECONDS = 6 };
+    enum { RANGES = 100000 };
 #endif
+    enum { SECONDS = 6 };
     create_dynamic(2);
     clock_t start = clock();
     for (unsigned i = RANGES; i-- > 0;)

@@ -1,4 +1,4 @@
-/* The memory that cgroups in invented folders leave.
+/* The memory that is left where cgroups in invented folders limit it.
  */
 #include "tests/unit/cgroups.h"
 
@@ -10,7 +10,7 @@ static size_t left_in_invented(const char *own)
     return limits_available();
 }
 
-/* The machine has more than these limits. */
+/* All these limits are below the memory of any machine. */
 START_TEST(the_cgroup_with_the_least_memory_left_counts)
 {
     begin();

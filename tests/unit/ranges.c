@@ -1,5 +1,5 @@
-/* The set of unused address ranges: compared with a table of all its units in random calls, and the
- * time of calls on many ranges. */
+/* The set of unused address ranges: random calls have the results that a table of all its units
+ * predicts, and calls on many ranges take few steps. */
 #include "alloc/ranges.c"
 #include "tests/unit/unit.h"
 
@@ -96,10 +96,10 @@ START_TEST(random_calls_agree_with_a_table)
 }
 END_TEST
 
-/* It takes 0.2 s; with a list of all ranges it would take 10 s or more. */
+/* The test takes 0.2 s; with a list of all ranges it would take 10 s or more. */
 START_TEST(calls_on_many_ranges_take_few_steps)
 {
-    enum { RANGES = 100000, SECONDS = 5, STEP = 7919 /* a prime number */ };
+    enum { RANGES = 100000, SECONDS = 5, STEP = 7919 /* has no divisor in common with RANGES */ };
     clock_t start = clock();
     bool right = true;
     for (size_t i = 0; i < RANGES; i++)

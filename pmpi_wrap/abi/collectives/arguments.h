@@ -39,7 +39,8 @@ HOT_INLINE bool blocks_are_valid(const struct blocks *b, uint32_t size)
     return true;
 }
 
-/* has_address() of each block of a null buffer. */
+/* Whether each block has an address if that of the buffer is null: an empty block needs none, and
+ * displacements may be absolute (MPI_BOTTOM). */
 static COLD bool blocks_have_addresses(const struct blocks *b, uint32_t size)
 {
     for (uint32_t r = 0; r < size; r++) {
