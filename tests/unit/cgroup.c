@@ -57,6 +57,21 @@ START_TEST(version_1_is_read)
 }
 END_TEST
 
+START_TEST(long_lists_are_read)
+{
+    enum { LINES = 99, LENGTH = 101 };
+    static char own[LINES * LENGTH + 32];
+    begin();
+    add("9000000\n", "memory/a/memory.limit_in_bytes");
+    add("8000000\n", "memory/a/memory.usage_in_bytes");
+    for (int i = 0; i < LINES; i++)
+        sprintf(own + i * LENGTH, "10:other:/%0*d\n", LENGTH - 11, 0);
+    strcat(own, "3:memory:/a\n0::/\n");
+    ck_assert_uint_eq(left_in_invented(own), 1000000);
+    end();
+}
+END_TEST
+
 START_TEST(names_that_are_too_long_are_no_limit)
 {
     char own[3000] = "0::/";
@@ -69,4 +84,4 @@ START_TEST(names_that_are_too_long_are_no_limit)
 END_TEST
 
 UNIT_MAIN(the_cgroup_with_the_least_memory_left_counts, cached_files_are_left, version_1_is_read,
-          names_that_are_too_long_are_no_limit)
+          long_lists_are_read, names_that_are_too_long_are_no_limit)
