@@ -166,3 +166,9 @@ void config_read(char **environment, void (*warn)(const char *line))
         }
     }
 }
+
+/* Blocks of fewer pages would take much more memory than malloc's. */
+size_t config_heap_min(void)
+{
+    return config.heap_min ? config.heap_min : 4 * (size_t)sysconf(_SC_PAGESIZE);
+}

@@ -40,6 +40,9 @@ extern pid_t config_process; /* the process that read them; a child of fork is a
  * MPIACCEL_ name and each invalid value; the default of that setting then holds. */
 void config_read(char **environment, void (*warn)(const char *line));
 
+/* The shortest block that malloc takes from the shared heap, in bytes. */
+size_t config_heap_min(void);
+
 /* Read the text of one setting, whose name has `length` characters, into `config`. Returns NULL, or
  * what is wrong with it: a predicate such as "is neither 0 nor 1; using the default". */
 const char *config_read_one(const char *name, size_t length, const char *value);

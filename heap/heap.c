@@ -472,7 +472,7 @@ static void open_malloc_heap(void)
                     "malloc takes only blocks of less than %zu bytes from the shared heap, because "
                     "longer ones have huge pages in private memory only",
                     longest);
-    __atomic_store_n(&heap.minimum, config.heap_min, __ATOMIC_RELEASE);
+    __atomic_store_n(&heap.minimum, config_heap_min(), __ATOMIC_RELEASE);
 }
 
 __attribute__((visibility("default"))) bool mpiaccel_malloc_heap_open_1(struct malloc_heap *opened)

@@ -49,7 +49,7 @@ static bool has_one_node(const struct job *job)
 static size_t wanted_limit(void)
 {
     bool has_heap = config.heap && dlsym(RTLD_DEFAULT, MALLOC_HEAP_OPEN_NAME);
-    return has_heap ? min_size(config.eager, config.heap_min) : config.eager;
+    return has_heap ? min_size(config.eager, config_heap_min()) : config.eager;
 }
 
 /* The path stays valid: the host is in use. */
