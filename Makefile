@@ -109,7 +109,7 @@ MANUAL := $(BUILD)/man/mpiaccel.1 $(BUILD)/man/mpiaccel.7
 
 # libmpiaccel_heap.so, with the modules that it shares with the library
 HEAP_LIB := $(BUILD)/lib/libmpiaccel_heap.so
-HEAP_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard heap/*.c) core/cgroup.c core/config.c core/log.c core/os_number.c node/memfd.c node/snapshot.c)
+HEAP_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard heap/*.c) core/cgroup.c core/config.c core/log.c core/memory_left.c core/os_number.c node/job.c node/memfd.c node/snapshot.c)
 
 all: $(LIB) $(LINKER_NAME) $(HEAP_LIB) $(COMMAND) $(COMMAND_PROGRAMS) $(COMMAND_DATA) $(BENCH_PROGRAM) $(BENCH_OBJECTS) $(MANUAL)
 

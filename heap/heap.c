@@ -3,6 +3,7 @@
 #include "core/config.h"
 #include "core/layout.h"
 #include "core/log.h"
+#include "core/memory_left.h"
 #include "core/os_number.h"
 #include "heap/blocks.h"
 #include "heap/interface.h"
@@ -222,26 +223,30 @@ void heap_give(void *block)
 /* ---- growing ---- */
 
 /* Copy part of a block to pages that read as zeroes, but not its holes. */
-static void copy_data(char *to, const char *from, size_t size)
+static void copy_data(char *to, const char *from, size_t size, struct snapshot_extent *extent)
 {
-    if (memfd_is_open(&file))
-        for (size_t start, end = 0;
-             snapshot_next_data(file.file, (uint64_t)(from - heap.start), size, &start, &end);)
-            memcpy(to + start, from + start, end - start);
-    else
-        memcpy(to, from, size);
+    uint64_t position = (uint64_t)(from - heap.start);
+    for (size_t start, end = 0;
+         snapshot_next_data(file.file, extent, position, size, &start, &end);)
+        memcpy(to + start, from + start, end - start);
 }
 
 /* Move the contents of a block to pages that read as zeroes, and free the old ones in steps, so
- * that old and new ones do not take memory at the same time. False: the OS did not free all. */
+ * that old and new ones do not take memory at the same time. The OS finds the end of the first
+ * extent by going through all data behind it, also of other blocks, which takes longer than to copy
+ * a short block with its holes. False: the OS did not free all. */
 static bool move_data(char *to, char *from, size_t size)
 {
-    const size_t step = (size_t)1 << 20;
-    bool dropped = true;
+    const size_t step = (size_t)1 << 20, least = (size_t)8 << 20;
+    bool dropped = true, skips_holes = size >= least && memfd_is_open(&file);
+    struct snapshot_extent extent = {0};
     for (size_t done = 0; done < size;) {
         char *first = (char *)round_down((uintptr_t)from + done, page);
         size_t bytes = min_size(size - done, (size_t)(first + step - (from + done)));
-        copy_data(to + done, from + done, bytes);
+        if (skips_holes)
+            copy_data(to + done, from + done, bytes, &extent);
+        else
+            memcpy(to + done, from + done, bytes);
         done += bytes;
         dropped &= memfd_punch(first, round_up((size_t)(from + done - first), page));
     }
@@ -295,11 +300,12 @@ void *heap_grow(void *block, size_t size)
 static void copy_blocks(void)
 {
     bool is_open = memfd_is_open(&file);
+    struct snapshot_extent extent = {0};
     for (uint32_t at = 0; at < blocks.next; at += blocks.run[at].pages) {
         size_t bytes = blocks_length(&blocks, at) * page;
         char *to = child.copy + at * page;
         if (bytes && is_open)
-            snapshot_copy(file.file, at * page, to, address_of_page(at), bytes);
+            snapshot_copy(file.file, &extent, at * page, to, address_of_page(at), bytes);
         else if (bytes)
             memcpy(to, address_of_page(at), bytes);
     }
@@ -308,10 +314,8 @@ static void copy_blocks(void)
 /* An upper limit of the bytes in live blocks that have ever been written. */
 static size_t bytes_to_copy(void)
 {
-    struct stat status;
     size_t bytes = blocks.live * page;
-    bool known = memfd_is_open(&file) && !fstat(file.file, &status);
-    return known ? min_size(bytes, (size_t)status.st_blocks * 512) : bytes;
+    return memfd_is_open(&file) ? snapshot_bytes(file.file, bytes) : bytes;
 }
 
 /* With huge pages, page faults take less time. But if there are few bytes in many places, they take
@@ -328,15 +332,15 @@ static void copy_for_child(void)
 {
     size_t bytes = bytes_to_copy();
     child.size = blocks.next * page;
-    if (bytes <= limits_available() / 2)
-        child.copy = snapshot_map(-1, child.size);
+    if (snapshot_has_room(bytes))
+        child.copy = snapshot_map(-1, 0, child.size);
     if (child.copy) {
         advise_copy(bytes);
         copy_blocks();
         return;
     }
     if (memfd_is_open(&file))
-        child.copy = snapshot_map(file.file, child.size);
+        child.copy = snapshot_map(file.file, 0, child.size);
     log_once(0,
              "a child of fork sees what this process later writes to its large blocks of malloc, "
              "unless it calls exec: there is no memory for copies; run without --heap if that "
@@ -349,7 +353,7 @@ static void copy_table(void)
 {
     child.blocks = blocks;
     child.table_size = blocks.next * sizeof *blocks.run;
-    child.table = child.table_size ? snapshot_map(-1, child.table_size) : NULL;
+    child.table = child.table_size ? snapshot_map(-1, 0, child.table_size) : NULL;
     if (child.table)
         memcpy(child.table, blocks.run, child.table_size);
 }
@@ -412,7 +416,7 @@ static size_t size_wanted(void)
     const size_t most = (size_t)64 << 30, most_in_all = (size_t)1 << 42;
     size_t processors = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
     size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) * page;
-    keep_most = memory / processors / 8;
+    keep_most = min_size(memory, memory_left()) / processors / 8;
     size_t size = min_size(min_size(memory / 2, most), most_in_all / processors);
     size = min_size(size, os_limit(RLIMIT_FSIZE) / 4);
     if (config.heap_size)

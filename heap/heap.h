@@ -12,7 +12,8 @@
  * Up to HEAP_KEEP bytes of freed blocks keep their pages, so that memory that is allocated and
  * freed in turn costs no page faults. Beyond that the pages go back to the OS, first those of the
  * longest unused runs. If a longer block gets pages that have gone back, the limit rises from
- * HEAP_KEEP to its length, up to an eighth of a processor's share of the memory.
+ * HEAP_KEEP to its length, up to an eighth of a processor's share of the memory that was
+ * left at the beginning.
  *
  * The mapping becomes accessible step by step, as blocks are allocated. mlockall() and core files
  * then do not touch the rest.

@@ -20,8 +20,4 @@ enum huge_pages limits_huge_pages(void);
  * one. */
 size_t limits_block_length(void);
 
-/* The memory that is left: the least of what the machine and each cgroup of this process, such as
- * that of its container or batch job, have left. */
-size_t limits_available(void);
-
 #endif

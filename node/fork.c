@@ -20,13 +20,35 @@ static struct mapping {
 static unsigned mapping_count;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* two threads may fork at once */
 
-static void copy_variables(struct mapping *m)
+static size_t bytes_of_variables(void)
 {
-    m->copy = snapshot_map(-1, m->size);
-    if (m->copy && memfd_is_open(&m->memfd))
-        snapshot_copy(m->memfd.file, m->position, m->copy, m->address, m->size);
-    else if (m->copy)
-        memcpy(m->copy, m->address, m->size);
+    size_t bytes = 0;
+    for (unsigned i = 0; i < mapping_count; i++) {
+        const struct mapping *m = &mappings[i];
+        if (m->kind == FORK_VARIABLES)
+            bytes += memfd_is_open(&m->memfd) ? snapshot_bytes(m->memfd.file, m->size) : m->size;
+    }
+    return bytes;
+}
+
+/* Without memory for a copy, the child gets a private mapping of the file, in which a page shows
+ * what the parent writes until the child writes to it. */
+static void copy_variables(struct mapping *m, bool has_room)
+{
+    bool is_open = memfd_is_open(&m->memfd);
+    if (has_room && (m->copy = snapshot_map(-1, 0, m->size))) {
+        struct snapshot_extent extent = {0};
+        if (is_open)
+            snapshot_copy(m->memfd.file, &extent, m->position, m->copy, m->address, m->size);
+        else
+            memcpy(m->copy, m->address, m->size);
+        return;
+    }
+    if (is_open)
+        m->copy = snapshot_map(m->memfd.file, m->position, m->size);
+    log_once(0, "a child of fork sees what this process later writes to its static variables, "
+                "unless it calls exec: there is no memory for a copy; run with MPIACCEL_STATICS=0 "
+                "if that matters");
 }
 
 /* A thread that has been cancelled must not end here, with the mutex locked: fork() is no
@@ -36,9 +58,11 @@ static void node_before_fork(void)
     int cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
     pthread_mutex_lock(&mutex);
+    size_t bytes = bytes_of_variables();
+    bool has_room = !bytes || snapshot_has_room(bytes);
     for (unsigned i = 0; i < mapping_count; i++)
         if (mappings[i].kind == FORK_VARIABLES)
-            copy_variables(&mappings[i]);
+            copy_variables(&mappings[i], has_room);
     pthread_setcancelstate(cancelling, NULL);
 }
 
@@ -73,9 +97,10 @@ static bool make_private(const struct mapping *m)
 {
     bool made = map_privately(m, 0, m->size);
     if (!made) {
+        struct snapshot_extent extent = {0};
         made = true;
-        for (size_t start, end = 0;
-             made && snapshot_next_data(m->memfd.file, m->position, m->size, &start, &end);)
+        for (size_t start, end = 0; made && snapshot_next_data(m->memfd.file, &extent, m->position,
+                                                               m->size, &start, &end);)
             made = map_privately(m, start, end);
     }
     if (made)

@@ -208,6 +208,12 @@ static bool pmix(struct job *job)
     return true;
 }
 
+uint32_t job_most_local_ranks(void)
+{
+    uint32_t pmi = pmi_local_size(), pmix = pmix_local_size("");
+    return pmi > pmix ? pmi : pmix ? pmix : 1;
+}
+
 /* ---- the host's choice ---- */
 
 static bool prefers_pmix(void)

@@ -7,17 +7,33 @@
 
 #include "core/base.h"
 
-/* The next part of [position, position + size) of a file, from `*end` on, that is not a hole. Its
- * start and end are relative to `position`. False: there is none. */
-bool snapshot_next_data(int file, uint64_t position, size_t size, size_t *start, size_t *end);
+/* Data of a file between two holes. The OS finds the end of an extent by going through all its
+ * pages, so extents are kept from call to call. Begin with {0}. */
+struct snapshot_extent {
+    uint64_t start, end;
+};
 
-/* Map private memory for a copy: new memory if `file` is -1, otherwise the beginning of `file`.
- * NULL: no memory. */
-char *snapshot_map(int file, size_t size);
+/* The next part of [position, position + size) of a file, from `*end` on, that is not a hole. Its
+ * start and end are relative to `position`. False: there is none. Calls with the same extent ask
+ * for ascending positions. */
+bool snapshot_next_data(int file, struct snapshot_extent *extent, uint64_t position, size_t size,
+                        size_t *start, size_t *end);
+
+/* An upper limit of the data in `most` bytes of a file. */
+size_t snapshot_bytes(int file, size_t most);
+
+/* Whether every rank of the node could copy so much now, and the memory for one more such copy
+ * would be left. */
+bool snapshot_has_room(size_t bytes);
+
+/* Map private memory for a copy: new memory if `file` is -1, otherwise a part of `file`. NULL: no
+ * memory. */
+char *snapshot_map(int file, uint64_t position, size_t size);
 
 /* Copy `size` bytes at `from`, which is mapped from this position of the file, but not the holes:
  * to read them would fill them. */
-void snapshot_copy(int file, uint64_t position, char *to, const char *from, size_t size);
+void snapshot_copy(int file, struct snapshot_extent *extent, uint64_t position, char *to,
+                   const char *from, size_t size);
 
 /* Replace the mapping at `old` by the one at `new`. False: `old` is unchanged, and `new` is
  * gone. */

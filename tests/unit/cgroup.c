@@ -2,12 +2,12 @@
  */
 #include "tests/unit/cgroups.h"
 
-#include "heap/limits.c"
+#include "core/memory_left.c"
 
 static size_t left_in_invented(const char *own)
 {
     add(own, "own");
-    return limits_available();
+    return memory_left();
 }
 
 /* All these limits are below the memory of any machine. */

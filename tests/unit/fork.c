@@ -187,6 +187,27 @@ START_TEST(where_the_program_has_closed_the_descriptors_variables_are_copied_who
 }
 END_TEST
 
+static bool sees_what_the_parent_writes(void)
+{
+    bool good =
+        variables.words[0] == 10 && variables.words[1] == 0 && variables.words[WORDS - 1] == 2;
+    for (int i = 0; i < WORDS; i++)
+        variables.words[i] = -1;
+    return good;
+}
+
+START_TEST(without_memory_for_a_copy_variables_are_private_pages_of_the_file)
+{
+    open_both();
+    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "2000000000", 1); /* a few bytes for each rank */
+    bool good = in_a_child(sees_what_the_parent_writes);
+    unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    ck_assert(good);
+    check_parent();
+    close_both();
+}
+END_TEST
+
 static void *fork_often(void *unused)
 {
     for (unsigned i = 0; i < effort(2000); i++) {
@@ -217,4 +238,5 @@ END_TEST
 UNIT_MAIN(a_child_has_variables_as_they_were_and_a_heap_of_its_own, so_does_a_child_of_a_child,
           holes_stay_holes, where_the_program_has_closed_the_descriptors_variables_are_copied_whole,
           a_heap_larger_than_the_limit_on_data_is_private_where_it_has_data,
+          without_memory_for_a_copy_variables_are_private_pages_of_the_file,
           two_threads_may_fork_at_once)

@@ -57,6 +57,24 @@ START_TEST(without_a_number_of_ranks_it_is_unknown)
 }
 END_TEST
 
+START_TEST(the_most_ranks_that_any_launcher_names_count)
+{
+    clearenv();
+    ck_assert_uint_eq(job_most_local_ranks(), 1);
+    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "4", 1);
+    ck_assert_uint_eq(job_most_local_ranks(), 4);
+    setenv("MPI_LOCALNRANKS", "6", 1);
+    ck_assert_uint_eq(job_most_local_ranks(), 6);
+    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "8", 1);
+    ck_assert_uint_eq(job_most_local_ranks(), 8);
+    clearenv();
+    setenv("SLURM_STEP_TASKS_PER_NODE", "2,5", 1);
+    setenv("SLURM_NODEID", "1", 1);
+    ck_assert_uint_eq(job_most_local_ranks(), 5);
+    clearenv();
+}
+END_TEST
+
 START_TEST(slurm_counts_by_node)
 {
     static const struct {
@@ -255,8 +273,8 @@ START_TEST(a_long_name_is_cut_not_overrun)
 END_TEST
 
 UNIT_MAIN(open_mpi_names_the_job_by_its_namespace_and_server,
-          without_a_number_of_ranks_it_is_unknown, slurm_counts_by_node,
-          hydra_names_the_job_by_the_proxy_at_the_other_end,
+          without_a_number_of_ranks_it_is_unknown, the_most_ranks_that_any_launcher_names_count,
+          slurm_counts_by_node, hydra_names_the_job_by_the_proxy_at_the_other_end,
           a_process_is_named_by_its_id_and_start_where_it_has_no_inode,
           the_port_of_the_proxy_names_the_job,
           variables_of_two_launchers_are_those_that_the_host_uses,
