@@ -19,7 +19,7 @@ struct node node = {.why_not = REASON_NOT_INITIALISED};
 
 static struct memfd node_file = {.file = -1}; /* once the node is open; fork needs it, too */
 
-/* members by world rank */
+/* The members here, by world rank; behind them, node.rank_here. */
 static struct {
     int count;
     int32_t *member;
@@ -42,7 +42,7 @@ bool node_map(int file, size_t file_size, uint32_t me, uint32_t size, int world_
     node.size = size;
     node.slice_size = (file_size - layout_header_size(size)) / size;
     by_rank.count = world_size;
-    by_rank.member = malloc((size_t)world_size * sizeof *by_rank.member);
+    by_rank.member = malloc(((size_t)world_size + size) * sizeof *by_rank.member);
     return by_rank.member;
 }
 
@@ -168,12 +168,24 @@ int node_create(uint32_t size, int world_size, const struct node_needs *needs)
 
 /* ---- opening ---- */
 
+static bool same_node(int rank, int other)
+{
+    return !config.node_size ||
+           (unsigned long)rank / config.node_size == (unsigned long)other / config.node_size;
+}
+
 static void index_ranks(void)
 {
+    int32_t *here = by_rank.member + by_rank.count;
     for (int r = 0; r < by_rank.count; r++)
         by_rank.member[r] = -1;
     for (uint32_t i = 0; i < node.size; i++)
-        by_rank.member[node_member(i)->world_rank] = (int32_t)i;
+        if (same_node(node_member(i)->world_rank, node_member(node.me)->world_rank))
+            by_rank.member[node_member(i)->world_rank] = (int32_t)i;
+    for (int r = 0; r < by_rank.count; r++)
+        if (by_rank.member[r] >= 0)
+            here[node.ranks_here++] = r;
+    node.rank_here = here;
 }
 
 /* A child of fork has no use for the slices of other members. Core files do not contain the file:
@@ -221,12 +233,6 @@ void node_open(int file)
 
 /* ---- members ---- */
 
-static bool same_node(int rank, int other)
-{
-    return !config.node_size ||
-           (unsigned long)rank / config.node_size == (unsigned long)other / config.node_size;
-}
-
 int node_world_size(void)
 {
     return by_rank.count;
@@ -234,10 +240,8 @@ int node_world_size(void)
 
 int node_member_of(int world_rank)
 {
-    if (!node.header || world_rank < 0 || world_rank >= by_rank.count ||
-        !same_node(world_rank, node_member(node.me)->world_rank))
-        return -1;
-    return by_rank.member[world_rank];
+    bool known = node.header && world_rank >= 0 && world_rank < by_rank.count;
+    return known ? by_rank.member[world_rank] : -1;
 }
 
 static const struct processors *processors_of(uint32_t member)

@@ -1,15 +1,17 @@
 #include "pmpi_wrap/abi/private_comm.h"
 
+#include "node/node.h"
 #include "pmpi_wrap/host_wait.h"
 
 #include <pthread.h>
 
 static MPI_Comm comm;
 static MPI_Request unmatched; /* a receive on `comm` that no message matches */
-static MPI_Group world;
+static MPI_Group world, of_node;
 static MPI_Session session;
 static bool has_session, world_model;
-static _Atomic bool exists, world_exists; /* `comm` and `unmatched` exist; `world` does */
+/* `comm` and `unmatched` exist; `world` does; `of_node` does */
+static _Atomic bool exists, world_exists, of_node_exists;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- from a session ---- */
@@ -55,6 +57,14 @@ static void create_world(void)
     leave_host();
 }
 
+static void create_node_group(void)
+{
+    enter_host();
+    if (host.Group_incl(world, node.ranks_here, node.rank_here, &of_node))
+        of_node = MPI_GROUP_NULL;
+    leave_host();
+}
+
 /* Release: a thread that finds an object that `create` has made finds all that belongs to it. */
 static COLD void create_once(_Atomic bool *done, void (*create)(void))
 {
@@ -78,6 +88,14 @@ MPI_Group world_group(void)
     if (UNLIKELY(!atomic_load_explicit(&world_exists, memory_order_acquire)))
         create_once(&world_exists, create_world);
     return world;
+}
+
+MPI_Group node_group(void)
+{
+    world_group();
+    if (UNLIKELY(!atomic_load_explicit(&of_node_exists, memory_order_acquire)))
+        create_once(&of_node_exists, create_node_group);
+    return of_node;
 }
 
 /* ---- use ---- */
@@ -147,6 +165,7 @@ void private_comm_world_ends(void)
     world_model = false;
     atomic_store(&exists, false);
     atomic_store(&world_exists, false);
+    atomic_store(&of_node_exists, false);
     if (had_comm)
         private_comm();
 }
@@ -163,6 +182,8 @@ void private_comm_free(void)
         host.Wait(&unmatched, MPI_STATUS_IGNORE);
         host.Comm_free(&comm);
     }
+    if (atomic_exchange(&of_node_exists, false) && of_node != MPI_GROUP_NULL)
+        host.Group_free(&of_node);
     if (atomic_exchange(&world_exists, false) && world != MPI_GROUP_NULL)
         host.Group_free(&world);
     if (has_session)
@@ -175,4 +196,5 @@ void private_comm_finalized(void)
     world_model = false;
     atomic_store(&exists, false);
     atomic_store(&world_exists, false);
+    atomic_store(&of_node_exists, false);
 }

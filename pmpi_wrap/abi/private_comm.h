@@ -1,6 +1,6 @@
 /* The objects of the host that this library needs for itself: a communicator of this process alone,
- * for the host's progress and for requests that are complete from the start, and the group of all
- * processes of the job.
+ * for the host's progress and for requests that are complete from the start, the group of all
+ * processes of the job, and the group of those on this node.
  *
  * They derive from the world model if the program has called MPI_Init, otherwise from a session of
  * this library's own, since they have to last longer than any session of the program. The session
@@ -27,6 +27,9 @@ MPI_Comm private_comm(void);
 /* The group of MPI_COMM_WORLD, or of the process set mpi://WORLD. MPI_GROUP_NULL: the host has
  * failed. */
 MPI_Group world_group(void);
+
+/* The ranks of node.rank_here, in the same order. MPI_GROUP_NULL: the host has failed. */
+MPI_Group node_group(void);
 
 /* The communicator for a collective call, which only one thread may make at a time. */
 MPI_Comm private_comm_lock(void);

@@ -58,15 +58,18 @@ void team_forget_children(void)
 
 static void set_ranks_in_parent(MPI_Comm comm, struct child *child, int size)
 {
-    int found[MEMBERS_AT_A_TIME];
+    struct members_found found;
+    uint16_t member[TEAM_RANKS_MAX];
     MPI_Group group;
     host.Comm_group(comm, &group);
-    for (int first = 0; first < size; first += MEMBERS_AT_A_TIME) {
-        int some = members_translate(group, size, first, found);
-        for (int i = 0; i < some; i++)
-            child_set_member(child, (uint32_t)(first + i), (uint32_t)node_member_of(found[i]));
+    for (bool more = !(found.next = 0); more;) {
+        more = members_find(group, size, &found);
+        for (int i = 0; i < found.some; i++)
+            member[found.rank[i]] = (uint16_t)found.member[i];
     }
     host.Group_free(&group);
+    for (int rank = 0; rank < size; rank++)
+        child_set_member(child, (uint32_t)rank, member[rank]);
 }
 
 static void settle_child(MPI_Comm comm, struct communicator *c, struct child *child)

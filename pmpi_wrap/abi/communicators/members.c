@@ -33,12 +33,32 @@ int member_by_host(long argument, int rank)
     return world < 0 ? -1 : node_member_of(world);
 }
 
-int members_translate(MPI_Group group, int size, int first, int found[MEMBERS_AT_A_TIME])
+int members_translate(MPI_Group from, int size, int first, MPI_Group to,
+                      int found[MEMBERS_AT_A_TIME])
 {
     int ranks[MEMBERS_AT_A_TIME];
     int some = size - first < MEMBERS_AT_A_TIME ? size - first : MEMBERS_AT_A_TIME;
     for (int i = 0; i < some; i++)
         ranks[i] = first + i;
-    host.Group_translate_ranks(group, some, ranks, world_group(), found);
+    host.Group_translate_ranks(from, some, ranks, to, found);
     return some;
+}
+
+/* Open MPI searches the second group from its beginning, so finding a rank in MPI_COMM_WORLD takes
+ * as many steps as the number of that rank. If the job has other nodes, which may make that number
+ * large, search the group for the ranks of this node instead. */
+bool members_find(MPI_Group group, int size, struct members_found *f)
+{
+    bool by_node = node.ranks_here < node_world_size() && node_group() != MPI_GROUP_NULL;
+    int first = f->next, all = by_node ? node.ranks_here : size, to[MEMBERS_AT_A_TIME], n = 0;
+    int some = by_node ? members_translate(node_group(), all, first, group, to)
+                       : members_translate(group, all, first, world_group(), to);
+    for (int i = 0; i < some; i++) {
+        f->rank[n] = by_node ? to[i] : first + i;
+        f->member[n] = node_member_of(by_node ? node.rank_here[first + i] : to[i]);
+        n += f->rank[n] != MPI_UNDEFINED && f->member[n] >= 0;
+    }
+    f->some = n;
+    f->next = first + some;
+    return f->next < all;
 }

@@ -14,9 +14,19 @@ int member_of_rank(long comm, int rank);
  */
 int member_by_host(long comm, int rank);
 
-/* Translate ranks of a group of `size` ranks, from `first` on, into ranks of MPI_COMM_WORLD.
+/* Translate ranks of a group of `size` ranks, from `first` on, into ranks of the group `to`.
  * Allocates nothing. Returns how many it has translated. */
-enum { MEMBERS_AT_A_TIME = 128 };
-int members_translate(MPI_Group group, int size, int first, int world_ranks[MEMBERS_AT_A_TIME]);
+enum { MEMBERS_AT_A_TIME = 64 };
+int members_translate(MPI_Group from, int size, int first, MPI_Group to,
+                      int found[MEMBERS_AT_A_TIME]);
+
+/* Find the members of the node in a group of `size` ranks, some at a time and in any order. Set
+ * `next` to 0 before the first call. Returns whether another call is needed. Allocates nothing,
+ * once node_group() exists. */
+struct members_found {
+    int next, some;
+    int rank[MEMBERS_AT_A_TIME], member[MEMBERS_AT_A_TIME];
+};
+bool members_find(MPI_Group group, int size, struct members_found *found);
 
 #endif

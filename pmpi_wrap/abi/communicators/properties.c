@@ -4,27 +4,59 @@
 #include "pmpi_wrap/abi/communicators/members.h"
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
+#include "pmpi_wrap/abi/nodes/agreement.h"
+#include "pmpi_wrap/abi/private_comm.h"
 
-/* Are all ranks of a group members of this node, and which member is `rank`? Allocates nothing: a
- * rank without memory would decide differently from the others. */
-static enum reason find_members(MPI_Group group, int size, int rank, struct comm_properties *s)
+static bool has_foreign_ranks(MPI_Group group, int size)
+{
+    int found[MEMBERS_AT_A_TIME];
+    if (group == world_group())
+        return false;
+    for (int first = 0; first < size; first += MEMBERS_AT_A_TIME) {
+        int some = members_translate(group, size, first, world_group(), found);
+        for (int i = 0; i < some; i++)
+            if (found[i] == MPI_UNDEFINED)
+                return true;
+    }
+    return false;
+}
+
+/* Why not all ranks of a group are here. Only if the nodes are connected does it matter on all
+ * ranks alike whether some are of another job, and only then all are searched for: otherwise the
+ * reason only appears in the statistics. */
+static enum reason why_not_here(MPI_Group group, int size)
+{
+    bool one_node = node.ranks_here == node_world_size();
+    if (one_node || size > node_world_size())
+        return REASON_FOREIGN;
+    return nodes_why_not() == REASON_NONE && has_foreign_ranks(group, size) ? REASON_FOREIGN
+                                                                            : REASON_ONE_NODE_ONLY;
+}
+
+/* A sum over all ranks does not depend on the order in which they are found. */
+static void add_rank(struct comm_properties *s, int rank, int member)
 {
     static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    enum reason reason = REASON_NONE;
-    int found[MEMBERS_AT_A_TIME];
-    for (int first = 0; first < size; first += MEMBERS_AT_A_TIME) {
-        int some = members_translate(group, size, first, found);
-        for (int i = 0; i < some; i++) {
-            if (found[i] == MPI_UNDEFINED)
-                reason = REASON_FOREIGN;
-            else if ((found[i] = node_member_of(found[i])) < 0 && reason == REASON_NONE)
-                reason = REASON_ONE_NODE_ONLY;
-            if (first + i == rank)
-                s->neighbour = found[i];
-            s->ranks = (s->ranks + (uint64_t)found[i] + 1) * odd;
+    uint64_t hash = ((uint64_t)rank << 32 | (uint32_t)(member + 1)) * odd;
+    s->ranks += (hash ^ hash >> 32) * odd;
+}
+
+/* Are all ranks of a group members of this node, and which member is `neighbour`? Allocates
+ * nothing: a rank without memory would decide differently from the others. */
+static enum reason find_members(MPI_Group group, int size, int neighbour, struct comm_properties *s)
+{
+    struct members_found found;
+    int here = 0;
+    bool more = size <= node.ranks_here;
+    for (found.next = 0; more; here += found.some) {
+        more = members_find(group, size, &found);
+        for (int i = 0; i < found.some; i++) {
+            if (found.rank[i] == neighbour)
+                s->neighbour = found.member[i];
+            add_rank(s, found.rank[i], found.member[i]);
         }
     }
-    return reason;
+    return here == size ? REASON_NONE : why_not_here(group, size);
 }
 
 /* May the communicator be older than the node on some rank? */

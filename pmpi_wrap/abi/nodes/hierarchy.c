@@ -3,6 +3,7 @@
 #include "node/node.h"
 #include "pmpi_wrap/abi/communicators/members.h"
 #include "pmpi_wrap/abi/nodes/agreement.h"
+#include "pmpi_wrap/abi/private_comm.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -53,7 +54,7 @@ void hierarchy_find_part(MPI_Comm comm, int size, struct node_part *part)
     host.Comm_group(comm, &group);
     *part = (struct node_part){.neighbour = -1};
     for (int first = 0; first < size; first += MEMBERS_AT_A_TIME) {
-        int some = members_translate(group, size, first, found);
+        int some = members_translate(group, size, first, world_group(), found);
         for (int i = 0; i < some; i++) {
             int member = node_member_of(found[i]);
             if (member < 0)
