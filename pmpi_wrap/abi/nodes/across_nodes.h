@@ -31,8 +31,8 @@
  * more than INT_MAX bytes are left to it.
  *
  * Reductions are fast if the operation and the datatype are predefined. MPI_Allreduce is also fast
- * with user-defined operations, if the operand fits and the operation commutes or the ranks of
- * every node follow each other.
+ * with user-defined operations, if the operand fits into a cell and the operation commutes or the
+ * ranks of every node follow each other.
  *
  * All this is equal on all ranks (H13: decisions from what is equal on all ranks). Other calls are
  * left to the host. A reduction combines the operands of each node first, in the order of their

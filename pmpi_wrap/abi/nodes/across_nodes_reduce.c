@@ -25,13 +25,14 @@ static bool order_is_kept(const struct hierarchy *h, MPI_Op op)
 }
 
 /* Whether the library performs the call. All ranks get the same answer, since they pass the same
- * operation and equal numbers of bytes.
+ * operation and equal numbers of bytes. Longer operands of a user-defined operation would be left
+ * to the host by a node with many ranks of the communicator, or without memory, but not by others.
  */
 static bool is_performed(const struct lane_reduction *o, enum call call)
 {
     bool all = IS_CALL(call, Allreduce), equal = o->h->equal;
     if (op_of(o->r->op) == OP_COUNT)
-        return all && o->r->op != MPI_OP_NULL && fits_leaders(1, bytes_of(o->from)) &&
+        return all && o->r->op != MPI_OP_NULL && fits_into_cell(bytes_of(o->from)) &&
                order_is_kept(o->h, o->r->op);
     if (!kernel_for(op_of(o->r->op), o->r->type, o->from.map) || !is_countable(1, o->bytes))
         return false;

@@ -16,6 +16,7 @@
 #include "pmpi_wrap/abi/collectives/arguments.h"
 #include "pmpi_wrap/abi/nodes/hierarchy.h"
 
+#include <assert.h>
 #include <limits.h>
 
 static inline bool leads(const struct hierarchy *h)
@@ -92,6 +93,7 @@ static inline int end_call(const struct hierarchy *h, enum call call, MPI_Comm c
                            enum coll_error error, size_t bytes)
 {
     int class = host_error_of(h);
+    assert(!(error & COLL_LEFT)); /* the other nodes would not leave the call to the host */
     stats_count(&stats_own.records[call].between_nodes, 1);
     if (LIKELY(class == MPI_SUCCESS))
         return finish_call(call, comm, error, bytes);
