@@ -164,11 +164,12 @@ static enum nodes_verdict find_verdict(bool has_key)
     return verdict;
 }
 
-/* Whether all ranks share memory with the others of their nodes: all have the library, but those of
- * some node may have failed to share memory. */
-static bool all_share_memory(void)
+/* Whether no node is an exception: all ranks have the library, but those of some node may have
+ * failed to share memory, or may have early groups, so that they leave communicators to the host
+ * which the ranks of other nodes would connect. */
+static bool all_nodes_take_part(void)
 {
-    int mine = node.header != NULL, everybody = 0;
+    int mine = node.header && !node_setup_has_early_groups(), everybody = 0;
     enter_host();
     int result = host.Allreduce(&mine, &everybody, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     leave_host();
@@ -189,7 +190,7 @@ static enum reason agree_with_nodes(bool has_key)
 {
     switch (find_verdict(has_key)) {
     case NODES_ALL:
-        return all_share_memory() ? duplicate_world() : REASON_NODES_NOT_ALL;
+        return all_nodes_take_part() ? duplicate_world() : REASON_NODES_NOT_ALL;
     case NODES_NO_NAMES:
         return REASON_NODES_NO_NAMES;
     default:
