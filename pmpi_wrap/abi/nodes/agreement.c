@@ -35,10 +35,7 @@ static bool is_here(int rank)
 
 int node_leader(void)
 {
-    int leader = 0;
-    while (leader < world_rank && !is_here(leader))
-        leader++;
-    return leader;
+    return node.header ? node.rank_here[0] : world_rank;
 }
 
 /* ---- names ---- */
@@ -198,14 +195,6 @@ static enum reason agree_with_nodes(bool has_key)
     }
 }
 
-static bool spans_nodes(void)
-{
-    for (int r = 0; r < world_size; r++)
-        if (!is_here(r))
-            return true;
-    return false;
-}
-
 void nodes_enter(void)
 {
     if (config.nodes)
@@ -215,7 +204,8 @@ void nodes_enter(void)
 void nodes_agree(void)
 {
     bool has_key = config.nodes && pmix_fence_ended();
-    if (!config.nodes || !(node.header || has_key) || !spans_nodes())
+    bool spans_nodes = node.ranks_here < world_size;
+    if (!config.nodes || !(node.header || has_key) || !spans_nodes)
         return;
     why_not = agree_with_nodes(has_key);
     if (why_not == REASON_NONE)
