@@ -36,8 +36,8 @@ struct node {
     uint32_t me, size;   /* this rank's number among the members; number of members */
     enum reason why_not; /* why nothing is shared, if `header` is NULL */
     bool forked;         /* this process is a child of fork */
-    /* The ranks of MPI_COMM_WORLD that node_member_of() finds, ascending: those of all members, unless
-     * MPIACCEL_NODE_SIZE makes several nodes of this one. */
+    /* The ranks of MPI_COMM_WORLD that node_member_of() finds, ascending: those of all members,
+     * unless MPIACCEL_NODE_SIZE makes several nodes of this one. */
     int ranks_here;
     const int *rank_here;
     uint32_t aliases;

@@ -109,8 +109,6 @@ static void finish_messages(void)
     free_notice_end();
     if (finalizes_in_steps)
         node_setup_finalize(FINALIZE_ENTERED);
-    hierarchies_close();
-    nodes_close();
     private_comm_free();
     if (finalizes_in_steps)
         node_setup_finalize(FINALIZE_NO_PROGRESS);
@@ -120,7 +118,9 @@ static void finish_messages(void)
  * setting them (MPI-4.0, 11.2.4). Those of the program may receive buffered messages, send new
  * ones, make collective calls, and wait in fast calls, which drive the host's progress on
  * private_comm(). So this one, which is set first and called last, completes the exchanges of
- * teams, waits for the messages and frees the communicator. */
+ * teams, waits for the messages and frees the communicator. The host frees the lanes of hierarchies
+ * itself: MPICH calls the delete functions of MPI_COMM_WORLD later, and these may still make
+ * collective calls, some of which other ranks have made before MPI_Finalize. */
 static int at_finalize(MPI_Comm self, int keyval, void *value, void *state)
 {
     (void)self, (void)keyval, (void)value, (void)state;
@@ -258,6 +258,8 @@ static void after_finalize(bool last)
     pthread_mutex_lock(&host_use.mutex);
     if (!host_use.open) { /* another thread may have opened a session */
         private_comm_finalized();
+        hierarchies_finalized();
+        nodes_finalized();
         dispatch_close();
     }
     pthread_mutex_unlock(&host_use.mutex);

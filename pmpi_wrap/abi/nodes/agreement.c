@@ -215,9 +215,7 @@ void nodes_agree(void)
                     stats_advice[why_not]);
 }
 
-void nodes_close(void)
+void nodes_finalized(void)
 {
-    if (why_not == REASON_NONE)
-        host.Comm_free(&all);
     why_not = REASON_ONE_NODE_ONLY;
 }

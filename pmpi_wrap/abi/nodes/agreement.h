@@ -41,8 +41,8 @@ enum reason nodes_why_not(void);
  * returns. Call only if nodes_why_not() is REASON_NONE. */
 MPI_Comm nodes_comm(void);
 
-/* Call before the host is finalized. */
-void nodes_close(void);
+/* Call when the host has been finalized. */
+void nodes_finalized(void);
 
 /* The lowest rank in MPI_COMM_WORLD that is on the node of this rank. */
 int node_leader(void);

@@ -207,10 +207,10 @@ void hierarchy_free(struct hierarchy *h)
     free(h);
 }
 
-void hierarchies_close(void)
+void hierarchies_finalized(void)
 {
     pthread_mutex_lock(&mutex);
     for (struct hierarchy *h = hierarchies; h; h = h->next)
-        free_lane(h);
+        h->lane = MPI_COMM_NULL;
     pthread_mutex_unlock(&mutex);
 }

@@ -80,7 +80,7 @@ bool hierarchy_connect(struct hierarchy *h, MPI_Comm comm, int tag);
 /* Free the hierarchy, and leave its team. */
 void hierarchy_free(struct hierarchy *h);
 
-/* Call before the host is finalized. */
-void hierarchies_close(void);
+/* Call when the host has been finalized, and its handles are invalid. */
+void hierarchies_finalized(void);
 
 #endif
