@@ -20,13 +20,17 @@ int accel_Comm_create_group(MPI_Comm parent, MPI_Group group, int tag, MPI_Comm 
 
 int accel_Comm_idup(MPI_Comm parent, MPI_Comm *created, MPI_Request *request)
 {
-    return forget_freed(host.Comm_idup(parent, created, request), created);
+    int result = host.Comm_idup(parent, created, request);
+    team_after_idup(parent, result);
+    return forget_freed(result, created);
 }
 
 int accel_Comm_idup_with_info(MPI_Comm parent, MPI_Info info, MPI_Comm *created,
                               MPI_Request *request)
 {
-    return forget_freed(host.Comm_idup_with_info(parent, info, created, request), created);
+    int result = host.Comm_idup_with_info(parent, info, created, request);
+    team_after_idup(parent, result);
+    return forget_freed(result, created);
 }
 
 int accel_Intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peer, int remote_leader,

@@ -149,15 +149,23 @@ static void withdraw_team(struct communicator *c, enum reason reason)
     c->reason = reason;
 }
 
+/* Let the host collect the offers of all ranks, at once if the exchange is blocking. */
+static int collect_offers(MPI_Comm comm, struct communicator *c, const struct team_offer *offer,
+                          struct team_offer *offers)
+{
+    enum { BYTES = sizeof *offer };
+    if (!c->blocking)
+        return host.Iallgather(offer, BYTES, MPI_BYTE, offers, BYTES, MPI_BYTE, comm, &c->request);
+    c->request = MPI_REQUEST_NULL;
+    return host.Allgather(offer, BYTES, MPI_BYTE, offers, BYTES, MPI_BYTE, comm);
+}
+
 static void begin_exchange(MPI_Comm comm, struct communicator *c, const struct team_offer *offer)
 {
     /* A rank without memory for the offers of the others takes part all the same, since they wait
      * for its own offer, which declines. It does not read the offers of the others. */
     static struct team_offer unread[TEAM_RANKS_MAX];
-    struct team_offer *offers = c->offers ? c->offers : unread;
-    int result = host.Iallgather(offer, sizeof *offer, MPI_BYTE, offers, sizeof *offer, MPI_BYTE,
-                                 comm, &c->request);
-    if (result != MPI_SUCCESS) {
+    if (collect_offers(comm, c, offer, c->offers ? c->offers : unread) != MPI_SUCCESS) {
         withdraw_team(c, REASON_NO_MEMORY);
         return;
     }
@@ -378,17 +386,21 @@ static enum reason reason_of(const struct communicator *c)
     return c->reason == REASON_NOT_READY && !node.header ? node.why_not : c->reason;
 }
 
+static struct communicator *find_or_register(MPI_Comm comm)
+{
+    struct communicator *c = team_find(comm);
+    if (!c)
+        c = team_from_parent(comm);
+    return c ? c : team_register(comm);
+}
+
 COLD struct team *team_for_slow(MPI_Comm comm, enum call call, bool synchronises)
 {
     if (inside_host() || comm == MPI_COMM_NULL) {
         note_deferred(call, inside_host() ? REASON_INSIDE : REASON_ARGUMENTS);
         return NULL;
     }
-    struct communicator *c = team_find(comm);
-    if (!c)
-        c = team_from_parent(comm);
-    if (!c)
-        c = team_register(comm);
+    struct communicator *c = find_or_register(comm);
     if (!c) {
         note_deferred(call, REASON_NO_MEMORY);
         return NULL;
@@ -455,11 +467,14 @@ static bool is_being_freed(MPI_Comm comm)
 }
 
 /* Whether it is time to begin the exchange: after CALLS_BEFORE calls and, on a communicator that
- * spans nodes, after MPIACCEL_NODES_CALLS calls. */
+ * spans nodes, after MPIACCEL_NODES_CALLS calls. A blocking exchange also needs a call that
+ * synchronises. */
 static bool begins_now(const struct communicator *c)
 {
-    return c->calls == CALLS_BEFORE ||
-           (c->spans_nodes && !c->exchanging && c->calls == config.nodes_calls);
+    unsigned long before = c->spans_nodes ? config.nodes_calls : CALLS_BEFORE;
+    if (c->blocking)
+        return c->synchronises && c->calls >= before;
+    return !c->exchanging && c->calls == before;
 }
 
 int team_after_host(MPI_Comm comm, int result)
@@ -477,7 +492,21 @@ int team_after_host(MPI_Comm comm, int result)
     c->calls++;
     if (begins_now(c) && !is_being_freed(comm))
         begin_team(comm, c);
+    if (c->exchanging && c->blocking)
+        complete_exchange(comm, c);
     return result;
+}
+
+void team_after_idup(MPI_Comm parent, int result)
+{
+    if (result != MPI_SUCCESS || !quirk(QUIRK_IDUP_STARTS_LATE))
+        return;
+    struct communicator *c = find_or_register(parent);
+    if (!c || c->reason != REASON_NOT_READY || c->exchanging || is_being_freed(parent))
+        return;
+    c->blocking = true;
+    if (!c->calls)
+        free_notice_comm(parent);
 }
 
 bool team_can_count(MPI_Comm comm)

@@ -16,6 +16,11 @@
  * depends on comm_properties_of(), which is the same on all ranks (H13: decisions from what is
  * equal on all ranks).
  *
+ * Open MPI continues with an MPI_Comm_idup at times that differ between ranks, and then starts
+ * nonblocking collectives on the parent, among which the exchange would not have the same place on
+ * all ranks (QUIRK_IDUP_STARTS_LATE). If MPI_Comm_idup is called before the exchange begins, the
+ * exchange therefore is a blocking allgather, in a later call that synchronises its ranks anyway.
+ *
  * In an intercommunicator the host's allgather gives each group only the other group's offers. A
  * second exchange follows, in which each group publishes whether it accepts them.
  *
@@ -42,6 +47,7 @@ struct communicator {
     struct team *prepared; /* during the exchange */
     struct team_offer own_offer, answer, *offers;
     MPI_Request request; /* of the exchange */
+    bool blocking;       /* the exchange is blocking: see team_after_idup() */
     bool exchanging, answering, freed;
     bool completing;             /* MPI_Wait for the request is in progress */
     struct hierarchy *hierarchy; /* if it spans nodes; abi/nodes/hierarchy.h */
@@ -96,6 +102,9 @@ struct team *team_if_ready(MPI_Comm comm);
 
 /* Count a collective call that the host has performed with this result. Returns `result`. */
 int team_after_host(MPI_Comm comm, int result);
+
+/* Call when the host has returned `result` from MPI_Comm_idup. */
+void team_after_idup(MPI_Comm parent, int result);
 
 /* An exchange that the library makes on its own in an MPI call, through the host, counts as a
  * collective call if each rank can count it, so that a program which only creates windows gets a
