@@ -9,7 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ROUNDS = 8, DISCARDED = 16 };
+/* MANY: more than the library remembers. */
+enum { ROUNDS = 8, DISCARDED = 16, MANY = 70 };
 
 static bool some, connects;
 
@@ -88,13 +89,13 @@ static void discard_unused(void)
 
 /* Duplicates of a communicator with fast collectives. The host allocates other memory, too, before
  * it creates the next communicator. */
-static void discard_many_unused(MPI_Comm parent)
+static void discard_many_unused(MPI_Comm parent, int many)
 {
-    MPI_Comm comms[DISCARDED];
+    MPI_Comm comms[MANY];
     MPI_Barrier(parent);
-    for (int i = 0; i < DISCARDED; i++)
+    for (int i = 0; i < many; i++)
         MPI_Comm_dup(parent, &comms[i]);
-    for (int i = 0; i < DISCARDED; i++)
+    for (int i = 0; i < many; i++)
         FREE(MPI_Comm_free, MPI_Comm, &comms[i]);
 }
 
@@ -146,7 +147,7 @@ static MPI_Comm connected(MPI_Comm local)
     if (test_rank == 0)
         MPI_Open_port(MPI_INFO_NULL, port);
     MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
-    discard_many_unused(local);
+    discard_many_unused(local, DISCARDED);
     if (test_rank % 2)
         MPI_Comm_connect(port, MPI_INFO_NULL, 0, local, &between);
     else
@@ -194,13 +195,34 @@ static int connected_socket(int peer)
     return accepted;
 }
 
+/* The even ranks and the odd ones: not the ranks of the communicators whose handles these get. */
+static void halves(MPI_Comm parent, int many)
+{
+    MPI_Comm comms[MANY];
+    for (int i = 0; i < many; i++)
+        MPI_Comm_split(parent, test_rank % 2, 0, &comms[i]);
+    for (int i = 0; i < many; i++) {
+        use_comm(comms[i], 2);
+        MPI_Comm_free(&comms[i]);
+    }
+}
+
+/* Made of a communicator that is not set up, and so does not set up others. */
+static void halves_of_unused(void)
+{
+    MPI_Comm parent = idup(false);
+    discard_many_unused(MPI_COMM_WORLD, DISCARDED);
+    halves(parent, DISCARDED);
+    MPI_Comm_free(&parent);
+}
+
 /* Ranks 0 and 1, 2 and 3. */
 static void join(void)
 {
     MPI_Comm pair, between;
     int end = connected_socket(test_rank ^ 1), got = -1;
     MPI_Comm_split(MPI_COMM_WORLD, test_rank / 2, 0, &pair);
-    discard_many_unused(pair);
+    discard_many_unused(pair, DISCARDED);
     MPI_Comm_join(end, &between);
     MPI_Allreduce(&test_rank, &got, 1, MPI_INT, MPI_SUM, between);
     CHECK(got == (test_rank ^ 1), "%d", got);
@@ -218,6 +240,9 @@ static void unused(void)
         use_comm(comm, 5);
         MPI_Comm_free(&comm);
     }
+    halves_of_unused();
+    discard_many_unused(MPI_COMM_WORLD, MANY);
+    halves(MPI_COMM_WORLD, MANY);
     for (int round = 0; connects && round < ROUNDS; round++) {
         MPI_Comm comm = merged(connected);
         use_comm(comm, 5);

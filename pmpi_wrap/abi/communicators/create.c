@@ -8,7 +8,7 @@
 #define FROM_PARENT(all, by_host)                                              \
     ({                                                                         \
         bool inherits = team_before_creation(parent);                          \
-        int result = (by_host);                                                \
+        int result = team_forget_freed((by_host), created);                    \
         inherits ? team_after_creation(parent, result, created, all) : result; \
     })
 

@@ -47,6 +47,13 @@ void team_forget_child(uintptr_t handle)
         child_cancel(child);
 }
 
+int team_forget_freed(int result, const MPI_Comm *created)
+{
+    if (result == MPI_SUCCESS && *created != MPI_COMM_NULL)
+        team_forget_child(BITS(*created));
+    return result;
+}
+
 void team_forget_children(void)
 {
     for (int i = 0; i < CHAINS; i++)
@@ -145,8 +152,6 @@ int team_after_creation(MPI_Comm parent, int result, const MPI_Comm *created, bo
         child_cancel(child);
         return result;
     }
-    /* If a child has this handle, it has been freed past this library. */
-    team_forget_child(BITS(*created));
     child->handle = BITS(*created);
     child->same_ranks = same_ranks;
     put_child(child);

@@ -33,4 +33,9 @@ struct team *team_in_collective(MPI_Comm comm);
 void team_forget_child(uintptr_t handle);
 void team_forget_children(void);
 
+/* Call when the host has returned `result`, which the function returns in turn, from any call that
+ * creates a communicator: the host may give it the handle of a child that has been freed past this
+ * library before its first collective call (free_notice.h). */
+int team_forget_freed(int result, const MPI_Comm *created);
+
 #endif
