@@ -338,13 +338,14 @@ struct team *child_settle(struct child *child, uint32_t size, uint32_t rank)
 
 /* ---- ending ---- */
 
-void child_leave_unused(struct team *t)
+void child_leave_unused(struct team *t, bool refused)
 {
     child_parent_leaves(t);
     child_parent_ends(t);
     cells_forget(t);
-    mailbox_free(t->mine, 0);
-    if (!t->rank)
+    if (!refused)
+        mailbox_free(t->mine, 0);
+    if (!refused && !t->rank)
         team_common_free(t->common, t->size);
     free(t);
 }

@@ -40,9 +40,13 @@
  * A child that is freed before any operation gives its memory back at once: freeing is collective,
  * and all ranks perform the same operations, so no rank has accessed it. Some ranks may have read
  * the offers and others not, which makes no difference. Its memory becomes the offer for the next
- * child, so that a program which creates and frees communicators in a loop touches no new memory. A
- * rank declines while CHILD_UNUSED_MAX children have no team yet, so a program that keeps thousands
- * without using them takes no memory for most of them.
+ * child, so that a program which creates and frees communicators in a loop touches no new memory.
+ * A rank declines while CHILD_UNUSED_MAX children have no team yet, so a program that keeps
+ * thousands without using them takes no memory for most of them.
+ *
+ * If the host has refused a call of this rank because of its arguments, other ranks may have
+ * performed the operation and still access the memory of all ranks, or may have given back their
+ * own. So this rank accesses nothing of theirs, and its own memory is not used again.
  *
  * Creations from one parent are made one after the other, as MPI requires. Other threads may use
  * and free its children meanwhile, and create children of other parents.
@@ -105,14 +109,16 @@ struct team *child_settle(struct child *child, uint32_t size, uint32_t rank);
 /* Call instead of child_settle(). */
 void child_cancel(struct child *child);
 
-/* Whether there has been no operation in the team of a child, on any rank. */
+/* Whether there has been no operation in the team of a child, on any rank that has made the same
+ * calls as this one. */
 static inline bool child_is_unused(const struct team *team)
 {
     return !team->op && !team->barrier.rounds && !team->children_created;
 }
 
-/* Call instead of team_leave() if child_is_unused(). */
-void child_leave_unused(struct team *team);
+/* Call instead of team_leave() if child_is_unused(). `refused`: the host has refused a call of this
+ * rank, which other ranks may have performed in the team. */
+void child_leave_unused(struct team *team, bool refused);
 
 /* For team_leave(). Call child_parent_leaves() before this rank publishes that it has left, and
  * child_parent_ends() when all ranks have left. */

@@ -62,7 +62,7 @@ static struct team *settle_counted(struct child *child, uint32_t size, uint32_t 
 static void leave_unused(struct team *t)
 {
     taken++;
-    child_leave_unused(t);
+    child_leave_unused(t, false);
 }
 
 static void check_team(struct team *t, unsigned rank, uint32_t mark)

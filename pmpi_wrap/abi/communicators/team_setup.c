@@ -479,8 +479,11 @@ static bool begins_now(const struct communicator *c)
 
 int team_after_host(MPI_Comm comm, int result)
 {
-    struct communicator *c = arguments_refused(result) ? NULL : team_find(comm);
-    if (!c || c->reason != REASON_NOT_READY || inside_host())
+    struct communicator *c = team_find(comm);
+    bool refused = arguments_refused(result);
+    if (c && refused)
+        c->refused = true;
+    if (!c || refused || c->reason != REASON_NOT_READY || inside_host())
         return result;
     if (!c->calls && !is_being_freed(comm)) /* the host has accepted the handle */
         free_notice_comm(comm);
@@ -552,7 +555,7 @@ static void forget_unused(struct communicator *c)
 {
     if (!c->from_parent || !c->team || !child_is_unused(c->team))
         return;
-    child_leave_unused(c->team);
+    child_leave_unused(c->team, c->refused);
     c->team = NULL;
     c->reason = REASON_NOT_READY;
 }

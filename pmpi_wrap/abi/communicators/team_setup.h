@@ -55,6 +55,7 @@ struct communicator {
     bool connecting;      /* all ranks have accepted the hierarchy, and have to connect the nodes */
     bool in_control_part; /* this structure is in memory of arena_control_alloc() */
     bool synchronises;    /* the current call; see team_for() */
+    bool refused;         /* the host has refused the arguments of a call */
     bool of_all_processes; /* see team_mark() */
     int size, rank;        /* these four are set before the exchange begins */
     int remote_size;       /* of an intercommunicator: ranks of the other group; else 0 */
