@@ -1,8 +1,8 @@
 /* Copies of the data in a file with holes: what is copied, what it costs, and whether there is
  * memory. */
+#include "node/snapshot.h"
 #include "core/memory_left.h"
 #include "node/memfd.h"
-#include "node/snapshot.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>

@@ -502,7 +502,7 @@ int team_after_host(MPI_Comm comm, int result)
 
 void team_after_idup(MPI_Comm parent, int result)
 {
-    if (result != MPI_SUCCESS || !quirk(QUIRK_IDUP_STARTS_LATE))
+    if (result != MPI_SUCCESS || !quirk(QUIRK_IDUP_STARTS_LATE) || inside_host())
         return;
     struct communicator *c = find_or_register(parent);
     if (!c || c->reason != REASON_NOT_READY || c->exchanging || is_being_freed(parent))
