@@ -45,8 +45,8 @@
  * thousands without using them takes no memory for most of them.
  *
  * If the host has refused a call of this rank because of its arguments, other ranks may have
- * performed the operation and still access the memory of all ranks, or may have given back their
- * own. So this rank accesses nothing of theirs, and its own memory is not used again.
+ * performed the operation and still access the memory of all ranks, or may already have given back
+ * their memory. So this rank neither accesses their memory nor uses its own again.
  *
  * Creations from one parent are made one after the other, as MPI requires. Other threads may use
  * and free its children meanwhile, and create children of other parents.

@@ -13,7 +13,7 @@
  * freed in turn costs no page faults. Beyond that the pages go back to the OS, first those of the
  * longest unused runs. If a longer block gets pages that have gone back, the limit rises from
  * HEAP_KEEP to its length, up to an eighth of a processor's share of the memory that was
- * left at the beginning.
+ * left when the heap opened.
  *
  * The mapping becomes accessible step by step, as blocks are allocated. mlockall() and core files
  * then do not touch the rest.

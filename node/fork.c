@@ -46,9 +46,11 @@ static void copy_variables(struct mapping *m, bool has_room)
     }
     if (is_open)
         m->copy = snapshot_map(m->memfd.file, m->position, m->size);
-    log_once(0, "a child of fork sees what this process later writes to its static variables, "
-                "unless it calls exec: there is no memory for a copy; run with MPIACCEL_STATICS=0 "
-                "if that matters");
+    log_once(
+        0,
+        "a child of fork sees what this process later writes to its static variables, "
+        "unless it calls exec: there is not enough memory for a copy; run with MPIACCEL_STATICS=0 "
+        "if that matters");
 }
 
 /* A thread that has been cancelled must not end here, with the mutex locked: fork() is no

@@ -30,8 +30,8 @@ struct job {
  * with an empty key. */
 void job_read(struct job *job, enum job_host host);
 
-/* The most ranks on this node that a launcher around this process names, whichever of them has
- * started it; 1 if none does. Allocates nothing. */
+/* The largest number of local ranks in the variables of any launcher; 1 if there is none. Allocates
+ * nothing. */
 uint32_t job_most_local_ranks(void);
 
 /* Hash a key, which may be longer than the name of a socket (FNV-1a). */

@@ -19,7 +19,7 @@ struct node node = {.why_not = REASON_NOT_INITIALISED};
 
 static struct memfd node_file = {.file = -1}; /* once the node is open; fork needs it, too */
 
-/* The members here, by world rank; behind them, node.rank_here. */
+/* The member for each world rank, or -1, followed by the array node.rank_here. */
 static struct {
     int count;
     int32_t *member;

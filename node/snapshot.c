@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Some file systems, such as that of gVisor, do not know holes, so that everything is data. */
+/* Where the OS does not report holes, as in gVisor, everything is data. */
 static void find_extent(int file, struct snapshot_extent *e, uint64_t from)
 {
     off_t data = lseek(file, (off_t)from, SEEK_DATA);

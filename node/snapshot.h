@@ -14,16 +14,15 @@ struct snapshot_extent {
 };
 
 /* The next part of [position, position + size) of a file, from `*end` on, that is not a hole. Its
- * start and end are relative to `position`. False: there is none. Calls with the same extent ask
- * for ascending positions. */
+ * start and end are relative to `position`. False: there is none. Calls with the same extent
+ * must have ascending positions. */
 bool snapshot_next_data(int file, struct snapshot_extent *extent, uint64_t position, size_t size,
                         size_t *start, size_t *end);
 
-/* An upper limit of the data in `most` bytes of a file. */
+/* An upper limit of the data in a part of a file that has `most` bytes. */
 size_t snapshot_bytes(int file, size_t most);
 
-/* Whether every rank of the node could copy so much now, and the memory for one more such copy
- * would be left. */
+/* Whether memory is left for a copy of so many bytes by each rank of the node, plus one. */
 bool snapshot_has_room(size_t bytes);
 
 /* Map private memory for a copy: new memory if `file` is -1, otherwise a part of `file`. NULL: no

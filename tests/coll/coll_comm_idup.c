@@ -1,7 +1,7 @@
 /* A communicator is set up while an MPI_Comm_idup of it is in progress, which Open MPI continues at
  * any time (H14: setting up is itself collective). Fails by a hang, or by wrong data on the
- * duplicate. Nor may the set-up make a call wait that does not wait in the host (H15: collectives
- * that do not synchronise). */
+ * duplicate. The set-up must not make a call wait that does not wait in the host (H15:
+ * collectives that do not synchronise). */
 #include "inter.h"
 #include "kinds.h"
 

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* MANY: more than the library remembers. */
+/* MANY: more than CHILD_UNUSED_MAX. */
 enum { ROUNDS = 8, DISCARDED = 16, MANY = 70 };
 
 static bool some, connects;
@@ -207,7 +207,7 @@ static void halves(MPI_Comm parent, int many)
     }
 }
 
-/* Made of a communicator that is not set up, and so does not set up others. */
+/* The parent has no team, so its children get none from it. */
 static void halves_of_unused(void)
 {
     MPI_Comm parent = idup(false);

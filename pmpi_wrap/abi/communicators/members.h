@@ -20,9 +20,9 @@ enum { MEMBERS_AT_A_TIME = 64 };
 int members_translate(MPI_Group from, int size, int first, MPI_Group to,
                       int found[MEMBERS_AT_A_TIME]);
 
-/* Find the members of the node in a group of `size` ranks, some at a time and in any order. Set
- * `next` to 0 before the first call. Returns whether another call is needed. Allocates nothing,
- * once node_group() exists. */
+/* Find the members of the node in a group of `size` ranks, some at a time and not in the order of
+ * their ranks. Set `next` to 0 before the first call. Returns whether another call is needed.
+ * Allocates nothing, once node_group() exists. */
 struct members_found {
     int next, some;
     int rank[MEMBERS_AT_A_TIME], member[MEMBERS_AT_A_TIME];

@@ -21,9 +21,9 @@ static bool has_foreign_ranks(MPI_Group group, int size)
     return false;
 }
 
-/* Why not all ranks of a group are here. Only if the nodes are connected does it matter on all
- * ranks alike whether some are of another job, and only then all are searched for: otherwise the
- * reason only appears in the statistics. */
+/* Why not all ranks of a group are here. If the nodes are connected, all ranks must agree whether
+ * the group has ranks of another job, so look at every rank. Otherwise the reason only appears in
+ * the statistics. */
 static enum reason why_not_here(MPI_Group group, int size)
 {
     bool one_node = node.ranks_here == node_world_size();

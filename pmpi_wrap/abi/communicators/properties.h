@@ -16,9 +16,9 @@ struct comm_properties {
 /* REASON_NONE, or why nothing on this communicator can be fast, for example because it has more
  * than `max_ranks` ranks. All its ranks get the same answer, since it depends only on the
  * communicator and on facts that the node's ranks have agreed on (H13: decisions from what is equal
- * on all ranks). One difference is possible where nothing follows from it: unless nodes_why_not()
- * is REASON_NONE, a communicator with ranks of another job may get REASON_ONE_NODE_ONLY on some
- * ranks. */
+ * on all ranks). One harmless difference is possible: while the nodes are not connected, a
+ * communicator with ranks of another job may get REASON_ONE_NODE_ONLY on some ranks and
+ * REASON_FOREIGN on others. */
 enum reason comm_properties_of(MPI_Comm comm, int max_ranks, struct comm_properties *properties);
 
 /* comm_properties_of() for an intercommunicator; `max_ranks` limits each group. */

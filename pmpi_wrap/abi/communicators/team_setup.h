@@ -16,10 +16,12 @@
  * depends on comm_properties_of(), which is the same on all ranks (H13: decisions from what is
  * equal on all ranks).
  *
- * Open MPI continues with an MPI_Comm_idup at times that differ between ranks, and then starts
- * nonblocking collectives on the parent, among which the exchange would not have the same place on
- * all ranks (QUIRK_IDUP_STARTS_LATE). If MPI_Comm_idup is called before the exchange begins, the
- * exchange therefore is a blocking allgather, in a later call that synchronises its ranks anyway.
+ * Open MPI performs an MPI_Comm_idup step by step in later calls, and starts nonblocking
+ * collectives on the parent in them. A nonblocking exchange could come before these on one rank and
+ * after them on another (QUIRK_IDUP_STARTS_LATE). So if MPI_Comm_idup is called before the exchange
+ * begins, the exchange is a blocking allgather, in a later call that synchronises its ranks anyway.
+ * Of an intercommunicator Open MPI uses the communicator of each group instead, so the second
+ * exchange may be nonblocking.
  *
  * In an intercommunicator the host's allgather gives each group only the other group's offers. A
  * second exchange follows, in which each group publishes whether it accepts them.
@@ -47,7 +49,7 @@ struct communicator {
     struct team *prepared; /* during the exchange */
     struct team_offer own_offer, answer, *offers;
     MPI_Request request; /* of the exchange */
-    bool blocking;       /* the exchange is blocking: see team_after_idup() */
+    bool blocking;       /* MPI_Comm_idup came first, so the exchange is a blocking allgather */
     bool exchanging, answering, freed;
     bool completing;             /* MPI_Wait for the request is in progress */
     struct hierarchy *hierarchy; /* if it spans nodes; abi/nodes/hierarchy.h */
@@ -66,8 +68,8 @@ struct communicator {
 
 extern struct registry communicator_registry HIDDEN;
 
-/* Find a registered communicator. NULL: no collective call was made and no window created on it
- * yet. */
+/* Find a registered communicator. NULL: no collective call, including MPI_Comm_idup, was made and
+ * no window created on it yet. */
 struct communicator *team_find(MPI_Comm comm);
 
 /* Register a communicator that team_find() does not find. NULL: no memory. If other ranks would

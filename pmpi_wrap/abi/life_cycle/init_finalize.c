@@ -118,8 +118,8 @@ static void finish_messages(void)
  * setting them (MPI-4.0, 11.2.4). Those of the program may receive buffered messages, send new
  * ones, make collective calls, and wait in fast calls, which drive the host's progress on
  * private_comm(). So this one, which is set first and called last, completes the exchanges of
- * teams, waits for the messages and frees the communicator. The host frees the lanes of hierarchies
- * itself: MPICH calls the delete functions of MPI_COMM_WORLD later, and these may still make
+ * teams, waits for the messages and frees the communicator. It does not free the lanes of
+ * hierarchies: MPICH calls the delete functions of MPI_COMM_WORLD later, and these may still make
  * collective calls, some of which other ranks have made before MPI_Finalize. */
 static int at_finalize(MPI_Comm self, int keyval, void *value, void *state)
 {

@@ -25,9 +25,9 @@ static bool order_is_kept(const struct hierarchy *h, MPI_Op op)
 }
 
 /* Whether the library performs the call. All ranks get the same answer, since they pass the same
- * operation and equal numbers of bytes. Longer operands of a user-defined operation would be left
- * to the host by a node with many ranks of the communicator, or without memory, but not by others.
- */
+ * operation and equal numbers of bytes. A user-defined operation is limited to a cell: with longer
+ * operands, a node with many ranks or without memory would leave the call to the host, and the
+ * others would not. */
 static bool is_performed(const struct lane_reduction *o, enum call call)
 {
     bool all = IS_CALL(call, Allreduce), equal = o->h->equal;

@@ -161,9 +161,8 @@ static enum nodes_verdict find_verdict(bool has_key)
     return verdict;
 }
 
-/* Whether no node is an exception: all ranks have the library, but those of some node may have
- * failed to share memory, or may have early groups, so that they leave communicators to the host
- * which the ranks of other nodes would connect. */
+/* Whether the ranks of every node share memory and none has early groups. A node with early groups
+ * leaves some communicators to the host, which the ranks of other nodes would connect. */
 static bool all_nodes_take_part(void)
 {
     int mine = node.header && !node_setup_has_early_groups(), everybody = 0;
