@@ -231,22 +231,34 @@ static void copy_data(char *to, const char *from, size_t size, struct snapshot_e
         memcpy(to + start, from + start, end - start);
 }
 
+#define STEP ((size_t)1 << 20)
+
+/* Whether all pages are in memory, so that none is a hole. The OS would find the next hole by going
+ * through all data in front of it, also those of other blocks. */
+static bool are_resident(char *first, size_t bytes)
+{
+    unsigned char resident[STEP / 4096];
+    size_t pages = round_up(bytes, page) / page, i = 0;
+    if (mincore(first, bytes, resident))
+        return false;
+    while (i < pages && resident[i] & 1)
+        i++;
+    return i == pages;
+}
+
 /* Move the contents of a block to pages that read as zeroes, and free the old ones in steps, so
- * that old and new ones do not take memory at the same time. The OS finds the end of the first
- * extent by going through all data behind it, also of other blocks, which takes longer than to copy
- * a short block with its holes. False: the OS did not free all. */
+ * that old and new ones do not take memory at the same time. False: the OS did not free all. */
 static bool move_data(char *to, char *from, size_t size)
 {
-    const size_t step = (size_t)1 << 20, least = (size_t)8 << 20;
-    bool dropped = true, skips_holes = size >= least && memfd_is_open(&file);
+    bool dropped = true, is_open = memfd_is_open(&file);
     struct snapshot_extent extent = {0};
     for (size_t done = 0; done < size;) {
         char *first = (char *)round_down((uintptr_t)from + done, page);
-        size_t bytes = min_size(size - done, (size_t)(first + step - (from + done)));
-        if (skips_holes)
-            copy_data(to + done, from + done, bytes, &extent);
-        else
+        size_t bytes = min_size(size - done, (size_t)(first + STEP - (from + done)));
+        if (!is_open || are_resident(first, (size_t)(from + done + bytes - first)))
             memcpy(to + done, from + done, bytes);
+        else
+            copy_data(to + done, from + done, bytes, &extent);
         done += bytes;
         dropped &= memfd_punch(first, round_up((size_t)(from + done - first), page));
     }
@@ -341,10 +353,11 @@ static void copy_for_child(void)
     }
     if (memfd_is_open(&file))
         child.copy = snapshot_map(file.file, 0, child.size);
-    log_once(0,
-             "a child of fork sees what this process later writes to its large blocks of malloc, "
-             "unless it calls exec: there is no memory for copies; run without --heap if that "
-             "matters");
+    log_once(
+        0,
+        "a child of fork sees what this process later writes to its large blocks of malloc, "
+        "unless it calls exec: there is not enough memory for copies; run without --heap if that "
+        "matters");
 }
 
 /* Other threads may free blocks while this one forks, so the child may find a table that is being
