@@ -9,7 +9,7 @@
 static const struct launcher launchers[] = {
     {
         .name = "Open MPI",
-        .programs = "orterun oshrun shmemrun prterun prun",
+        .programs = "orterun oshrun shmemrun prterun",
         .versions = {"Open MPI", "OpenRTE", "PRRTE"},
         .form = OPTION_ASSIGNS,
         .option = "x",
@@ -112,12 +112,19 @@ static void version_of(const char *program, char *output, size_t size)
     pclose(pipe);
 }
 
+/* Whether launchers of several families have this name. `prun` is a launcher of PRRTE, and of
+ * OpenHPC, whose `prun` starts the launcher of an MPI. */
+static bool has_common_name(const char *name)
+{
+    return !strncmp(name, "mpirun", 6) || !strncmp(name, "mpiexec", 7) || !strcmp(name, "prun");
+}
+
 const struct launcher *launcher_of(const char *program)
 {
     char path[PATH_MAX], output[512] = "";
     snprintf(path, sizeof path, "%s", program);
     const char *name = basename(path);
-    if (!strncmp(name, "mpirun", 6) || !strncmp(name, "mpiexec", 7))
+    if (has_common_name(name))
         version_of(program, output, sizeof output);
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
         const struct launcher *family = launchers + i;
