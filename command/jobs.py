@@ -141,11 +141,12 @@ class StatusLine:
         self.write("")
 
 
-def with_library(line):
-    """The command line that preloads the library, as a list of pairs, one for each program that it starts: the words in
-    front of it, and the program with its arguments. The options of an unknown launcher are in the second one."""
-    result = subprocess.run([command(), "run", "--print-parts", "--", *line], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE)
+def with_library(line, heap=False):
+    """The command line that preloads the library, with `heap` also the heap of malloc, as a list of pairs, one for each
+    program that it starts: the words in front of it, and the program with its arguments. The options of an unknown
+    launcher are in the second one."""
+    options = ["--heap"] * heap + ["--print-parts", "--"]
+    result = subprocess.run([command(), "run", *options, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if result.returncode:
         raise Failure(os.fsdecode(result.stderr).partition("mpiaccel: ")[2].strip())
     parts = [shlex.split(part) for part in os.fsdecode(result.stdout).split("\0")]

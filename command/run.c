@@ -54,10 +54,9 @@ static void print_assignment(const char *name, const char *value)
 }
 
 /* Print the settings in the environment of this command, since the shell that runs the line may
- * have others. With `parts` (--print-parts), the settings are left out, since the program that
- * reads the output inherits the environment. */
+ * have others; with `only`, print no other setting than this one. */
 static void print_environment(const struct preloaded *job, const struct launcher *family,
-                              bool parts)
+                              const char *only)
 {
     bool has_options = family && family->form == OPTION_ASSIGNS;
     bool unsets = job->environment && !*job->environment;
@@ -66,9 +65,10 @@ static void print_environment(const struct preloaded *job, const struct launcher
         printf("%s", before);
         before = "";
     }
-    for (const struct setting *s = config_settings; s->name && !parts; s++) {
+    for (const struct setting *s = config_settings; s->name; s++) {
         const char *value = getenv(s->name);
-        if (!value || (has_options && has_setting(job->command, s->name, value)))
+        if (!value || (only && strcmp(s->name, only) != 0) ||
+            (has_options && has_setting(job->command, s->name, value)))
             continue;
         printf("%s", before);
         before = "";
@@ -115,8 +115,11 @@ int command_run(int count, char **arguments)
     (void)count;
     bool only_print = false, parts = false, heap = false;
     for (arguments++; *arguments && **arguments == '-'; arguments++) {
-        if (!strcmp(*arguments, "--compare") && !only_print)
+        if (!strcmp(*arguments, "--compare") && !only_print) {
+            if (heap)
+                *arguments-- = "--heap"; /* an option of that program, too */
             return command_program("compare", arguments);
+        }
         if (!strcmp(*arguments, "--")) {
             arguments++;
             break;
@@ -150,6 +153,7 @@ int command_run(int count, char **arguments)
     }
     if (!only_print)
         return start(&job);
-    print_environment(&job, family, parts);
+    /* The program that reads the parts inherits the environment, without what --heap sets. */
+    print_environment(&job, family, !parts ? NULL : heap ? STATICS : "");
     return print(&job, parts);
 }
