@@ -137,6 +137,19 @@ static bool read_COPIES(const char *text, enum copies_setting *field)
 #define WRONG_WAIT   "is not auto, spin, yield or sleep; using the default"
 #define WRONG_COPIES "is not auto, os, host, shared or streaming; using the default"
 
+/* Whether modules of sites set a variable of this name for the folder or the version of a package */
+static bool is_set_by_modules(const char *name, size_t length)
+{
+    static const char *const names[] = {"MPIACCEL_ROOT",    "MPIACCEL_HOME",   "MPIACCEL_DIR",
+                                        "MPIACCEL_BASE",    "MPIACCEL_PATH",   "MPIACCEL_PREFIX",
+                                        "MPIACCEL_BIN",     "MPIACCEL_LIB",    "MPIACCEL_INC",
+                                        "MPIACCEL_INCLUDE", "MPIACCEL_VERSION"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == length && !memcmp(name, names[i], length))
+            return true;
+    return false;
+}
+
 const char *config_read_one(const char *name, size_t length, const char *value)
 {
 #define SETTING(field, setting, kind, standard, help)                \
@@ -144,7 +157,8 @@ const char *config_read_one(const char *name, size_t length, const char *value)
         return read_##kind(value, &config.field) ? NULL : WRONG_##kind;
 #include "core/settings.def"
 #undef SETTING
-    return "is not a setting of this version; it has no effect";
+    return is_set_by_modules(name, length) ? NULL
+                                           : "is not a setting of this version; it has no effect";
 }
 
 void config_read(char **environment, void (*warn)(const char *line))

@@ -36,8 +36,9 @@ struct config {
 extern struct config config;
 extern pid_t config_process; /* the process that read them; a child of fork is another one */
 
-/* Read the environment into `config`. Calls `warn` (NULL: nothing) with one line for each unknown
- * MPIACCEL_ name and each invalid value; the default of that setting then holds. */
+/* Read the environment into `config`. Calls `warn` (NULL: nothing) with one line for each invalid
+ * value, whose setting then has its default, and for each unknown MPIACCEL_ name, except for those
+ * that modules set for a package, such as MPIACCEL_ROOT. */
 void config_read(char **environment, void (*warn)(const char *line));
 
 /* The shortest block that malloc takes from the shared heap, in bytes. */

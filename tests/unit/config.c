@@ -204,6 +204,8 @@ START_TEST(an_unknown_name_with_our_prefix_causes_a_warning)
     refuse("MPIACCEL_STAT=1");
     refuse("MPIACCEL_STATSX=1");
     refuse("MPIACCEL_rma=0");
+    refuse("MPIACCEL_ROOTS=/opt");
+    refuse("MPIACCEL_VER=1");
     char entry[3000] = "MPIACCEL_LONG=";
     memset(entry + 14, 'x', sizeof entry - 15);
     entry[sizeof entry - 1] = 0;
@@ -218,6 +220,19 @@ START_TEST(other_names_are_ignored)
         "mpiaccel=7",       "="};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         accept(names[i]);
+        ck_assert(!memcmp(&config, &defaults, sizeof config));
+    }
+}
+END_TEST
+
+START_TEST(the_names_that_modules_set_for_a_package_are_ignored)
+{
+    static const char *const entries[] = {
+        "MPIACCEL_ROOT=/opt",    "MPIACCEL_HOME=/opt", "MPIACCEL_DIR=/opt",
+        "MPIACCEL_LIB=/opt/lib", "MPIACCEL_INC=",      "MPIACCEL_VERSION=0.3.0",
+    };
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        accept(entries[i]);
         ck_assert(!memcmp(&config, &defaults, sizeof config));
     }
 }
@@ -261,5 +276,6 @@ END_TEST
 
 UNIT_MAIN(each_setting_is_read_as_its_kind, sizes_are_numbers_with_a_unit,
           an_unknown_name_with_our_prefix_causes_a_warning, other_names_are_ignored,
+          the_names_that_modules_set_for_a_package_are_ignored,
           each_invalid_entry_causes_a_warning_and_valid_ones_take_effect,
           there_may_be_no_list_of_variables, the_table_for_users_is_complete)
