@@ -137,7 +137,7 @@ static bool read_COPIES(const char *text, enum copies_setting *field)
 #define WRONG_WAIT   "is not auto, spin, yield or sleep; using the default"
 #define WRONG_COPIES "is not auto, os, host, shared or streaming; using the default"
 
-/* Whether modules of sites set a variable of this name for the folder or the version of a package */
+/* Whether modules of sites set a variable of this name, for the folder or version of a package. */
 static bool is_set_by_modules(const char *name, size_t length)
 {
     static const char *const names[] = {"MPIACCEL_ROOT",    "MPIACCEL_HOME",   "MPIACCEL_DIR",
