@@ -233,8 +233,8 @@ static void copy_data(char *to, const char *from, size_t size, struct snapshot_e
 
 #define STEP ((size_t)1 << 20)
 
-/* Whether all pages are in memory, so that none is a hole. The OS would find the next hole by going
- * through all data in front of it, also those of other blocks. */
+/* Whether all pages are in memory, so that none is a hole. To ask for the next hole instead may
+ * take long: the OS would go through all data in front of it, also those of other blocks. */
 static bool are_resident(char *first, size_t bytes)
 {
     unsigned char resident[STEP / 4096];

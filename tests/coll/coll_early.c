@@ -15,8 +15,8 @@ static MPI_Comm communicator_of(MPI_Group group, __typeof__(past_library) create
     return comm;
 }
 
-/* Before one of all processes exists, MPICH 4.0 makes no communicator of some. The library is not
- * to meet in that one. */
+/* Before a communicator of all processes exists, MPICH 4.0 makes none of some processes. Create
+ * that of all directly in the host, so that the ranks of the node do not meet in it. */
 static void make_early_communicators(MPI_Session session, MPI_Comm early[2])
 {
     static const int first[] = {0, 1};

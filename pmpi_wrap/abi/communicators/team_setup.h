@@ -20,8 +20,8 @@
  * collectives on the parent in them. A nonblocking exchange could come before these on one rank and
  * after them on another (QUIRK_IDUP_STARTS_LATE). So if MPI_Comm_idup is called before the exchange
  * begins, the exchange is a blocking allgather, in a later call that synchronises its ranks anyway.
- * Of an intercommunicator Open MPI uses the communicator of each group instead, so the second
- * exchange may be nonblocking.
+ * The second exchange of an intercommunicator may be nonblocking, since Open MPI duplicates one by
+ * collectives on the local communicator of each group.
  *
  * In an intercommunicator the host's allgather gives each group only the other group's offers. A
  * second exchange follows, in which each group publishes whether it accepts them.
