@@ -38,7 +38,7 @@ static inline pid_t start(process_fn *function, unsigned rank)
     if (pid)
         return pid;
     signal(SIGALRM, SIG_DFL); /* Check's handler would end all processes */
-    alarm(20);                /* a rank that hangs is a failure too */
+    alarm(60);                /* a rank that hangs is a failure too */
     function(rank);
     _exit(atomic_load(&unit_failures) != 0);
 }
