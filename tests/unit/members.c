@@ -314,6 +314,20 @@ START_TEST(both_groups_of_an_intercommunicator_are_searched)
 }
 END_TEST
 
+START_TEST(the_member_of_a_rank_is_found_on_the_node)
+{
+    begin(WORLD, MEMBERS, 0);
+    MPI_Comm c = comm_with(WORLD, process_of_world);
+    node_group();
+    steps = 0;
+    ck_assert_int_eq(member_by_host((long)c, FIRST + 5), node_member_of(FIRST + 5));
+    ck_assert_int_eq(member_by_host((long)c, FIRST - 1), -1);
+    ck_assert_uint_le(steps, 2 * MEMBERS);
+    begin(4, 4, 0);
+    ck_assert_int_eq(member_by_host((long)comm_with(4, process_of_world), 2), node_member_of(2));
+}
+END_TEST
+
 START_TEST(a_node_may_be_treated_as_several)
 {
     config.node_size = 2;
@@ -333,4 +347,5 @@ END_TEST
 UNIT_MAIN(large_communicators_are_not_searched, small_communicators_do_not_depend_on_the_job,
           the_hash_depends_on_the_order, a_node_may_be_the_whole_job,
           ranks_of_another_job_are_found_if_nodes_are_connected,
-          both_groups_of_an_intercommunicator_are_searched, a_node_may_be_treated_as_several)
+          both_groups_of_an_intercommunicator_are_searched, a_node_may_be_treated_as_several,
+          the_member_of_a_rank_is_found_on_the_node)

@@ -4,6 +4,14 @@
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 #include "pmpi_wrap/abi/private_comm.h"
 
+/* Open MPI searches the second group from its beginning, so finding a rank in MPI_COMM_WORLD takes
+ * as many steps as the number of that rank. If the job has other nodes, which may make that number
+ * large, the ranks of this node are searched for instead, or among. */
+static bool has_other_nodes(void)
+{
+    return node.ranks_here < node_world_size() && node_group() != MPI_GROUP_NULL;
+}
+
 int member_of_rank(long argument, int rank)
 {
     MPI_Comm comm = HANDLE_OF(MPI_Comm, argument);
@@ -21,16 +29,17 @@ int member_by_host(long argument, int rank)
 {
     MPI_Comm comm = HANDLE_OF(MPI_Comm, argument);
     MPI_Group group;
-    int member = member_of_rank(argument, rank), inter = 0, world = -1;
+    int member = member_of_rank(argument, rank), inter = 0, found = -1;
     if (member >= 0 || !node.header || rank < 0 || comm == MPI_COMM_WORLD)
         return member;
     host.Comm_test_inter(comm, &inter);
     int result = inter ? host.Comm_remote_group(comm, &group) : host.Comm_group(comm, &group);
     if (result != MPI_SUCCESS)
         return -1;
-    host.Group_translate_ranks(group, 1, &rank, world_group(), &world);
+    bool by_node = has_other_nodes();
+    host.Group_translate_ranks(group, 1, &rank, by_node ? node_group() : world_group(), &found);
     host.Group_free(&group);
-    return world < 0 ? -1 : node_member_of(world);
+    return found < 0 ? -1 : node_member_of(by_node ? node.rank_here[found] : found);
 }
 
 int members_translate(MPI_Group from, int size, int first, MPI_Group to,
@@ -44,12 +53,9 @@ int members_translate(MPI_Group from, int size, int first, MPI_Group to,
     return some;
 }
 
-/* Open MPI searches the second group from its beginning, so finding a rank in MPI_COMM_WORLD takes
- * as many steps as the number of that rank. If the job has other nodes, which may make that number
- * large, search the group for the ranks of this node instead. */
 bool members_find(MPI_Group group, int size, struct members_found *f)
 {
-    bool by_node = node.ranks_here < node_world_size() && node_group() != MPI_GROUP_NULL;
+    bool by_node = has_other_nodes();
     int first = f->next, all = by_node ? node.ranks_here : size, to[MEMBERS_AT_A_TIME], n = 0;
     int some = by_node ? members_translate(node_group(), all, first, group, to)
                        : members_translate(group, all, first, world_group(), to);
