@@ -299,6 +299,23 @@ START_TEST(each_line_of_the_summary_is_written_at_once)
 }
 END_TEST
 
+/* Latin-1, one byte, the rest of a character, an overlong one, and characters of two to four bytes */
+START_TEST(text_that_is_not_utf_8_is_escaped)
+{
+    static const char command[] =
+        "./M\xe4t\0\xe2\x82\0\xc0\xaf\0\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80";
+    const struct stats_identity identity = {command, sizeof command, "1", "2026-11-28T07:30:00Z"};
+    static const struct stats_snapshot none;
+    job.identity = &identity;
+    char *json = json_of(&none, &plain_host);
+    job.identity = NULL;
+    ck_assert_ptr_nonnull(
+        strstr(json, "\"command\":[\"./M\\u00e4t\",\"\\u00e2\\u0082\",\"\\u00c0\\u00af\","
+                     "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"]"));
+    free(json);
+}
+END_TEST
+
 START_TEST(host_names_are_escaped)
 {
     static const struct stats_snapshot none;
@@ -731,11 +748,11 @@ END_TEST
 UNIT_MAIN(an_empty_job_is_valid_json, every_number_has_its_key, what_was_recorded_has_its_key,
           sizes_are_counted_by_power_of_two, a_shortage_of_processors_is_told,
           each_line_of_the_summary_is_written_at_once, host_names_are_escaped,
-          the_summary_lists_calls_and_reasons, the_summary_of_one_node_says_so,
-          the_summary_says_that_one_machine_counts_as_several, one_rank_and_one_call_are_singular,
-          the_summary_says_where_the_time_goes, the_summary_says_what_alloc_mem_would_help,
-          the_summary_says_which_messages_gain, the_summary_says_that_accelerated_calls_gain,
-          the_summary_says_why_messages_do_not_gain,
+          text_that_is_not_utf_8_is_escaped, the_summary_lists_calls_and_reasons,
+          the_summary_of_one_node_says_so, the_summary_says_that_one_machine_counts_as_several,
+          one_rank_and_one_call_are_singular, the_summary_says_where_the_time_goes,
+          the_summary_says_what_alloc_mem_would_help, the_summary_says_which_messages_gain,
+          the_summary_says_that_accelerated_calls_gain, the_summary_says_why_messages_do_not_gain,
           the_summary_says_what_an_accelerated_program_does, records_have_their_keys,
           the_job_has_its_keys, waiting_is_part_of_the_time, counts_of_ended_threads_are_kept,
           snapshots_add_up)

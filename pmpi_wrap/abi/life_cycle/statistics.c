@@ -126,10 +126,10 @@ static void report_overwritten(const char *name)
     static bool is_own;
     struct stat file;
     if (!is_own && !stat(name, &file) && S_ISREG(file.st_mode) && file.st_size)
-        log_message(0,
-                    "the statistics of another run in %s are overwritten; %%j in the name keeps "
-                    "those of all jobs",
-                    name);
+        log_message(0, "the statistics of another run in %s are overwritten; %s", name,
+                    strstr(config.stats, "%j")
+                        ? "%p in the name keeps those of all runs of a batch job"
+                        : "%j in the name keeps those of all jobs");
     is_own = true;
 }
 
