@@ -23,6 +23,10 @@ struct abi {
      * every process. */
     mpi_fn *(*handler_of)(enum call call);
 
+    /* A call with arrays of large counts by means of that with ints, for hosts that lack it; see
+     * narrowed.h. Call after bind(). */
+    mpi_fn *(*narrowed_of)(enum call call);
+
     /* Store the value of a predefined attribute of a window. Returns false if the host stores the
      * same value. */
     bool (*fortran_window_attribute)(int window, int keyval, int64_t *value);

@@ -16,6 +16,7 @@
 
 #include "core/stats.h"
 #include "node/node.h"
+#include "pmpi_wrap/call_types.h"
 #include "pmpi_wrap/eager_limit.h"
 #include "pmpi_wrap/host.h"
 #include "pmpi_wrap/host_wait.h"
@@ -32,40 +33,12 @@ static mpi_fn *dispatch_mpi[CALL_COUNT], *dispatch_pmpi[CALL_COUNT];
 /* Where a call goes on after this library. */
 static mpi_fn *dispatch_onward[CALL_COUNT];
 
-#define TYPES_0  void
-#define TYPES_1  long a
-#define TYPES_2  TYPES_1, long b
-#define TYPES_3  TYPES_2, long c
-#define TYPES_4  TYPES_3, long d
-#define TYPES_5  TYPES_4, long e
-#define TYPES_6  TYPES_5, long f
-#define TYPES_7  TYPES_6, long g
-#define TYPES_8  TYPES_7, long h
-#define TYPES_9  TYPES_8, long i
-#define TYPES_10 TYPES_9, long j
-#define TYPES_11 TYPES_10, long k
-#define TYPES_12 TYPES_11, long l
-#define TYPES_13 TYPES_12, long m
-#define NAMES_0
-#define NAMES_1  a
-#define NAMES_2  NAMES_1, b
-#define NAMES_3  NAMES_2, c
-#define NAMES_4  NAMES_3, d
-#define NAMES_5  NAMES_4, e
-#define NAMES_6  NAMES_5, f
-#define NAMES_7  NAMES_6, g
-#define NAMES_8  NAMES_7, h
-#define NAMES_9  NAMES_8, i
-#define NAMES_10 NAMES_9, j
-#define NAMES_11 NAMES_10, k
-#define NAMES_12 NAMES_11, l
-#define NAMES_13 NAMES_12, m
-#define LAST_3   c
-#define LAST_7   g
-#define LAST_8   h
-#define LAST_9   i
-#define LAST_10  j
-#define LAST_11  k
+#define LAST_3  c
+#define LAST_7  g
+#define LAST_8  h
+#define LAST_9  i
+#define LAST_10 j
+#define LAST_11 k
 
 /* The target of a call. NULL: none yet. Acquire: whatever dispatch_open() stored before the target
  * is visible to a thread that reads the target. */

@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "pmpi_wrap/host_identity.h"
 #include "pmpi_wrap/job_identity.h"
+#include "pmpi_wrap/narrowed.h"
 #include "pmpi_wrap/progress_entry.h"
 #include "pmpi_wrap/quirks.h"
 #include "pmpi_wrap/symbols.h"
@@ -22,8 +23,8 @@ static struct {
     bool is_known;    /* nothing prevents that calls are accelerated, except MPIACCEL=0 */
 } host;
 
-/* Only a program that tests whether the symbol exists, and finds this library's, can call it. 16 is
- * MPI_ERR_OTHER or the like. */
+/* Only a program that tests whether the symbol exists, and finds this library's, can call it, or one
+ * that calls MPI although none is loaded. 16 is MPI_ERR_OTHER or the like. */
 long host_missing(void)
 {
     return 16;
@@ -145,6 +146,15 @@ static bool outlasts_host(enum call call)
            call == CALL_Free_mem;
 }
 
+/* The function for a call that the host lacks. */
+static mpi_fn *substitute_of(enum call call)
+{
+    mpi_fn *narrowed = narrowed_of(call);
+    if (!narrowed && host.abi)
+        narrowed = host.abi->narrowed_of(call);
+    return narrowed ? narrowed : (mpi_fn *)host_missing;
+}
+
 /* MPI_X goes to a tool that is loaded behind this library, and comes back as PMPI_X. So this
  * library is below every tool, in whatever order they were loaded, and each sees each call once
  * (H5: tools before and after us). */
@@ -159,7 +169,7 @@ static void set_dispatch(const struct dispatch_tables *tables, enum call call)
     if (onward && !inert && config.stats)
         handler = tables->recorder_of(call);
     if (!onward)
-        onward = handler = (mpi_fn *)host_missing;
+        onward = handler = substitute_of(call);
     if (!handler)
         handler = onward;
     tables->onward[call] = onward;

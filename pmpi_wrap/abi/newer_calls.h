@@ -1,6 +1,6 @@
 /* Calls of MPI-4.0 and 4.1 that older headers lack: the library is built with the headers of one
  * release, and serves newer releases of the same ABI, which have these calls. The host is asked for
- * them when it is bound; for a host without them the dispatch tables have no entries.
+ * them when it is bound; for a host without them see narrowed.h.
  */
 #ifndef MPIACCEL_NEWER_CALLS_H
 #define MPIACCEL_NEWER_CALLS_H

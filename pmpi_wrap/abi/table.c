@@ -4,6 +4,7 @@
 #include "pmpi_wrap/abi/collectives/contribution.h"
 #include "pmpi_wrap/abi/communicators/members.h"
 #include "pmpi_wrap/abi/handlers.h"
+#include "pmpi_wrap/abi/narrowed_arrays.h"
 #include "pmpi_wrap/abi/shmem/shmem.h"
 #include "pmpi_wrap/abi/windows/attributes.h"
 #include "pmpi_wrap/abi/windows/window.h"
@@ -57,6 +58,7 @@ const struct abi JOIN(abi_, ABI_NAME) = {
     .matches = is_library_of,
     .bind = host_bind,
     .handler_of = handler_of,
+    .narrowed_of = narrowed_arrays_of,
     .fortran_window_attribute = fortran_window_attribute,
     .fortran_window_changed = fortran_window_changed,
     .member_of_rank = member_of_rank,
