@@ -3,9 +3,10 @@
  *
  * Nothing happens in a process until its first MPI call (H1: loaded into processes without MPI):
  * there is no constructor, and no reference to an MPI library. The first call finds the host and
- * fills the dispatch tables. If no MPI is loaded, that call fails, and the next one searches again
- * (H2: the host is loaded late, or locally). Until the host is found the tables are zero: addresses
- * in them would have to be relocated by the loader, in every process.
+ * fills the dispatch tables. If no MPI is loaded, that call goes to another library that defines
+ * it, or fails, and the next one searches again (H2: the host is loaded late, or locally). Until
+ * the host is found the tables are zero: addresses in them would have to be relocated by the
+ * loader, in every process.
  *
  * When the host has been finalized, the tables are emptied again. A call that follows finds the
  * same host and goes to it, and the host reports the error. A program that has loaded MPI with
@@ -22,6 +23,7 @@
 #include "pmpi_wrap/host_wait.h"
 #include "pmpi_wrap/quirks.h"
 #include "pmpi_wrap/recording.h"
+#include "pmpi_wrap/symbols.h"
 
 #include <pthread.h>
 
@@ -47,36 +49,42 @@ static inline mpi_fn *target_in(mpi_fn *const *entry)
     return __atomic_load_n(entry, __ATOMIC_ACQUIRE);
 }
 
-/* The target of a call that has found none in its table. */
-static COLD mpi_fn *first_target(mpi_fn *const *target)
+/* The target of a call that has found none in its table. Without an MPI, the call is for another
+ * library that defines it, such as one of stubs with which a parallel program was linked as a serial
+ * one. It is not kept, since an MPI may be loaded later. */
+static COLD mpi_fn *first_target(mpi_fn *const *target, const char *name)
 {
     dispatch_open();
-    return *target ? *target : (mpi_fn *)host_missing;
+    mpi_fn *found = *target;
+    if (!found)
+        found = (mpi_fn *)symbol_elsewhere(name);
+    return found ? found : (mpi_fn *)host_missing;
 }
 
 /* The exported pair. The first call is in a function of its own, so that the others save no
  * registers. */
-#define CALL(name, n)                                                                 \
-    typedef long type_##name(TYPES_##n);                                              \
-    EXPORT long MPI_##name(TYPES_##n);                                                \
-    EXPORT long PMPI_##name(TYPES_##n);                                               \
-    static COLD long first_mpi_##name(TYPES_##n)                                      \
-    {                                                                                 \
-        return ((type_##name *)first_target(&dispatch_mpi[CALL_##name]))(NAMES_##n);  \
-    }                                                                                 \
-    static COLD long first_pmpi_##name(TYPES_##n)                                     \
-    {                                                                                 \
-        return ((type_##name *)first_target(&dispatch_pmpi[CALL_##name]))(NAMES_##n); \
-    }                                                                                 \
-    long MPI_##name(TYPES_##n)                                                        \
-    {                                                                                 \
-        type_##name *target = (type_##name *)target_in(&dispatch_mpi[CALL_##name]);   \
-        return (LIKELY(target) ? target : first_mpi_##name)(NAMES_##n);               \
-    }                                                                                 \
-    long PMPI_##name(TYPES_##n)                                                       \
-    {                                                                                 \
-        type_##name *target = (type_##name *)target_in(&dispatch_pmpi[CALL_##name]);  \
-        return (LIKELY(target) ? target : first_pmpi_##name)(NAMES_##n);              \
+#define CALL(name, n)                                                                              \
+    typedef long type_##name(TYPES_##n);                                                           \
+    EXPORT long MPI_##name(TYPES_##n);                                                             \
+    EXPORT long PMPI_##name(TYPES_##n);                                                            \
+    static COLD long first_mpi_##name(TYPES_##n)                                                   \
+    {                                                                                              \
+        return ((type_##name *)first_target(&dispatch_mpi[CALL_##name], "MPI_" #name))(NAMES_##n); \
+    }                                                                                              \
+    static COLD long first_pmpi_##name(TYPES_##n)                                                  \
+    {                                                                                              \
+        return ((type_##name *)first_target(&dispatch_pmpi[CALL_##name], "PMPI_" #name))(          \
+            NAMES_##n);                                                                            \
+    }                                                                                              \
+    long MPI_##name(TYPES_##n)                                                                     \
+    {                                                                                              \
+        type_##name *target = (type_##name *)target_in(&dispatch_mpi[CALL_##name]);                \
+        return (LIKELY(target) ? target : first_mpi_##name)(NAMES_##n);                            \
+    }                                                                                              \
+    long PMPI_##name(TYPES_##n)                                                                    \
+    {                                                                                              \
+        type_##name *target = (type_##name *)target_in(&dispatch_pmpi[CALL_##name]);               \
+        return (LIKELY(target) ? target : first_pmpi_##name)(NAMES_##n);                           \
     }
 #include "pmpi_wrap/calls.def"
 

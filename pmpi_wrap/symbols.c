@@ -123,13 +123,18 @@ mpi_fn *symbol_in(void *library, const char *prefix, const char *name)
     return (mpi_fn *)dlsym(library, symbol);
 }
 
+void *symbol_elsewhere(const char *symbol)
+{
+    void *address = NULL, *library = symbol_definer(symbol, &address);
+    if (library)
+        dlclose(library); /* the program or the host needs the object and keeps it loaded */
+    return address;
+}
+
 void *symbol_next(const char *symbol)
 {
     void *address = dlsym(RTLD_NEXT, symbol);
-    void *library = address ? NULL : symbol_definer(symbol, &address);
-    if (library)
-        dlclose(library); /* the host needs the object and keeps it loaded */
-    return address;
+    return address ? address : symbol_elsewhere(symbol);
 }
 
 /* A table of the object at an address. NULL: the address is in no object, or in one without the

@@ -12,6 +12,9 @@ void *symbol_definer(const char *symbol, void **address);
  * the search order; with RTLD_NEXT, the first one after this library. NULL: there is none. */
 mpi_fn *symbol_in(void *library, const char *prefix, const char *name);
 
+/* The definition of a symbol in another object than this library and copies of it. NULL: none. */
+void *symbol_elsewhere(const char *symbol);
+
 /* The next definition of a symbol after this library's own, wherever it is loaded. NULL: none. */
 void *symbol_next(const char *symbol);
 
