@@ -61,9 +61,10 @@ static const struct launcher launchers[] = {
         .letters = "ABCDFGJLMNSTWbcdeimnopqrtwx",
         .one =
             "account acctg-freq batch bb bbf begin chdir cluster-constraint clusters comment "
-            "constraint container container-id core-spec cores-per-socket cpu-bind cpu-freq "
-            "cpus-per-gpu cpus-per-task deadline delay-boot dependency distribution epilog error "
-            "exclude extra extra-node-info gid gpu-bind gpu-freq gpus gpus-per-node "
+            "constraint container container-env container-id container-image container-mounts "
+            "container-name container-save container-workdir core-spec cores-per-socket cpu-bind "
+            "cpu-freq cpus-per-gpu cpus-per-task deadline delay-boot dependency distribution "
+            "epilog error exclude extra extra-node-info gid gpu-bind gpu-freq gpus gpus-per-node "
             "gpus-per-socket gpus-per-task gres gres-flags het-group hint input job-name jobid "
             "licenses mail-type mail-user mcs-label mem mem-bind mem-per-cpu mem-per-gpu mincpus "
             "mpi msg-timeout network nodefile nodelist nodes ntasks ntasks-per-core "
