@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FOLDERS 3
@@ -35,11 +36,22 @@ static const char *find(const char *const folders[FOLDERS], const char *name)
  * install`.
  * ../lib is not the first, since it may contain a library for 32-bit programs. */
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    return !stat(a, &of_a) && !stat(b, &of_b) && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
+}
+
+/* A library that was not moved has the name that `make install` was given: the folders to which its
+ * symbolic links lead here may not exist on other nodes. */
 const char *library_path(void)
 {
+    static const char installed[] = MPIACCEL_LIBDIR "/" MPIACCEL_SONAME;
     static const char *const folders[FOLDERS] = {MPIACCEL_LIBDIR_FROM_BIN, "../lib",
                                                  MPIACCEL_LIBDIR};
-    return find(folders, MPIACCEL_SONAME);
+    const char *found = find(folders, MPIACCEL_SONAME);
+    return is_same_file(found, installed) ? installed : found;
 }
 
 const char *library_heap_path(void)
