@@ -254,9 +254,10 @@ $(JEMALLOC_USERS:%=$(BUILD)/obj/%) $(JEMALLOC_USERS:%=$(BUILD)/assert/obj/%): | 
 
 # ---- installing ----------------------------------------------------------------------------------
 
-# The command contains these folders, so it is built again when one of them changes.
+# The command contains these folders, so it is built again when one of them changes. The list of created folders begins
+# here, where it belongs to the user who builds, also if root installs.
 $(BUILD)/conf/folders: FORCE
-	@mkdir -p $(@D)
+	@mkdir -p $(@D) && touch -a $(CREATED)
 	@echo '$(bindir) $(libdir) $(PROGRAM_DIR)' | cmp -s - $@ || echo '$(bindir) $(libdir) $(PROGRAM_DIR)' >$@
 # A folder relative to that of the command
 from_bin = $(shell realpath --canonicalize-missing --no-symlinks --relative-to='$(bindir)' '$(1)')
@@ -311,6 +312,9 @@ FOLDERS = "$(DESTDIR)$(bindir)" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(CMAKE_
 CREATED := $(BUILD)/conf/created
 
 install: all
+	$(Q)for folder in "$(prefix)" "$(libdir)"; do \
+	    case $$folder in /*) ;; *) echo "make: PREFIX and LIBDIR must begin with /, unlike $$folder" >&2; exit 1 ;; esac \
+	done
 	$(Q)for folder in $(FOLDERS); do \
 	    while [ ! -e "$$folder" ]; do echo "$$folder"; folder=$$(dirname "$$folder"); done \
 	done >>$(CREATED)
