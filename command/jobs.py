@@ -80,9 +80,12 @@ def temporary_folder():
 
 class Others:
     """How many processors other programs, and the hypervisor, use between begin() and end(), on average: the busy time of
-    the processors on which this program may run, less that of the jobs that have ended meanwhile."""
+    the processors on which this program may run, less that of the jobs that have ended meanwhile. The processes of a job
+    that a daemon has started, as with srun, cannot be told from others. Such a job, of which hardly any time is known, does
+    not count."""
 
     NOTICED = 0.15  # processors
+    OWN_LEAST = 0.1  # processors
 
     def __init__(self):
         self.processors = os.sched_getaffinity(0)
@@ -105,12 +108,14 @@ class Others:
         return sum(sum(times[:2]) for times in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
     def begin(self):
-        self.start = time.monotonic(), self.busy() - self.own()
+        self.start = time.monotonic(), self.busy(), self.own()
 
     def end(self):
-        now = time.monotonic()
-        self.used += max(0.0, self.busy() - self.own() - self.start[1])
-        self.seconds += now - self.start[0]
+        seconds, busy, own = (now - then for now, then in zip((time.monotonic(), self.busy(), self.own()), self.start))
+        if own < self.OWN_LEAST * seconds:
+            return
+        self.used += max(0.0, busy - own)
+        self.seconds += seconds
         self.load = max(self.load, os.getloadavg()[0])
 
     def average(self):
