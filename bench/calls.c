@@ -15,6 +15,7 @@ void use(double *buffers[2][2])
 
 void differ(const struct cell *c)
 {
-    fprintf(stderr, "bench: rank %d: %s: library and host have different results\n", rank, c->name);
+    fprintf(stderr, "bench: %s: library and host have different results on rank %d\n", c->name,
+            rank);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }

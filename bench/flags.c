@@ -155,6 +155,15 @@ void flags_to_root(int way, long n, size_t bytes)
     }
 }
 
+void flag_message(int from)
+{
+    barrier_round++;
+    if (rank == from)
+        raise_flag();
+    else if (rank == !from)
+        wait_until(&flags[from].barrier, barrier_round);
+}
+
 /* Clocks of different nodes cannot be compared. */
 static double release_all(double returned, double *last)
 {

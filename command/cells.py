@@ -44,8 +44,8 @@ def by_part(cells):
 
 
 def mean(cells):
-    """The geometric mean of the ratios, or None. Cells that cannot be repeated do not count."""
-    ratios = [min(cell["ratio"], RATIO_MOST) for cell in cells if "ratio" in cell]
+    """The geometric mean of the ratios, or None. Cells that cannot be repeated or are unusable do not count."""
+    ratios = [min(cell["ratio"], RATIO_MOST) for cell in cells if "ratio" in cell and not doubt(cell)]
     return math.exp(statistics.mean(map(math.log, ratios))) if ratios else None
 
 
@@ -70,4 +70,6 @@ def row(cell):
 
 def summary(part, cells):
     texts = ["-" if value is None else f"{value:.2f}" for value in means(cells)]
-    return f"{part}: latency {texts[0]}, throughput {texts[1]}, all {texts[2]} ({len(cells)} cells)"
+    unusable = sum(bool(doubt(cell)) for cell in cells)
+    return (f"{part}: latency {texts[0]}, throughput {texts[1]}, all {texts[2]} "
+            f"({len(cells)} cells{f', {unusable} of them unusable' if unusable else ''})")

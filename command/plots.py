@@ -38,7 +38,7 @@ def grid_line(x1, y1, x2, y2, kind="grid"):
 
 # ---- bars: how many times as fast ----
 
-RATIOS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+RATIOS = (0.5, *(step * 10 ** power for power in range(6) for step in (1, 2, 5)))
 LEFT, WIDTH, RIGHT = 300, 380, 60  # names, bars, the last number
 TOP, ROW, BAR, BOTTOM = 66, 40, 13, 44
 
