@@ -23,9 +23,10 @@ struct abi {
      * every process. */
     mpi_fn *(*handler_of)(enum call call);
 
-    /* A call with arrays of large counts by means of that with ints, for hosts that lack it; see
-     * narrowed.h. Call after bind(). */
-    mpi_fn *(*narrowed_of)(enum call call);
+    /* As narrowed_of() and narrowed_pmpi_of() in narrowed.h, for calls with arrays of counts, or with
+     * large results. Call after bind(). */
+    mpi_fn *(*narrowed_arrays_of)(enum call call);
+    mpi_fn *(*narrowed_arrays_pmpi_of)(enum call call);
 
     /* Store the value of a predefined attribute of a window. Returns false if the host stores the
      * same value. */

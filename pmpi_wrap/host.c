@@ -17,14 +17,15 @@
 static struct {
     void *library; /* dlopen() handle of the object that defines the MPI functions */
     const struct abi *abi;
-    bool is_standard; /* it implements MPI-5's standard ABI */
-    bool was_closed;  /* by host_close() */
-    bool has_ended;   /* it is the host that was closed, and has not been initialized again */
-    bool is_known;    /* nothing prevents that calls are accelerated, except MPIACCEL=0 */
+    const struct abi *bound; /* the same, even if nothing may be accelerated */
+    bool is_standard;        /* it implements MPI-5's standard ABI */
+    bool was_closed;         /* by host_close() */
+    bool has_ended; /* it is the host that was closed, and has not been initialized again */
+    bool is_known;  /* nothing prevents that calls are accelerated, except MPIACCEL=0 */
 } host;
 
-/* Only a program that tests whether the symbol exists, and finds this library's, can call it, or one
- * that calls MPI although none is loaded. 16 is MPI_ERR_OTHER or the like. */
+/* For a call that neither the host nor another library has. A program gets here if it looks for the
+ * function at run time, or calls MPI before an MPI is loaded. 16 is MPI_ERR_OTHER or the like. */
 long host_missing(void)
 {
     return 16;
@@ -146,13 +147,17 @@ static bool outlasts_host(enum call call)
            call == CALL_Free_mem;
 }
 
-/* The function for a call that the host lacks. */
-static mpi_fn *substitute_of(enum call call)
+/* The functions for MPI_X and PMPI_X, which the host lacks. */
+static void substitute(enum call call, mpi_fn **mpi, mpi_fn **pmpi)
 {
-    mpi_fn *narrowed = narrowed_of(call);
-    if (!narrowed && host.abi)
-        narrowed = host.abi->narrowed_of(call);
-    return narrowed ? narrowed : (mpi_fn *)host_missing;
+    *mpi = narrowed_of(call);
+    *pmpi = narrowed_pmpi_of(call);
+    if (!*mpi && host.bound) {
+        *mpi = host.bound->narrowed_arrays_of(call);
+        *pmpi = host.bound->narrowed_arrays_pmpi_of(call);
+    }
+    if (!*mpi)
+        *mpi = *pmpi = (mpi_fn *)host_missing;
 }
 
 /* MPI_X goes to a tool that is loaded behind this library, and comes back as PMPI_X. So this
@@ -168,15 +173,14 @@ static void set_dispatch(const struct dispatch_tables *tables, enum call call)
         handler = tables->forwarder_of(call);
     if (onward && !inert && config.stats)
         handler = tables->recorder_of(call);
+    mpi_fn *mpi = handler ? handler : onward, *pmpi = mpi;
     if (!onward)
-        onward = handler = substitute_of(call);
-    if (!handler)
-        handler = onward;
-    tables->onward[call] = onward;
+        substitute(call, &mpi, &pmpi);
+    tables->onward[call] = onward ? onward : pmpi;
     mpi_fn *tool = host.library ? symbol_of_tool(host.library, name) : NULL;
     /* Release: see target_in(). */
-    __atomic_store_n(&tables->pmpi[call], handler, __ATOMIC_RELEASE);
-    __atomic_store_n(&tables->mpi[call], tool ? tool : handler, __ATOMIC_RELEASE);
+    __atomic_store_n(&tables->pmpi[call], pmpi, __ATOMIC_RELEASE);
+    __atomic_store_n(&tables->mpi[call], tool ? tool : mpi, __ATOMIC_RELEASE);
 }
 
 static void warn(const char *line)
@@ -274,12 +278,11 @@ bool host_open(const struct dispatch_tables *tables)
     read_settings();
     host.has_ended = is_host_that_was_closed();
     const char *past = tool_past_library(tables);
-    if (past)
-        host.abi = NULL;
-    host.is_known = host.abi && host.abi->bind(host.library, tables->mpi);
+    host.bound = host.abi && host.abi->bind(host.library, tables->mpi) ? host.abi : NULL;
+    host.is_known = host.bound && !past;
     report_state(past);
     if (!host.is_known)
-        host.abi = NULL; /* its functions are not bound */
+        host.abi = NULL; /* no handler may be called */
     set_all(tables);
     if (!host_abi())
         release_host();

@@ -2,6 +2,13 @@
 
 #include "pmpi_wrap/call_types.h"
 
+/* This file is compiled twice: for MPI_X_c, which calls MPI_X, and in narrowed_pmpi.c for PMPI_X_c,
+ * which calls PMPI_X. So a tool sees what it would see if the program had narrowed the counts. */
+#ifndef NEXT
+#define NEXT(name)  MPI_##name
+#define NARROWED_OF narrowed_of
+#endif
+
 /* X(name, number of arguments, the counts and units that become ints); letters count the arguments
  * from `a`, and are repeated where there are fewer than three. */
 #define NARROWED(X)                     \
@@ -38,6 +45,8 @@
     X(Irsend, 7, b, b, b)               \
     X(Sendrecv, 12, b, g, b)            \
     X(Sendrecv_replace, 9, b, b, b)     \
+    X(Isendrecv, 12, b, g, b)           \
+    X(Isendrecv_replace, 9, b, b, b)    \
     X(Recv, 7, b, b, b)                 \
     X(Irecv, 7, b, b, b)                \
     X(Mrecv, 5, b, b, b)                \
@@ -55,26 +64,26 @@ static long narrow(long count)
 }
 
 #define X(name, n, first, second, third)   \
-    long MPI_##name(TYPES_##n);            \
+    long NEXT(name)(TYPES_##n);            \
     static long narrowed_##name(TYPES_##n) \
     {                                      \
         first = narrow(first);             \
         second = narrow(second);           \
         third = narrow(third);             \
-        return MPI_##name(NAMES_##n);      \
+        return NEXT(name)(NAMES_##n);      \
     }
 NARROWED(X)
 #undef X
 
 /* A host may ignore hints. */
-long MPI_Comm_idup(TYPES_3);
+long NEXT(Comm_idup)(TYPES_3);
 static long without_info(TYPES_4)
 {
     (void)b;
-    return MPI_Comm_idup(a, c, d);
+    return NEXT(Comm_idup)(a, c, d);
 }
 
-mpi_fn *narrowed_of(enum call call)
+mpi_fn *NARROWED_OF(enum call call)
 {
     switch (call) {
 #define X(name, n, first, second, third) \

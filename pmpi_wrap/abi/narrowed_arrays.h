@@ -1,9 +1,11 @@
+/* As pmpi_wrap/narrowed.h, for calls with arrays of large counts, or with large results. Call after
+ * host_bind(). */
 #ifndef MPIACCEL_NARROWED_ARRAYS_H
 #define MPIACCEL_NARROWED_ARRAYS_H
 
 #include "pmpi_wrap/calls.h"
 
-/* As narrowed_of(), for the calls that depend on the ABI. Call after host_bind(). */
 mpi_fn *narrowed_arrays_of(enum call call);
+mpi_fn *narrowed_arrays_pmpi_of(enum call call);
 
 #endif

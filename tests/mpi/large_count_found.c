@@ -221,7 +221,8 @@ static void check_between_groups(void)
     for (int i = 0; i < rank + 1; i++)
         out[i] = number(rank, 0, i);
     FOUND(gatherv_fn *, MPI_Gatherv_c)
-    (out, rank + 1, MPI_INT, in, l.counts, l.places, MPI_INT, root, apart);
+    (out, rank + 1, MPI_INT, in, root == MPI_ROOT ? l.counts : NULL,
+     root == MPI_ROOT ? l.places : NULL, MPI_INT, root, apart);
     if (root == MPI_ROOT)
         check_gathered(in, &l, others);
     memset(in, 0, sizeof in);
@@ -238,6 +239,54 @@ typedef int get_accumulate_fn(const void *, MPI_Count, MPI_Datatype, void *, MPI
                               MPI_Datatype, int, MPI_Aint, MPI_Count, MPI_Datatype, MPI_Op,
                               MPI_Win);
 typedef int query_fn(MPI_Win, int, MPI_Aint *, MPI_Aint *, void *);
+
+typedef int accumulate_fn(const void *, MPI_Count, MPI_Datatype, int, MPI_Aint, MPI_Count,
+                          MPI_Datatype, MPI_Op, MPI_Win);
+typedef int rput_fn(const void *, MPI_Count, MPI_Datatype, int, MPI_Aint, MPI_Count, MPI_Datatype,
+                    MPI_Win, MPI_Request *);
+typedef int raccumulate_fn(const void *, MPI_Count, MPI_Datatype, int, MPI_Aint, MPI_Count,
+                           MPI_Datatype, MPI_Op, MPI_Win, MPI_Request *);
+typedef int rget_accumulate_fn(const void *, MPI_Count, MPI_Datatype, void *, MPI_Count,
+                               MPI_Datatype, int, MPI_Aint, MPI_Count, MPI_Datatype, MPI_Op,
+                               MPI_Win, MPI_Request *);
+
+static void wait_for(MPI_Request *request)
+{
+    CHECK(MPI_Wait(request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+}
+
+/* Each rank accesses only its own part of the next one's memory, whose first element is 10. */
+static void check_accesses(int *memory, MPI_Win win)
+{
+    int two[2] = {1, 2}, back[2] = {0}, next = (test_rank + 1) % test_size;
+    MPI_Request request;
+    memory[10] = memory[11] = 100;
+    MPI_Win_fence(0, win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    MPI_Win_lock_all(0, win);
+    FOUND(accumulate_fn *, MPI_Accumulate_c)(two, 2, MPI_INT, next, 10, 2, MPI_INT, MPI_SUM, win);
+    MPI_Win_flush(next, win);
+    FOUND(put_fn *, MPI_Get_c)(back, 2, MPI_INT, next, 10, 2, MPI_INT, win);
+    MPI_Win_flush(next, win);
+    CHECK(back[0] == 101 && back[1] == 102, "%d %d", back[0], back[1]);
+    FOUND(rput_fn *, MPI_Rput_c)(two, 2, MPI_INT, next, 10, 2, MPI_INT, win, &request);
+    wait_for(&request);
+    MPI_Win_flush(next, win);
+    FOUND(raccumulate_fn *, MPI_Raccumulate_c)
+    (two, 2, MPI_INT, next, 10, 2, MPI_INT, MPI_SUM, win, &request);
+    wait_for(&request);
+    MPI_Win_flush(next, win);
+    FOUND(rget_accumulate_fn *, MPI_Rget_accumulate_c)
+    (two, 2, MPI_INT, back, 2, MPI_INT, next, 10, 2, MPI_INT, MPI_PROD, win, &request);
+    wait_for(&request);
+    MPI_Win_flush(next, win);
+    CHECK(back[0] == 2 && back[1] == 4, "%d %d", back[0], back[1]);
+    FOUND(rput_fn *, MPI_Rget_c)(back, 2, MPI_INT, next, 10, 2, MPI_INT, win, &request);
+    wait_for(&request);
+    CHECK(back[0] == 2 && back[1] == 8, "%d %d", back[0], back[1]);
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
 
 static void check_windows(void)
 {
@@ -262,6 +311,7 @@ static void check_windows(void)
     (&value, 1, MPI_INT, &before, 1, MPI_INT, next, 1, 1, MPI_INT, MPI_SUM, created);
     MPI_Win_fence(0, created);
     CHECK(before == test_rank + 1 && memory[1] == 2 * (previous + 1), "%d %d", before, memory[1]);
+    check_accesses(memory, created);
     MPI_Win_free(&created);
     MPI_Win_free(&allocated);
 }

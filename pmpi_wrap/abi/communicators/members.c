@@ -6,8 +6,8 @@
 
 /* Open MPI searches the second group from its beginning, so finding a rank in MPI_COMM_WORLD takes
  * as many steps as the number of that rank. If the job has other nodes, which may make that number
- * large, the ranks of this node are searched for instead, or among. */
-static bool has_other_nodes(void)
+ * large, search only the ranks of this node. */
+static bool searches_by_node(void)
 {
     return node.ranks_here < node_world_size() && node_group() != MPI_GROUP_NULL;
 }
@@ -36,7 +36,7 @@ int member_by_host(long argument, int rank)
     int result = inter ? host.Comm_remote_group(comm, &group) : host.Comm_group(comm, &group);
     if (result != MPI_SUCCESS)
         return -1;
-    bool by_node = has_other_nodes();
+    bool by_node = searches_by_node();
     host.Group_translate_ranks(group, 1, &rank, by_node ? node_group() : world_group(), &found);
     host.Group_free(&group);
     return found < 0 ? -1 : node_member_of(by_node ? node.rank_here[found] : found);
@@ -55,7 +55,7 @@ int members_translate(MPI_Group from, int size, int first, MPI_Group to,
 
 bool members_find(MPI_Group group, int size, struct members_found *f)
 {
-    bool by_node = has_other_nodes();
+    bool by_node = searches_by_node();
     int first = f->next, all = by_node ? node.ranks_here : size, to[MEMBERS_AT_A_TIME], n = 0;
     int some = by_node ? members_translate(node_group(), all, first, group, to)
                        : members_translate(group, all, first, world_group(), to);
