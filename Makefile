@@ -126,7 +126,7 @@ $(CONTACT_HEADER): FORCE
 	@echo '#define MPIACCEL_CONTACT "$(CONTACT)"' | cmp -s - $@ || echo '#define MPIACCEL_CONTACT "$(CONTACT)"' >$@
 $(BUILD)/obj/pmpi_wrap/version.o $(BUILD)/assert/obj/pmpi_wrap/version.o: $(VERSION_HEADER)
 
-COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,cgroup concurrency config log os_number processors settings sync best_kernels $(ISAS:%=kernels_%)) \
+COMMAND_OBJECTS := $(patsubst %,$(BUILD)/obj/core/%.o,cgroup concurrency config json log os_number processors settings sync best_kernels $(ISAS:%=kernels_%)) \
     $(patsubst %,$(BUILD)/obj/pmpi_wrap/%.o,eager_obstacle quirks)
 $(COMMAND): $(wildcard command/*.c command/*.h) $(COMMAND_OBJECTS) $(VERSION_HEADER) $(CONTACT_HEADER) $(BUILD)/conf/folders
 	@mkdir -p $(@D)

@@ -4,6 +4,7 @@
 #include "command/machine.h"
 #include "contact.h"
 #include "core/config.h"
+#include "core/json.h"
 #include "core/kernels.h"
 #include "core/processors.h"
 #include "version.h"
@@ -147,25 +148,21 @@ static void print_text(const struct machine *m)
 
 /* ---- JSON ---- */
 
-static void json_string(const char *before, const char *text)
+static void json_member(const char *before, const char *text)
 {
-    printf("%s\"", before);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        printf(c < 0x20 ? "\\u%04x" : c == '"' || c == '\\' ? "\\%c" : "%c", c);
-    }
-    putchar('"');
+    fputs(before, stdout);
+    json_string(stdout, text);
 }
 
 static void json_eager(const struct machine_mpi *mpi)
 {
     printf(", \"eager_limit\": {\"raised_to\": %zu", mpi->eager ? 0 : config.eager);
     if (mpi->eager) {
-        json_string(", \"reason\": ", eager_obstacle_texts[mpi->eager]);
-        json_string(", \"remedy\": ", eager_obstacle_advice[mpi->eager]);
+        json_member(", \"reason\": ", eager_obstacle_texts[mpi->eager]);
+        json_member(", \"remedy\": ", eager_obstacle_advice[mpi->eager]);
     }
     if (*mpi->eager_setting)
-        json_string(", \"setting\": ", mpi->eager_setting);
+        json_member(", \"setting\": ", mpi->eager_setting);
     putchar('}');
 }
 
@@ -176,21 +173,21 @@ static void json_machine(const struct machine *m)
     printf(",\n  \"processors\": %u, \"online\": %ld, \"quota_thousandths\": %u", m->usable,
            m->online, (unsigned)m->processors.thousandths);
     printf(",\n  \"xpmem\": %s", m->xpmem ? "true" : "false");
-    json_string(", \"huge_pages\": ", m->huge_pages);
-    json_string(", \"arithmetic\": ", kernels_best()->name);
+    json_member(", \"huge_pages\": ", m->huge_pages);
+    json_member(", \"arithmetic\": ", kernels_best()->name);
     printf("},\n \"launchers\": [");
     for (size_t i = 0; i < m->launcher_count; i++) {
-        json_string(i ? ",\n  {\"path\": " : "\n  {\"path\": ", m->launchers[i].path);
-        json_string(", \"family\": ", m->launchers[i].family);
-        json_string(", \"version\": ", m->launchers[i].version);
+        json_member(i ? ",\n  {\"path\": " : "\n  {\"path\": ", m->launchers[i].path);
+        json_member(", \"family\": ", m->launchers[i].family);
+        json_member(", \"version\": ", m->launchers[i].version);
         putchar('}');
     }
     printf("],\n \"mpis\": [");
     static const char *const answers[] = {"unknown", "no", "yes"};
     for (size_t i = 0; i < m->mpi_count; i++) {
-        json_string(i ? ",\n  {\"file\": " : "\n  {\"file\": ", m->mpis[i].file);
-        json_string(", \"version\": ", m->mpis[i].version);
-        json_string(", \"accepts_gpu_memory\": ", answers[m->mpis[i].gpu]);
+        json_member(i ? ",\n  {\"file\": " : "\n  {\"file\": ", m->mpis[i].file);
+        json_member(", \"version\": ", m->mpis[i].version);
+        json_member(", \"accepts_gpu_memory\": ", answers[m->mpis[i].gpu]);
         json_eager(&m->mpis[i]);
         putchar('}');
     }
@@ -202,11 +199,11 @@ static void json_settings(void)
     printf(",\n \"settings\": [");
     for (const struct setting *s = config_settings; s->name; s++) {
         const char *value = getenv(s->name);
-        json_string(s == config_settings ? "\n  {\"name\": " : ",\n  {\"name\": ", s->name);
-        json_string(", \"default\": ", strcmp(s->kind, "TEXT") ? s->standard : "");
+        json_member(s == config_settings ? "\n  {\"name\": " : ",\n  {\"name\": ", s->name);
+        json_member(", \"default\": ", strcmp(s->kind, "TEXT") ? s->standard : "");
         if (value) {
             bool valid = !config_read_one(s->name, strlen(s->name), value);
-            json_string(", \"value\": ", value);
+            json_member(", \"value\": ", value);
             printf(", \"valid\": %s", valid ? "true" : "false");
         }
         putchar('}');
@@ -216,10 +213,10 @@ static void json_settings(void)
 
 static void print_json(const struct machine *m)
 {
-    json_string("{\"format\": 1, \"mpiaccel\": ", MPIACCEL_VERSION);
-    json_string(", \"library\": ", library_path());
-    json_string(", \"built_for\": ", MPIACCEL_ABIS);
-    json_string(", \"contact\": ", MPIACCEL_CONTACT);
+    json_member("{\"format\": 1, \"mpiaccel\": ", MPIACCEL_VERSION);
+    json_member(", \"library\": ", library_path());
+    json_member(", \"built_for\": ", MPIACCEL_ABIS);
+    json_member(", \"contact\": ", MPIACCEL_CONTACT);
     json_machine(m);
     json_settings();
     puts("}");
