@@ -254,10 +254,11 @@ $(JEMALLOC_USERS:%=$(BUILD)/obj/%) $(JEMALLOC_USERS:%=$(BUILD)/assert/obj/%): | 
 
 # ---- installing ----------------------------------------------------------------------------------
 
-# The command contains these folders, so it is built again when one of them changes. The list of created folders begins
-# here, where it belongs to the user who builds, also if root installs.
+# The command contains these folders, so it is built again when one of them changes. Create the list of
+# created folders here, so that the user who builds owns it even if root installs.
 $(BUILD)/conf/folders: FORCE
-	@mkdir -p $(@D) && touch -a $(CREATED)
+	@mkdir -p $(@D)
+	@[ -w $(CREATED) ] || { cat $(CREATED) >$(CREATED).new 2>/dev/null; mv -f $(CREATED).new $(CREATED); }
 	@echo '$(bindir) $(libdir) $(PROGRAM_DIR)' | cmp -s - $@ || echo '$(bindir) $(libdir) $(PROGRAM_DIR)' >$@
 # A folder relative to that of the command
 from_bin = $(shell realpath --canonicalize-missing --no-symlinks --relative-to='$(bindir)' '$(1)')
@@ -311,10 +312,13 @@ FOLDERS = "$(DESTDIR)$(bindir)" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(CMAKE_
     "$(DESTDIR)$(docdir)/docs/decisions" "$(DESTDIR)$(docdir)/examples"
 CREATED := $(BUILD)/conf/created
 
+ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
+ifneq ($(filter-out /%,$(firstword $(prefix)) $(firstword $(libdir))),)
+$(error PREFIX and LIBDIR must begin with /: $(prefix), $(libdir))
+endif
+endif
+
 install: all
-	$(Q)for folder in "$(prefix)" "$(libdir)"; do \
-	    case $$folder in /*) ;; *) echo "make: PREFIX and LIBDIR must begin with /, unlike $$folder" >&2; exit 1 ;; esac \
-	done
 	$(Q)for folder in $(FOLDERS); do \
 	    while [ ! -e "$$folder" ]; do echo "$$folder"; folder=$$(dirname "$$folder"); done \
 	done >>$(CREATED)
