@@ -81,8 +81,8 @@ def temporary_folder():
 class Others:
     """How many processors other programs, and the hypervisor, use between begin() and end(), on average: the busy time of
     the processors on which this program may run, less that of the jobs that have ended meanwhile. The processes of a job
-    that a daemon has started, as with srun, cannot be told from others. Such a job, of which hardly any time is known, does
-    not count."""
+    that a daemon has started, as with srun, cannot be distinguished from other programs. So a job does not count if its
+    known processes have used less than OWN_LEAST."""
 
     NOTICED = 0.15  # processors
     OWN_LEAST = 0.1  # processors

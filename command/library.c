@@ -31,11 +31,6 @@ static const char *find(const char *const folders[FOLDERS], const char *name)
     return path;
 }
 
-/* Folders are tried in this order: that of the installation, relative to this program, with which
- * it may have been moved; that of the build folder and of a wheel; the absolute one of `make
- * install`.
- * ../lib is not the first, since it may contain a library for 32-bit programs. */
-
 static bool is_same_file(const char *a, const char *b)
 {
     struct stat of_a, of_b;
@@ -43,8 +38,12 @@ static bool is_same_file(const char *a, const char *b)
            of_a.st_ino == of_b.st_ino;
 }
 
-/* A library that was not moved has the name that `make install` was given: the folders to which its
- * symbolic links lead here may not exist on other nodes. */
+/* Folders are tried in this order: that of the installation, relative to this program, with which
+ * it may have been moved; that of the build folder and of a wheel; the absolute one of `make
+ * install`.
+ * ../lib is not the first, since it may contain a library for 32-bit programs.
+ * Unless the library was moved, its path is that which `make install` was given, and not the
+ * resolved one: the targets of symbolic links may be missing on other nodes. */
 const char *library_path(void)
 {
     static const char installed[] = MPIACCEL_LIBDIR "/" MPIACCEL_SONAME;

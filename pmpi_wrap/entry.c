@@ -49,9 +49,9 @@ static inline mpi_fn *target_in(mpi_fn *const *entry)
     return __atomic_load_n(entry, __ATOMIC_ACQUIRE);
 }
 
-/* The target of a call that has found none in its table. Without an MPI, the call is for another
- * library that defines it, such as one of stubs with which a parallel program was linked as a serial
- * one. It is not kept, since an MPI may be loaded later. */
+/* The target of a call that has found none in its table. If no MPI is loaded, it is the function of
+ * another library, such as the MPI stubs of a serial program. It is not stored in the table, because
+ * an MPI may be loaded later. */
 static COLD mpi_fn *first_target(mpi_fn *const *target, const char *name)
 {
     dispatch_open();
