@@ -11,12 +11,16 @@
 #include "core/thread.h"
 #include "pmpi_wrap/calls.h"
 
+#ifdef ABI_IS_standard
+/* not searched for: conda and Spack put the folder of an MPI in front of all others */
+#include "pmpi_wrap/standard_abi/mpi.h"
+#else
 #define OMPI_OMIT_MPI1_COMPAT_DECLS 1
 #include <mpi.h>
+#endif
 
-#if (defined(ABI_IS_ompi) && !defined(OPEN_MPI)) ||                                           \
-    (defined(ABI_IS_mpich) && !defined(MPICH_NUMVERSION) && !defined(MVAPICH2_NUMVERSION)) || \
-    (defined(ABI_IS_standard) && !defined(MPIACCEL_STANDARD_ABI_H))
+#if (defined(ABI_IS_ompi) && !defined(OPEN_MPI)) || \
+    (defined(ABI_IS_mpich) && !defined(MPICH_NUMVERSION) && !defined(MVAPICH2_NUMVERSION))
 #error "the mpi.h of another MPI was included; remove its folder from CPPFLAGS and CFLAGS"
 #endif
 

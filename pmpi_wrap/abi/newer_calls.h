@@ -1,11 +1,11 @@
 /* Calls of MPI-4.0 and 4.1 that older headers lack: the library is built with the headers of one
  * release, and serves newer releases of the same ABI, which have these calls. The host is asked for
  * them when it is bound; for a host without them see narrowed.h.
+ *
+ * host_api.h includes this file, behind the host's header.
  */
 #ifndef MPIACCEL_NEWER_CALLS_H
 #define MPIACCEL_NEWER_CALLS_H
-
-#include <mpi.h>
 
 /* The headers of Open MPI 5.0 declare these, although MPI_VERSION is 3. */
 #if MPI_VERSION < 4 && !defined MPI_SESSION_NULL
