@@ -107,11 +107,12 @@ BENCH_PROGRAM := $(BUILD)/libexec/mpiaccel/mpiaccel-bench-rank
 BENCH_OBJECTS := $(ABIS:%=$(BUILD)/libexec/mpiaccel/bench-%.so)
 MANUAL := $(BUILD)/man/mpiaccel.1 $(BUILD)/man/mpiaccel.7
 
-# libmpiaccel_heap.so, with the modules that it shares with the library
-HEAP_LIB := $(BUILD)/lib/libmpiaccel_heap.so
+# libmpiaccel_heap.so.0, with the modules that it shares with the library
+HEAP_LIB := $(BUILD)/lib/$(SONAME:libmpiaccel%=libmpiaccel_heap%)
+HEAP_LINK := $(basename $(HEAP_LIB))
 HEAP_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard heap/*.c) core/cgroup.c core/config.c core/log.c core/memory_left.c core/os_number.c node/job.c node/memfd.c node/snapshot.c)
 
-all: $(LIB) $(LINKER_NAME) $(HEAP_LIB) $(COMMAND) $(COMMAND_PROGRAMS) $(COMMAND_DATA) $(BENCH_PROGRAM) $(BENCH_OBJECTS) $(MANUAL)
+all: $(LIB) $(LINKER_NAME) $(HEAP_LIB) $(HEAP_LINK) $(COMMAND) $(COMMAND_PROGRAMS) $(COMMAND_DATA) $(BENCH_PROGRAM) $(BENCH_OBJECTS) $(MANUAL)
 
 # The version changes with each commit: only what includes this header is compiled again.
 VERSION := $(shell tools/version)
@@ -166,8 +167,11 @@ $(LIB) $(ASSERTING_LIB): $(JEMALLOC_LIB) pmpi_wrap/exports.map
 	$(call show,LINK,$@)$(CC) -shared -o $@ $(CFLAGS) -Wl,-z,lazy $(LDFLAGS) $(MACHINE_FLAGS) -Wl,-soname,$(SONAME) \
 	    -Wl,--no-undefined -Wl,--version-script=pmpi_wrap/exports.map -Wl,-z,nodelete -Wl,--gc-sections \
 	    $(filter %.o,$^) $(JEMALLOC_LIB) -pthread -ldl $(LIBS)
+# Names without a number, for the linker and for preloading by hand.
 $(LINKER_NAME): $(LIB)
-	$(Q)ln -sf $(SONAME) $@
+$(HEAP_LINK): $(HEAP_LIB)
+$(LINKER_NAME) $(HEAP_LINK):
+	$(Q)ln -sf $(<F) $@
 
 # The compiler must not turn what malloc and its kin do into calls of themselves.
 $(BUILD)/obj/heap/%.o: COMPILE += -fno-builtin
@@ -325,7 +329,8 @@ install: all
 	$(Q)install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(CMAKE_DIR)" \
 	    "$(DESTDIR)$(MODULE_DIR)" "$(DESTDIR)$(BASH_DIR)" "$(DESTDIR)$(ZSH_DIR)" "$(DESTDIR)$(PROGRAM_DIR)"
 	$(Q)install -m 755 $(COMMAND) "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)"
-	$(Q)$(call put,755,$(LIB) $(HEAP_LIB),$(libdir)) && ln -sf $(SONAME) "$(DESTDIR)$(libdir)/libmpiaccel.so"
+	$(Q)$(call put,755,$(LIB) $(HEAP_LIB),$(libdir)) && ln -sf $(SONAME) "$(DESTDIR)$(libdir)/libmpiaccel.so" && \
+	    ln -sf $(notdir $(HEAP_LIB)) "$(DESTDIR)$(libdir)/$(notdir $(HEAP_LINK))"
 	$(Q)$(if $(COMMAND_PROGRAMS),$(call put,755,$(COMMAND_PROGRAMS),$(PROGRAM_DIR)))
 	$(Q)$(if $(COMMAND_DATA),$(call put,644,$(COMMAND_DATA) $(BENCH_OBJECTS),$(PROGRAM_DIR)))
 	$(Q)$(call put,755,$(BENCH_PROGRAM),$(PROGRAM_DIR))
@@ -349,7 +354,7 @@ install: all
 uninstall:
 	$(Q)grep -lsF "$(libdir)/$(SONAME)" "$(DESTDIR)$(MODULE_DIR)"/* | while read -r file; do rm "$$file"; done
 	$(Q)rm -f "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)" "$(DESTDIR)$(libdir)/$(SONAME)" "$(DESTDIR)$(libdir)/libmpiaccel.so" \
-	    "$(DESTDIR)$(libdir)/$(notdir $(HEAP_LIB))" \
+	    "$(DESTDIR)$(libdir)/$(notdir $(HEAP_LIB))" "$(DESTDIR)$(libdir)/$(notdir $(HEAP_LINK))" \
 	    "$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc" "$(DESTDIR)$(CMAKE_DIR)/mpiaccelConfig.cmake" \
 	    "$(DESTDIR)$(CMAKE_DIR)/mpiaccelConfigVersion.cmake" "$(DESTDIR)$(BASH_DIR)/mpiaccel" "$(DESTDIR)$(ZSH_DIR)/_mpiaccel" \
 	    "$(DESTDIR)$(mandir)/man1/$(INSTALLED_NAME).1" "$(DESTDIR)$(mandir)/man7/mpiaccel.7"

@@ -7,7 +7,7 @@
 /* The path of the library. Valid until the next call of this function or of library_program(). */
 const char *library_path(void);
 
-/* The path of libmpiaccel_heap.so, which is beside the library. Valid until the next call. */
+/* The path of libmpiaccel_heap.so.0, which is beside the library. Valid until the next call. */
 const char *library_heap_path(void);
 
 /* The path of this program, whatever its name is. */
