@@ -250,7 +250,7 @@ static bool ask(const char *file, struct machine_mpi *mpi)
 size_t machine_mpis(struct machine_mpi *found, size_t room)
 {
     static const char *const files[] = {"libmpi.so.40", "libmpich.so.12", "libmpi.so.12",
-                                        "libmpi_abi.so.0"};
+                                        "libmpi_abi.so.1", "libmpi_abi.so.0"};
     size_t count = 0;
     for (size_t i = 0; i < sizeof files / sizeof *files && count < room; i++)
         count += ask(files[i], found + count);
