@@ -298,9 +298,12 @@ DOCS := README.md LD_PRELOAD.md HACKING.md CONTRIBUTING.md CHANGELOG.md LICENSE 
     $(wildcard docs/*.md docs/*.svg docs/*.json docs/decisions/*.md)
 HEADERS := include/mpiaccel/mpiaccel.h include/mpiaccel/shmem.h
 EXAMPLE_SOURCES := $(wildcard examples/*.c examples/*.f90)
-FILL = sed -e 's|@PREFIX@|$(prefix)|' -e 's|@BINDIR@|$(bindir)|' -e 's|@LIBDIR@|$(libdir)|' -e 's|@SONAME@|$(SONAME)|' \
-    -e 's|@INCLUDEDIR@|$(includedir)|' -e 's|@RPATH@|$(RPATH)|' \
-    -e 's|@MANDIR@|$(mandir)|' -e 's|@VERSION@|$(VERSION)|'
+# sed puts what it has found in place of &.
+literal = $(subst &,\&,$(1))
+FILL = sed -e 's|@PREFIX@|$(call literal,$(prefix))|' -e 's|@BINDIR@|$(call literal,$(bindir))|' \
+    -e 's|@LIBDIR@|$(call literal,$(libdir))|' -e 's|@SONAME@|$(SONAME)|' \
+    -e 's|@INCLUDEDIR@|$(call literal,$(includedir))|' -e 's|@RPATH@|$(RPATH)|' \
+    -e 's|@MANDIR@|$(call literal,$(mandir))|' -e 's|@VERSION@|$(VERSION)|'
 
 # put,MODE,FILES,FOLDER
 put = install -d "$(DESTDIR)$(3)" && install -m $(1) $(2) "$(DESTDIR)$(3)"
