@@ -311,6 +311,10 @@ put = install -d "$(DESTDIR)$(3)" && install -m $(1) $(2) "$(DESTDIR)$(3)"
 # fill,TEMPLATE,FILE: readable by all, whatever the umask
 fill = $(FILL) $(1) >"$(DESTDIR)$(2)" && chmod 644 "$(DESTDIR)$(2)"
 
+# remove_modules,PATTERN: the name of a modulefile contains the version, which changes with each commit, so modulefiles of
+# this library are found by what they load. Those of earlier releases, which job scripts name, remain until `uninstall`.
+remove_modules = grep -lsF "$(libdir)/$(SONAME)" "$(DESTDIR)$(MODULE_DIR)"/$(1) | while read -r file; do rm "$$file"; done
+
 # Installed files are in these folders and below docdir. Those that do not exist are noted in a file of
 # the build, so that `uninstall` removes what `install` created, and no empty folder of others.
 FOLDERS = "$(DESTDIR)$(bindir)" "$(DESTDIR)$(PKGCONFIG_DIR)" "$(DESTDIR)$(CMAKE_DIR)" "$(DESTDIR)$(HEADER_DIR)" \
@@ -346,16 +350,16 @@ install: all
 	$(Q)$(call fill,tools/mpiaccel.pc.in,$(PKGCONFIG_DIR)/mpiaccel.pc)
 	$(Q)$(call fill,tools/mpiaccelConfig.cmake.in,$(CMAKE_DIR)/mpiaccelConfig.cmake)
 	$(Q)$(call fill,tools/mpiaccelConfigVersion.cmake.in,$(CMAKE_DIR)/mpiaccelConfigVersion.cmake)
+	$(Q)$(call remove_modules,*-dev*)
 	$(Q)$(call fill,tools/modulefile.in,$(MODULE_DIR)/$(VERSION))
 	$(Q)$(call fill,tools/modulefile.lua.in,$(MODULE_DIR)/$(VERSION).lua)
 	$(Q)install -m 644 packaging/completion/mpiaccel.bash "$(DESTDIR)$(BASH_DIR)/mpiaccel"
 	$(Q)install -m 644 packaging/completion/_mpiaccel "$(DESTDIR)$(ZSH_DIR)"
 	@echo "libmpiaccel $(VERSION) is in $(DESTDIR)$(prefix); try: $(bindir)/$(INSTALLED_NAME) info"
 
-# The project's own folders go too, and those that it created, when they are empty. The name of a modulefile
-# contains the version, which may have changed since `install`, so modulefiles are found by what they load.
+# The project's own folders go too, and those that it created, when they are empty.
 uninstall:
-	$(Q)grep -lsF "$(libdir)/$(SONAME)" "$(DESTDIR)$(MODULE_DIR)"/* | while read -r file; do rm "$$file"; done
+	$(Q)$(call remove_modules,*)
 	$(Q)rm -f "$(DESTDIR)$(bindir)/$(INSTALLED_NAME)" "$(DESTDIR)$(libdir)/$(SONAME)" "$(DESTDIR)$(libdir)/libmpiaccel.so" \
 	    "$(DESTDIR)$(libdir)/$(notdir $(HEAP_LIB))" "$(DESTDIR)$(libdir)/$(notdir $(HEAP_LINK))" \
 	    "$(DESTDIR)$(PKGCONFIG_DIR)/mpiaccel.pc" "$(DESTDIR)$(CMAKE_DIR)/mpiaccelConfig.cmake" \
