@@ -10,7 +10,8 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = HERE / "mpiaccel"
-ALLOWED = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0"}  # manylinux: of glibc only
+ALLOWED = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0",
+           "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}  # manylinux: of glibc only
 METADATA = """Metadata-Version: 2.1
 Name: mpiaccel
 Version: {version}
@@ -43,8 +44,11 @@ def tag():
         foreign = set(re.findall(r"\(NEEDED\).*\[(.*)\]", readelf("--dynamic", file))) - ALLOWED
         if foreign:
             raise SystemExit(f"wheel: {file} needs {', '.join(sorted(foreign))}, which may be missing elsewhere")
-        for major, minor in re.findall(r"Name: GLIBC_(\d+)\.(\d+)", readelf("--version-info", file)):
+        names = readelf("--version-info", file)
+        for major, minor in re.findall(r"Name: GLIBC_(\d+)\.(\d+)", names):
             version = max(version, (int(major), int(minor)))
+        if "Name: GLIBC_ABI_DT_RELR" in names:
+            version = max(version, (2, 36))
     return "py3-none-manylinux_{}_{}_{}".format(*version, platform.machine())
 
 
