@@ -30,7 +30,7 @@ $(2)/modules.a: $(UNIT_MODULES:%=$(1)/%)
 	@mkdir -p $$(@D)
 	$$(call show,AR,$$@)rm -f $$@ && $$(AR) rc $$@ $$^
 $(2)/%: tests/unit/%.c $(2)/modules.a $(JEMALLOC_LIB)
-	$$(call show,CC,$$< for $(4))$$(COMPILE) -Ipmpi_wrap/standard_abi -O1 $(3) -o $$@ $$< $(2)/modules.a $(JEMALLOC_LIB) $$(CHECK_FLAGS) -lm -ldl
+	$$(call show,CC,$$< for $(4))$$(COMPILE) -DABI_IS_standard -O1 $(3) -o $$@ $$< $(2)/modules.a $(JEMALLOC_LIB) $$(CHECK_FLAGS) -lm -ldl
 units-$(4): $(UNITS:%=$(2)/%)
 endef
 $(eval $(call unit_programs,$(BUILD)/obj,$(BUILD)/test/unit,,plain))
