@@ -99,6 +99,13 @@ bool memfd_punch(char *at, size_t size)
     return freed;
 }
 
+/* These libraries intercept madvise(), and take MADV_DONTNEED for an unmapping. */
+void memfd_forget_pages(char *at, size_t size)
+{
+    size_t before = (uintptr_t)at % (size_t)getpagesize();
+    madvise(at - before, size + before, MADV_DONTNEED);
+}
+
 int memfd_out_of_way(int file)
 {
     int high = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, 500);

@@ -29,6 +29,11 @@ char *memfd_map(int file, uint64_t position, size_t size, char *at, int placemen
  * zeroes. False: not possible; the content is as before. */
 bool memfd_punch(char *at, size_t size);
 
+/* Let libraries for RDMA in this process forget the physical pages of a part of such a file, whose
+ * content remains. They keep the pages of a message registered, and notice only what this process
+ * does to its mapping, not that another process frees the pages. */
+void memfd_forget_pages(char *at, size_t size);
+
 /* Give a descriptor a number that is out of the way of programs that count their descriptors, if
  * possible. Returns the number; -1 for -1. */
 int memfd_out_of_way(int file);

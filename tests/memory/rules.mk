@@ -6,7 +6,7 @@ MEMORY_PROGRAMS := $(filter-out $(MEMORY_TOOLS),$(patsubst tests/memory/%.c,%,$(
 define memory_test_rules
 $(BUILD)/test/$(1)/%: tests/memory/%.c $$(TEST_HEADERS) $(BUILD)/config.mk
 	@mkdir -p $$(@D)
-	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread
+	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ -lm -pthread -rdynamic
 $(BUILD)/test/$(1)/%.linked: tests/memory/%.c $$(TEST_HEADERS) $(BUILD)/config.mk | $(LINKER_NAME)
 	@mkdir -p $$(@D)
 	$$(call show,MPICC,$$< for $(1))$$(MPICC_$(1)) $$(TEST_FLAGS) -Itests/mpi $$< -o $$@ $$(LINK_LIBRARY)

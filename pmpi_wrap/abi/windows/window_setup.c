@@ -4,6 +4,8 @@
 #include "coll_inplace/coll.h"
 #include "core/config.h"
 #include "core/log.h"
+#include "node/memfd.h"
+#include "node/node.h"
 #include "pmpi_wrap/abi/communicators/from_parent.h"
 #include "pmpi_wrap/abi/communicators/properties.h"
 #include "pmpi_wrap/abi/deferral.h"
@@ -432,6 +434,25 @@ static int free_above(MPI_Win *win, struct win *fast)
     return MPI_SUCCESS;
 }
 
+/* The memory of a shared window belongs to rank 0, which frees its pages before it is used again. By
+ * then, the others must have forgotten them, if their messages to other nodes may be sent by RDMA
+ *. */
+static void forget_pages_of_others(const struct win *win)
+{
+    char *begin = NULL, *end = NULL;
+    if (!win->below.shared || !win->rank || node.ranks_here == node_world_size())
+        return;
+    for (uint32_t r = 0; r < win->size; r++) {
+        const struct peer *p = &win->peer[r];
+        if (!p->size)
+            continue;
+        begin = begin ? begin : p->base;
+        end = p->base + p->size;
+    }
+    if (begin)
+        memfd_forget_pages(begin, (size_t)(end - begin));
+}
+
 int window_free(MPI_Win *win)
 {
     struct entry *e = win ? registry_find(&window_registry, BITS(*win)) : NULL;
@@ -440,6 +461,8 @@ int window_free(MPI_Win *win)
     struct win *fast = e->object;
     if (fast && !win_idle(fast))
         return report_win_error(*win, WIN_ERR_SYNC);
+    if (fast)
+        forget_pages_of_others(fast);
     if (fast && host_window_may_keep(fast))
         return free_above(win, fast);
     if (fast)
@@ -473,6 +496,7 @@ void window_freed(MPI_Win win)
     struct win *fast = registry_remove(&window_registry, BITS(win));
     if (!fast)
         return;
+    forget_pages_of_others(fast);
     win_linger(fast);
     kept_close(); /* the program may free more, and other ranks need not wait for this one */
 }
