@@ -27,7 +27,7 @@ struct greeting {
     uint64_t version; /* 64 bits: padding would send bytes that were never set */
     uint64_t world_rank, world_size;
     uint64_t is_described; /* the launcher has given the sender this rank or none */
-    uint64_t is_checked;   /* whether a tool of valgrind must see each store to its memory */
+    uint64_t refusal;      /* enum reason: why nothing may be shared with the sender */
     struct node_needs needs;
     uint64_t settings, meeting;
 };
@@ -54,9 +54,10 @@ static struct {
     struct job job;
     bool is_short;       /* of descriptors or memory: everything is left to the host */
     enum reason why_not; /* why this rank has no place, although it expects others */
-    int leader;          /* a member's connection to the leader */
-    int file;            /* the node's */
-    int reserved;        /* the number that its descriptor gets */
+    enum reason refusal;
+    int leader;   /* a member's connection to the leader */
+    int file;     /* the node's */
+    int reserved; /* the number that its descriptor gets */
     size_t symmetric;
     int statics_file;
     uint64_t meeting;
@@ -113,6 +114,11 @@ void rendezvous_want(size_t symmetric, int statics_file)
     rendezvous.statics_file = statics_file;
 }
 
+void rendezvous_refuse(enum reason why_not)
+{
+    rendezvous.refusal = why_not;
+}
+
 static struct node_needs own_needs(void)
 {
     size_t heap = config.heap_size ? config.heap_size : physical_memory();
@@ -143,7 +149,8 @@ static struct greeting own_greeting(int world_rank, int world_size)
                              .world_rank = (uint64_t)world_rank,
                              .world_size = (uint64_t)world_size,
                              .is_described = job->rank < 0 || job->rank == world_rank,
-                             .is_checked = (uint64_t)dl_iterate_phdr(is_checker, NULL),
+                             .refusal = dl_iterate_phdr(is_checker, NULL) ? REASON_CHECKED
+                                                                          : rendezvous.refusal,
                              .needs = own_needs(),
                              .settings = common_settings(),
                              .meeting = rendezvous.meeting};
@@ -240,7 +247,8 @@ static void add_greeting(struct greeting *all, const struct greeting *g, int sta
     if (!has_statics)
         all->needs.statics = NODE_STATICS_MISSING;
     all->is_described &= g->is_described && g->world_size == all->world_size;
-    all->is_checked |= g->is_checked;
+    if (all->refusal == REASON_NONE)
+        all->refusal = g->refusal;
     if (g->settings != all->settings)
         all->settings = (uint64_t)SETTINGS_DIFFER;
     if (g->meeting != all->meeting)
@@ -317,8 +325,8 @@ static enum reason find_all(struct connection *members, uint64_t *world_rank, ui
     if (!all->is_described || !world_ranks_differ(world_rank, *count) ||
         (expected > 1 && places_taken(expected)))
         return REASON_OTHER_WORLD;
-    if (all->is_checked && *count > 1)
-        return REASON_CHECKED;
+    if (all->refusal != REASON_NONE && *count > 1)
+        return (enum reason)all->refusal;
     if (all->meeting == (uint64_t)MEETINGS_DIFFER)
         return REASON_MEETINGS;
     return all->settings == (uint64_t)SETTINGS_DIFFER ? REASON_SETTINGS : REASON_NONE;

@@ -59,6 +59,7 @@
 #ifndef MPIACCEL_RENDEZVOUS_H
 #define MPIACCEL_RENDEZVOUS_H
 
+#include "core/stats.h"
 #include "node/job.h"
 
 /* Call before all other functions. False: this process has so few descriptors or so little memory
@@ -71,6 +72,10 @@ bool rendezvous_prepare(void);
  * as for the heap), and the file with this process's static variables (-1: none). The file stays
  * the caller's. */
 void rendezvous_want(size_t symmetric, int statics_file);
+
+/* Call before rendezvous_settle() if this rank must share nothing with others. All ranks of the node
+ * then share nothing, for this reason. */
+void rendezvous_refuse(enum reason why_not);
 
 /* The settings that must be the same on all ranks. Ranks with different values would decide
  * differently which windows and collectives are fast (H13: decisions are equal on all ranks). */

@@ -22,6 +22,8 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 int world_rank, world_size;
 
@@ -151,10 +153,20 @@ static void open_handles(void)
     handles_known = true;
 }
 
+/* Whether the host may return from a call because another rank has died (ULFM). */
+static bool host_tolerates_failures(void)
+{
+    const bool *open_mpi = host_symbol("ompi_ftmpi_enabled");
+    const char *mpich = getenv("MPIR_CVAR_ENABLE_FT");
+    return (open_mpi && *open_mpi) || (mpich && *mpich && strchr("1tTyY", *mpich));
+}
+
 /* Threads that create communicators at the same time give them different tags (MPI-4.0, 7.4.2). */
 static void settle_node(const char *tag)
 {
     bool by_session = tag;
+    if (host_tolerates_failures())
+        rendezvous_refuse(REASON_FAULT_TOLERANT);
     rendezvous_settle(world_rank, world_size, tag ? job_hash(tag) : 0, exchange_by_host);
     publish_start_facts(by_session);
     process_vm_open();
