@@ -129,6 +129,15 @@ static bool choose_sizes(struct layout_header *h, const struct node_needs *needs
     return true;
 }
 
+/* Some batch systems, such as Grid Engine, limit each process to the address space of the whole job,
+ * and end a job whose processes take more together. So the mappings of all members together take at
+ * most half of the limit, unless the part of a member would be smaller than 32 MiB. */
+static size_t room_of_one(size_t room, uint32_t members)
+{
+    size_t least = members * ((size_t)32 << 20);
+    return min_size(room, ADDRESS_SPACE_SHARE * max_size(room / (2 * (size_t)members), least));
+}
+
 /* Create and map the file. False: it cannot be mapped. */
 static bool create_node_file(struct layout_header *h, int world_size, int *file)
 {
@@ -152,6 +161,8 @@ int node_create(uint32_t size, int world_size, const struct node_needs *needs)
         .copy_policy = COPY_POLICY_DEFAULT,
     };
     int file;
+    if (left.room != SIZE_MAX)
+        left.room = room_of_one(left.room, size);
     do {
         if (!choose_sizes(&header, &left)) {
             log_message(2, "no room for a shared file; see `ulimit -v` and `ulimit -f`");

@@ -857,8 +857,25 @@ START_TEST(an_alias_is_not_of_another_file)
 }
 END_TEST
 
-UNIT_MAIN(all_ranks_of_a_job_share_memory, where_some_ranks_are_missing_nothing_is_shared,
-          a_rank_that_comes_late_finds_no_leader,
+START_TEST(the_mappings_of_all_members_fit_into_a_limit)
+{
+    const size_t limit = (size_t)64 << 30;
+    const struct node_needs needs = {.heap = limit, .room = limit};
+    for (uint32_t members = 1; members <= 32; members *= 2) {
+        int file = node_create(members, (int)members, &needs);
+        size_t one = (size_t)(node.end - node.base);
+        ck_assert_int_ge(file, 0);
+        ck_assert_uint_le(one, limit / 8);
+        ck_assert_uint_le(one * members, limit / 2);
+        ck_assert_uint_ge(one, members > 4 ? limit / 4 / members : limit / 16);
+        node_unmap(REASON_NONE);
+        close(file);
+    }
+}
+END_TEST
+
+UNIT_MAIN(the_mappings_of_all_members_fit_into_a_limit, all_ranks_of_a_job_share_memory,
+          where_some_ranks_are_missing_nothing_is_shared, a_rank_that_comes_late_finds_no_leader,
           where_the_number_of_ranks_is_unknown_nothing_is_shared, two_jobs_do_not_meet,
           two_jobs_with_equal_keys_share_nothing,
           a_rank_too_many_is_noticed_before_messages_are_sent,

@@ -435,8 +435,8 @@ static int free_above(MPI_Win *win, struct win *fast)
 }
 
 /* The memory of a shared window belongs to rank 0, which frees its pages before it is used again. By
- * then, the others must have forgotten them, if their messages to other nodes may be sent by RDMA
- *. */
+ * then, the others must have forgotten them, since their messages to other nodes may be sent by
+ * RDMA (H24: stale mappings). */
 static void forget_pages_of_others(const struct win *win)
 {
     char *begin = NULL, *end = NULL;
