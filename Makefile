@@ -350,7 +350,7 @@ install: all
 	$(Q)$(call fill,tools/mpiaccel.pc.in,$(PKGCONFIG_DIR)/mpiaccel.pc)
 	$(Q)$(call fill,tools/mpiaccelConfig.cmake.in,$(CMAKE_DIR)/mpiaccelConfig.cmake)
 	$(Q)$(call fill,tools/mpiaccelConfigVersion.cmake.in,$(CMAKE_DIR)/mpiaccelConfigVersion.cmake)
-	$(Q)$(call remove_modules,*-dev*)
+	$(Q)$(call remove_modules,*-dev.[0-9]*+g*)
 	$(Q)$(call fill,tools/modulefile.in,$(MODULE_DIR)/$(VERSION))
 	$(Q)$(call fill,tools/modulefile.lua.in,$(MODULE_DIR)/$(VERSION).lua)
 	$(Q)install -m 644 packaging/completion/mpiaccel.bash "$(DESTDIR)$(BASH_DIR)/mpiaccel"

@@ -99,7 +99,7 @@ bool memfd_punch(char *at, size_t size)
     return freed;
 }
 
-/* These libraries intercept madvise(), and take MADV_DONTNEED for an unmapping. */
+/* Libraries for RDMA intercept madvise(), and treat MADV_DONTNEED like munmap(). */
 void memfd_forget_pages(char *at, size_t size)
 {
     size_t before = (uintptr_t)at % (size_t)getpagesize();

@@ -135,7 +135,8 @@ static bool choose_sizes(struct layout_header *h, const struct node_needs *needs
 static size_t room_of_one(size_t room, uint32_t members)
 {
     size_t least = members * ((size_t)32 << 20);
-    return min_size(room, ADDRESS_SPACE_SHARE * max_size(room / (2 * (size_t)members), least));
+    size_t most = min_size(max_size(room / (2 * (size_t)members), least), file_size_max);
+    return min_size(room, ADDRESS_SPACE_SHARE * most);
 }
 
 /* Create and map the file. False: it cannot be mapped. */

@@ -29,8 +29,8 @@ static int narrow_count(MPI_Count count)
     return count == (int)count ? (int)count : -1;
 }
 
-/* Counts and displacements of n ranks as ints: those of one rank that do not fit become the count -1,
- * for which the host reports MPI_ERR_COUNT. */
+/* Counts and displacements of n ranks as ints. If the count or the displacement of a rank does not
+ * fit, its count becomes -1, for which the host reports MPI_ERR_COUNT. */
 struct layout {
     int *counts, *displacements; /* NULL: not significant */
 };

@@ -857,20 +857,30 @@ START_TEST(an_alias_is_not_of_another_file)
 }
 END_TEST
 
+/* The size of the file for so many members. */
+static size_t mapped_with(size_t limit, uint32_t members)
+{
+    const struct node_needs needs = {.heap = (size_t)64 << 30, .room = limit};
+    int file = node_create(members, (int)members, &needs);
+    size_t size = (size_t)(node.end - node.base);
+    ck_assert_int_ge(file, 0);
+    node_unmap(REASON_NONE);
+    close(file);
+    return size;
+}
+
 START_TEST(the_mappings_of_all_members_fit_into_a_limit)
 {
-    const size_t limit = (size_t)64 << 30;
-    const struct node_needs needs = {.heap = limit, .room = limit};
+    const size_t limit = (size_t)64 << 30, least = (size_t)32 << 20;
     for (uint32_t members = 1; members <= 32; members *= 2) {
-        int file = node_create(members, (int)members, &needs);
-        size_t one = (size_t)(node.end - node.base);
-        ck_assert_int_ge(file, 0);
+        size_t one = mapped_with(limit, members);
         ck_assert_uint_le(one, limit / 8);
         ck_assert_uint_le(one * members, limit / 2);
         ck_assert_uint_ge(one, members > 4 ? limit / 4 / members : limit / 16);
-        node_unmap(REASON_NONE);
-        close(file);
     }
+    ck_assert_uint_le(mapped_with(limit, 64), 64 * least);
+    ck_assert_uint_ge(mapped_with(limit, 64), 64 * least / 2);
+    ck_assert_uint_ge(mapped_with(SIZE_MAX / 2, 1), (size_t)64 << 30);
 }
 END_TEST
 

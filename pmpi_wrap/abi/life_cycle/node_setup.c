@@ -153,20 +153,29 @@ static void open_handles(void)
     handles_known = true;
 }
 
+/* As MPICH reads its settings. */
+static bool is_set_to_true(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value && (strchr("1tTyY", *value) || !strcasecmp(value, "on"));
+}
+
 /* Whether the host may return from a call because another rank has died (ULFM). */
 static bool host_tolerates_failures(void)
 {
-    const bool *open_mpi = host_symbol("ompi_ftmpi_enabled");
-    const char *mpich = getenv("MPIR_CVAR_ENABLE_FT");
-    return (open_mpi && *open_mpi) || (mpich && *mpich && strchr("1tTyY", *mpich));
+    const bool *of_open_mpi = host_symbol("ompi_ftmpi_enabled");
+    return (of_open_mpi && *of_open_mpi) || is_set_to_true("MPIR_CVAR_ENABLE_FT") ||
+           is_set_to_true("MPIR_PARAM_ENABLE_FT") || is_set_to_true("MPICH_ENABLE_FT");
 }
 
 /* Threads that create communicators at the same time give them different tags (MPI-4.0, 7.4.2). */
 static void settle_node(const char *tag)
 {
     bool by_session = tag;
-    if (host_tolerates_failures())
+    if (host_tolerates_failures()) {
+        config.nodes = false;
         rendezvous_refuse(REASON_FAULT_TOLERANT);
+    }
     rendezvous_settle(world_rank, world_size, tag ? job_hash(tag) : 0, exchange_by_host);
     publish_start_facts(by_session);
     process_vm_open();

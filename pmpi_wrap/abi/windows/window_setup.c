@@ -434,9 +434,9 @@ static int free_above(MPI_Win *win, struct win *fast)
     return MPI_SUCCESS;
 }
 
-/* The memory of a shared window belongs to rank 0, which frees its pages before it is used again. By
- * then, the others must have forgotten them, since their messages to other nodes may be sent by
- * RDMA (H24: stale mappings). */
+/* Rank 0 has allocated the memory of a shared window, and may return its pages to the OS when the
+ * window is freed. Before that, each other rank drops its own mapping of them: a library for RDMA
+ * may still have these pages registered (H24: stale mappings). */
 static void forget_pages_of_others(const struct win *win)
 {
     char *begin = NULL, *end = NULL;
