@@ -143,7 +143,8 @@ void free_flags(void);
  * all others, all wait for rank 0, or rank 0 waits for all. */
 cell_fn flag_barrier, flags_from_root, flags_to_root;
 
-/* flags.c: the floor of a message between the ranks 0 and 1; all ranks call it, but only its receiver waits. */
+/* flags.c: the floor of a message between the ranks 0 and 1; all ranks call it, but only its
+ * receiver waits. */
 void flag_message(int from);
 
 /* flags.c: waits until all ranks have called it, and returns a time in the near future on the clock

@@ -129,9 +129,9 @@ static bool choose_sizes(struct layout_header *h, const struct node_needs *needs
     return true;
 }
 
-/* Some batch systems, such as Grid Engine, limit each process to the address space of the whole job,
- * and end a job whose processes take more together. So the mappings of all members together take at
- * most half of the limit, unless the part of a member would be smaller than 32 MiB. */
+/* Some batch systems, such as Grid Engine, limit each process to the address space of the whole
+ * job, and end a job whose processes take more together. So the mappings of all members together
+ * take at most half of the limit, unless the part of a member would be smaller than 32 MiB. */
 static size_t room_of_one(size_t room, uint32_t members)
 {
     size_t least = members * ((size_t)32 << 20);

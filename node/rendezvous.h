@@ -73,8 +73,8 @@ bool rendezvous_prepare(void);
  * the caller's. */
 void rendezvous_want(size_t symmetric, int statics_file);
 
-/* Call before rendezvous_settle() if this rank must share nothing with others. All ranks of the node
- * then share nothing, for this reason. */
+/* Call before rendezvous_settle() if this rank must share nothing with others. All ranks of the
+ * node then share nothing, for this reason. */
 void rendezvous_refuse(enum reason why_not);
 
 /* The settings that must be the same on all ranks. Ranks with different values would decide

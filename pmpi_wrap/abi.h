@@ -23,8 +23,8 @@ struct abi {
      * every process. */
     mpi_fn *(*handler_of)(enum call call);
 
-    /* The counterparts of narrowed_of() and narrowed_pmpi_of() (narrowed.h) for calls with arrays of
-     * counts, and for those that return counts. Call after bind(). */
+    /* The counterparts of narrowed_of() and narrowed_pmpi_of() (narrowed.h) for calls with arrays
+     * of counts, and for those that return counts. Call after bind(). */
     mpi_fn *(*narrowed_arrays_of)(enum call call);
     mpi_fn *(*narrowed_arrays_pmpi_of)(enum call call);
 

@@ -1,5 +1,5 @@
-/* The arguments of an MPI call that has n of them, as integers of the size of a register: TYPES_n is
- * a list of parameters, NAMES_n one of arguments. */
+/* The arguments of an MPI call that has n of them, as integers of the size of a register: TYPES_n
+ * is a list of parameters, NAMES_n one of arguments. */
 #ifndef MPIACCEL_CALL_TYPES_H
 #define MPIACCEL_CALL_TYPES_H
 

@@ -50,8 +50,8 @@ static inline mpi_fn *target_in(mpi_fn *const *entry)
 }
 
 /* The target of a call that has found none in its table. If no MPI is loaded, it is the function of
- * another library, such as the MPI stubs of a serial program. It is not stored in the table, because
- * an MPI may be loaded later. */
+ * another library, such as the MPI stubs of a serial program. It is not stored in the table,
+ * because an MPI may be loaded later. */
 static COLD mpi_fn *first_target(mpi_fn *const *target, const char *name)
 {
     dispatch_open();

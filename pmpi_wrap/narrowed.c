@@ -56,8 +56,9 @@
     X(Rsend_init, 7, b, b, b)           \
     X(Recv_init, 7, b, b, b)
 
-/* A count that is too large becomes -1, for which the host reports MPI_ERR_COUNT, and a unit becomes
- * -1, for which it reports MPI_ERR_DISP. It ignores both where the argument is not significant. */
+/* A count that is too large becomes -1, for which the host reports MPI_ERR_COUNT, and a unit
+ * becomes -1, for which it reports MPI_ERR_DISP. It ignores both where the argument is not
+ * significant. */
 static long narrow(long count)
 {
     return count == (int)count ? count : -1;

@@ -10,8 +10,8 @@
 
 #include "pmpi_wrap/calls.h"
 
-/* The functions that perform MPI_X_c by calling MPI_X, and PMPI_X_c by calling PMPI_X. NULL: there is
- * none. For calls with arrays of counts see abi.h. */
+/* The functions that perform MPI_X_c by calling MPI_X, and PMPI_X_c by calling PMPI_X. NULL: there
+ * is none. For calls with arrays of counts see abi.h. */
 mpi_fn *narrowed_of(enum call call);
 mpi_fn *narrowed_pmpi_of(enum call call);
 

@@ -1,8 +1,9 @@
 /* A library for RDMA keeps the physical pages of a message registered until it sees this process
  * unmap them, by munmap() or madvise(), which it intercepts, as this program does. A page that a
- * pipe refers to takes the place of a registered one here. When a shared window is freed and another
- * one has the same addresses, each rank must have seen that its part was unmapped, unless the pages
- * are still the same (H24: stale mappings). With an argument, the addresses must be the same. */
+ * pipe refers to takes the place of a registered one here. When a shared window is freed and
+ * another one has the same addresses, each rank must have seen that its part was unmapped, unless
+ * the pages are still the same (H24: stale mappings). With an argument, the addresses must be the
+ * same. */
 #define _GNU_SOURCE
 #include "test.h"
 

@@ -299,7 +299,8 @@ START_TEST(each_line_of_the_summary_is_written_at_once)
 }
 END_TEST
 
-/* A letter of Latin-1, a truncated and an overlong character, and valid ones of two to four bytes */
+/* A letter of Latin-1, a truncated and an overlong character, and valid ones of two to four
+ * bytes */
 START_TEST(text_that_is_not_utf_8_is_escaped)
 {
     static const char command[] =
