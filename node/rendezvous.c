@@ -54,10 +54,10 @@ static struct {
     struct job job;
     bool is_short;       /* of descriptors or memory: everything is left to the host */
     enum reason why_not; /* why this rank has no place, although it expects others */
-    enum reason refusal;
-    int leader;   /* a member's connection to the leader */
-    int file;     /* the node's */
-    int reserved; /* the number that its descriptor gets */
+    enum reason refusal; /* why nothing may be shared with this rank */
+    int leader;          /* a member's connection to the leader */
+    int file;            /* the node's */
+    int reserved;        /* the number that its descriptor gets */
     size_t symmetric;
     int statics_file;
     uint64_t meeting;
