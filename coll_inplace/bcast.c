@@ -1,5 +1,6 @@
 /* MPI_Bcast. It does not synchronise: the root returns as soon as its data are in the slot, the
  * cell or the last pieces. If the ranks read long data by reference, the root waits for them. */
+#include "alloc/arena.h"
 #include "coll_inplace/coop_copy.h"
 #include "coll_inplace/receive.h"
 #include "coll_inplace/stream.h"
@@ -49,8 +50,29 @@ static void help_all(struct team *t, uint32_t op, struct buffer data)
             coop_copy_help(t, &t->mailbox[r]->coop_copy, op, r, data);
 }
 
+/* Let all ranks read a copy of the data. False: not worthwhile, or no memory. */
+static bool bcast_copy(struct team *t, uint32_t op, struct buffer data)
+{
+    size_t bytes = bytes_of(data);
+    remote_addr_t address;
+    transport_of(t, data, bytes, BY_REFERENCE_LONG, &address);
+    if (!transport_holds_data(t->size, address, bytes))
+        return false;
+    char *copy = arena_control_alloc_raw(bytes);
+    if (!copy)
+        return false;
+    team_fill(t, copy, data, 0, bytes);
+    team_publish_address(t, op, remote_addr_of(copy), bytes);
+    team_await_readers(t, op);
+    arena_control_free(copy);
+    team_end(t);
+    return true;
+}
+
 static void send_to_all(struct team *t, uint32_t op, struct buffer data)
 {
+    if (UNLIKELY(t->size > READERS_MAX) && bcast_copy(t, op, data))
+        return;
     enum slot_kind kind = team_publish_data(t, op, data, BY_REFERENCE_LONG);
     if (kind == SLOT_REFERENCE && coop_copy_slot_pays(slot_of(t->own_ring, op)))
         help_all(t, op, data);

@@ -126,15 +126,19 @@ static enum slot_kind publish_table(struct team *t, uint32_t op, const struct bl
     return kind;
 }
 
-/* Send blocks of up to EAGER_MAX bytes that do not fit into the cell as copies in a block of
- * memory: the root of a scatter must not wait for its receivers (H15: under the host, a scatter of
- * such blocks does not synchronise). False: not needed, more than HOLD_MAX bytes, or no memory. */
-static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, struct sizes sizes)
+/* Send short blocks that do not fit into the cell as copies in a block of memory: the root of a
+ * scatter must not wait for its receivers (H15: under the host, a scatter of such blocks does not
+ * synchronise). False: not worthwhile, more than HOLD_MAX bytes, or no memory. */
+static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, struct sizes sizes,
+                         enum by_reference by_reference)
 {
+    uint64_t position;
     bool equal = blocks_are_equal(all); /* then copy our own block, too: offsets include it */
     size_t own = equal && !team_is_inter(t) ? bytes_of(block_of(all, t->self)) : 0;
     size_t bytes = sizes.bytes + own, at = 0;
-    if (!transport_holds_blocks(sizes.largest, sizes.bytes, table_in_cell(t->size), bytes))
+    bool exchange = by_reference == BY_REFERENCE && equal && !node_position(all->at, 1, &position);
+    if (!transport_holds_blocks(by_reference == BY_REFERENCE_LONG, exchange, sizes.largest,
+                                sizes.bytes, table_in_cell(t->size), bytes))
         return false;
     team_wait_cell(t, TEAM_CELL);
     char *block = team_hold(t, op, bytes), *table = block_table(t->own_ring, op, t->size);
@@ -182,7 +186,7 @@ enum slot_kind blocks_publish(struct team *t, uint32_t op, const struct blocks *
         return team_publish_data(t, op, block_of(all, t->self == 0), by_reference);
     struct sizes sizes = sizes_of(t, all);
     bool fits = fits_into_cell(sizes.bytes + table_bytes(t->size));
-    if (UNLIKELY(!fits) && by_reference == BY_REFERENCE_LONG && publish_held(t, op, all, sizes))
+    if (UNLIKELY(!fits) && publish_held(t, op, all, sizes, by_reference))
         return SLOT_BUFFERED; /* copies are held, so the caller need not wait */
     return blocks_are_equal(all) ? publish_equal(t, op, all, sizes, by_reference)
                                  : publish_table(t, op, all, sizes.bytes, by_reference);

@@ -276,8 +276,11 @@ enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct
     }
     if (!bytes)
         return nothing(t);
-    return t->flat ? allreduce_flat(t, red, from, to, bytes)
-                   : allreduce_tree(t, red, from, to, bytes);
+    if (t->flat)
+        return allreduce_flat(t, red, from, to, bytes);
+    if (transport_segments(t->size, bytes) && reducer_is_plain(red))
+        return segmented_reduce(t, red, from, to, REDUCE_FOR_ALL);
+    return allreduce_tree(t, red, from, to, bytes);
 }
 
 enum coll_error coll_reduce_scatter(struct team *t, const struct reducer *red, struct buffer from,

@@ -1,5 +1,6 @@
 #include "coll_inplace/reduce_segmented.h"
 
+#include "alloc/arena.h"
 #include "coll_inplace/stream.h"
 
 /* Each rank first publishes where the other ranks read its operand and write its result. 0: the
@@ -26,6 +27,11 @@ struct combination {
     size_t part;          /* bytes of a chunk that are combined at a time */
     size_t stride;        /* see in_piece() */
     struct addresses *addresses;
+    char *held; /* see hold_vector(), as are the next members; or NULL */
+    size_t held_bytes;
+    struct buffer result;
+    struct run run;
+    struct typemap map;
     enum coll_error error;
 };
 
@@ -44,6 +50,41 @@ static struct combination combination_of(struct team *t, const struct reducer *r
 static size_t whole_elements(const struct combination *w, size_t bytes)
 {
     return bytes / w->red->element * w->red->element;
+}
+
+/* ---- held vectors ---- */
+
+static bool in_heap(remote_addr_t address)
+{
+    return address && remote_addr_local(address);
+}
+
+/* Copy our operand into memory that the other ranks access, and, if there is a result, let them
+ * write it there: each rank writes only what it alone has read. Without memory, our buffers are
+ * used where they are. */
+static void hold_vector(struct combination *w, size_t bytes, struct buffer result)
+{
+    w->held = arena_control_alloc_raw(bytes);
+    if (!w->held)
+        return;
+    reducer_read(w->red, w->held, w->from, 0, bytes);
+    w->held_bytes = bytes;
+    w->result = result;
+    w->map = typemap_of_bytes(&w->run, bytes);
+    w->from = (struct buffer){w->held, &w->map, 1};
+    if (result.map)
+        w->to = w->from;
+    w->in_place = w->from.at == w->to.at;
+}
+
+/* No other rank accesses the memory any more. */
+static void release_vector(struct combination *w)
+{
+    if (!w->held)
+        return;
+    if (w->result.map)
+        reducer_write(w->red, w->result, 0, w->held, w->held_bytes);
+    arena_control_free(w->held);
 }
 
 /* ---- operands ---- */
@@ -150,14 +191,16 @@ static void write_result(const struct combination *w, size_t at, const char *fro
         reducer_write(w->red, w->to, at, from, bytes);
 }
 
-/* Write a part of the result to the buffers of other ranks that we can access. */
+/* Write a part of the result to the buffers of other ranks that we can access, beginning with the
+ * next rank, so that not all ranks write to the same one. */
 static void deliver_part(struct combination *w, const char *part, size_t first, size_t bytes)
 {
     struct team *t = w->t;
-    for (uint32_t r = 0; r < t->size; r++) {
+    for (uint32_t i = 1; i < t->size; i++) {
+        uint32_t r = t->rank + i < t->size ? t->rank + i : t->rank + i - t->size;
         remote_addr_t address = w->addresses[r].to;
         char *local = remote_addr_local(address);
-        if (r == t->rank || !address)
+        if (!address)
             continue;
         if (local && w->nontemporal)
             copy_nontemporal(local + first, part, bytes);
@@ -194,6 +237,7 @@ static enum coll_error finish_segments(struct combination *w, bool others_access
         barrier_wait(&w->t->barrier);
         team_note_all_done(w->t, w->t->op);
     }
+    release_vector(w);
     team_note_refusals(w->t);
     team_done(w->t, w->t->op);
     return w->error;
@@ -284,7 +328,10 @@ enum coll_error segmented_reduce_scatter(struct team *t, const struct reducer *r
     size_t bytes = begin[t->size];
     /* At the start of the vector, the result would overwrite operands that other ranks read. */
     bool overwrites = w.in_place && !in_vector;
-    exchange_addresses(&w, overwrites ? 0 : remote_addr_to_read(t, from, bytes), 0);
+    remote_addr_t operand = overwrites ? 0 : remote_addr_to_read(t, from, bytes);
+    if (transport_holds_vector(t->size, bytes) && !in_heap(operand))
+        hold_vector(&w, bytes, (struct buffer){0});
+    exchange_addresses(&w, w.held ? remote_addr_of(w.held) : operand, 0);
     choose_chunk(&w, &s, false);
     w.nontemporal = streams_results(&w, bytes, 1);
     combine_segments(&w, &s, in_vector ? begin[t->rank] : 0);
@@ -379,13 +426,20 @@ enum coll_error segmented_reduce(struct team *t, const struct reducer *red, stru
     struct combination w = combination_of(t, red, from, to);
     struct segments s = {.begin = team_table(t, TABLE_SEGMENTS)};
     size_t bytes = reducer_bytes(red, from);
-    remote_addr_t address = 0;
+    bool receives = is_receiver(root, t->rank);
+    remote_addr_t operand = remote_addr_to_read(t, from, bytes);
     /* Not remote_addr_to_write(): private results go through cells if the policy prefers them. */
-    if (is_receiver(root, t->rank))
-        address = remote_addr_to_read(t, to, bytes);
-    else
-        w.to.map = NULL;
-    exchange_addresses(&w, remote_addr_to_read(t, from, bytes), address);
+    remote_addr_t address = receives ? remote_addr_to_read(t, to, bytes) : 0;
+    if (!receives)
+        to.map = w.to.map = NULL;
+    if (transport_holds_vector(t->size, bytes) &&
+        !(in_heap(operand) && (!receives || in_heap(address))))
+        hold_vector(&w, bytes, to);
+    if (w.held) {
+        operand = remote_addr_of(w.held);
+        address = receives ? operand : 0;
+    }
+    exchange_addresses(&w, operand, address);
     struct access access = access_of(&w, root);
     divide_into_segments(&w, s.begin, bytes, root);
     choose_chunk(&w, &s, access.copies);

@@ -173,10 +173,13 @@ void team_withdraw(struct team *team, const struct team_offer *offer)
     free(team);
 }
 
-static uint32_t configured_policy(void)
+/* Two ranks have measured the ways to copy while the others waited. The ranks of a large team copy
+ * all at once and share the bandwidth of the memory, to which non-temporal stores go. */
+static uint32_t configured_policy(const struct team *team)
 {
-    return copy_policy_configured(
-        atomic_load_explicit(&node.header->copy_policy, memory_order_relaxed));
+    uint32_t measured = atomic_load_explicit(&node.header->copy_policy, memory_order_relaxed);
+    return copy_policy_configured(team->size > COPY_RANKS_MEASURED ? COPY_POLICY_DEFAULT
+                                                                   : measured);
 }
 
 static void open_rings(struct team *team)
@@ -189,7 +192,7 @@ static void open_rings(struct team *team)
 
 void team_complete(struct team *team, struct team_common *common)
 {
-    team->policy = configured_policy();
+    team->policy = configured_policy(team);
     team->common = common;
     team->mine = team->mailbox[team->self];
     open_rings(team);
@@ -210,7 +213,7 @@ enum reason team_settle(struct team *team, const struct team_offer *offers, uint
         team->mailbox[r] = node_at(offers[r].mailbox);
     }
     if (inter) {
-        team->policy = configured_policy();
+        team->policy = configured_policy(team);
         open_rings(team);
         return REASON_NONE;
     }

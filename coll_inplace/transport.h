@@ -13,10 +13,18 @@
  *
  * The address decides the location: static variables are in the shared heap if MPIACCEL_STATICS
  * has moved them there, and otherwise private. The OS is permitted if all ranks of the team can
- * copy from each other (can_access_peers) and the copy policy prefers it (core/copy_policy.h). The
- * number of ranks matters in three cases: a team of one rank moves nothing; a scan of more than two
- * ranks does not let the OS copy one operand several times (remote_addr_to_scan()); and larger
- * teams than TREE_FLAT send short data down a tree, which does not change how the root sends them.
+ * copy from each other (can_access_peers) and the copy policy prefers it (core/copy_policy.h). A
+ * team of one rank moves nothing, and larger teams than TREE_FLAT send short data down a tree,
+ * which does not change how the root sends them.
+ *
+ * The more ranks, the less do system calls pay: each rank reads a shorter part of private data from
+ * more ranks, or more ranks read the same pages at once, for which the OS takes turns. So up to
+ * HOLD_MAX bytes are copied into memory of the node's file, which their owner holds until all have
+ * read them, and which then travels by reference: operands and results whose segments are shorter
+ * than SEGMENT_MIN, blocks up to BLOCK_MIN, and data that more than READERS_MAX ranks read
+ * (transport_holds_...()). The operand of a scan, which several ranks read completely, goes through
+ * cells in a team of more than two ranks (remote_addr_to_scan()). No machine with that many
+ * processors was at hand; these limits come from the number of system calls.
  *
  * By reference, so that the sender waits for its readers:
  *
@@ -69,6 +77,9 @@ enum {
      * HOLD_MAX in total, or there is no memory, the root waits for its readers. */
     EAGER_MAX = 8192,
     HOLD_MAX = 1 << 20,
+    SEGMENT_MIN = 8192, /* of a reduction: shorter segments are not worth a system call per rank */
+    BLOCK_MIN = 2048,   /* of an exchange of equal blocks: the same */
+    READERS_MAX = 16,   /* of private memory at a time: the OS locks its pages for each of them */
     COOP_COPY_MIN_SHARED = 64 << 10,
     COOP_COPY_MIN_PRIVATE = 1 << 20,
     NONTEMPORAL_RESULT_MIN = 4 << 20, /* of a reduction, of all ranks together */
@@ -150,12 +161,36 @@ struct blocks;
 enum slot_kind transport_of_blocks(const struct team *team, const struct blocks *all, size_t bytes,
                                    size_t table, enum by_reference by_reference);
 
-/* Whether the root of a scatter copies its blocks into memory that it holds for them: they are
- * short, so that it must not wait for its readers, but do not fit into a cell together, with a
- * table of `table` bytes. `held`: the bytes that it would copy. */
-static inline bool transport_holds_blocks(size_t longest, size_t bytes, size_t table, size_t held)
+/* Whether a rank copies its blocks into memory that it holds for them: they do not fit into a cell
+ * together, with a table of `table` bytes, but each is short. Then the root of a scatter must not
+ * wait for its readers (BY_REFERENCE_LONG); and in an exchange of equal blocks in private memory, a
+ * system call per block is not worthwhile. `held`: the bytes that it would copy. */
+static inline bool transport_holds_blocks(bool scatter, bool equal_and_private, size_t longest,
+                                          size_t bytes, size_t table, size_t held)
 {
-    return !fits_into_cell(bytes + table) && longest <= EAGER_MAX && held <= HOLD_MAX;
+    size_t most = scatter ? EAGER_MAX : equal_and_private ? BLOCK_MIN : 0;
+    return !fits_into_cell(bytes + table) && longest <= most && held <= HOLD_MAX;
+}
+
+/* Whether private data that `ranks` ranks read completely are copied into memory that their owner
+ * holds. */
+static inline bool transport_holds_data(uint32_t ranks, remote_addr_t address, size_t bytes)
+{
+    return ranks > READERS_MAX && address & 1 && bytes <= HOLD_MAX;
+}
+
+/* Whether a rank copies its operand of a segmented reduction, and its result, through memory that
+ * it holds, unless they are in the shared heap. Between two ranks, segments are long. */
+static inline bool transport_holds_vector(uint32_t ranks, size_t bytes)
+{
+    return ranks > 2 && bytes <= HOLD_MAX && bytes < (size_t)ranks * SEGMENT_MIN;
+}
+
+/* Whether an allreduce that a larger team than TREE_FLAT could send up and down a tree is segmented
+ * instead. On the tree, whole operands are combined one after the other. */
+static inline bool transport_segments(uint32_t ranks, size_t bytes)
+{
+    return bytes > EAGER_MAX && bytes >= (size_t)ranks * LINE / 4;
 }
 
 /* remote_addr_to_read() for the operand of a scan, which every higher rank reads completely. In a

@@ -41,6 +41,9 @@ enum { COPY_NONTEMPORAL_MARGIN = 90, COPY_OS_MARGIN = 120, COPY_OS_MARGIN_NONTEM
 
 enum { COPY_PATIENCE_NS = 100000 };
 
+/* The measurement is not applied to communicators of more ranks than this. */
+enum { COPY_RANKS_MEASURED = 16 };
+
 struct copy_costs {
     uint64_t ns[COPY_WAYS]; /* per sample; 0: not possible or not measured */
 };
