@@ -110,7 +110,7 @@ MANUAL := $(BUILD)/man/mpiaccel.1 $(BUILD)/man/mpiaccel.7
 # libmpiaccel_heap.so.0, with the modules that it shares with the library
 HEAP_LIB := $(BUILD)/lib/$(SONAME:libmpiaccel%=libmpiaccel_heap%)
 HEAP_LINK := $(basename $(HEAP_LIB))
-HEAP_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard heap/*.c) core/cgroup.c core/config.c core/log.c core/memory_left.c core/os_number.c node/job.c node/memfd.c node/snapshot.c)
+HEAP_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard heap/*.c) core/cgroup.c core/config.c core/huge_pages.c core/log.c core/memory_left.c core/os_number.c node/job.c node/memfd.c node/snapshot.c)
 
 all: $(LIB) $(LINKER_NAME) $(HEAP_LIB) $(HEAP_LINK) $(COMMAND) $(COMMAND_PROGRAMS) $(COMMAND_DATA) $(BENCH_PROGRAM) $(BENCH_OBJECTS) $(MANUAL)
 

@@ -32,6 +32,8 @@ static bool prepare_region(struct region *r, const char *end)
     if (!prepare_map(r, (size_t)(from - r->start), (size_t)(from - r->start) + more))
         return false;
     madvise(from, more, MADV_DODUMP);
+    if (r->advises)
+        madvise(from, more, MADV_HUGEPAGE);
     r->prepared = from + more;
     return true;
 }

@@ -36,7 +36,7 @@
 #include "core/thread.h"
 
 enum {
-    LAYOUT_VERSION = 29, /* of all shared structures; ranks with different versions do not share */
+    LAYOUT_VERSION = 30, /* of all shared structures; ranks with different versions do not share */
 };
 #define LAYOUT_MAGIC     UINT64_C(0x6c6363616970616d)
 #define LAYOUT_PAGE      ((size_t)65536) /* the largest base page of the supported processors */

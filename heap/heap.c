@@ -1,6 +1,7 @@
 #include "heap/heap.h"
 
 #include "core/config.h"
+#include "core/huge_pages.h"
 #include "core/layout.h"
 #include "core/log.h"
 #include "core/memory_left.h"
@@ -463,7 +464,7 @@ static bool map(size_t size)
                                   new_file, 0) == MAP_FAILED)
         return false;
     madvise(start, size, MADV_DONTDUMP);
-    advise = limits_huge_pages() == HUGE_PAGES_ADVISED;
+    advise = huge_pages_of_shared_memory() == HUGE_PAGES_ADVISED;
     blocks_open(&blocks, run, (uintptr_t)start / page);
     __atomic_store_n(&heap.start, start, __ATOMIC_RELAXED);
     return true;

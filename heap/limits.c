@@ -1,6 +1,7 @@
 #include "heap/limits.h"
 
 #include "core/config.h"
+#include "core/huge_pages.h"
 #include "core/os_number.h"
 
 #include <dlfcn.h>
@@ -10,37 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 /* ---- huge pages ---- */
 
-#define HUGE_PAGES_FOLDER "/sys/kernel/mm/transparent_hugepage/"
-
-/* Linux prints the setting that holds in brackets. */
-static bool setting_is(const char *text, const char *value)
-{
-    const char *found = strchr(text, '[');
-    return found && !strncmp(found + 1, value, strlen(value)) && found[1 + strlen(value)] == ']';
-}
-
-enum huge_pages limits_huge_pages(void)
-{
-    char private[128], shared[128];
-    os_text(HUGE_PAGES_FOLDER "enabled", private, sizeof private);
-    os_text(HUGE_PAGES_FOLDER "shmem_enabled", shared, sizeof shared);
-    if (!setting_is(private, "always") || prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1)
-        return HUGE_PAGES_EQUAL;
-    if (setting_is(shared, "always") || setting_is(shared, "force") ||
-        setting_is(shared, "within_size"))
-        return HUGE_PAGES_EQUAL;
-    return setting_is(shared, "advise") ? HUGE_PAGES_ADVISED : HUGE_PAGES_PRIVATE;
-}
-
 size_t limits_block_length(void)
 {
-    if (config.heap == 1 || limits_huge_pages() != HUGE_PAGES_PRIVATE)
+    if (config.heap == 1 || huge_pages_of_shared_memory() != HUGE_PAGES_PRIVATE)
         return SIZE_MAX;
     char bytes[32];
     os_text(HUGE_PAGES_FOLDER "hpage_pmd_size", bytes, sizeof bytes);

@@ -8,14 +8,6 @@
 /* Why malloc must not use the shared heap. NULL: it may. */
 const char *limits_obstacle(void);
 
-/* Whether shared memory consists of huge pages where private memory does. */
-enum huge_pages {
-    HUGE_PAGES_EQUAL,   /* both do, or neither does */
-    HUGE_PAGES_ADVISED, /* both do, once shared memory is advised to */
-    HUGE_PAGES_PRIVATE, /* only private memory does */
-};
-enum huge_pages limits_huge_pages(void);
-
 /* Blocks must be shorter, so that none could contain a huge page if shared memory cannot have
  * one. */
 size_t limits_block_length(void);

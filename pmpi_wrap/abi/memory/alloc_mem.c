@@ -15,6 +15,7 @@ static COLD int leave_to_host(MPI_Aint size, MPI_Info info, void *baseptr)
                          : !config.alloc        ? REASON_OFF
                          : size < 0 || !baseptr ? REASON_ARGUMENTS
                          : !node.header         ? node.why_not
+                         : node.size == 1       ? REASON_ALONE
                                                 : REASON_NO_MEMORY;
     if (reason == REASON_NO_MEMORY)
         log_once(
@@ -48,12 +49,15 @@ static COLD int discard_block(void *memory, int error)
     return error;
 }
 
+/* The only rank of a node shares memory with nobody, and windows of one rank take any memory. The
+ * host's memory may have huge pages, or be registered with the network. */
 int accel_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 {
     struct thread *thread = thread_self();
     void *memory;
     int error = MPI_SUCCESS;
-    if (LIKELY(size >= 0 && baseptr && config.alloc && node.header && !thread->inside))
+    if (LIKELY(size >= 0 && baseptr && config.alloc && node.header && node.size > 1 &&
+               !thread->inside))
         memory = arena_alloc((size_t)size, alignment_of(info, &error));
     else
         memory = alloc_early(size, info, baseptr, &error);
