@@ -257,8 +257,11 @@ enum coll_error coll_reduce(struct team *t, const struct reducer *red, struct bu
     }
     if (!bytes)
         return nothing(t);
-    return t->flat ? reduce_flat(t, red, from, to, root, bytes)
-                   : reduce_tree(t, red, from, to, root, bytes);
+    if (t->flat)
+        return reduce_flat(t, red, from, to, root, bytes);
+    if (transport_segments(t->size, bytes) && reducer_is_plain(red))
+        return segmented_reduce(t, red, from, to, root);
+    return reduce_tree(t, red, from, to, root, bytes);
 }
 
 enum coll_error coll_allreduce(struct team *t, const struct reducer *red, struct buffer from,

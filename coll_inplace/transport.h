@@ -186,8 +186,8 @@ static inline bool transport_holds_vector(uint32_t ranks, size_t bytes)
     return ranks > 2 && bytes <= HOLD_MAX && bytes < (size_t)ranks * SEGMENT_MIN;
 }
 
-/* Whether an allreduce that a larger team than TREE_FLAT could send up and down a tree is segmented
- * instead. On the tree, whole operands are combined one after the other. */
+/* Whether a reduction that a larger team than TREE_FLAT could send up a tree is segmented instead.
+ * On the tree, whole operands are combined one after the other. */
 static inline bool transport_segments(uint32_t ranks, size_t bytes)
 {
     return bytes > EAGER_MAX && bytes >= (size_t)ranks * LINE / 4;
