@@ -63,6 +63,19 @@ START_TEST(old_data_of_persistent_sends_ends_with_open_mpi_6)
 }
 END_TEST
 
+START_TEST(a_quirk_has_several_ranges_of_versions)
+{
+    static const char *const without[] = {"3.0.5", "3.1.0", "3.1.5", "4.0.0", "4.0.2"};
+    static const char *const with[] = {"3.0.6", "3.1.6", "4.0.3", "4.1.4", "5.0.7"};
+    for (size_t i = 0; i < sizeof with / sizeof *with; i++) {
+        quirks_open(FAMILY_OPEN_MPI, without[i]);
+        ck_assert_uint_eq(quirk(QUIRK_EMPTY_PARTS_HAVE_ADDRESSES), 0);
+        quirks_open(FAMILY_OPEN_MPI, with[i]);
+        ck_assert_uint_eq(quirk(QUIRK_EMPTY_PARTS_HAVE_ADDRESSES), 1);
+    }
+}
+END_TEST
+
 START_TEST(every_family_has_an_eager_limit)
 {
     for (enum host_family f = FAMILY_UNKNOWN + 1; f <= FAMILY_MPICH; f++) {
@@ -74,4 +87,5 @@ END_TEST
 
 UNIT_MAIN(versions_are_ordered_as_numbers, a_quirk_applies_to_its_versions,
           a_quirk_has_a_value_by_family, a_lookup_replaces_the_values_of_an_earlier_one,
-          old_data_of_persistent_sends_ends_with_open_mpi_6, every_family_has_an_eager_limit)
+          a_quirk_has_several_ranges_of_versions, old_data_of_persistent_sends_ends_with_open_mpi_6,
+          every_family_has_an_eager_limit)

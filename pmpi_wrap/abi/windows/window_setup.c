@@ -15,6 +15,7 @@
 #include "pmpi_wrap/abi/windows/dynamic_window.h"
 #include "pmpi_wrap/abi/windows/host_window.h"
 #include "pmpi_wrap/abi/windows/window.h"
+#include "pmpi_wrap/quirks.h"
 #include "rma_shm/kept.h"
 
 #include <assert.h>
@@ -260,6 +261,13 @@ static void place_parts(struct win_offer *all, uint32_t ranks, bool apart)
         all[r].position = all[r - 1].position + room_of_part(&all[r - 1], apart);
 }
 
+/* A part of size 0 has an address only if the host gives it one. */
+static char *address_of_part(const struct win_offer *part, bool apart)
+{
+    bool has_address = part->size || (!apart && quirk(QUIRK_EMPTY_PARTS_HAVE_ADDRESSES));
+    return has_address ? node.base + part->position : NULL;
+}
+
 /* ---- agreeing ---- */
 
 /* A window of one rank. */
@@ -292,11 +300,16 @@ static void make_offer(const struct window_request *r, const struct new_window *
 static enum reason settle_window(const struct window_request *r, const struct comm_properties *s,
                                  struct new_window *new, struct win_offer *all, bool apart)
 {
-    if (r->flavor == MPI_WIN_FLAVOR_SHARED) {
+    bool shared = r->flavor == MPI_WIN_FLAVOR_SHARED;
+    if (shared)
         place_parts(all, (uint32_t)s->size, apart);
-        new->base = all[s->rank].size ? node.base + all[s->rank].position : NULL;
-    }
-    return win_settle(new->win, all);
+    enum reason reason = win_settle(new->win, all);
+    if (!shared || reason != REASON_NONE)
+        return reason;
+    for (uint32_t rank = 0; rank < new->win->size; rank++)
+        new->win->peer[rank].base = address_of_part(&all[rank], apart);
+    new->base = new->win->peer[s->rank].base;
+    return REASON_NONE;
 }
 
 /* One rank with a reason against the window decides for all, so it does not wait for the other
