@@ -61,18 +61,21 @@ static COLD void change_to_bulk(struct win *win, struct win_target *target)
             await_outside(&win->peer[r].inflight[i]);
 }
 
-/* This rank holds the lock of the target exclusively and only one of its threads at a time calls
- * MPI, so no other operation on the target can be in flight. */
-static inline bool holds_target_alone(const struct peer *peer)
+/* This rank holds the lock of the target exclusively, only one of its threads at a time calls MPI,
+ * and no rank has operated on the window without regard to epochs, so no other operation on the
+ * target can be in flight. Sequentially consistent, with the store in win_use_leniency(): either
+ * this rank sees the word, or the other rank sees the lock. */
+static inline bool holds_target_alone(const struct win *win, const struct peer *peer)
 {
-    return peer->lock == WIN_EXCLUSIVE && !thread_concurrent;
+    return peer->lock == WIN_EXCLUSIVE && !thread_concurrent &&
+           !atomic_load_explicit(&win->shared->lenient_used, memory_order_seq_cst);
 }
 
 /* Returns the target whose mutex was taken; NULL: the mutex was not needed. */
 static struct win_target *bulk_enter(struct win *win, const struct peer *peer)
 {
     struct win_target *target = peer->target;
-    if (holds_target_alone(peer))
+    if (holds_target_alone(win, peer))
         return NULL;
     mutex_lock(&target->bulk_mutex);
     if (UNLIKELY(!atomic_load_explicit(&target->bulk_mode, memory_order_relaxed)))
@@ -330,7 +333,7 @@ void win_combine(struct win *win, struct thread *thread, const struct reducer *r
 {
     const struct peer *peer = &win->peer[target];
     if (LIKELY(r->native != NULL) && LIKELY(bytes <= (size_t)ATOMIC_FEW * r->element) &&
-        LIKELY(is_aligned(at, r->element)) && LIKELY(!holds_target_alone(peer)) &&
+        LIKELY(is_aligned(at, r->element)) && LIKELY(!holds_target_alone(win, peer)) &&
         LIKELY(native_enter(thread, peer->target))) {
         for (size_t i = 0; i < bytes; i += r->element)
             r->native(r, at + i, origin ? origin + i : NULL, result ? result + i : NULL);

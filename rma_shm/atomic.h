@@ -16,7 +16,9 @@
  *
  * A single-threaded rank that holds the lock of the target exclusively needs neither mode: no other
  * operation on the target can be in flight, and the lock orders it after earlier operations and
- * before later ones. The rank uses plain loads and stores and does not change the mode.
+ * before later ones. The rank uses plain loads and stores and does not change the mode. This ends
+ * when a rank first makes use of the leniency of a window (epoch.h): from then on, ranks without
+ * the lock may operate on the target.
  *
  * The change of mode. A native operation makes the `inflight` count of its thread odd, reads
  * `bulk_mode`, works, and makes the count even. A rank that needs bulk mode takes the mutex, sets

@@ -1,4 +1,4 @@
-#include "rma_shm/epoch.h"
+#include "rma_shm/sync_passive.h"
 
 void win_await_post(struct win *win, uint32_t target)
 {
@@ -26,15 +26,24 @@ static bool in_group(const struct win *win, uint32_t target)
 COLD enum win_error win_open_peer(struct win *win, uint32_t target)
 {
     struct peer *peer = &win->peer[target];
-    if (peer->lock)
+    if ((win->epochs & WIN_START) && in_group(win, target))
+        win_await_post(win, target);
+    else if (peer->lock)
         ; /* the epoch of another thread has ended and advanced the stamp; this lock is still held
            */
     else if (win_fence_epoch(win) != WIN_NO_FENCE)
         atomic_store_explicit(&win->fence, WIN_FENCE_USED, memory_order_relaxed);
-    else if ((win->epochs & WIN_START) && in_group(win, target))
-        win_await_post(win, target);
-    else if (!(win->epochs & WIN_LOCK_ALL))
+    else if (!(win->epochs & WIN_LOCK_ALL) && !win_use_leniency(win))
         return WIN_ERR_SYNC;
     win_admit(win, peer);
     return WIN_OK;
+}
+
+COLD bool win_tolerates(struct win *win)
+{
+    if (!win_use_leniency(win))
+        return false;
+    for (uint32_t i = 0; (win->epochs & WIN_START) && i < win->group_size; i++)
+        win_await_post(win, win->group[i]);
+    return true;
 }

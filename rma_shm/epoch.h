@@ -1,6 +1,18 @@
 /* What all kinds of epoch share: whether one may begin, and the check of the first operation on a
  * peer. Stamps and epochs are described in win.h, the protocols in sync_active.h and
- * sync_passive.h. */
+ * sync_passive.h.
+ *
+ * Lenient windows. Some hosts do not check epochs in windows whose memory they allocate
+ * (QUIRK_UNCHECKED_EPOCHS), and programs with such an error run there. In a lenient window
+ *
+ *   operations and flushes  are admitted at any time
+ *   a fence                 may be called inside other epochs, and does not end them
+ *   epochs                  may begin beside those of other kinds, such as a lock in the epoch of a
+ *                           start or of a fence
+ *   freeing the window      releases all locks
+ *
+ * Still refused are a lock of a locked target, ending an epoch that is not open, and a second epoch
+ * of start or post. Only branches that would report an error read the flag. */
 #ifndef MPIACCEL_EPOCH_H
 #define MPIACCEL_EPOCH_H
 
@@ -71,9 +83,14 @@ static inline bool win_may_begin(const struct win *win)
     return !(win->epochs & (WIN_LOCK_ALL | WIN_START)) && win_fence_epoch(win) != WIN_FENCE_USED;
 }
 
+/* Call if an epoch may not begin beside those that are open. True: the window is lenient, so it
+ * may. Calls win_use_leniency(). Waits for the posts of all targets of an open epoch of
+ * win_start(), since the new epoch may admit operations on them. */
+bool win_tolerates(struct win *win);
+
 /* End an unused epoch of a fence, because one of another kind begins. No peer is open, since the
- * epoch was not used. Two threads may call this at the same time: one begins an access epoch, the
- * other an exposure epoch. */
+ * epoch was not used; in a lenient window, some may be. Two threads may call this at the same time:
+ * one begins an access epoch, the other an exposure epoch. */
 static inline void win_end_fence(struct win *win)
 {
     if (win_fence_epoch(win) != WIN_NO_FENCE)

@@ -4,7 +4,7 @@
 
 enum win_error win_fence(struct win *win, bool no_succeed)
 {
-    if (win->epochs || win->exposed || win_passive_any(win))
+    if ((win->epochs || win->exposed || win_passive_any(win)) && !win_tolerates(win))
         return WIN_ERR_SYNC;
     /* After the barrier all ranks see our stores. Its release does not order the non-temporal ones
      * that the program has made. */
@@ -19,7 +19,7 @@ enum win_error win_fence(struct win *win, bool no_succeed)
 
 enum win_error win_post(struct win *win, const int *origins, uint32_t count)
 {
-    if (win->exposed || win_fence_epoch(win) == WIN_FENCE_USED)
+    if (win->exposed || (win_fence_epoch(win) == WIN_FENCE_USED && !win->lenient))
         return WIN_ERR_SYNC;
     win_end_fence(win);
     win->exposed = true;
@@ -43,7 +43,8 @@ enum win_error win_post(struct win *win, const int *origins, uint32_t count)
 
 enum win_error win_start(struct win *win, const int *targets, uint32_t count)
 {
-    if (!win_may_begin(win) || win_passive_any(win))
+    bool may_begin = win_may_begin(win) && !win_passive_any(win);
+    if ((win->epochs & WIN_START) || (!may_begin && !win_tolerates(win)))
         return WIN_ERR_SYNC;
     win_end_fence(win);
     win->epochs |= WIN_START;

@@ -22,7 +22,8 @@ static void lock_exclusive(struct win *win, struct sync_word *lock)
 enum win_error win_lock(struct win *win, enum win_lock kind, uint32_t target)
 {
     struct peer *peer = &win->peer[target];
-    if (UNLIKELY(peer->lock != WIN_UNLOCKED || !win_may_begin(win)))
+    if (UNLIKELY(peer->lock != WIN_UNLOCKED || !win_may_begin(win)) &&
+        (win_passive(win, target) || !win_tolerates(win)))
         return WIN_ERR_SYNC;
     win_end_fence(win);
     if (kind == WIN_EXCLUSIVE)
@@ -76,6 +77,18 @@ static struct sync_word *await_no_exclusive(struct win *win, uint64_t limit_ns, 
     return NULL;
 }
 
+bool win_use_leniency(struct win *win)
+{
+    uint32_t seen;
+    if (!win->lenient)
+        return false;
+    if (atomic_load_explicit(&win->shared->lenient_used, memory_order_relaxed))
+        return true;
+    atomic_store_explicit(&win->shared->lenient_used, 1, memory_order_seq_cst);
+    await_no_exclusive(win, WITHDRAW_AFTER_NS, &seen);
+    return true;
+}
+
 /* Wait until the word has changed, for at most `limit_ns`: the lock may be released and taken again
  * between two loads, which then read the same value. */
 static void await_release(struct sync_word *word, uint32_t seen, uint64_t limit_ns)
@@ -107,7 +120,7 @@ static void enter_lock_all(struct win *win)
 
 enum win_error win_lock_all(struct win *win, bool no_check)
 {
-    if (!win_may_begin(win) || win_passive_any(win))
+    if (win_passive_any(win) || (!win_may_begin(win) && !win_tolerates(win)))
         return WIN_ERR_SYNC;
     win_end_fence(win);
     if (!no_check)
@@ -129,4 +142,13 @@ enum win_error win_unlock_all(struct win *win)
     else
         rwlock_unlock_shared(&win->shared->lock_all);
     return WIN_OK;
+}
+
+void win_release_locks(struct win *win)
+{
+    if (win->epochs & WIN_LOCK_ALL)
+        win_unlock_all(win);
+    for (uint32_t t = 0; t < win->size; t++)
+        if (win->peer[t].lock)
+            win_unlock(win, t);
 }

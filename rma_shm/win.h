@@ -53,7 +53,9 @@ struct win_shared {
     _Alignas(LINE) struct sync_word lock_all; /* an rwlock whose readers hold all targets */
     _Atomic uint32_t exclusive_used;          /* 1 once any rank has requested an exclusive lock */
     _Alignas(LINE) struct sync_word departed; /* number of ranks that no longer use the window */
-    _Atomic uint32_t lingering; /* ranks except 0 that will read `departed`; see win_linger() */
+    _Atomic uint32_t lingering;    /* ranks except 0 that will read `departed`; see win_linger() */
+    _Atomic uint32_t lenient_used; /* 1 once any rank has been admitted only because the window is
+                                      lenient (epoch.h) */
     /* Followed by four arrays with one entry per rank: the targets, the flags of the barrier, a set
      * of bits, and the answers. Bit t in the set of o is set while a post of t towards o is
      * pending. */
@@ -113,6 +115,7 @@ struct win {
     _Atomic uint8_t written;       /* a store of this rank may not be visible to all ranks yet */
     uint8_t epochs;                /* set of enum win_epoch */
     bool exposed;                  /* between post and wait */
+    bool lenient;                  /* operations need no epoch (rma_shm/epoch.h) */
     _Atomic uint32_t epochs_below; /* targets towards which the host's window is in an epoch, since
                                       operations on a dynamic window have been left to the host */
     _Atomic uint8_t fence;         /* enum win_fence_epoch */

@@ -1,11 +1,12 @@
 /* A misplaced synchronisation call returns MPI_ERR_RMA_SYNC and changes nothing: the open epoch
  * stays open, and the next correct call succeeds (H21: errors). Every rank makes the same mistakes,
- * so no rank waits for a rank whose call has failed. */
+ * so no rank waits for a rank whose call has failed. Argument: `create`, `allocate` or `shared`,
+ * how the window is created; sync_lenient tests windows in which the host does not check epochs. */
 #include "test.h"
 
 static MPI_Win win;
 static MPI_Group self;
-static int *memory, one = 1, flag;
+static int *memory, *created, one = 1, flag;
 
 #define SYNC(call) CHECK_CLASS(call, MPI_ERR_RMA_SYNC)
 #define FINE(call) CHECK_CLASS(call, MPI_SUCCESS)
@@ -132,11 +133,24 @@ static void within_fence(void)
     SYNC(put(test_rank));
 }
 
+static void open_window(const char *kind)
+{
+    if (!strcmp(kind, "allocate"))
+        MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                         &win);
+    else if (!strcmp(kind, "shared"))
+        MPI_Win_allocate_shared(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD,
+                                &memory, &win);
+    else
+        win = window_over(created = memory = window_memory(sizeof *memory), sizeof *memory,
+                          sizeof *memory);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
-    memory = window_memory(sizeof *memory);
-    win = window_over(memory, sizeof *memory, sizeof *memory);
+    open_window(argc > 1 ? argv[1] : "create");
     MPI_Group world;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_incl(world, 1, &test_rank, &self);
@@ -157,6 +171,7 @@ int main(int argc, char **argv)
     MPI_Group_free(&world);
     FINE(MPI_Win_free(&win));
     CHECK(win == MPI_WIN_NULL);
-    MPI_Free_mem(memory);
+    if (created)
+        MPI_Free_mem(created);
     return test_end();
 }

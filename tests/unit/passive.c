@@ -50,6 +50,36 @@ START_TEST(locks_of_one_rank_obey_the_rules)
 }
 END_TEST
 
+START_TEST(a_lenient_window_admits_what_its_host_admits)
+{
+    int64_t word = 1;
+    begin(3, false);
+    struct win *win = view[0];
+    win->lenient = true;
+    ck_assert_int_eq(put_words(0, &word, 1, 0, 1), WIN_OK);
+    ck_assert_int_eq(win_unlock(win, 1), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_unlock_all(win), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_lock(win, WIN_EXCLUSIVE, 1), WIN_OK);
+    ck_assert_int_eq(win_lock(win, WIN_SHARED, 1), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_lock_all(win, false), WIN_ERR_SYNC);
+    ck_assert_int_eq(put_words(0, &word, 2, 0, 1), WIN_OK);
+    ck_assert_int_eq(win_start(win, NULL, 0), WIN_OK);
+    ck_assert_int_eq(win_start(win, NULL, 0), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_lock(win, WIN_SHARED, 2), WIN_OK);
+    win_release_locks(win);
+    ck_assert_int_eq(win_lock_all(win, false), WIN_OK);
+    ck_assert_int_eq(win_lock_all(win, false), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_lock(win, WIN_SHARED, 1), WIN_ERR_SYNC);
+    ck_assert_int_eq(win_complete(win), WIN_OK);
+    win_release_locks(win);
+    ck_assert(win_idle(win));
+    for (unsigned r = 0; r < 3; r++)
+        ck_assert_uint_eq(win->peer[r].target->lock.value, 0);
+    ck_assert_uint_eq(win->shared->lock_all.value, 0);
+    free_window(3);
+}
+END_TEST
+
 START_TEST(nocheck_waits_for_nobody)
 {
     int64_t word = 1;
@@ -476,8 +506,8 @@ START_TEST(threads_of_a_rank_lock_different_targets)
 }
 END_TEST
 
-UNIT_MAIN(locks_of_one_rank_obey_the_rules, nocheck_waits_for_nobody,
-          an_exclusive_lock_excludes_every_other, shared_locks_share,
+UNIT_MAIN(locks_of_one_rank_obey_the_rules, a_lenient_window_admits_what_its_host_admits,
+          nocheck_waits_for_nobody, an_exclusive_lock_excludes_every_other, shared_locks_share,
           an_exclusive_lock_is_on_one_target, a_writer_waiting_for_lock_all_blocks_nobody,
           locks_in_rank_order_pass_lock_all, lock_all_does_not_starve_a_writer,
           writers_do_not_starve_lock_all, long_exclusive_locks_do_not_starve_lock_all,

@@ -279,10 +279,9 @@ HOT_INLINE int flush(enum call call, int rank, MPI_Win handle)
         return defer_flush(call, rank, handle);
     if (UNLIKELY(rank == MPI_PROC_NULL))
         return finish_sync(call, handle, WIN_OK);
-    if (UNLIKELY((uint32_t)rank >= win->size))
-        return report_win_error(handle, WIN_ERR_RANK);
-    if (UNLIKELY(!win_passive(win, (uint32_t)rank)))
-        return report_win_error(handle, WIN_ERR_SYNC);
+    bool is_rank = (uint32_t)rank < win->size;
+    if (UNLIKELY(!is_rank || !win_passive(win, (uint32_t)rank)) && !win->lenient)
+        return report_win_error(handle, is_rank ? WIN_ERR_SYNC : WIN_ERR_RANK);
     if (used_below(win))
         return flush_both(win, call, rank, handle);
     win_complete_operations(win);
@@ -294,7 +293,7 @@ HOT_INLINE int flush_all(enum call call, MPI_Win handle)
     struct win *win = fast_window(handle);
     if (UNLIKELY(!win))
         return defer_flush(call, ALL_RANKS, handle);
-    if (UNLIKELY(!win_passive_any(win)))
+    if (UNLIKELY(!win_passive_any(win)) && !win->lenient)
         return report_win_error(handle, WIN_ERR_SYNC);
     if (used_below(win))
         return flush_both(win, call, ALL_RANKS, handle);

@@ -17,6 +17,7 @@
 #include "pmpi_wrap/abi/windows/window.h"
 #include "pmpi_wrap/quirks.h"
 #include "rma_shm/kept.h"
+#include "rma_shm/sync_passive.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -407,6 +408,12 @@ static enum reason create_fast(const struct window_request *r, struct comm_prope
     return reason;
 }
 
+static bool is_lenient(const struct window_request *r)
+{
+    return quirk(QUIRK_UNCHECKED_EPOCHS) &&
+           (r->flavor == MPI_WIN_FLAVOR_ALLOCATE || r->flavor == MPI_WIN_FLAVOR_SHARED);
+}
+
 enum reason window_create(struct window_request *r, void *baseptr, int *result)
 {
     struct new_window new = {0};
@@ -425,6 +432,7 @@ enum reason window_create(struct window_request *r, void *baseptr, int *result)
         return REASON_NONE;
     }
     win_open(new.win, BITS(*r->win), new.memory, new.base, (size_t)r->size, r->unit);
+    new.win->lenient = is_lenient(r);
     if (r->flavor == MPI_WIN_FLAVOR_SHARED)
         win_share_with_children(new.win, new.memory_size);
     if (baseptr)
@@ -472,8 +480,11 @@ int window_free(MPI_Win *win)
     if (!e)
         return host.Win_free(win);
     struct win *fast = e->object;
-    if (fast && !win_idle(fast))
-        return report_win_error(*win, WIN_ERR_SYNC);
+    if (fast && !win_idle(fast)) {
+        if (!fast->lenient)
+            return report_win_error(*win, WIN_ERR_SYNC);
+        win_release_locks(fast);
+    }
     if (fast)
         forget_pages_of_others(fast);
     if (fast && host_window_may_keep(fast))
