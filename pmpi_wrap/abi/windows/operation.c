@@ -1,5 +1,6 @@
 #include "pmpi_wrap/abi/windows/operation.h"
 
+#include "core/log.h"
 #include "pmpi_wrap/abi/life_cycle/node_setup.h"
 #include "pmpi_wrap/abi/nodes/spanning_window.h"
 #include "pmpi_wrap/abi/private_comm.h"
@@ -116,6 +117,19 @@ static int complete_operation(const struct operation *o, size_t bytes)
 {
     thread_count(thread_self(), o->call, bytes);
     return end_operation(o->request);
+}
+
+/* No host checks whether an operation lies inside the window, so the program may run without this
+ * library. */
+static COLD int report_operation_error(const struct operation *o, enum win_error error)
+{
+    if (error == WIN_ERR_RANGE)
+        log_once(0,
+                 "%s is refused: its data at displacement %lld of rank %d are not inside that "
+                 "rank's window; the MPI alone may not check this; correct the program, such as a "
+                 "window size in elements instead of bytes, or set MPIACCEL_RMA=0",
+                 call_names[o->call], (long long)o->to.disp, o->to.rank);
+    return report_win_error(o->handle, error);
 }
 
 /* ---- windows that are left to the host ---- */
@@ -250,7 +264,7 @@ NOINLINE int slow_transfer(struct win *win, const struct operation *o, bool put)
         return divided ? divided : end_operation(o->request);
     }
     if (error)
-        return report_win_error(o->handle, error);
+        return report_operation_error(o, error);
     size_t bytes = 0;
     buffer_bytes(put ? origin : target, &bytes);
     return complete_operation(o, bytes);
@@ -283,7 +297,7 @@ static int accumulate(struct win *win, const struct operation *o, const struct r
     if (error == WIN_ERR_TYPE)
         return check_with_host(win, o, MPI_ERR_TYPE);
     if (error)
-        return report_win_error(o->handle, error);
+        return report_operation_error(o, error);
     size_t bytes = 0;
     buffer_bytes(target, &bytes);
     return complete_operation(o, bytes);
@@ -350,7 +364,7 @@ NOINLINE int slow_compare_and_swap(struct win *win, const struct operation *o)
     if (error == WIN_HOST || error == WIN_DIVIDED)
         return leave_operation(win, o);
     if (error)
-        return report_win_error(o->handle, error);
+        return report_operation_error(o, error);
     win_compare_and_swap(win, thread_self(), (uint32_t)o->to.rank, at, o->origin.address,
                          o->compare, (void *)o->result.address, map->size);
     return complete_operation(o, map->size);
