@@ -125,9 +125,10 @@ static int create_in_host(const struct window_request *r, int size, MPI_Win *win
         return host.Win_create_dynamic(r->info, r->comm, win);
     if (is_shared(r))
         return host.Win_allocate_shared(0, 1, r->info, r->comm, &unused, win);
-    return size == 1 && host_refuses_one_rank()
-               ? host.Win_allocate(0, 1, r->info, r->comm, &unused, win)
-               : host.Win_create(NULL, 0, 1, r->info, r->comm, win);
+    bool refuses = size == 1 ? host_refuses_one_rank()
+                             : r->flavor == MPI_WIN_FLAVOR_ALLOCATE && quirk(QUIRK_REFUSES_CREATE);
+    return refuses ? host.Win_allocate(0, 1, r->info, r->comm, &unused, win)
+                   : host.Win_create(NULL, 0, 1, r->info, r->comm, win);
 }
 
 /* Read the error handler of a new window, and take away the name that Open MPI's component osc/rdma
