@@ -113,7 +113,7 @@ static bool heap_is_ready;
 
 static void create_heap_arena(void)
 {
-    heap.advises = huge_pages_of_shared_memory() == HUGE_PAGES_ADVISED;
+    heap.advises_huge_pages = huge_pages_of_shared_memory() == HUGE_PAGES_ADVISED;
     heap_is_ready = region_create_arena(&heap) && limit_kept(&heap);
     if (!heap_is_ready)
         report_no_memory();

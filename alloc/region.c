@@ -32,7 +32,7 @@ static bool prepare_region(struct region *r, const char *end)
     if (!prepare_map(r, (size_t)(from - r->start), (size_t)(from - r->start) + more))
         return false;
     madvise(from, more, MADV_DODUMP);
-    if (r->advises)
+    if (r->advises_huge_pages)
         madvise(from, more, MADV_HUGEPAGE);
     r->prepared = from + more;
     return true;

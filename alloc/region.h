@@ -33,7 +33,7 @@ struct region {
     uint8_t *map; /* for the user of the region: a byte per `map_unit` bytes; NULL: none */
     size_t map_unit;
     drop_pages *drop;
-    bool advises; /* the OS to use huge pages */
+    bool advises_huge_pages; /* to the OS */
     unsigned arena;
     _Atomic bool has_arena;
     pthread_mutex_t purge_mutex;

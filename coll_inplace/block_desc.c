@@ -136,7 +136,8 @@ static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, 
     bool equal = blocks_are_equal(all); /* then copy our own block, too: offsets include it */
     size_t own = equal && !team_is_inter(t) ? bytes_of(block_of(all, t->self)) : 0;
     size_t bytes = sizes.bytes + own, at = 0;
-    bool exchange = by_reference == BY_REFERENCE && equal && !node_position(all->at, 1, &position);
+    bool exchange = by_reference == BY_REFERENCE && equal && !team_is_inter(t) &&
+                    !node_position(all->at, 1, &position);
     if (!transport_holds_blocks(by_reference == BY_REFERENCE_LONG, exchange, sizes.largest,
                                 sizes.bytes, table_in_cell(t->size), bytes))
         return false;

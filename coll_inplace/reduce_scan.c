@@ -1,7 +1,7 @@
 /* MPI_Reduce, MPI_Allreduce, MPI_Reduce_scatter, MPI_Scan and MPI_Exscan. This file chooses the
- * algorithm of all reductions, and contains the algorithms for data that fit into a cell. Those for
- * longer data are in reduce_segmented.c and, for user-defined operations and intercommunicators, in
- * reduce_unsegmented.c.
+ * algorithm of all reductions, and contains those for data that fit into a cell and are not divided
+ * into segments. The others are in reduce_segmented.c and, for user-defined operations and
+ * intercommunicators, in reduce_unsegmented.c.
  *
  * Each rank sends its operand in its slot. In a small team, each rank that receives a result
  * combines all operands in rank order. In a larger one, operands are combined up a tree whose

@@ -10,8 +10,9 @@
  * can be accessed there is a single step. A barrier at the end keeps every rank in the call while
  * others access its buffers.
  *
- * Among many ranks, private vectors are copied into memory that others access, and the result is
- * written there and copied from there after the barrier (transport_holds_vector()).
+ * In a team of more than TREE_FLAT ranks, shorter private vectors are copied into memory that
+ * others access, and the result is written there and copied from there after the barrier
+ * (transport_holds_vector()).
  *
  * In a scan each rank combines all elements for itself, so its segment is the complete vector. The
  * operand is copied into cells if the result overwrites it, and, among more than two ranks, if the

@@ -17,14 +17,15 @@
  * team of one rank moves nothing, and larger teams than TREE_FLAT send short data down a tree,
  * which does not change how the root sends them.
  *
- * The more ranks, the less do system calls pay: each rank reads a shorter part of private data from
- * more ranks, or more ranks read the same pages at once, for which the OS takes turns. So up to
- * HOLD_MAX bytes are copied into memory of the node's file, which their owner holds until all have
- * read them, and which then travels by reference: operands and results whose segments are shorter
- * than SEGMENT_MIN, blocks up to BLOCK_MIN, and data that more than READERS_MAX ranks read
- * (transport_holds_...()). The operand of a scan, which several ranks read completely, goes through
- * cells in a team of more than two ranks (remote_addr_to_scan()). No machine with that many
- * processors was at hand; these limits come from the number of system calls.
+ * With more ranks, system calls are less worthwhile: each rank reads a shorter part of private
+ * data from more ranks, or more ranks read the same pages, which the OS lets them do only one
+ * after the other. So the owner copies up to HOLD_MAX bytes into shared memory, which it holds
+ * until all have read it, and sends that by reference: in teams of more than TREE_FLAT ranks,
+ * operands and results whose segments are shorter than SEGMENT_MIN, and blocks of an exchange of
+ * up to BLOCK_MIN bytes; and the data of a broadcast in a team of more than READERS_MAX ranks
+ * (transport_holds_...()). The operand of a scan goes through cells in a team of more than two
+ * ranks (remote_addr_to_scan()). These limits follow from the number of system calls; they have
+ * not been measured on so many processors.
  *
  * By reference, so that the sender waits for its readers:
  *
@@ -64,6 +65,7 @@
 #define MPIACCEL_TRANSPORT_H
 
 #include "coll_inplace/mailbox.h"
+#include "coll_inplace/tree.h"
 #include "core/copy_policy.h"
 #include "core/typemap.h"
 #include "node/node.h"
@@ -172,18 +174,17 @@ static inline bool transport_holds_blocks(bool scatter, bool equal_and_private, 
     return !fits_into_cell(bytes + table) && longest <= most && held <= HOLD_MAX;
 }
 
-/* Whether private data that `ranks` ranks read completely are copied into memory that their owner
- * holds. */
+/* Whether the root of a broadcast copies private data into memory that it holds. */
 static inline bool transport_holds_data(uint32_t ranks, remote_addr_t address, size_t bytes)
 {
     return ranks > READERS_MAX && address & 1 && bytes <= HOLD_MAX;
 }
 
 /* Whether a rank copies its operand of a segmented reduction, and its result, through memory that
- * it holds, unless they are in the shared heap. Between two ranks, segments are long. */
+ * it holds, unless both are in the shared heap. */
 static inline bool transport_holds_vector(uint32_t ranks, size_t bytes)
 {
-    return ranks > 2 && bytes <= HOLD_MAX && bytes < (size_t)ranks * SEGMENT_MIN;
+    return ranks > TREE_FLAT && bytes <= HOLD_MAX && bytes < (size_t)ranks * SEGMENT_MIN;
 }
 
 /* Whether a reduction that a larger team than TREE_FLAT could send up a tree is segmented instead.

@@ -19,8 +19,8 @@
  * share a cache, a single fresh message is 20 % faster through cells, while a sequence of unchanged
  * messages is 2.6 times as fast by the OS.
  *
- * The hosts copy long messages by the OS, too. COPY_BY_OS is therefore never slower than the host,
- * and cells must be faster by a margin to be preferred. If no way copies the sample within
+ * Hosts without XPMEM copy long messages by the OS, too. COPY_BY_OS is not slower than they are, so
+ * cells must be faster by a margin to be preferred. If no way copies the sample within
  * COPY_PATIENCE_NS, the measurement was interrupted and is ignored.
  *
  * Ranks of a node may decide differently: each slot shows where its data are, so the choice is not

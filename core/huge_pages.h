@@ -4,7 +4,7 @@
 
 enum huge_pages {
     HUGE_PAGES_EQUAL,   /* both do, or neither does */
-    HUGE_PAGES_ADVISED, /* both do, once shared memory is advised to */
+    HUGE_PAGES_ADVISED, /* both do, if the program requests them for shared memory */
     HUGE_PAGES_PRIVATE, /* only private memory does */
 };
 

@@ -82,10 +82,11 @@ bool win_use_leniency(struct win *win)
     uint32_t seen;
     if (!win->lenient)
         return false;
-    if (atomic_load_explicit(&win->shared->lenient_used, memory_order_relaxed))
+    if (win->uses_leniency)
         return true;
     atomic_store_explicit(&win->shared->lenient_used, 1, memory_order_seq_cst);
     await_no_exclusive(win, WITHDRAW_AFTER_NS, &seen);
+    win->uses_leniency = true;
     return true;
 }
 

@@ -9,13 +9,21 @@
 #include "pmpi_wrap/abi/memory/alignment.h"
 #include "pmpi_wrap/host.h"
 
+/* The only rank of a node shares memory with nobody, and windows of one rank take any memory. The
+ * host's memory may have huge pages, or be registered with the network. But operations of a rank on
+ * itself in a window that spans nodes need the shared heap. */
+static inline bool uses_heap(void)
+{
+    return node.header && (node.size > 1 || config.nodes);
+}
+
 static COLD int leave_to_host(MPI_Aint size, MPI_Info info, void *baseptr)
 {
     enum reason reason = inside_host()          ? REASON_INSIDE
                          : !config.alloc        ? REASON_OFF
                          : size < 0 || !baseptr ? REASON_ARGUMENTS
                          : !node.header         ? node.why_not
-                         : node.size == 1       ? REASON_ALONE
+                         : !uses_heap()         ? REASON_ALONE
                                                 : REASON_NO_MEMORY;
     if (reason == REASON_NO_MEMORY)
         log_once(
@@ -49,15 +57,12 @@ static COLD int discard_block(void *memory, int error)
     return error;
 }
 
-/* The only rank of a node shares memory with nobody, and windows of one rank take any memory. The
- * host's memory may have huge pages, or be registered with the network. */
 int accel_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 {
     struct thread *thread = thread_self();
     void *memory;
     int error = MPI_SUCCESS;
-    if (LIKELY(size >= 0 && baseptr && config.alloc && node.header && node.size > 1 &&
-               !thread->inside))
+    if (LIKELY(size >= 0 && baseptr && config.alloc && uses_heap() && !thread->inside))
         memory = arena_alloc((size_t)size, alignment_of(info, &error));
     else
         memory = alloc_early(size, info, baseptr, &error);

@@ -119,8 +119,8 @@ static int complete_operation(const struct operation *o, size_t bytes)
     return end_operation(o->request);
 }
 
-/* No host checks whether an operation lies inside the window, so the program may run without this
- * library. */
+/* Most hosts do not check whether an operation lies inside the window, so the program may run
+ * without this library. */
 static COLD int report_operation_error(const struct operation *o, enum win_error error)
 {
     if (error == WIN_ERR_RANGE)
