@@ -4,10 +4,11 @@
 #include "node/node.h"
 #include "pmpi_wrap/abi/free_notice.h"
 #include "pmpi_wrap/abi/life_cycle/init_finalize.h"
-#include "pmpi_wrap/abi/private_comm.h"
 #include "pmpi_wrap/abi/windows/window.h"
 #include "pmpi_wrap/quirks.h"
 #include "rma_shm/kept.h"
+
+#include <sys/stat.h>
 
 /* The error handler of a new window. */
 static _Atomic uintptr_t first_handler;
@@ -99,23 +100,30 @@ void host_window_created(void)
     creates_alone = false;
 }
 
-/* Open MPI 4.1 may refuse MPI_Win_create on a communicator of one process, depending on its
- * components (https://github.com/open-mpi/ompi/issues/10726). */
-static bool host_refuses_one_rank(void)
+static bool have_same_shm(MPI_Comm comm)
 {
-    static enum { UNKNOWN, NO, YES } refuses; /* read and written under the lock */
-    MPI_Win win;
-    MPI_Comm comm = private_comm_lock();
-    if (refuses == UNKNOWN) {
-        enter_host();
-        refuses = host.Win_create(NULL, 0, 1, MPI_INFO_NULL, comm, &win) == MPI_SUCCESS ? NO : YES;
-        if (refuses == NO)
-            host.Win_free(&win);
-        leave_host();
-    }
-    bool answer = refuses == YES;
-    private_comm_unlock();
-    return answer;
+    struct stat shm;
+    uint64_t mine = stat("/dev/shm", &shm) ? 0 : shm.st_dev, least[2] = {mine, ~mine};
+    host.Allreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, comm);
+    return least[0] == ~least[1];
+}
+
+/* MPI_Win_create or, if the host refuses it, MPI_Win_allocate. Refusal depends on the components that
+ * the host has selected, so it is the same on all ranks. If they have different /dev/shm, the host
+ * refuses the former, too, and the latter would not return on some ranks (seen in 4.1.4). */
+static int create_or_allocate(const struct window_request *r, MPI_Win *win)
+{
+    void *unused;
+    MPI_Errhandler handler;
+    host.Comm_get_errhandler(r->comm, &handler);
+    host.Comm_set_errhandler(r->comm, MPI_ERRORS_RETURN);
+    int result = host.Win_create(NULL, 0, 1, r->info, r->comm, win);
+    host.Comm_set_errhandler(r->comm, handler);
+    host.Errhandler_free(&handler);
+    if (result == MPI_SUCCESS)
+        return result;
+    return have_same_shm(r->comm) ? host.Win_allocate(0, 1, r->info, r->comm, &unused, win)
+                                  : host.Win_create(NULL, 0, 1, r->info, r->comm, win);
 }
 
 static int create_in_host(const struct window_request *r, int size, MPI_Win *win)
@@ -125,10 +133,9 @@ static int create_in_host(const struct window_request *r, int size, MPI_Win *win
         return host.Win_create_dynamic(r->info, r->comm, win);
     if (is_shared(r))
         return host.Win_allocate_shared(0, 1, r->info, r->comm, &unused, win);
-    bool refuses = size == 1 ? host_refuses_one_rank()
-                             : r->flavor == MPI_WIN_FLAVOR_ALLOCATE && quirk(QUIRK_REFUSES_CREATE);
-    return refuses ? host.Win_allocate(0, 1, r->info, r->comm, &unused, win)
-                   : host.Win_create(NULL, 0, 1, r->info, r->comm, win);
+    if (quirk(QUIRK_REFUSES_CREATE) && (size == 1 || r->flavor == MPI_WIN_FLAVOR_ALLOCATE))
+        return create_or_allocate(r, win);
+    return host.Win_create(NULL, 0, 1, r->info, r->comm, win);
 }
 
 /* Read the error handler of a new window, and take away the name that Open MPI's component osc/rdma
