@@ -108,9 +108,9 @@ static bool have_same_shm(MPI_Comm comm)
     return least[0] == ~least[1];
 }
 
-/* MPI_Win_create or, if the host refuses it, MPI_Win_allocate. Refusal depends on the components that
- * the host has selected, so it is the same on all ranks. If they have different /dev/shm, the host
- * refuses the former, too, and the latter would not return on some ranks (seen in 4.1.4). */
+/* MPI_Win_create or, if the host refuses it, MPI_Win_allocate. Refusal depends on the components
+ * that the host has selected, so it is the same on all ranks. If they have different /dev/shm, the
+ * host refuses the former, too, and the latter would not return on some ranks (seen in 4.1.4). */
 static int create_or_allocate(const struct window_request *r, MPI_Win *win)
 {
     void *unused;
