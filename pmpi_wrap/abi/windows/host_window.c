@@ -110,7 +110,8 @@ static bool have_same_shm(MPI_Comm comm)
 
 /* MPI_Win_create or, if the host refuses it, MPI_Win_allocate. Refusal depends on the components
  * that the host has selected, so it is the same on all ranks. If they have different /dev/shm, the
- * host refuses the former, too, and the latter would not return on some ranks (seen in 4.1.4). */
+ * host refuses the former, too, and the latter would not return on some ranks (seen in 4.1.4); the
+ * program's error handler then gets the error. */
 static int create_or_allocate(const struct window_request *r, MPI_Win *win)
 {
     void *unused;
