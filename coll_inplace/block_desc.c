@@ -136,10 +136,11 @@ static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, 
     bool equal = blocks_are_equal(all); /* then copy our own block, too: offsets include it */
     size_t own = equal && !team_is_inter(t) ? bytes_of(block_of(all, t->self)) : 0;
     size_t bytes = sizes.bytes + own, at = 0;
-    bool exchange = by_reference == BY_REFERENCE && equal && !team_is_inter(t) &&
-                    !node_position(all->at, 1, &position);
-    if (!transport_holds_blocks(by_reference == BY_REFERENCE_LONG, exchange, sizes.largest,
-                                sizes.bytes, table_in_cell(t->size), bytes))
+    bool copied =
+        by_reference == BY_REFERENCE_LONG || (by_reference == BY_REFERENCE && !team_is_inter(t) &&
+                                              !node_position(all->at, 1, &position));
+    if (!copied ||
+        !transport_holds_blocks(sizes.largest, sizes.bytes, table_in_cell(t->size), bytes))
         return false;
     team_wait_cell(t, TEAM_CELL);
     char *block = team_hold(t, op, bytes), *table = block_table(t->own_ring, op, t->size);
@@ -168,7 +169,9 @@ static enum slot_kind publish_equal(struct team *t, uint32_t op, const struct bl
     enum slot_kind kind = SLOT_PIPELINED;
     remote_addr_t address;
     if (fits_into_cell(sizes.bytes))
-        kind = transport_of(t, whole, sizes.bytes, by_reference, &address);
+        kind = transport_of(t, whole, sizes.bytes,
+                            by_reference == BY_REFERENCE ? BY_REFERENCE_OPERANDS : by_reference,
+                            &address);
     if (kind == SLOT_PIPELINED || kind == SLOT_REFERENCE)
         return team_publish_data(t, op, whole, by_reference);
     team_wait_room(t, kind, sizes.bytes);

@@ -21,8 +21,9 @@
  * data from more ranks, or more ranks read the same pages, which the OS lets them do only one
  * after the other. So the owner copies up to HOLD_MAX bytes into shared memory, which it holds
  * until all have read it, and sends that by reference: in teams of more than TREE_FLAT ranks,
- * operands and results whose segments are shorter than SEGMENT_MIN, and blocks of an exchange of
- * up to BLOCK_MIN bytes; and the data of a broadcast in a team of more than READERS_MAX ranks
+ * operands and results whose segments are shorter than SEGMENT_MIN; in teams of more than two,
+ * private blocks of an exchange of up to EAGER_MAX bytes; and the data of a broadcast in a team of
+ * more than READERS_MAX ranks
  * (transport_holds_...()). The operand of a scan goes through cells in a team of more than two
  * ranks (remote_addr_to_scan()). These limits follow from the number of system calls; they have
  * not been measured on so many processors.
@@ -34,9 +35,11 @@
  *   BY_REFERENCE_LONG       above EAGER_MAX             above TEAM_CELL
  *   BY_REFERENCE_OPERANDS   from BY_REFERENCE_MIN       above TEAM_CELL
  *   BY_REFERENCE            from BY_REFERENCE_MIN       above EAGER_MAX
- *   different blocks        from BY_REFERENCE_MIN;      if the blocks do not fit into a cell
+ *   equal blocks            as above                    if the blocks do not fit into a cell
+ *   different blocks        from BY_REFERENCE_MIN;      the same
  *                           BY_REFERENCE_LONG: if they
  *                           do not fit into a cell
+ * Blocks are those that a rank has for several others; a block for one rank travels as other data.
  *
  * Data that are read by reference are copied by both sides from COOP_COPY_MIN_SHARED (shared heap)
  * or COOP_COPY_MIN_PRIVATE bytes on, in rooted calls (coop_copy.h). Non-temporal stores are used
@@ -60,6 +63,9 @@
  *   allreduce from malloc    128 KiB: segmented 9300, each rank combines all 12500
  * On another day, when lines and system calls took nearly twice as long:
  *   allgather from malloc      8 KiB: copied into cells 2450, read through the OS 3450
+ * With 4 ranks on 2 processors, µs:
+ *   alltoall from malloc       4 KiB: copied into cells 23, read through the OS 50
+ *                              8 KiB: copied and held   40,                    65
  */
 #ifndef MPIACCEL_TRANSPORT_H
 #define MPIACCEL_TRANSPORT_H
@@ -80,7 +86,6 @@ enum {
     EAGER_MAX = 8192,
     HOLD_MAX = 1 << 20,
     SEGMENT_MIN = 8192, /* of a reduction: shorter segments are not worth a system call per rank */
-    BLOCK_MIN = 2048,   /* of an exchange of equal blocks: the same */
     READERS_MAX = 16,   /* of private memory at a time: the OS locks its pages for each of them */
     COOP_COPY_MIN_SHARED = 64 << 10,
     COOP_COPY_MIN_PRIVATE = 1 << 20,
@@ -163,15 +168,13 @@ struct blocks;
 enum slot_kind transport_of_blocks(const struct team *team, const struct blocks *all, size_t bytes,
                                    size_t table, enum by_reference by_reference);
 
-/* Whether a rank copies its blocks into memory that it holds for them: they do not fit into a cell
- * together, with a table of `table` bytes, but each is short. Then the root of a scatter must not
- * wait for its readers (BY_REFERENCE_LONG); and in an exchange of equal blocks in private memory, a
+/* Whether a rank copies the blocks of a scatter, or its private blocks of an exchange, into memory
+ * that it holds for them: they do not fit into a cell together, with a table of `table` bytes, but
+ * each is short. The root of a scatter must not wait for its readers then, and in an exchange a
  * system call per block is not worthwhile. `held`: the bytes that it would copy. */
-static inline bool transport_holds_blocks(bool scatter, bool equal_and_private, size_t longest,
-                                          size_t bytes, size_t table, size_t held)
+static inline bool transport_holds_blocks(size_t longest, size_t bytes, size_t table, size_t held)
 {
-    size_t most = scatter ? EAGER_MAX : equal_and_private ? BLOCK_MIN : 0;
-    return !fits_into_cell(bytes + table) && longest <= most && held <= HOLD_MAX;
+    return !fits_into_cell(bytes + table) && longest <= EAGER_MAX && held <= HOLD_MAX;
 }
 
 /* Whether the root of a broadcast copies private data into memory that it holds. */
