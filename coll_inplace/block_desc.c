@@ -128,7 +128,8 @@ static enum slot_kind publish_table(struct team *t, uint32_t op, const struct bl
 
 /* Send short blocks that do not fit into the cell as copies in a block of memory: the root of a
  * scatter must not wait for its receivers (H15: under the host, a scatter of such blocks does not
- * synchronise). False: not worthwhile, more than HOLD_MAX bytes, or no memory. */
+ * synchronise), and in an exchange the OS would copy each private block by itself. False: not
+ * worthwhile, more than HOLD_MAX bytes, or no memory. */
 static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, struct sizes sizes,
                          enum by_reference by_reference)
 {
@@ -136,10 +137,10 @@ static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, 
     bool equal = blocks_are_equal(all); /* then copy our own block, too: offsets include it */
     size_t own = equal && !team_is_inter(t) ? bytes_of(block_of(all, t->self)) : 0;
     size_t bytes = sizes.bytes + own, at = 0;
-    bool copied =
-        by_reference == BY_REFERENCE_LONG || (by_reference == BY_REFERENCE && !team_is_inter(t) &&
-                                              !node_position(all->at, 1, &position));
-    if (!copied ||
+    bool scatter = by_reference == BY_REFERENCE_LONG;
+    bool exchange = by_reference == BY_REFERENCE && !team_is_inter(t) &&
+                    !node_position(all->at, 1, &position); /* of private memory */
+    if (!(scatter || exchange) ||
         !transport_holds_blocks(sizes.largest, sizes.bytes, table_in_cell(t->size), bytes))
         return false;
     team_wait_cell(t, TEAM_CELL);
@@ -161,7 +162,8 @@ static bool publish_held(struct team *t, uint32_t op, const struct blocks *all, 
     return true;
 }
 
-/* Equal blocks that are copied need no table: they are adjacent, without our own. */
+/* Equal blocks that are copied need no table: they are adjacent, without our own. Private ones are
+ * copied if they fit into the cell: there, unlike for a single buffer, each costs a system call. */
 static enum slot_kind publish_equal(struct team *t, uint32_t op, const struct blocks *all,
                                     struct sizes sizes, enum by_reference by_reference)
 {

@@ -22,11 +22,10 @@
  * after the other. So the owner copies up to HOLD_MAX bytes into shared memory, which it holds
  * until all have read it, and sends that by reference: in teams of more than TREE_FLAT ranks,
  * operands and results whose segments are shorter than SEGMENT_MIN; in teams of more than two,
- * private blocks of an exchange of up to EAGER_MAX bytes; and the data of a broadcast in a team of
- * more than READERS_MAX ranks
- * (transport_holds_...()). The operand of a scan goes through cells in a team of more than two
- * ranks (remote_addr_to_scan()). These limits follow from the number of system calls; they have
- * not been measured on so many processors.
+ * private blocks of an exchange of up to EAGER_MAX bytes each; and the data of a broadcast in a
+ * team of more than READERS_MAX ranks (transport_holds_...()). The operand of a scan goes through
+ * cells in a team of more than two ranks (remote_addr_to_scan()). These limits follow from the
+ * number of system calls; they have not been measured on so many processors.
  *
  * By reference, so that the sender waits for its readers:
  *
