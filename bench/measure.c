@@ -103,15 +103,22 @@ static double time_of_batches(const struct cell *c, int way, long n)
     return slowest(ns / (double)c->calls);
 }
 
+/* Batches that are not timed, for at least 10 ms: the first calls may each touch shared memory for
+ * the first time, until all of a ring has been used. */
+#define WARM_UP_NS 1e7
+
 /* The number of batches that take about a round's time, their input included; the same on all
  * ranks. */
 static long batches(const struct cell *c, int way)
 {
-    double start = now();
-    time_of_batches(c, way, FEWEST);
-    start = now();
-    time_of_batches(c, way, FEWEST);
-    double n = round_ms * 1e6 * FEWEST / slowest(now() - start);
+    double start = now(), took, all;
+    do {
+        double before = now();
+        time_of_batches(c, way, FEWEST);
+        took = slowest(now() - before);
+        all = slowest(now() - start);
+    } while (all < WARM_UP_NS);
+    double n = round_ms * 1e6 * FEWEST / took;
     return n < FEWEST ? FEWEST : n > MOST ? MOST : (long)n;
 }
 

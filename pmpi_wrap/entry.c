@@ -24,6 +24,7 @@
 #include "pmpi_wrap/quirks.h"
 #include "pmpi_wrap/recording.h"
 #include "pmpi_wrap/symbols.h"
+#include "pmpi_wrap/unseen_messages.h"
 
 #include <pthread.h>
 
@@ -90,6 +91,8 @@ static COLD mpi_fn *first_target(mpi_fn *const *target, const char *name)
 
 /* ---- calls that are left to the host ---- */
 
+_Atomic bool messages_may_be_unseen;
+
 #define CALL(name, n)
 /* Most of these calls start communication that the host continues later with messages of its own,
  * so a thread that sleeps might not be woken. A nonblocking call sends at once what it can, and
@@ -154,7 +157,28 @@ static COLD mpi_fn *first_target(mpi_fn *const *target, const char *name)
     HOST(name, n)                      \
     CREATING(name, n, counted_##name)
 #define WAITING(name, n)        OBSERVED(waiting, name, n, CALL_WAITS, true)
-#define POLLING(name, n, found) OBSERVED(polling, name, n, CALL_POLLS, *(const int *)(found) > 0)
+#define FOUND_NOTHING(result, found) (!(int)(result) && *(const int *)(found) <= 0)
+/* A call that finds nothing right after an accelerated call is repeated. If it finds something
+ * then, there may be more. */
+#define POLLING(name, n, found)                                                \
+    OBSERVED(polled, name, n, CALL_POLLS, *(const int *)(found) > 0)           \
+    static COLD long repeated_##name(TYPES_##n)                                \
+    {                                                                          \
+        uint32_t left = repetitions_for_unseen();                              \
+        long result = polled_##name(NAMES_##n);                                \
+        while (FOUND_NOTHING(result, found) && left-- > 0)                     \
+            result = polled_##name(NAMES_##n);                                 \
+        if (!FOUND_NOTHING(result, found))                                     \
+            note_unseen_messages();                                            \
+        return result;                                                         \
+    }                                                                          \
+    static long polling_##name(TYPES_##n)                                      \
+    {                                                                          \
+        return UNLIKELY(                                                       \
+                   atomic_load_explicit(&messages_may_be_unseen, memory_order_relaxed)) \
+                   ? repeated_##name(NAMES_##n)                                \
+                   : polled_##name(NAMES_##n);                                 \
+    }
 #define MESSAGE(name, n)
 #define OTHER(name, n)
 #include "pmpi_wrap/calls.def"

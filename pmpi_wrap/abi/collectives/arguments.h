@@ -7,6 +7,7 @@
 #include "pmpi_wrap/abi/collectives/collectives.h"
 #include "pmpi_wrap/abi/communicators/team_setup.h"
 #include "pmpi_wrap/quirks.h"
+#include "pmpi_wrap/unseen_messages.h"
 
 #include <assert.h>
 
@@ -114,6 +115,7 @@ static inline int finish_call(enum call call, MPI_Comm comm, enum coll_error err
 {
     if (UNLIKELY(error & COLL_LEFT))
         return defer_call(call, REASON_NO_MEMORY);
+    note_unseen_messages();
     thread_count(thread_self(), call, bytes);
     if (LIKELY(error == COLL_OK))
         return MPI_SUCCESS;

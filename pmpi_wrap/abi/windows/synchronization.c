@@ -7,6 +7,7 @@
 #include "pmpi_wrap/abi/windows/dynamic_window.h"
 #include "pmpi_wrap/abi/windows/window.h"
 #include "pmpi_wrap/quirks.h"
+#include "pmpi_wrap/unseen_messages.h"
 #include "rma_shm/sync_active.h"
 #include "rma_shm/sync_passive.h"
 
@@ -31,6 +32,13 @@ HOT_INLINE int finish_sync(enum call call, MPI_Win handle, enum win_error error)
         return report_win_error(handle, error);
     thread_count(thread_self(), call, 0);
     return MPI_SUCCESS;
+}
+
+/* The same for a call that has waited for other ranks. */
+static inline int finish_active_sync(enum call call, MPI_Win handle, enum win_error error)
+{
+    note_unseen_messages();
+    return finish_sync(call, handle, error);
 }
 
 static COLD void note_sync(struct thread *thread, const struct win *win)
@@ -101,7 +109,7 @@ int accel_Win_fence(int assertion, MPI_Win handle)
         return report_on_win(handle, MPI_ERR_ASSERT);
     int below = end_below(win, win_idle(win), ALL_RANKS);
     enum win_error error = win_fence(win, assertion & MPI_MODE_NOSUCCEED);
-    return first_error(below, finish_sync(CALL_Win_fence, handle, error));
+    return first_error(below, finish_active_sync(CALL_Win_fence, handle, error));
 }
 
 /* The ranks of a group as ranks in the window; the caller frees them. NULL and the class of the
@@ -167,7 +175,7 @@ int accel_Win_complete(MPI_Win handle)
     if (UNLIKELY(!win))
         DEFER(Win_complete, handle);
     int below = end_below(win, win->epochs & WIN_START, ALL_RANKS);
-    return first_error(below, finish_sync(CALL_Win_complete, handle, win_complete(win)));
+    return first_error(below, finish_active_sync(CALL_Win_complete, handle, win_complete(win)));
 }
 
 int accel_Win_wait(MPI_Win handle)
@@ -175,7 +183,7 @@ int accel_Win_wait(MPI_Win handle)
     struct win *win = fast_window(handle);
     if (UNLIKELY(!win))
         DEFER(Win_wait, handle);
-    return finish_sync(CALL_Win_wait, handle, win_wait(win));
+    return finish_active_sync(CALL_Win_wait, handle, win_wait(win));
 }
 
 int accel_Win_test(MPI_Win handle, int *flag)
@@ -186,7 +194,7 @@ int accel_Win_test(MPI_Win handle, int *flag)
     bool complete = false;
     enum win_error error = win_test(win, &complete);
     *flag = complete;
-    return finish_sync(CALL_Win_test, handle, error);
+    return finish_active_sync(CALL_Win_test, handle, error);
 }
 
 /* ---- passive target ---- */
