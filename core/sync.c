@@ -97,7 +97,9 @@ void sync_progress_if_due(uint64_t *next)
     /* The difference is also large if the clock has gone back, for example after a suspend. */
     if (*next - now <= TICKS_PER_PROGRESS_MAX)
         return;
-    sync_progress();
+    uint64_t steps = 1 + (now - *next) / TICKS_PER_PROGRESS_MAX;
+    for (uint64_t step = 0; step < steps && step < STEPS_AT_ONCE; step++)
+        sync_progress();
     uint64_t after = sync_ticks(), pause = HOST_SHARE * (after - now);
     *next = after + (pause < TICKS_PER_PROGRESS_MAX ? pause : TICKS_PER_PROGRESS_MAX);
 }

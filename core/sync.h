@@ -219,9 +219,10 @@ void sync_set_service(void (*answer)(void));
 /* Make one progress step of the host. */
 void sync_progress(void);
 
-/* Make one progress step of the host if one is due. For calls that never wait: a program may poll
- * with them while a peer inside the host needs this rank. Bounds the share of time spent on
- * progress however often the calls come. `next` belongs to the calling thread; initially 0. */
+/* Make one progress step of the host if one is due, or several if the last one was long ago. For
+ * calls that never wait: a program may poll with them while a peer inside the host needs this rank.
+ * Bounds the share of time spent on progress however often the calls come. `next` belongs to the
+ * calling thread; initially 0. */
 void sync_progress_if_due(uint64_t *next);
 
 /* What a call with which programs poll has found: the value at an address. */

@@ -156,28 +156,27 @@ _Atomic bool messages_may_be_unseen;
 #define PERSISTENT_COLLECTIVE(name, n) \
     HOST(name, n)                      \
     CREATING(name, n, counted_##name)
-#define WAITING(name, n)        OBSERVED(waiting, name, n, CALL_WAITS, true)
+#define WAITING(name, n)             OBSERVED(waiting, name, n, CALL_WAITS, true)
 #define FOUND_NOTHING(result, found) (!(int)(result) && *(const int *)(found) <= 0)
 /* A call that finds nothing right after an accelerated call is repeated. If it finds something
  * then, there may be more. */
-#define POLLING(name, n, found)                                                \
-    OBSERVED(polled, name, n, CALL_POLLS, *(const int *)(found) > 0)           \
-    static COLD long repeated_##name(TYPES_##n)                                \
-    {                                                                          \
-        uint32_t left = repetitions_for_unseen();                              \
-        long result = polled_##name(NAMES_##n);                                \
-        while (FOUND_NOTHING(result, found) && left-- > 0)                     \
-            result = polled_##name(NAMES_##n);                                 \
-        if (!FOUND_NOTHING(result, found))                                     \
-            note_unseen_messages();                                            \
-        return result;                                                         \
-    }                                                                          \
-    static long polling_##name(TYPES_##n)                                      \
-    {                                                                          \
-        return UNLIKELY(                                                       \
-                   atomic_load_explicit(&messages_may_be_unseen, memory_order_relaxed)) \
-                   ? repeated_##name(NAMES_##n)                                \
-                   : polled_##name(NAMES_##n);                                 \
+#define POLLING(name, n, found)                                                              \
+    OBSERVED(polled, name, n, CALL_POLLS, *(const int *)(found) > 0)                         \
+    static COLD long repeated_##name(TYPES_##n)                                              \
+    {                                                                                        \
+        uint32_t left = repetitions_for_unseen();                                            \
+        long result = polled_##name(NAMES_##n);                                              \
+        while (FOUND_NOTHING(result, found) && left-- > 0)                                   \
+            result = polled_##name(NAMES_##n);                                               \
+        if (!FOUND_NOTHING(result, found))                                                   \
+            note_unseen_messages();                                                          \
+        return result;                                                                       \
+    }                                                                                        \
+    static long polling_##name(TYPES_##n)                                                    \
+    {                                                                                        \
+        return UNLIKELY(atomic_load_explicit(&messages_may_be_unseen, memory_order_relaxed)) \
+                   ? repeated_##name(NAMES_##n)                                              \
+                   : polled_##name(NAMES_##n);                                               \
     }
 #define MESSAGE(name, n)
 #define OTHER(name, n)

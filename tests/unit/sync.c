@@ -172,12 +172,26 @@ START_TEST(progress_is_due_if_the_clock_has_gone_back)
     begin(false, count_progress);
     progress_calls = 0;
     sync_progress_if_due(&next);
-    ck_assert_uint_eq(progress_calls, 1);
+    ck_assert_uint_eq(progress_calls, STEPS_AT_ONCE);
+    progress_calls = 0;
     for (unsigned i = 0; i < 100; i++) {
         next = sync_ticks() + TICKS_PER_PROGRESS_MAX;
         sync_progress_if_due(&next);
     }
     ck_assert_uint_lt(progress_calls, 50); /* each time only if this thread was preempted */
+}
+END_TEST
+
+START_TEST(more_progress_is_due_after_a_long_time)
+{
+    begin(false, count_progress);
+    for (unsigned steps = 1; steps < STEPS_AT_ONCE; steps++) {
+        uint64_t next = sync_ticks() - (steps - 1) * (uint64_t)TICKS_PER_PROGRESS_MAX;
+        progress_calls = 0;
+        sync_progress_if_due(&next);
+        ck_assert_uint_ge(progress_calls, steps);
+        ck_assert_uint_le(progress_calls, STEPS_AT_ONCE);
+    }
 }
 END_TEST
 
@@ -404,5 +418,6 @@ UNIT_MAIN(counts_may_wrap, a_wake_up_is_never_lost,
           a_killed_waiter_blocks_nobody, a_waiter_gives_the_host_progress,
           a_pause_gives_the_host_progress, a_long_wait_gives_the_host_more_progress,
           a_program_that_finds_the_same_again_yields, progress_is_due_if_the_clock_has_gone_back,
-          a_message_of_the_host_wakes_a_waiter, a_message_just_after_the_poll_ends_the_sleep,
+          more_progress_is_due_after_a_long_time, a_message_of_the_host_wakes_a_waiter,
+          a_message_just_after_the_poll_ends_the_sleep,
           a_waiter_sleeps_if_linux_refuses_to_wait_for_two, publisher_or_sleeper_sees_the_other)

@@ -116,7 +116,7 @@ static inline int finish_call(enum call call, MPI_Comm comm, enum coll_error err
     if (UNLIKELY(error & COLL_LEFT))
         return defer_call(call, REASON_NO_MEMORY);
     note_unseen_messages();
-    thread_count(thread_self(), call, bytes);
+    thread_count_collective(thread_self(), call, bytes);
     if (LIKELY(error == COLL_OK))
         return MPI_SUCCESS;
     return report_coll_error(call, comm, error);
