@@ -88,9 +88,9 @@ static inline bool win_may_begin(const struct win *win)
  * win_start(), since the new epoch may admit operations on them. */
 bool win_tolerates(struct win *win);
 
-/* End an unused epoch of a fence, because one of another kind begins. No peer is open, since the
- * epoch was not used; in a lenient window, some may be. Two threads may call this at the same time:
- * one begins an access epoch, the other an exposure epoch. */
+/* End an unused epoch of a fence, because an access epoch of another kind begins. An exposure epoch
+ * does not end it: the two may overlap, if no rank uses the fence to access this one (MPI-4.0,
+ * 12.5). No peer is open, since the epoch was not used; in a lenient window, some may be. */
 static inline void win_end_fence(struct win *win)
 {
     if (win_fence_epoch(win) != WIN_NO_FENCE)

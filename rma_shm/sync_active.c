@@ -19,9 +19,8 @@ enum win_error win_fence(struct win *win, bool no_succeed)
 
 enum win_error win_post(struct win *win, const int *origins, uint32_t count)
 {
-    if (win->exposed || (win_fence_epoch(win) == WIN_FENCE_USED && !win->lenient))
+    if (win->exposed)
         return WIN_ERR_SYNC;
-    win_end_fence(win);
     win->exposed = true;
     win->completions_due += count;
     for (uint32_t i = 0; i < count; i++) {

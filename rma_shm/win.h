@@ -95,7 +95,7 @@ enum win_epoch {
 /* The epoch that a fence has opened. */
 enum win_fence_epoch {
     WIN_NO_FENCE,
-    WIN_FENCE_UNUSED, /* no operation yet: an epoch of another kind may replace it */
+    WIN_FENCE_UNUSED, /* no operation yet: another access epoch may replace it */
     WIN_FENCE_USED
 };
 

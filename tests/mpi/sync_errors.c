@@ -115,7 +115,7 @@ static void within_fence(void)
     SYNC(MPI_Win_lock_all(0, win));
     SYNC(MPI_Win_start(self, 0, win));
     FINE(MPI_Win_fence(0, win));
-    /* A fence epoch without operations ends when another epoch begins. */
+    /* A fence epoch without operations ends when another access epoch begins. */
     FINE(MPI_Win_lock(MPI_LOCK_SHARED, test_next(), 0, win));
     FINE(MPI_Win_unlock(test_next(), win));
     SYNC(put(test_rank));
@@ -130,7 +130,8 @@ static void within_fence(void)
     FINE(MPI_Win_fence(0, win));
     FINE(MPI_Win_post(MPI_GROUP_EMPTY, 0, win));
     FINE(MPI_Win_wait(win));
-    SYNC(put(test_rank));
+    FINE(put(test_rank)); /* an exposure epoch does not end it */
+    FINE(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
 }
 
 static void open_window(const char *kind)
