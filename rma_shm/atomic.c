@@ -63,7 +63,7 @@ static COLD void change_to_bulk(struct win *win, struct win_target *target)
 
 /* This rank holds the lock of the target exclusively, only one of its threads at a time calls MPI,
  * and no rank has operated on the window without regard to epochs, so no other operation on the
- * target can be in flight. Sequentially consistent, with the store in win_use_leniency(): either
+ * target can be in flight. Sequentially consistent, with the store in begin_leniency(): either
  * this rank sees the word, or the other rank sees the lock. */
 static inline bool holds_target_alone(const struct win *win, const struct peer *peer)
 {

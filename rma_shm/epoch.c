@@ -34,7 +34,8 @@ COLD enum win_error win_open_peer(struct win *win, uint32_t target)
     else if (win_fence_epoch(win) != WIN_NO_FENCE)
         atomic_store_explicit(&win->fence, WIN_FENCE_USED, memory_order_relaxed);
     else if (!(win->epochs & WIN_LOCK_ALL) && !win_use_leniency(win))
-        return WIN_ERR_SYNC;
+        /* The peer stays closed: only while this lock is held is it admitted. */
+        return win_use_other_lock(win) ? WIN_OK : WIN_ERR_SYNC;
     win_admit(win, peer);
     return WIN_OK;
 }

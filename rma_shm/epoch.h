@@ -12,7 +12,12 @@
  *   freeing the window      releases all locks
  *
  * Still refused are a lock of a locked target, ending an epoch that is not open, and a second epoch
- * of start or post. Only branches that would report an error read the flag. */
+ * of start or post.
+ *
+ * Other hosts do not check which target is locked (QUIRK_LOCK_ADMITS_ALL). In a window that is
+ * lenient in locks, operations and flushes are admitted on all targets while any target is locked.
+ *
+ * Only branches that would report an error read these flags. */
 #ifndef MPIACCEL_EPOCH_H
 #define MPIACCEL_EPOCH_H
 
@@ -47,6 +52,12 @@ static inline bool win_passive(const struct win *win, uint32_t target)
 static inline bool win_passive_any(const struct win *win)
 {
     return (win->epochs & WIN_LOCK_ALL) || atomic_load_explicit(&win->locked, memory_order_relaxed);
+}
+
+/* Whether a lock of some target admits operations and flushes on all targets. */
+static inline bool win_admits_in_locks(const struct win *win)
+{
+    return win->lenient_in_locks && atomic_load_explicit(&win->locked, memory_order_relaxed);
 }
 
 static inline enum win_fence_epoch win_fence_epoch(const struct win *win)

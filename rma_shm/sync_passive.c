@@ -77,17 +77,29 @@ static struct sync_word *await_no_exclusive(struct win *win, uint64_t limit_ns, 
     return NULL;
 }
 
-bool win_use_leniency(struct win *win)
+static void begin_leniency(struct win *win)
 {
     uint32_t seen;
-    if (!win->lenient)
-        return false;
     if (win->uses_leniency)
-        return true;
+        return;
     atomic_store_explicit(&win->shared->lenient_used, 1, memory_order_seq_cst);
     await_no_exclusive(win, WITHDRAW_AFTER_NS, &seen);
     win->uses_leniency = true;
-    return true;
+}
+
+bool win_use_leniency(struct win *win)
+{
+    if (win->lenient)
+        begin_leniency(win);
+    return win->lenient;
+}
+
+bool win_use_other_lock(struct win *win)
+{
+    bool admitted = win_admits_in_locks(win);
+    if (admitted)
+        begin_leniency(win);
+    return admitted;
 }
 
 /* Wait until the word has changed, for at most `limit_ns`: the lock may be released and taken again

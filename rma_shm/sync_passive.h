@@ -39,12 +39,13 @@ enum win_error win_unlock(struct win *win, uint32_t target);
 enum win_error win_lock_all(struct win *win, bool no_check);
 enum win_error win_unlock_all(struct win *win);
 
-/* Call before this rank is admitted only because the window is lenient. False: it is not. Sets
- * `lenient_used`. The first time in this rank, waits for the holders of exclusive locks, whose
- * accumulates may still use plain accesses (atomic.h), but for at most WITHDRAW_AFTER_NS, since
- * a holder may be waiting for this rank: then an accumulate in progress for so long would not be
- * atomic. */
+/* Call before this rank is admitted only because the window is lenient or, in the second function,
+ * lenient in locks, and a target is locked. False: it is not. Sets `lenient_used`. The first time
+ * in this rank, waits for the holders of exclusive locks, whose accumulates may still use plain
+ * accesses (atomic.h), but for at most WITHDRAW_AFTER_NS, since a holder may be waiting for this
+ * rank: then an accumulate in progress for so long would not be atomic. */
 bool win_use_leniency(struct win *win);
+bool win_use_other_lock(struct win *win);
 
 /* End all passive target epochs of this rank. */
 void win_release_locks(struct win *win);

@@ -116,6 +116,7 @@ struct win {
     uint8_t epochs;                /* set of enum win_epoch */
     bool exposed;                  /* between post and wait */
     bool lenient;                  /* operations need no epoch (rma_shm/epoch.h) */
+    bool lenient_in_locks;         /* a lock of any target admits operations on all */
     _Atomic bool uses_leniency;    /* this rank has waited in win_use_leniency() */
     _Atomic uint32_t epochs_below; /* targets towards which the host's window is in an epoch, since
                                       operations on a dynamic window have been left to the host */

@@ -80,6 +80,29 @@ START_TEST(a_lenient_window_admits_what_its_host_admits)
 }
 END_TEST
 
+START_TEST(a_lock_may_admit_operations_on_all_targets)
+{
+    int64_t word = 1;
+    begin(3, false);
+    struct win *win = view[0];
+    win->lenient_in_locks = true;
+    ck_assert_int_eq(put_words(0, &word, 2, 0, 1), WIN_ERR_SYNC);
+    for (enum win_lock kind = WIN_SHARED; kind <= WIN_NOCHECK; kind++) {
+        ck_assert_int_eq(win_lock(win, kind, 1), WIN_OK);
+        ck_assert_int_eq(put_words(0, &word, 2, 0, 1), WIN_OK);
+        ck_assert_int_eq(put_words(0, &word, 1, 0, 1), WIN_OK);
+        ck_assert_int_eq(win_unlock(win, 2), WIN_ERR_SYNC);
+        ck_assert_int_eq(win_lock_all(win, false), WIN_ERR_SYNC);
+        ck_assert_int_eq(win_start(win, (int[]){2}, 1), WIN_ERR_SYNC);
+        ck_assert_int_eq(win_fence(win, false), WIN_ERR_SYNC);
+        ck_assert_int_eq(win_unlock(win, 1), WIN_OK);
+        ck_assert_int_eq(put_words(0, &word, 2, 0, 1), WIN_ERR_SYNC);
+    }
+    ck_assert_uint_eq(view[1]->shared->lenient_used, 1); /* accumulates of all ranks use atomics */
+    free_window(3);
+}
+END_TEST
+
 START_TEST(nocheck_waits_for_nobody)
 {
     int64_t word = 1;
@@ -507,7 +530,8 @@ START_TEST(threads_of_a_rank_lock_different_targets)
 END_TEST
 
 UNIT_MAIN(locks_of_one_rank_obey_the_rules, a_lenient_window_admits_what_its_host_admits,
-          nocheck_waits_for_nobody, an_exclusive_lock_excludes_every_other, shared_locks_share,
+          a_lock_may_admit_operations_on_all_targets, nocheck_waits_for_nobody,
+          an_exclusive_lock_excludes_every_other, shared_locks_share,
           an_exclusive_lock_is_on_one_target, a_writer_waiting_for_lock_all_blocks_nobody,
           locks_in_rank_order_pass_lock_all, lock_all_does_not_starve_a_writer,
           writers_do_not_starve_lock_all, long_exclusive_locks_do_not_starve_lock_all,

@@ -278,6 +278,12 @@ static COLD int defer_flush(enum call call, int rank, MPI_Win handle)
     return DEFERRED;
 }
 
+/* Whether a flush of a target towards which no passive epoch is open, or of no rank, is no error. */
+static COLD bool tolerates_flush(const struct win *win, bool is_rank)
+{
+    return win->lenient || (is_rank && win_admits_in_locks(win));
+}
+
 /* Operations are complete at the origin when they return; a flush makes the stores visible at the
  * target before anything that follows. */
 HOT_INLINE int flush(enum call call, int rank, MPI_Win handle)
@@ -288,7 +294,7 @@ HOT_INLINE int flush(enum call call, int rank, MPI_Win handle)
     if (UNLIKELY(rank == MPI_PROC_NULL))
         return finish_sync(call, handle, WIN_OK);
     bool is_rank = (uint32_t)rank < win->size;
-    if (UNLIKELY(!is_rank || !win_passive(win, (uint32_t)rank)) && !win->lenient)
+    if (UNLIKELY(!is_rank || !win_passive(win, (uint32_t)rank)) && !tolerates_flush(win, is_rank))
         return report_win_error(handle, is_rank ? WIN_ERR_SYNC : WIN_ERR_RANK);
     if (used_below(win))
         return flush_both(win, call, rank, handle);

@@ -414,6 +414,11 @@ static bool is_lenient(const struct window_request *r)
            (r->flavor == MPI_WIN_FLAVOR_ALLOCATE || r->flavor == MPI_WIN_FLAVOR_SHARED);
 }
 
+static bool is_lenient_in_locks(const struct window_request *r)
+{
+    return quirk(QUIRK_LOCK_ADMITS_ALL) && r->flavor != MPI_WIN_FLAVOR_DYNAMIC;
+}
+
 enum reason window_create(struct window_request *r, void *baseptr, int *result)
 {
     struct new_window new = {0};
@@ -433,6 +438,7 @@ enum reason window_create(struct window_request *r, void *baseptr, int *result)
     }
     win_open(new.win, BITS(*r->win), new.memory, new.base, (size_t)r->size, r->unit);
     new.win->lenient = is_lenient(r);
+    new.win->lenient_in_locks = is_lenient_in_locks(r);
     if (r->flavor == MPI_WIN_FLAVOR_SHARED)
         win_share_with_children(new.win, new.memory_size);
     if (baseptr)
