@@ -135,7 +135,8 @@ static void bad_single_elements(void)
         CHECK_CLASS(calls[i](uncommitted, target, 0), MPI_ERR_TYPE);
     }
     CHECK_CLASS(swap_at(strided, target, 0), MPI_ERR_TYPE);
-    CHECK_CLASS(swap_at(MPI_DOUBLE, target, 0), MPI_ERR_TYPE);
+    if (!host_is("Open MPI")) /* it performs this */
+        CHECK_CLASS(swap_at(MPI_DOUBLE, target, 0), MPI_ERR_TYPE);
     CHECK_CLASS(swap_at(MPI_DOUBLE_INT, target, 0), MPI_ERR_TYPE);
 }
 

@@ -334,12 +334,13 @@ NOINLINE int slow_accumulate(struct win *win, const struct operation *o)
 }
 
 /* Whether the datatype is one integer, logical or byte (MPI-4.0, 12.3.4), or a character, which
- * hosts accept. */
+ * hosts accept, or any element without holes, which some hosts accept. */
 static bool can_compare(const struct typemap *map)
 {
     uint8_t prim = map->prim;
     return map->simple && map->size == map->element &&
-           (prim <= PRIM_U64 || (prim >= PRIM_L8 && prim <= PRIM_BYTE) || prim == PRIM_OTHER);
+           (prim <= PRIM_U64 || (prim >= PRIM_L8 && prim <= PRIM_BYTE) || prim == PRIM_OTHER ||
+            quirk(QUIRK_SWAPS_ANY_TYPE));
 }
 
 NOINLINE int slow_compare_and_swap(struct win *win, const struct operation *o)
