@@ -68,8 +68,8 @@ enum {
 
 /* In calls that never wait, the next progress step is due after HOST_SHARE times the duration of
  * the last one, or after TICKS_PER_PROGRESS_MAX if that is less. So a host whose progress is slow
- * takes a larger share of the time. If several are due, at most STEPS_AT_ONCE are made: UCX copies a
- * long message in many steps. */
+ * takes a larger share of the time. If several are due, at most STEPS_AT_ONCE are made: UCX copies
+ * a long message in many steps. */
 enum { HOST_SHARE = 32, TICKS_PER_PROGRESS_MAX = 1 << 16 /* about 25 us */, STEPS_AT_ONCE = 8 };
 
 /* Locks. */

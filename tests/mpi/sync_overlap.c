@@ -1,6 +1,7 @@
 /* An exposure epoch of post does not end the access epoch of a fence: a rank that others access by
  * start and complete accesses them as after any fence (MPI-4.0, 12.5: only epochs of the same kind
- * must be disjoint). The ranks are the target in turn. Argument `early`: it puts before it posts. */
+ * must be disjoint). The ranks are the target in turn. Argument `early`: it puts before it
+ * posts. */
 #include "test.h"
 
 enum { ROUNDS = 12, RANKS_MAX = 64 };

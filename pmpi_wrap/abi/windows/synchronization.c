@@ -278,7 +278,8 @@ static COLD int defer_flush(enum call call, int rank, MPI_Win handle)
     return DEFERRED;
 }
 
-/* Whether a flush of a target towards which no passive epoch is open, or of no rank, is no error. */
+/* Whether a flush is no error although no passive epoch is open towards the target, or the target
+ * is no rank. */
 static COLD bool tolerates_flush(const struct win *win, bool is_rank)
 {
     return win->lenient || (is_rank && win_admits_in_locks(win));
