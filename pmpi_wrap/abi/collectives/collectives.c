@@ -86,6 +86,27 @@ struct rooted {
     struct blocks all; /* only at the root */
 };
 
+HOT_INLINE bool translate_rooted(struct rooted *x, bool is_root, struct data own,
+                                 const struct rank_blocks *all)
+{
+    return (!x->has_own || translate(own, &x->own)) &&
+           (!is_root || translate_blocks(all, x->team->size, &x->all, NULL));
+}
+
+/* The root alone has a datatype that the program has not committed, and the host would perform the
+ * call, in which the other ranks do not take part. So commit it, as the program should have.
+ * Returns whether one has been committed. */
+static COLD bool commit_unchecked(bool is_scatter, bool is_root, MPI_Datatype own, MPI_Datatype all)
+{
+    MPI_Datatype unchecked[] = {is_scatter ? own : MPI_DATATYPE_NULL,
+                                is_root ? all : MPI_DATATYPE_NULL};
+    bool committed = false;
+    for (int i = 0; quirk(QUIRK_IGNORES_UNCOMMITTED) && i < 2; i++)
+        if (unchecked[i] != MPI_DATATYPE_NULL && BITS(unchecked[i]) && !typemap_of(unchecked[i]))
+            committed |= !host.Type_commit(&unchecked[i]);
+    return committed;
+}
+
 /* Translate the data of this rank and, at the root, the blocks of all ranks. False: there is no
  * team, or the call has ended with `*result`. */
 HOT_INLINE bool begin_rooted(struct rooted *x, enum call call, struct data own,
@@ -104,8 +125,11 @@ HOT_INLINE bool begin_rooted(struct rooted *x, enum call call, struct data own,
     bool is_root = r == t->self;
     bool has_own = !is_root || (own.address != MPI_IN_PLACE && !team_is_inter(t));
     *x = (struct rooted){.team = t, .root = r, .has_own = has_own};
-    if ((!has_own || translate(own, &x->own)) &&
-        (!is_root || translate_blocks(all, t->size, &x->all, NULL)))
+    if (LIKELY(translate_rooted(x, is_root, own, all)))
+        return true;
+    bool is_scatter = IS_CALL(call, Scatter) || IS_CALL(call, Scatterv);
+    if (commit_unchecked(is_scatter, is_root, own.type, all->type) &&
+        translate_rooted(x, is_root, own, all))
         return true;
     defer_of_team(t, call, REASON_ARGUMENTS);
     return false;
