@@ -1,6 +1,6 @@
-/* MPI_Alltoallw with MPI_DATATYPE_NULL for blocks without elements, on some ranks only. MPICH
- * accepts that, and ParallelIO and ESMF rely on it (H13: decisions from what is equal on all
- * ranks). */
+/* MPI_Alltoallw with MPI_DATATYPE_NULL for blocks without elements, and MPI_Bcast of no elements of
+ * a datatype that is not committed, on some ranks only. MPICH accepts that, and ParallelIO and ESMF
+ * rely on the first (H13: decisions from what is equal on all ranks). */
 #include "coll.h"
 
 enum { RANKS_MAX = 16 };
@@ -28,12 +28,29 @@ static void exchange(MPI_Comm comm, bool in_place)
     }
 }
 
+/* A broadcast of nothing, in which one rank passes `raw`, must not disturb the next broadcast. */
+static void broadcast(MPI_Comm comm, int rank, MPI_Datatype raw)
+{
+    int data = -1, sent = (int)++coll_turn;
+    MPI_Bcast(&data, 0, test_rank == rank ? raw : MPI_INT, 0, comm);
+    CHECK(data == -1, "a broadcast of nothing wrote %d", data);
+    if (!test_rank)
+        data = sent;
+    MPI_Bcast(&data, 1, MPI_INT, 0, comm);
+    CHECK(data == sent, "%d, expected %d", data, sent);
+}
+
 int main(int argc, char **argv)
 {
+    MPI_Datatype raw;
     coll_begin(&argc, &argv);
     coll_warm(MPI_COMM_WORLD);
     for (int i = 0; i < 20; i++)
         exchange(MPI_COMM_WORLD, i % 3 == 2);
+    MPI_Type_contiguous(2, MPI_INT, &raw); /* not committed */
+    for (int i = 0; i < 20; i++)
+        broadcast(MPI_COMM_WORLD, i % test_size, raw);
+    MPI_Type_free(&raw);
     MPI_Barrier(MPI_COMM_WORLD);
     return test_end();
 }

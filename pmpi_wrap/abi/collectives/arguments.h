@@ -28,6 +28,19 @@ static inline bool translate(struct data d, struct buffer *b)
            has_address(b, bytes);
 }
 
+/* Of data without elements whose datatype the host ignores. A rank that left the call to the host
+ * because of that datatype would be the only rank to do so. */
+static const struct typemap typemap_of_nothing = {.contiguous = true, .element = 1};
+
+/* translate() for MPI_Bcast, in which some hosts ignore the datatype if there are no elements. */
+static inline bool translate_bcast(struct data d, struct buffer *b)
+{
+    if (LIKELY(translate(d, b)))
+        return true;
+    *b = (struct buffer){.map = &typemap_of_nothing};
+    return !d.count && quirk(QUIRK_IGNORES_TYPES_OF_EMPTY_BLOCKS);
+}
+
 HOT_INLINE bool blocks_are_valid(const struct blocks *b, uint32_t size)
 {
     size_t bytes;
@@ -52,16 +65,13 @@ static COLD bool blocks_have_addresses(const struct blocks *b, uint32_t size)
     return true;
 }
 
-/* The typemap of a block of MPI_Alltoallw. Where the host ignores the datatypes of empty blocks,
- * they are ignored here, too: a rank that left the call to the host because of them would be the
- * only rank to do so. */
+/* The typemap of a block of MPI_Alltoallw. Some hosts ignore the datatypes of empty blocks. */
 static inline const struct typemap *map_of_block(const struct blocks *b, uint32_t rank,
                                                  MPI_Datatype type)
 {
-    static const struct typemap empty = {.contiguous = true, .element = 1};
     bool ignored = b->counts && !blocks_number(b, b->counts, rank) &&
                    quirk(QUIRK_IGNORES_TYPES_OF_EMPTY_BLOCKS);
-    return ignored ? &empty : typemap_of_or_abort(type);
+    return ignored ? &typemap_of_nothing : typemap_of_or_abort(type);
 }
 
 /* Translate the blocks of all ranks. False: they are invalid. `maps`: room for the typemaps of

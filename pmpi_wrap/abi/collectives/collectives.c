@@ -72,7 +72,7 @@ int do_bcast(enum call call, struct data d, int root, MPI_Comm comm)
         return across_nodes_bcast(call, d, root, comm);
     if (UNLIKELY(r >= t->size) && (r = inter_root(t, root)) != INTER_ROOT)
         return finish_without_root(t, call, comm, root);
-    if (UNLIKELY(!translate(d, &b)))
+    if (UNLIKELY(!translate_bcast(d, &b)))
         return defer_of_team(t, call, REASON_ARGUMENTS);
     return finish_call(call, comm, coll_bcast(t, b, r), bytes_of(b));
 }

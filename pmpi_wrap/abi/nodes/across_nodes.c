@@ -58,7 +58,7 @@ int across_nodes_bcast(enum call call, struct data d, int root, MPI_Comm comm)
     struct buffer b;
     if (!h)
         return DEFERRED;
-    if ((uint32_t)root >= h->size || !translate(d, &b))
+    if ((uint32_t)root >= h->size || !translate_bcast(d, &b))
         return defer_call(call, REASON_ARGUMENTS);
     size_t bytes = bytes_of(b);
     if (!is_countable(1, bytes) || host_bcasts_by_node(bytes))
