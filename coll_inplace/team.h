@@ -542,8 +542,8 @@ static inline void team_publish_address(struct team *t, uint32_t op, remote_addr
     team_publish(t, op, SLOT_REFERENCE, bytes);
 }
 
-/* Returns shared memory for more data than a cell holds. It is freed by the first call that finds
- * that all ranks are done with operation `op`. NULL: no memory. */
+/* Returns shared memory for more data than a cell holds. It is freed by the first call, also of
+ * this function, that finds that all ranks are done with operation `op`. NULL: no memory. */
 char *team_hold(struct team *team, uint32_t op, size_t bytes);
 
 /* The start of our next stream: see stream.h. Only this rank writes the counter. */
