@@ -103,8 +103,8 @@ static double time_of_batches(const struct cell *c, int way, long n)
     return slowest(ns / (double)c->calls);
 }
 
-/* Batches that are not timed, for at least 10 ms: the first calls may each touch shared memory for
- * the first time, until all of a ring has been used. */
+/* How long batches run before those whose results count. Until every slot of a ring in shared
+ * memory has been used once, each call may be the first to touch a page. */
 #define WARM_UP_NS 1e7
 
 /* The number of batches that take about a round's time, their input included; the same on all

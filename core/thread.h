@@ -71,8 +71,9 @@ HOT_INLINE void thread_count_read(struct thread *thread, unsigned call, size_t b
     }
 }
 
-/* Count a fast call of a collective. The rank that is always the last one never waits, but between
- * two of its calls it may compute for long while another rank needs its host. */
+/* Count a fast call of a collective. A rank that is always the last one never waits, so nothing
+ * else drives its host's progress, and it may compute for long between two calls. So the clock is
+ * read more often. */
 HOT_INLINE void thread_count_collective(struct thread *thread, unsigned call, size_t bytes)
 {
     enum { COLLECTIVES_PER_CLOCK_READ = 4 };

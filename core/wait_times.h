@@ -66,10 +66,10 @@ enum {
     NAPS_PER_DOUBLING = 8,
 };
 
-/* In calls that never wait, the next progress step is due after HOST_SHARE times the duration of
- * the last one, or after TICKS_PER_PROGRESS_MAX if that is less. So a host whose progress is slow
- * takes a larger share of the time. If several are due, at most STEPS_AT_ONCE are made: UCX copies
- * a long message in many steps. */
+/* In calls that may never wait, progress is due after HOST_SHARE times as long as the last progress
+ * took, or after TICKS_PER_PROGRESS_MAX if that is less. So a host whose progress is slow takes a
+ * larger share of the time. If it is late, one more step is made for each TICKS_PER_PROGRESS_MAX,
+ * up to STEPS_AT_ONCE in all, because UCX needs many steps to copy a long message. */
 enum { HOST_SHARE = 32, TICKS_PER_PROGRESS_MAX = 1 << 16 /* about 25 us */, STEPS_AT_ONCE = 8 };
 
 /* Locks. */

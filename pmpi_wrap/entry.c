@@ -158,8 +158,8 @@ _Atomic bool messages_may_be_unseen;
     CREATING(name, n, counted_##name)
 #define WAITING(name, n)             OBSERVED(waiting, name, n, CALL_WAITS, true)
 #define FOUND_NOTHING(result, found) (!(int)(result) && *(const int *)(found) <= 0)
-/* A call that finds nothing right after an accelerated call is repeated. If it finds something
- * then, there may be more. */
+/* While there may be unseen messages, a call that finds nothing is repeated. If it finds something,
+ * there may be more, so the flag is set again. */
 #define POLLING(name, n, found)                                                              \
     OBSERVED(polled, name, n, CALL_POLLS, *(const int *)(found) > 0)                         \
     static COLD long repeated_##name(TYPES_##n)                                              \

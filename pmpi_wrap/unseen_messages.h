@@ -1,12 +1,12 @@
 /* Messages that wait in the host's queues when an accelerated call returns.
  *
- * All ranks send, call MPI_Barrier, and receive as long as MPI_Iprobe finds messages: the standard
- * does not promise that MPI_Iprobe finds them all, but with the hosts it does, and programs rely
- * on it. The messages of the host's own collective come through the same queues as those that were
- * sent before it, which the host thus receives first. An accelerated collective looks into no
- * queue of the host. MPI_Iprobe, MPI_Testall and the like then fail: they look at what has been
- * received before they look into the queues. So the first of them that would fail after an
- * accelerated call is repeated.
+ * In some programs all ranks send, call MPI_Barrier, and then receive until MPI_Iprobe finds no
+ * more messages. The standard does not guarantee that this finds every message, but with the hosts
+ * alone it does, and programs rely on that: the host's own barrier sends messages through the same
+ * queues, so the host receives the earlier messages of the program before it completes the barrier.
+ * An accelerated collective reads no queue of the host. The first MPI_Iprobe, MPI_Testall or the
+ * like then finds nothing: it looks at the messages already received, and only then reads the
+ * queues. So the first of them that would find nothing after an accelerated call is repeated.
  *
  * A program that has synchronised its threads may probe in another thread than the one that has
  * called the collective. So the flag belongs to the process.
@@ -22,7 +22,8 @@
 extern _Atomic bool messages_may_be_unseen HIDDEN;
 
 /* Call at the end of an accelerated call that waits for other ranks, which may have sent messages
- * before they called it. Only the first call writes to the flag, which other threads may read. */
+ * before they called it. Writes only if the flag is clear, so that the line of the flag stays in
+ * the caches of other threads. */
 static inline void note_unseen_messages(void)
 {
     if (!atomic_load_explicit(&messages_may_be_unseen, memory_order_relaxed))

@@ -1,7 +1,7 @@
 /* Datatypes that the program has not committed, where Open MPI does not check that: the root's in
- * MPI_Scatter, MPI_Gather and MPI_Gatherv, and that of a received block of MPI_Scatter and
- * MPI_Scatterv. A rank that left such a call to the host would do so alone (H13: the same decision
- * on all ranks). */
+ * MPI_Scatter, MPI_Gather and MPI_Gatherv, and that of a received block of MPI_Scatter,
+ * MPI_Scatterv, MPI_Allgather and MPI_Allgatherv. A rank that left such a call to the host would do
+ * so alone (H13: the same decision on all ranks). */
 #include "coll.h"
 
 enum { N = 16 };
@@ -77,6 +77,28 @@ static void gather(bool counted)
     MPI_Type_free(&type);
 }
 
+/* Only the other ranks have a committed datatype. */
+static void allgather_to_rows(bool counted)
+{
+    static int ones[64], numbers[64];
+    MPI_Datatype type = row(), to = test_rank == 0 ? type : MPI_DOUBLE;
+    int each = test_rank == 0 ? 1 : N;
+    fill();
+    for (int i = 0; i < N; i++)
+        mine[i] = all[test_rank * N + i];
+    memset(all, 0, sizeof all);
+    for (int r = 0; r < test_size; r++)
+        ones[r] = each, numbers[r] = r * each;
+    if (counted)
+        MPI_Allgatherv(mine, N, MPI_DOUBLE, all, ones, numbers, to, MPI_COMM_WORLD);
+    else
+        MPI_Allgather(mine, N, MPI_DOUBLE, all, each, to, MPI_COMM_WORLD);
+    for (int i = 0; i < test_size * N; i++)
+        CHECK(all[i] == coll_turn * 1000 + i, "%s into rows: element %d",
+              counted ? "MPI_Allgatherv" : "MPI_Allgather", i);
+    MPI_Type_free(&type);
+}
+
 int main(int argc, char **argv)
 {
     coll_begin(&argc, &argv);
@@ -90,6 +112,8 @@ int main(int argc, char **argv)
         gather(true);
         scatter_to_rows(false);
         scatter_to_rows(true);
+        allgather_to_rows(false);
+        allgather_to_rows(true);
         MPI_Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
         CHECK(value == i, "MPI_Bcast");
     }

@@ -93,17 +93,21 @@ HOT_INLINE bool translate_rooted(struct rooted *x, bool is_root, struct data own
            (!is_root || translate_blocks(all, x->team->size, &x->all, NULL));
 }
 
-/* The root alone has a datatype that the program has not committed, and the host would perform the
- * call, in which the other ranks do not take part. So commit it, as the program should have.
- * Returns whether one has been committed. */
-static COLD bool commit_unchecked(bool is_scatter, bool is_root, MPI_Datatype own, MPI_Datatype all)
+/* A datatype that this rank passes has not been committed, and the host would not notice. If this
+ * rank left the call to the host, it would do so alone, since the other ranks take part here. So
+ * commit the datatype, as the program should have. Returns whether it has been committed. */
+static COLD bool commit_unchecked(MPI_Datatype type)
 {
-    MPI_Datatype unchecked[] = {is_scatter ? own : MPI_DATATYPE_NULL,
-                                is_root ? all : MPI_DATATYPE_NULL};
-    bool committed = false;
-    for (int i = 0; quirk(QUIRK_IGNORES_UNCOMMITTED) && i < 2; i++)
-        if (unchecked[i] != MPI_DATATYPE_NULL && BITS(unchecked[i]) && !typemap_of(unchecked[i]))
-            committed |= !host.Type_commit(&unchecked[i]);
+    return quirk(QUIRK_IGNORES_UNCOMMITTED) && type != MPI_DATATYPE_NULL && BITS(type) &&
+           !typemap_of(type) && !host.Type_commit(&type);
+}
+
+static COLD bool commit_rooted(enum call call, bool is_root, MPI_Datatype own, MPI_Datatype all)
+{
+    bool receives_own = IS_CALL(call, Scatter) || IS_CALL(call, Scatterv);
+    bool committed = receives_own && commit_unchecked(own);
+    if (is_root && !IS_CALL(call, Scatterv) && commit_unchecked(all))
+        committed = true;
     return committed;
 }
 
@@ -127,9 +131,7 @@ HOT_INLINE bool begin_rooted(struct rooted *x, enum call call, struct data own,
     *x = (struct rooted){.team = t, .root = r, .has_own = has_own};
     if (LIKELY(translate_rooted(x, is_root, own, all)))
         return true;
-    bool is_scatter = IS_CALL(call, Scatter) || IS_CALL(call, Scatterv);
-    if (commit_unchecked(is_scatter, is_root, own.type, all->type) &&
-        translate_rooted(x, is_root, own, all))
+    if (commit_rooted(call, is_root, own.type, all->type) && translate_rooted(x, is_root, own, all))
         return true;
     defer_of_team(t, call, REASON_ARGUMENTS);
     return false;
@@ -171,7 +173,10 @@ int do_allgather(enum call call, struct data from, const struct rank_blocks *to,
     if (!t)
         return across_nodes_allgather(call, from, to, comm);
     bool in_place = from.address == MPI_IN_PLACE && !team_is_inter(t);
-    if ((!in_place && !translate(from, &own)) || !translate_blocks(to, t->size, &all, NULL))
+    if (!in_place && !translate(from, &own))
+        return defer_of_team(t, call, REASON_ARGUMENTS);
+    if (!translate_blocks(to, t->size, &all, NULL) &&
+        !(commit_unchecked(to->type) && translate_blocks(to, t->size, &all, NULL)))
         return defer_of_team(t, call, REASON_ARGUMENTS);
     if (in_place)
         own = block_of(&all, t->rank);
