@@ -5,8 +5,8 @@
  * alone it does, and programs rely on that: the host's own barrier sends messages through the same
  * queues, so the host receives the earlier messages of the program before it completes the barrier.
  * An accelerated collective reads no queue of the host. The first MPI_Iprobe, MPI_Testall or the
- * like then finds nothing: it looks at the messages already received, and only then reads the
- * queues. So the first of them that would find nothing after an accelerated call is repeated.
+ * like may then find nothing: it looks at the messages already received before it reads the queues.
+ * So the first of them that finds nothing after an accelerated call is repeated.
  *
  * A program that has synchronised its threads may probe in another thread than the one that has
  * called the collective. So the flag belongs to the process.

@@ -102,13 +102,12 @@ static COLD bool commit_unchecked(MPI_Datatype type)
            !typemap_of(type) && !host.Type_commit(&type);
 }
 
+/* commit_unchecked() of those datatypes of a gather or scatter that the host does not check. */
 static COLD bool commit_rooted(enum call call, bool is_root, MPI_Datatype own, MPI_Datatype all)
 {
     bool receives_own = IS_CALL(call, Scatter) || IS_CALL(call, Scatterv);
     bool committed = receives_own && commit_unchecked(own);
-    if (is_root && !IS_CALL(call, Scatterv) && commit_unchecked(all))
-        committed = true;
-    return committed;
+    return (is_root && !IS_CALL(call, Scatterv) && commit_unchecked(all)) || committed;
 }
 
 /* Translate the data of this rank and, at the root, the blocks of all ranks. False: there is no
@@ -173,10 +172,10 @@ int do_allgather(enum call call, struct data from, const struct rank_blocks *to,
     if (!t)
         return across_nodes_allgather(call, from, to, comm);
     bool in_place = from.address == MPI_IN_PLACE && !team_is_inter(t);
-    if (!in_place && !translate(from, &own))
-        return defer_of_team(t, call, REASON_ARGUMENTS);
-    if (!translate_blocks(to, t->size, &all, NULL) &&
-        !(commit_unchecked(to->type) && translate_blocks(to, t->size, &all, NULL)))
+    bool valid = (in_place || translate(from, &own)) &&
+                 (translate_blocks(to, t->size, &all, NULL) ||
+                  (commit_unchecked(to->type) && translate_blocks(to, t->size, &all, NULL)));
+    if (UNLIKELY(!valid))
         return defer_of_team(t, call, REASON_ARGUMENTS);
     if (in_place)
         own = block_of(&all, t->rank);
