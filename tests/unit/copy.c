@@ -10,11 +10,13 @@ static bool in_flight;
 #define _mm_sfence()                (in_flight = false)
 #endif
 
-/* The longest piece of a long copy. */
+/* The longest piece of a long copy, and where its first piece went. */
 static size_t longest;
+static unsigned char *first_piece;
 
 static void *observed_memmove(void *to, const void *from, size_t bytes)
 {
+    first_piece = longest ? first_piece : to;
     longest = bytes > longest ? bytes : longest;
     return memmove(to, from, bytes);
 }
@@ -109,10 +111,24 @@ START_TEST(sizes_of_several_pieces)
 }
 END_TEST
 
+/* Copies to memory that is `distance` bytes past the source modulo 4096. */
+static unsigned char *copy_at_distance(size_t distance, size_t bytes)
+{
+    unsigned char *t = to + EDGE + (-(uintptr_t)(to + EDGE) & 4095) + distance;
+    unsigned char *f = from + (-(uintptr_t)from & 4095);
+    longest = 0;
+    memset(t - EDGE, 0x5a, bytes + 2 * EDGE);
+    memset(expected, 0x5a, bytes + 2 * EDGE);
+    memcpy(expected + EDGE, f, bytes);
+    copy_bytes(t, f, bytes);
+    INSIST(!memcmp(t - EDGE, expected, bytes + 2 * EDGE), "%zu bytes, distance %zu", bytes,
+           distance);
+    return t;
+}
+
 static size_t longest_piece(size_t distance, size_t bytes)
 {
-    longest = 0;
-    copy_bytes(to + (-(uintptr_t)to & 4095) + distance, from + (-(uintptr_t)from & 4095), bytes);
+    copy_at_distance(distance, bytes);
     return longest;
 }
 
@@ -130,6 +146,21 @@ START_TEST(pieces_are_short_at_a_small_distance)
         ck_assert_uint_eq(longest_piece(0, bytes), usual);
         ck_assert_uint_eq(longest_piece(4095, bytes), usual);
     }
+    free_buffers();
+}
+END_TEST
+
+/* Long copies begin at the end there, others at the start. */
+START_TEST(long_copies_at_a_small_distance_are_made_backwards)
+{
+    allocate_buffers();
+    for (size_t distance = 0; distance < 128; distance++)
+        for (size_t bytes = COPY_PIECE - 1; bytes < 3 * COPY_PIECE; bytes += COPY_PIECE + 1) {
+            bool backwards = bytes > COPY_PIECE && distance > 0 && distance < 64;
+            unsigned char *t = copy_at_distance(distance, bytes);
+            INSIST(first_piece == (backwards ? t + bytes - COPY_SHORT : t),
+                   "%zu bytes, distance %zu", bytes, distance);
+        }
     free_buffers();
 }
 END_TEST
@@ -238,5 +269,5 @@ START_TEST(caches_hold_small_data_only)
 END_TEST
 
 UNIT_MAIN(every_small_size_at_every_alignment, long_sizes, sizes_of_several_pieces,
-          pieces_are_short_at_a_small_distance, copies_within_themselves, blocks_at_any_stride,
-          caches_hold_small_data_only POLLED)
+          pieces_are_short_at_a_small_distance, long_copies_at_a_small_distance_are_made_backwards,
+          copies_within_themselves, blocks_at_any_stride, caches_hold_small_data_only POLLED)
