@@ -3,6 +3,7 @@
 #include "alloc/arena.h"
 #include "core/concurrency.h"
 #include "node/node.h"
+#include "peer_copy/calibrate.h"
 
 #include <string.h>
 
@@ -12,6 +13,8 @@ enum {
     STREAM_LONG_SIZE = STREAM_CELLS_LONG * STREAM_CELL + STREAM_EXTRA,
     RING_SIZE = sizeof(struct ring) + (size_t)TEAM_CELLS * CELL_ROOM,
 };
+_Static_assert((int)SAMPLE_CELLS == TEAM_CELLS && (int)SAMPLE_ROOM == CELL_ROOM,
+               "calibrate() measures cells like these");
 
 /* Freed mailboxes are kept for the next communicators, empty and with their cells: a few with any
  * number of pages, and as many with one page as take 2 MiB. A new mailbox takes page faults in all

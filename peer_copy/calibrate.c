@@ -14,13 +14,14 @@ static uint64_t patience_ns = 1000000; /* a test sets a longer time */
 
 enum { ABSENT, PRESENT, RUNNING, OVER };
 
-/* A message of SAMPLE bytes goes through CELLS cells of PIECE bytes, or is one piece if copied by
- * the OS. */
-enum { SAMPLE = 64 << 10, PIECE = 8 << 10, CELLS = 16, PIECES = SAMPLE / PIECE };
+/* A message of SAMPLE bytes goes through SAMPLE_CELLS cells in pieces of PIECE bytes, or is one piece
+ * if copied by the OS. */
+enum { SAMPLE = 64 << 10, PIECE = 8 << 10, PIECES = SAMPLE / PIECE };
 
-/* A round is one message of fresh data and a stream of unchanged ones. The first round touches new
- * pages and does not count. */
+/* A round is one message of fresh data and a stream of unchanged ones. The first round of each way
+ * does not count. Before all rounds, LAP messages touch the pages of all cells. */
 enum { ROUNDS = 4, STREAM = 2 };
+enum { SAMPLE_RING = SAMPLE_CELLS * SAMPLE_ROOM, LAP = SAMPLE_RING / SAMPLE };
 
 struct side {
     struct layout_calibration *shared;
@@ -32,22 +33,32 @@ struct side {
 
 /* ---- the two sides of a message ---- */
 
-static char *sample_cell(const struct side *s)
+/* As cell_for() in coll_inplace/mailbox.h: at another position each time the ring wraps. */
+static char *sample_cell(const struct side *s, uint32_t piece)
 {
-    return s->cells + s->done % CELLS * (size_t)PIECE;
+    return s->cells + piece % SAMPLE_CELLS * (size_t)SAMPLE_ROOM +
+           piece / SAMPLE_CELLS * PIECE % SAMPLE_ROOM;
 }
 
+static void write_cell(const struct side *s, enum copy_way way, const char *from)
+{
+    if (way == COPY_CACHED)
+        copy_to_peers(sample_cell(s, s->done), from, PIECE);
+    else if (way == COPY_NONTEMPORAL)
+        copy_nontemporal(sample_cell(s, s->done), from, PIECE);
+}
+
+/* The prefetching here and in take_data() is that of team_publish() and team_wait_ahead(). */
 static void give_data(struct side *s, enum copy_way way)
 {
     unsigned pieces = way == COPY_BY_OS ? 1 : PIECES;
     for (unsigned i = 0; i < pieces; i++) {
-        sync_wait_until(&s->shared->taken, s->done + 1 - CELLS);
-        if (way == COPY_CACHED)
-            copy_to_peers(sample_cell(s), s->memory + i * (size_t)PIECE, PIECE);
-        else if (way == COPY_NONTEMPORAL)
-            copy_nontemporal(sample_cell(s), s->memory + i * (size_t)PIECE, PIECE);
+        sync_wait_until(&s->shared->taken, s->done + 1 - SAMPLE_CELLS);
+        write_cell(s, way, s->memory + i * (size_t)PIECE);
         assert(sync_load(&s->shared->given) == s->done); /* written here only */
         sync_publish(&s->shared->given, ++s->done);
+        if (way == COPY_CACHED)
+            prefetch_block_to_write(sample_cell(s, s->done), PIECE);
     }
     if (way == COPY_BY_OS) /* the reader copies from the source itself */
         sync_wait_until(&s->shared->taken, s->done);
@@ -57,11 +68,14 @@ static void take_data(struct side *s, enum copy_way way)
 {
     unsigned pieces = way == COPY_BY_OS ? 1 : PIECES;
     for (unsigned i = 0; i < pieces; i++) {
-        sync_wait_until(&s->shared->given, s->done + 1);
+        if (sync_reached(sync_load(&s->shared->given), s->done + 1))
+            prefetch_block_to_read(sample_cell(s, s->done + 1), PIECE);
+        else
+            sync_wait_until(&s->shared->given, s->done + 1);
         if (way == COPY_BY_OS)
             peer_memory_read(s->writer->pid, s->memory, s->shared->source, SAMPLE);
         else
-            memcpy(s->memory + i * (size_t)PIECE, sample_cell(s), PIECE);
+            copy_bytes(s->memory + i * (size_t)PIECE, sample_cell(s, s->done), PIECE);
         assert(sync_load(&s->shared->taken) == s->done); /* written here only */
         sync_publish(&s->shared->taken, ++s->done);
     }
@@ -106,6 +120,8 @@ static bool is_possible(const struct side *s, enum copy_way way)
 static void measure(struct side *s)
 {
     struct copy_costs costs = {{0}};
+    write_fresh(s, 0);
+    messages(s, COPY_CACHED, LAP);
     for (enum copy_way way = 0; way < COPY_WAYS; way++)
         if (is_possible(s, way))
             costs.ns[way] = cost_of(s, way);
@@ -121,6 +137,8 @@ static void measure(struct side *s)
 
 static void read_samples(struct side *s)
 {
+    for (unsigned i = 0; i < LAP; i++)
+        take_data(s, COPY_CACHED);
     for (enum copy_way way = 0; way < COPY_WAYS; way++)
         for (unsigned i = 0; i < ROUNDS * (1 + STREAM) && is_possible(s, way); i++)
             take_data(s, way);
@@ -150,8 +168,8 @@ static uint32_t await_state(struct layout_calibration *c, uint32_t from)
 static void write_all(struct side *s)
 {
     uint64_t position;
-    s->cells = arena_control_alloc_raw((size_t)CELLS * PIECE);
-    bool ready = s->cells && node_position(s->cells, (size_t)CELLS * PIECE, &position);
+    s->cells = arena_control_alloc_raw(SAMPLE_RING);
+    bool ready = s->cells && node_position(s->cells, SAMPLE_RING, &position);
     if (ready) {
         s->shared->cells = position;
         s->shared->source = (uint64_t)(uintptr_t)s->memory;

@@ -1,8 +1,8 @@
 /* Measurement of what it costs on this node to hand data from one rank to another
  * (core/copy_policy.h), made once, at the end of MPI_Init. The first rank of the node writes and
  * the last one reads, since these two are likely to be the farthest apart. The measurement takes
- * less than a millisecond. The other ranks do not wait for it; until the result is in the header
- * they use COPY_POLICY_DEFAULT.
+ * about a millisecond, half of it for page faults. The other ranks do not wait for it; until the
+ * result is in the header they use COPY_POLICY_DEFAULT.
  *
  * Agreement. The reader sets `state` from ABSENT to PRESENT and waits; the writer sets it from
  * PRESENT to RUNNING. Each waits up to a millisecond for the other, and sets `state` to OVER if the
@@ -17,6 +17,11 @@
  */
 #ifndef MPIACCEL_CALIBRATE_H
 #define MPIACCEL_CALIBRATE_H
+
+/* The sample goes through cells that are laid out and reused like those of a communicator
+ * (mailbox.c asserts it): which stores are faster depends on how soon lines are rewritten and on
+ * what the processor prefetches. */
+enum { SAMPLE_CELLS = 16, SAMPLE_ROOM = 32 << 10 };
 
 /* Call once on every member, after arena_open(). */
 void calibrate(void);
