@@ -65,11 +65,11 @@ void team_forget_children(void)
 
 static void set_ranks_in_parent(MPI_Comm comm, struct child *child, int size)
 {
-    struct members_found found;
-    uint16_t member[TEAM_RANKS_MAX];
+    struct members_found found = {.next = 0};
+    uint16_t member[TEAM_RANKS_MAX] = {0};
     MPI_Group group;
     host.Comm_group(comm, &group);
-    for (bool more = !(found.next = 0); more;) {
+    for (bool more = true; more;) {
         more = members_find(group, size, &found);
         for (int i = 0; i < found.some; i++)
             member[found.rank[i]] = (uint16_t)found.member[i];

@@ -45,10 +45,9 @@ static void add_rank(struct comm_properties *s, int rank, int member)
  * nothing: a rank without memory would decide differently from the others. */
 static enum reason find_members(MPI_Group group, int size, int neighbour, struct comm_properties *s)
 {
-    struct members_found found;
+    struct members_found found = {.next = 0};
     int here = 0;
-    bool more = size <= node.ranks_here;
-    for (found.next = 0; more; here += found.some) {
+    for (bool more = size <= node.ranks_here; more; here += found.some) {
         more = members_find(group, size, &found);
         for (int i = 0; i < found.some; i++) {
             if (found.rank[i] == neighbour)
