@@ -59,14 +59,32 @@ static enum coll_error run_streams(struct team *t, uint32_t op, struct buffer mi
     return error;
 }
 
+/* The buffer from which the others read the part of this rank, which has also been copied into
+ * `own`, its place in the result. If the OS copies, they read it there if they cannot in `mine`,
+ * which may have holes, or if `own` is at such a distance from `mine` that copies are slow: the
+ * places of the part in their results are usually at the same distance. */
+static struct buffer part_to_send(const struct team *t, struct buffer mine, struct buffer own)
+{
+    size_t bytes = bytes_of(mine);
+    if (LIKELY(bytes <= EAGER_MAX) || bytes_of(own) != bytes)
+        return mine;
+    remote_addr_t address = remote_addr_to_read(t, mine, bytes);
+    if (address && (remote_addr_local(address) || !copy_is_slow_between(own.at, mine.at)))
+        return mine;
+    return remote_addr_to_read(t, own, bytes) ? own : mine;
+}
+
 enum coll_error coll_allgather(struct team *t, struct buffer mine, const struct blocks *all,
                                bool in_place)
 {
     bool inter = team_is_inter(t);
     uint32_t blocks = t->size * (1 + t->size);
     enum coll_error error = COLL_OK;
-    if (!in_place && !inter)
-        error = copy_own(block_of(all, t->self), mine, blocks);
+    if (!in_place && !inter) {
+        struct buffer own = block_of(all, t->self);
+        error = copy_own(own, mine, blocks);
+        mine = part_to_send(t, mine, own);
+    }
     if (t->alone)
         return error;
     if (!bytes_of(mine) && !inter && !blocks_any(all, t->size)) {

@@ -22,15 +22,12 @@ bool copy_caches_hold(size_t bytes)
     return bytes <= copy_cached;
 }
 
-/* Whether `to` is 1 to 63 bytes past `from` modulo the page size. This is typical: memory of
- * malloc() from 128 KiB on starts 16 bytes into a page, and large blocks of the shared heap at its
- * start. */
-static bool is_slightly_past(const void *to, const void *from)
+bool copy_is_slow_between(const void *to, const void *from)
 {
     return (((uintptr_t)to - (uintptr_t)from - 1) & 4095) < 63;
 }
 
-/* Long data that are slightly past are copied from the end, as glibc copies each piece: otherwise
+/* Where `rep movsb` is slow, long data are copied from the end, as glibc copies each piece: otherwise
  * nothing is prefetched, and memory that is not in the caches takes twice as long. */
 void copy_long(void *to, const void *from, size_t bytes)
 {
@@ -38,9 +35,9 @@ void copy_long(void *to, const void *from, size_t bytes)
     bool backwards = false;
     bool overlapping = (uintptr_t)to - (uintptr_t)from < bytes;
     if (!overlapping && (bytes <= COPY_PIECE || copy_caches_hold(bytes))) {
-        bool slightly_past = is_slightly_past(to, from);
-        piece = slightly_past ? COPY_SHORT : COPY_PIECE;
-        backwards = slightly_past && bytes > COPY_PIECE;
+        bool slow = copy_is_slow_between(to, from);
+        piece = slow ? COPY_SHORT : COPY_PIECE;
+        backwards = slow && bytes > COPY_PIECE;
     }
     for (size_t done = 0; done < bytes; done += some) {
         some = min_size(piece, bytes - done);
