@@ -60,9 +60,9 @@ static enum coll_error run_streams(struct team *t, uint32_t op, struct buffer mi
 }
 
 /* The buffer from which the others read the part of this rank, which has also been copied into
- * `own`, its place in the result. If the OS copies, they read it there if they cannot in `mine`,
- * which may have holes, or if `own` is at such a distance from `mine` that copies are slow: the
- * places of the part in their results are usually at the same distance. */
+ * `own`, its place in the result. This is `own` for a long part if they can read only `own` (`mine`
+ * may have holes), or if they would read `mine` through the OS, and `own` is at a distance from it
+ * at which copies are slow: their own results usually are, too. */
 static struct buffer part_to_send(const struct team *t, struct buffer mine, struct buffer own)
 {
     size_t bytes = bytes_of(mine);

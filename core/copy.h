@@ -24,7 +24,7 @@ extern _Atomic size_t copy_cached;
 void copy_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
                  size_t bytes, size_t blocks);
 
-/* Whether `to` is 1 to 63 bytes past `from` modulo the page size. This is typical: memory of malloc()
+/* Whether `to` is 1 to 63 bytes past `from` modulo the page size. This is common: memory of malloc()
  * from 128 KiB on starts 16 bytes into a page, large blocks of the shared heap start at one, and
  * neighbouring blocks of malloc() are 16 bytes more than their length apart. `rep movsb`, with which
  * the OS copies, too, may be slow then. */
@@ -32,8 +32,8 @@ bool copy_is_slow_between(const void *to, const void *from);
 
 /* Copy more than COPY_SHORT bytes, for which the C library may use `rep movsb`. On some AMD
  * processors that is slow for more than the L2 cache holds, and at distances for which
- * copy_is_slow_between() is true. In both cases this function copies in pieces
- * (docs/decisions/058-copy-in-pieces.md). */
+ * copy_is_slow_between() is true. In both cases this function copies in pieces,
+ * if the caches hold the data (docs/decisions/058-copy-in-pieces.md). */
 enum { COPY_SHORT = 2048, COPY_PIECE = 128 << 10 };
 void copy_long(void *to, const void *from, size_t bytes);
 

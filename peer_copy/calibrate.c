@@ -14,8 +14,8 @@ static uint64_t patience_ns = 1000000; /* a test sets a longer time */
 
 enum { ABSENT, PRESENT, RUNNING, OVER };
 
-/* A message of SAMPLE bytes goes through SAMPLE_CELLS cells in pieces of PIECE bytes, or is one piece
- * if copied by the OS. */
+/* A message of SAMPLE bytes goes in pieces of PIECE bytes through the next cells of the ring, or is
+ * one piece if copied by the OS. */
 enum { SAMPLE = 64 << 10, PIECE = 8 << 10, PIECES = SAMPLE / PIECE };
 
 /* A round is one message of fresh data and a stream of unchanged ones. The first round of each way
@@ -33,7 +33,8 @@ struct side {
 
 /* ---- the two sides of a message ---- */
 
-/* As cell_for() in coll_inplace/mailbox.h: at another position each time the ring wraps. */
+/* As cell_for() in coll_inplace/mailbox.h: at another position in the cell each time all cells
+ * have been used. */
 static char *sample_cell(const struct side *s, uint32_t piece)
 {
     return s->cells + piece % SAMPLE_CELLS * (size_t)SAMPLE_ROOM +
