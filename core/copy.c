@@ -27,8 +27,8 @@ bool copy_is_slow_between(const void *to, const void *from)
     return (((uintptr_t)to - (uintptr_t)from - 1) & 4095) < 63;
 }
 
-/* Where `rep movsb` is slow, long data are copied from the end, as glibc copies each piece: otherwise
- * nothing is prefetched, and memory that is not in the caches takes twice as long. */
+/* Where `rep movsb` is slow, long data are copied from the end, as glibc copies each piece:
+ * otherwise nothing is prefetched, and memory that is not in the caches takes twice as long. */
 void copy_long(void *to, const void *from, size_t bytes)
 {
     size_t piece = bytes, some;

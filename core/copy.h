@@ -24,10 +24,10 @@ extern _Atomic size_t copy_cached;
 void copy_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
                  size_t bytes, size_t blocks);
 
-/* Whether `to` is 1 to 63 bytes past `from` modulo the page size. This is common: memory of malloc()
- * from 128 KiB on starts 16 bytes into a page, large blocks of the shared heap start at one, and
- * neighbouring blocks of malloc() are 16 bytes more than their length apart. `rep movsb`, with which
- * the OS copies, too, may be slow then. */
+/* Whether `to` is 1 to 63 bytes past `from` modulo the page size. This is common: memory of
+ * malloc() from 128 KiB on starts 16 bytes into a page, large blocks of the shared heap start at
+ * one, and neighbouring blocks of malloc() start 16 bytes more than their length apart. `rep
+ * movsb`, with which the OS copies, too, may be slow then. */
 bool copy_is_slow_between(const void *to, const void *from);
 
 /* Copy more than COPY_SHORT bytes, for which the C library may use `rep movsb`. On some AMD

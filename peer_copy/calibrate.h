@@ -8,8 +8,8 @@
  * PRESENT to RUNNING. Each waits up to a millisecond for the other, and sets `state` to OVER if the
  * other has not come. All changes are compare-and-swap, so exactly one of RUNNING and OVER is
  * reached, and both see the same one. In state RUNNING the other rank is certainly in calibrate(),
- * so each waits for the other without a limit, in sync_wait_until(). If one of them dies, the launcher
- * ends the job.
+ * so each waits for the other without a limit, in sync_wait_until(). If one of them dies, the
+ * launcher ends the job.
  *
  * Only the writer writes `given`, only the reader writes `taken`. Both count pieces: piece n may be
  * read when `given` has reached n, and its memory may be written again when `taken` has. `cells`

@@ -6,8 +6,8 @@
 
 enum { CELLS, STREAMS = COPY_POLICY_NONTEMPORAL, BY_OS = COPY_POLICY_BY_OS };
 
-/* ns for 64 KiB of fresh data, plus ns for 64 KiB of unchanged data in a stream. On the Xeons and on
- * "EPYC, no shared cache" they were measured when the cells of the sample were reused sooner. */
+/* ns for 64 KiB of fresh data, plus ns for 64 KiB of unchanged data in a stream. On the Xeons and
+ * on "EPYC, no shared cache" they were measured when the cells of the sample were reused sooner. */
 static const struct {
     const char *machine;
     struct copy_costs costs;
