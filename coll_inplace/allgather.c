@@ -80,13 +80,12 @@ enum coll_error coll_allgather(struct team *t, struct buffer mine, const struct 
     bool inter = team_is_inter(t);
     uint32_t blocks = t->size * (1 + t->size);
     enum coll_error error = COLL_OK;
-    if (!in_place && !inter) {
-        struct buffer own = block_of(all, t->self);
-        error = copy_own(own, mine, blocks);
-        mine = part_to_send(t, mine, own);
-    }
+    if (!in_place && !inter)
+        error = copy_own(block_of(all, t->self), mine, blocks);
     if (t->alone)
         return error;
+    if (!in_place && !inter)
+        mine = part_to_send(t, mine, block_of(all, t->self));
     if (!bytes_of(mine) && !inter && !blocks_any(all, t->size)) {
         team_begin(t);
         team_end(t);
