@@ -91,17 +91,38 @@ void sync_progress(void)
         service();
 }
 
-void sync_progress_if_due(uint64_t *next)
+/* Whether a step of `ticks` has moved data: hosts do not tell. A first step with cold caches may
+ * look as if it had. */
+static bool step_has_moved_data(struct sync_due *due, uint64_t ticks)
+{
+    if (!due->shortest_step || ticks < due->shortest_step)
+        due->shortest_step = ticks;
+    return ticks >= TICKS_OF_MOVING_STEP && ticks / MOVING_STEP_RATIO >= due->shortest_step;
+}
+
+void sync_progress_if_due(struct sync_due *due)
 {
     uint64_t now = sync_ticks();
     /* The difference is also large if the clock has gone back, for example after a suspend. */
-    if (*next - now <= TICKS_PER_PROGRESS_MAX)
+    if (due->next - now <= TICKS_PER_PROGRESS_MAX)
         return;
-    uint64_t steps = 1 + (now - *next) / TICKS_PER_PROGRESS_MAX;
-    for (uint64_t step = 0; step < steps && step < STEPS_AT_ONCE; step++)
+    uint64_t late = now - due->next, steps = 1 + late / TICKS_PER_PROGRESS_MAX;
+    uint64_t before = now, moved_at = 0;
+    uint64_t most = late < MOVING_TICKS_MAX * MOVING_SHARE ? late / MOVING_SHARE : MOVING_TICKS_MAX;
+    if (steps > STEPS_AT_ONCE)
+        steps = STEPS_AT_ONCE;
+    for (uint64_t step = 0; step < steps || (moved_at && before - now < most &&
+                                             before - moved_at < TICKS_PER_PROGRESS_MAX);
+         step++) {
         sync_progress();
-    uint64_t after = sync_ticks(), pause = HOST_SHARE * (after - now);
-    *next = after + (pause < TICKS_PER_PROGRESS_MAX ? pause : TICKS_PER_PROGRESS_MAX);
+        uint64_t after = sync_ticks();
+        if (step_has_moved_data(due, after - before))
+            moved_at = after;
+        before = after;
+    }
+    due->moves_data = moved_at;
+    uint64_t pause = HOST_SHARE * (before - now);
+    due->next = before + (pause < TICKS_PER_PROGRESS_MAX ? pause : TICKS_PER_PROGRESS_MAX);
 }
 
 void sync_yield_if_same(struct sync_seen *last, const void *at, uint64_t value)

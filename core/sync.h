@@ -219,11 +219,18 @@ void sync_set_service(void (*answer)(void));
 /* Make one progress step of the host. */
 void sync_progress(void);
 
-/* Make one progress step of the host if one is due, or several if the last one was long ago. For
- * calls that never wait: a program may poll with them while a peer inside the host needs this rank.
- * Bounds the share of time spent on progress however often the calls come. `next` belongs to the
- * calling thread; initially 0. */
-void sync_progress_if_due(uint64_t *next);
+/* When progress of the host is due in calls of a thread that never wait; initially 0. */
+struct sync_due {
+    uint64_t next;          /* time, in ticks */
+    uint64_t shortest_step; /* in ticks; 0: none was made */
+    bool moves_data;        /* the last steps moved data of a message; more probably follow */
+};
+
+/* Make one progress step of the host if one is due, or several if the last one was long ago, and
+ * more while they move data. For calls that never wait: a program may poll with them while a peer
+ * inside the host needs this rank. Bounds the share of time spent on progress however often the
+ * calls come. `due` belongs to the calling thread. */
+void sync_progress_if_due(struct sync_due *due);
 
 /* What a call with which programs poll has found: the value at an address. */
 struct sync_seen {

@@ -18,8 +18,8 @@ enum { INFLIGHT_SLOTS = 16 }; /* per process; threads beyond that always use bul
 
 struct thread {
     struct stats_counts stats;
-    struct inflight *inflight;           /* NULL: no slot was free, or the process has none yet */
-    uint64_t next_progress;              /* see sync_progress_if_due() */
+    struct inflight *inflight; /* NULL: no slot was free, or the process has none yet */
+    struct sync_due progress;
     struct sync_seen read, synchronised; /* see sync_yield_if_same() */
     uint32_t shmem_calls;                /* number of OpenSHMEM calls */
     uintptr_t
@@ -67,19 +67,20 @@ HOT_INLINE void thread_count_read(struct thread *thread, unsigned call, size_t b
         uint64_t value = 0;
         memcpy(&value, at, bytes < sizeof value ? bytes : sizeof value);
         sync_yield_if_same(&thread->read, at, value);
-        sync_progress_if_due(&thread->next_progress);
+        sync_progress_if_due(&thread->progress);
     }
 }
 
 /* Count a fast call of a collective. A rank that is always the last one never waits, so nothing
  * else drives its host's progress, and it may compute for long between two calls. So the clock is
- * read more often. */
+ * read more often, and each time while the host moves data. */
 HOT_INLINE void thread_count_collective(struct thread *thread, unsigned call, size_t bytes)
 {
     enum { COLLECTIVES_PER_CLOCK_READ = 4 };
     thread->stats.bytes[call] += bytes;
-    if (UNLIKELY(++thread->stats.fast[call] % COLLECTIVES_PER_CLOCK_READ == 0))
-        sync_progress_if_due(&thread->next_progress);
+    if (UNLIKELY(++thread->stats.fast[call] % COLLECTIVES_PER_CLOCK_READ == 0 ||
+                 thread->progress.moves_data))
+        sync_progress_if_due(&thread->progress);
 }
 
 /* Count a fast call. */
@@ -87,7 +88,7 @@ HOT_INLINE void thread_count(struct thread *thread, unsigned call, size_t bytes)
 {
     thread->stats.bytes[call] += bytes;
     if (UNLIKELY(++thread->stats.fast[call] % CALLS_PER_CLOCK_READ == 0))
-        sync_progress_if_due(&thread->next_progress);
+        sync_progress_if_due(&thread->progress);
 }
 
 #endif

@@ -37,7 +37,7 @@ HOT_INLINE void shmem_count(void)
 {
     struct thread *thread = thread_self();
     if (UNLIKELY(++thread->shmem_calls % CALLS_PER_CLOCK_READ == 0))
-        sync_progress_if_due(&thread->next_progress);
+        sync_progress_if_due(&thread->progress);
 }
 
 /* The address in this process of [address, address + bytes) on `pe`. `call` is the name of the call

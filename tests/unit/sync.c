@@ -168,30 +168,91 @@ static void count_progress(void)
 /* A machine that was suspended may start its clock again from 0. */
 START_TEST(progress_is_due_if_the_clock_has_gone_back)
 {
-    uint64_t next = sync_ticks() + (UINT64_C(1) << 50);
+    struct sync_due due = {.next = sync_ticks() + (UINT64_C(1) << 50)};
     begin(false, count_progress);
     progress_calls = 0;
-    sync_progress_if_due(&next);
+    sync_progress_if_due(&due);
     ck_assert_uint_eq(progress_calls, STEPS_AT_ONCE);
     progress_calls = 0;
     for (unsigned i = 0; i < 100; i++) {
-        next = sync_ticks() + TICKS_PER_PROGRESS_MAX;
-        sync_progress_if_due(&next);
+        due.next = sync_ticks() + TICKS_PER_PROGRESS_MAX;
+        sync_progress_if_due(&due);
     }
     ck_assert_uint_lt(progress_calls, 50); /* each time only if this thread was preempted */
 }
 END_TEST
 
+/* Progress that was due `late` ticks ago: the number of steps. A step in which this thread was
+ * preempted looks as if it had moved data, so a caller may have to try again. */
+static unsigned steps_if_late(struct sync_due *due, uint64_t late)
+{
+    progress_calls = 0;
+    due->next = sync_ticks() - late;
+    sync_progress_if_due(due);
+    return progress_calls;
+}
+
+enum { TRIES = 50 };
+
 START_TEST(more_progress_is_due_after_a_long_time)
 {
+    struct sync_due due = {0};
     begin(false, count_progress);
     for (unsigned steps = 1; steps < STEPS_AT_ONCE; steps++) {
-        uint64_t next = sync_ticks() - (steps - 1) * (uint64_t)TICKS_PER_PROGRESS_MAX;
-        progress_calls = 0;
-        sync_progress_if_due(&next);
-        ck_assert_uint_ge(progress_calls, steps);
-        ck_assert_uint_le(progress_calls, STEPS_AT_ONCE);
+        unsigned made = 0;
+        for (unsigned i = 0; i < TRIES && !(made >= steps && made <= STEPS_AT_ONCE); i++)
+            made = steps_if_late(&due, (steps - 1) * (uint64_t)TICKS_PER_PROGRESS_MAX);
+        ck_assert_uint_ge(made, steps);
+        ck_assert_uint_le(made, STEPS_AT_ONCE);
     }
+}
+END_TEST
+
+static _Atomic unsigned moving_steps; /* so many steps move data */
+
+static void move_data(void)
+{
+    uint64_t start = sync_ticks();
+    if (progress_calls++ < moving_steps)
+        while (sync_ticks() - start < 4 * TICKS_OF_MOVING_STEP) {
+        }
+}
+
+START_TEST(progress_goes_on_while_it_moves_data)
+{
+    const uint64_t late = MOVING_SHARE * MOVING_TICKS_MAX;
+    struct sync_due due = {0};
+    begin(false, move_data);
+    moving_steps = 0;
+    steps_if_late(&due, late); /* learn how long a step takes that moves nothing */
+    moving_steps = 2 * STEPS_AT_ONCE;
+    unsigned made = 0;
+    for (unsigned i = 0; i < TRIES && made <= moving_steps; i++)
+        made = steps_if_late(&due, late);
+    ck_assert_uint_gt(made, moving_steps);
+    ck_assert(due.moves_data);
+    moving_steps = 0;
+    for (unsigned i = 0; i < TRIES && due.moves_data; i++)
+        steps_if_late(&due, late);
+    ck_assert(!due.moves_data);
+}
+END_TEST
+
+START_TEST(progress_that_moves_data_has_a_share_of_the_time)
+{
+    const uint64_t ticks = 4 * TICKS_OF_MOVING_STEP;
+    const unsigned most = MOVING_TICKS_MAX / ticks;
+    struct sync_due due = {0};
+    begin(false, move_data);
+    moving_steps = 0;
+    steps_if_late(&due, ticks);
+    moving_steps = UINT32_MAX;
+    unsigned made = UINT32_MAX;
+    for (unsigned i = 0; i < TRIES && made > most / 2; i++)
+        made = steps_if_late(&due, MOVING_SHARE * ticks * most / 2);
+    ck_assert_uint_gt(made, 0);
+    ck_assert_uint_le(made, most / 2);
+    ck_assert_uint_le(steps_if_late(&due, UINT64_C(1) << 50), most);
 }
 END_TEST
 
@@ -418,6 +479,7 @@ UNIT_MAIN(counts_may_wrap, a_wake_up_is_never_lost,
           a_killed_waiter_blocks_nobody, a_waiter_gives_the_host_progress,
           a_pause_gives_the_host_progress, a_long_wait_gives_the_host_more_progress,
           a_program_that_finds_the_same_again_yields, progress_is_due_if_the_clock_has_gone_back,
-          more_progress_is_due_after_a_long_time, a_message_of_the_host_wakes_a_waiter,
+          more_progress_is_due_after_a_long_time, progress_goes_on_while_it_moves_data,
+          progress_that_moves_data_has_a_share_of_the_time, a_message_of_the_host_wakes_a_waiter,
           a_message_just_after_the_poll_ends_the_sleep,
           a_waiter_sleeps_if_linux_refuses_to_wait_for_two, publisher_or_sleeper_sees_the_other)

@@ -49,7 +49,7 @@ static COLD void note_sync(struct thread *thread, const struct win *win)
     for (enum call call = CALL_Put_c; call <= CALL_Rget_accumulate_c; call++)
         operations += thread->stats.fast[call];
     sync_yield_if_same(&thread->synchronised, win, operations);
-    sync_progress_if_due(&thread->next_progress);
+    sync_progress_if_due(&thread->progress);
 }
 
 /* Count a call. A program that performs no operations between such calls polls: it loads from the
