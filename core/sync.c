@@ -91,13 +91,15 @@ void sync_progress(void)
         service();
 }
 
-/* Whether a step of `ticks` has moved data: hosts do not tell. A first step with cold caches may
- * look as if it had. */
-static bool step_has_moved_data(struct sync_due *due, uint64_t ticks)
+/* Whether a step of `ticks` has moved data: hosts do not tell. */
+static bool step_has_moved_data(struct sync_due *due, uint64_t ticks, bool first)
 {
-    if (!due->shortest_step || ticks < due->shortest_step)
+    if (first)
+        ticks /= COLD_STEP_RATIO;
+    else if (!due->shortest_step || ticks < due->shortest_step)
         due->shortest_step = ticks;
-    return ticks >= TICKS_OF_MOVING_STEP && ticks / MOVING_STEP_RATIO >= due->shortest_step;
+    return ticks >= TICKS_OF_MOVING_STEP && due->shortest_step &&
+           ticks / MOVING_STEP_RATIO >= due->shortest_step;
 }
 
 void sync_progress_if_due(struct sync_due *due)
@@ -116,7 +118,7 @@ void sync_progress_if_due(struct sync_due *due)
          step++) {
         sync_progress();
         uint64_t after = sync_ticks();
-        if (step_has_moved_data(due, after - before))
+        if (step_has_moved_data(due, after - before, step == 0))
             moved_at = after;
         before = after;
     }

@@ -222,7 +222,7 @@ void sync_progress(void);
 /* When progress of the host is due in calls of a thread that never wait; initially 0. */
 struct sync_due {
     uint64_t next;          /* time, in ticks */
-    uint64_t shortest_step; /* in ticks; 0: none was made */
+    uint64_t shortest_step; /* in ticks, except first ones; 0: none was made */
     bool moves_data;        /* the last steps moved data of a message; more probably follow */
 };
 

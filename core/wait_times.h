@@ -73,10 +73,11 @@ enum {
  *
  * Where the OS forbids copies between processes, a host copies a long message in pieces, and has
  * room for few. So steps go on until none has moved data for TICKS_PER_PROGRESS_MAX, for at most
- * 1/MOVING_SHARE of the time since progress was due, or MOVING_TICKS_MAX. A step that moves data
- * takes at least TICKS_OF_MOVING_STEP, and MOVING_STEP_RATIO times as long as the shortest step
- * so far. On an EPYC a step took 130 ticks with UCX and 1500 with Open MPI, and 18000 to 360000
- * if it moved data. */
+ * 1/MOVING_SHARE of the time since progress was due, or MOVING_TICKS_MAX if that is less. A step
+ * that moves data takes at least TICKS_OF_MOVING_STEP, and MOVING_STEP_RATIO times as long as
+ * the shortest step so far. For the first of several steps, which finds cold caches, both limits
+ * are COLD_STEP_RATIO times as high. On an EPYC a step took 130 ticks with UCX and 1500 with
+ * Open MPI, a first one 1300 to 28000, and one that moved data 18000 to 800000. */
 enum {
     HOST_SHARE = 32,
     TICKS_PER_PROGRESS_MAX = 1 << 16, /* about 25 us */
@@ -85,6 +86,7 @@ enum {
     MOVING_TICKS_MAX = 1 << 21, /* about 1 ms */
     TICKS_OF_MOVING_STEP = 1 << 14,
     MOVING_STEP_RATIO = 8,
+    COLD_STEP_RATIO = 8,
 };
 
 /* Locks. */

@@ -2,7 +2,7 @@
  * sends it a long message, and leaves MPI_Send after a few of these collectives, not after all
  * (H10: host progress while polling).
  *
- * Argument: the most collectives. */
+ * Argument: how many of these collectives MPI_Send may take, by default 16. */
 #include "test.h"
 
 #include <stdatomic.h>
