@@ -110,6 +110,17 @@ static COLD bool commit_rooted(enum call call, bool is_root, MPI_Datatype own, M
     return (is_root && !IS_CALL(call, Scatterv) && commit_unchecked(all)) || committed;
 }
 
+/* Leave a gather or scatter with wrong arguments to the host. If it is one of no elements,
+ * MPI_DATATYPE_NULL is an error only at the rank that passes it, or none: other ranks may have
+ * completed the call, so it takes an operation number. */
+static COLD void defer_rooted(struct team *t, enum call call, MPI_Count count)
+{
+    bool equal = IS_CALL(call, Gather) || IS_CALL(call, Scatter);
+    if (equal && !count && !t->alone && !team_is_inter(t))
+        coll_pass(t);
+    defer_of_team(t, call, REASON_ARGUMENTS);
+}
+
 /* Translate the data of this rank and, at the root, the blocks of all ranks. False: there is no
  * team, or the call has ended with `*result`. */
 HOT_INLINE bool begin_rooted(struct rooted *x, enum call call, struct data own,
@@ -132,7 +143,7 @@ HOT_INLINE bool begin_rooted(struct rooted *x, enum call call, struct data own,
         return true;
     if (commit_rooted(call, is_root, own.type, all->type) && translate_rooted(x, is_root, own, all))
         return true;
-    defer_of_team(t, call, REASON_ARGUMENTS);
+    defer_rooted(t, call, is_root ? all->count : own.count);
     return false;
 }
 

@@ -8,7 +8,8 @@
  * Every call on an intercommunicator with a team increments the operation number on all ranks, even
  * if the call is then left to the host. In a rooted call the ranks that pass MPI_PROC_NULL do
  * nothing else. They lack the arguments by which the other ranks decide, and under the host they
- * have nothing to do either.
+ * have nothing to do either. A gather or scatter of no elements with wrong arguments increments the
+ * number too, since other ranks may have completed the call.
  *
  * There is one function for each kind of call. It returns the result of the call, or DEFERRED: then
  * it has touched nothing, has counted the deferral, and the caller calls the host.
