@@ -79,8 +79,8 @@ static inline bool blocks_any(const struct blocks *b, uint32_t ranks)
 
 void coll_barrier(struct team *team);
 
-/* Pass a call in which this rank takes no part (MPI_PROC_NULL in an intercommunicator, or a gather of
- * nothing that is left to the host): the call takes an operation number all the same. */
+/* Pass a call in which this rank takes no part (MPI_PROC_NULL in an intercommunicator, or a gather
+ * of nothing that is left to the host): the call takes an operation number all the same. */
 static inline void coll_pass(struct team *t)
 {
     team_begin(t);

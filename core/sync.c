@@ -109,8 +109,9 @@ void sync_progress_if_due(struct sync_due *due)
     if (due->next - now <= TICKS_PER_PROGRESS_MAX)
         return;
     uint64_t late = now - due->next, steps = 1 + late / TICKS_PER_PROGRESS_MAX;
-    uint64_t before = now, moved_at = 0;
-    uint64_t most = late < MOVING_TICKS_MAX * MOVING_SHARE ? late / MOVING_SHARE : MOVING_TICKS_MAX;
+    uint64_t before = now, moved_at = 0, most = late / MOVING_SHARE;
+    if (most > MOVING_TICKS_MAX)
+        most = MOVING_TICKS_MAX;
     if (steps > STEPS_AT_ONCE)
         steps = STEPS_AT_ONCE;
     for (uint64_t step = 0; step < steps || (moved_at && before - now < most &&
