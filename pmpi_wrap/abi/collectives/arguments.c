@@ -2,6 +2,19 @@
 
 #include "core/log.h"
 
+COLD bool commit_unchecked(MPI_Datatype type)
+{
+    return quirk(QUIRK_IGNORES_UNCOMMITTED) && type != MPI_DATATYPE_NULL && BITS(type) &&
+           !typemap_of(type) && !host.Type_commit(&type);
+}
+
+COLD bool commit_rooted(enum call call, bool is_root, MPI_Datatype own, MPI_Datatype all)
+{
+    bool receives_own = IS_CALL(call, Scatter) || IS_CALL(call, Scatterv);
+    bool committed = receives_own && commit_unchecked(own);
+    return (is_root && !IS_CALL(call, Scatterv) && commit_unchecked(all)) || committed;
+}
+
 COLD int defer_call(enum call call, enum reason reason)
 {
     note_deferred(call, reason);

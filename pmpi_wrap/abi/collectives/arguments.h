@@ -105,6 +105,22 @@ HOT_INLINE bool translate_blocks(const struct rank_blocks *all, uint32_t size, s
     return buffer_bytes(first, &bytes) && has_address(&first, bytes);
 }
 
+/* A datatype that this rank passes has not been committed, and the host would not notice. If this
+ * rank left the call to the host, it would do so alone, since the other ranks take part here. So
+ * commit the datatype, as the program should have. Returns whether it has been committed. */
+bool commit_unchecked(MPI_Datatype type);
+
+/* commit_unchecked() of those datatypes of a gather or scatter that the host does not check. */
+bool commit_rooted(enum call call, bool is_root, MPI_Datatype own, MPI_Datatype all);
+
+/* translate_blocks() of the blocks that each rank receives in an allgather. */
+static inline bool translate_received(const struct rank_blocks *all, uint32_t size,
+                                      struct blocks *b)
+{
+    return LIKELY(translate_blocks(all, size, b, NULL)) ||
+           (commit_unchecked(all->type) && translate_blocks(all, size, b, NULL));
+}
+
 static inline size_t bytes_of_all(const struct team *t, const struct blocks *all)
 {
     size_t bytes = 0;

@@ -93,23 +93,6 @@ HOT_INLINE bool translate_rooted(struct rooted *x, bool is_root, struct data own
            (!is_root || translate_blocks(all, x->team->size, &x->all, NULL));
 }
 
-/* A datatype that this rank passes has not been committed, and the host would not notice. If this
- * rank left the call to the host, it would do so alone, since the other ranks take part here. So
- * commit the datatype, as the program should have. Returns whether it has been committed. */
-static COLD bool commit_unchecked(MPI_Datatype type)
-{
-    return quirk(QUIRK_IGNORES_UNCOMMITTED) && type != MPI_DATATYPE_NULL && BITS(type) &&
-           !typemap_of(type) && !host.Type_commit(&type);
-}
-
-/* commit_unchecked() of those datatypes of a gather or scatter that the host does not check. */
-static COLD bool commit_rooted(enum call call, bool is_root, MPI_Datatype own, MPI_Datatype all)
-{
-    bool receives_own = IS_CALL(call, Scatter) || IS_CALL(call, Scatterv);
-    bool committed = receives_own && commit_unchecked(own);
-    return (is_root && !IS_CALL(call, Scatterv) && commit_unchecked(all)) || committed;
-}
-
 /* Leave a gather or scatter with wrong arguments to the host. If it is one of no elements,
  * MPI_DATATYPE_NULL is an error only at the rank that passes it, or none: other ranks may have
  * completed the call, so it takes an operation number. */
@@ -183,9 +166,7 @@ int do_allgather(enum call call, struct data from, const struct rank_blocks *to,
     if (!t)
         return across_nodes_allgather(call, from, to, comm);
     bool in_place = from.address == MPI_IN_PLACE && !team_is_inter(t);
-    bool valid = (in_place || translate(from, &own)) &&
-                 (translate_blocks(to, t->size, &all, NULL) ||
-                  (commit_unchecked(to->type) && translate_blocks(to, t->size, &all, NULL)));
+    bool valid = (in_place || translate(from, &own)) && translate_received(to, t->size, &all);
     if (UNLIKELY(!valid))
         return defer_of_team(t, call, REASON_ARGUMENTS);
     if (in_place)

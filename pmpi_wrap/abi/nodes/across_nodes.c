@@ -93,6 +93,13 @@ struct rooted_across {
     size_t bytes;      /* of each block */
 };
 
+static bool translate_rooted_across(struct rooted_across *x, struct data own,
+                                    const struct rank_blocks *all)
+{
+    return (x->in_place || translate(own, &x->own)) &&
+           (!x->is_root || translate_blocks(all, x->h->size, &x->all, NULL));
+}
+
 /* Begin a gather or scatter. False: the call is left to the host. */
 static bool begin_rooted_across(struct rooted_across *x, enum call call, struct data own,
                                 const struct rank_blocks *all, int root, MPI_Comm comm)
@@ -104,8 +111,10 @@ static bool begin_rooted_across(struct rooted_across *x, enum call call, struct 
         return false;
     bool is_root = h->rank == (uint32_t)root, in_place = own.address == MPI_IN_PLACE && is_root;
     *x = (struct rooted_across){.h = h, .is_root = is_root, .in_place = in_place};
-    if ((uint32_t)root >= h->size || (!in_place && !translate(own, &x->own)) ||
-        (is_root && !translate_blocks(all, h->size, &x->all, NULL))) {
+    bool valid = translate_rooted_across(x, own, all) ||
+                 (commit_rooted(call, is_root, own.type, all->type) &&
+                  translate_rooted_across(x, own, all));
+    if ((uint32_t)root >= h->size || !valid) {
         defer_call(call, REASON_ARGUMENTS);
         return false;
     }
@@ -263,7 +272,7 @@ int across_nodes_allgather(enum call call, struct data from, const struct rank_b
     bool in_place = from.address == MPI_IN_PLACE;
     if (!h)
         return DEFERRED;
-    if ((!in_place && !translate(from, &own)) || !translate_blocks(to, h->size, &all, NULL))
+    if ((!in_place && !translate(from, &own)) || !translate_received(to, h->size, &all))
         return defer_call(call, REASON_ARGUMENTS);
     if (in_place)
         own = block_of(&all, h->rank);
