@@ -111,9 +111,9 @@ static bool begin_rooted_across(struct rooted_across *x, enum call call, struct 
         return false;
     bool is_root = h->rank == (uint32_t)root, in_place = own.address == MPI_IN_PLACE && is_root;
     *x = (struct rooted_across){.h = h, .is_root = is_root, .in_place = in_place};
-    bool valid = translate_rooted_across(x, own, all) ||
-                 (commit_rooted(call, is_root, own.type, all->type) &&
-                  translate_rooted_across(x, own, all));
+    bool valid =
+        translate_rooted_across(x, own, all) ||
+        (commit_rooted(call, is_root, own.type, all->type) && translate_rooted_across(x, own, all));
     if ((uint32_t)root >= h->size || !valid) {
         defer_call(call, REASON_ARGUMENTS);
         return false;
