@@ -81,7 +81,8 @@ static remote_addr_t address_to_send(const struct team *t, struct buffer from, s
 {
     bool short_in_heap =
         by_reference == BY_REFERENCE_LONG ? bytes <= EAGER_MAX : bytes < BY_REFERENCE_MIN;
-    bool short_in_private = bytes <= (by_reference == BY_REFERENCE ? EAGER_MAX : TEAM_CELL);
+    bool short_in_private =
+        bytes <= (by_reference == BY_REFERENCE ? ALLGATHER_COPY_MAX : TEAM_CELL);
     if (by_reference == BY_REFERENCE_NEVER || short_in_heap)
         return 0;
     remote_addr_t address = remote_addr_to_read(t, from, bytes);

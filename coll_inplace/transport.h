@@ -33,7 +33,7 @@
  *   BY_REFERENCE_NEVER      no                          no
  *   BY_REFERENCE_LONG       above EAGER_MAX             above TEAM_CELL
  *   BY_REFERENCE_OPERANDS   from BY_REFERENCE_MIN       above TEAM_CELL
- *   BY_REFERENCE            from BY_REFERENCE_MIN       above EAGER_MAX
+ *   BY_REFERENCE            from BY_REFERENCE_MIN       above ALLGATHER_COPY_MAX
  *   equal blocks            as above                    if the blocks do not fit into a cell
  *   different blocks        from BY_REFERENCE_MIN;      the same
  *                           BY_REFERENCE_LONG: if they
@@ -62,6 +62,9 @@
  *   allreduce from malloc    128 KiB: segmented 9300, each rank combines all 12500
  * On another day, when lines and system calls took nearly twice as long:
  *   allgather from malloc      8 KiB: copied into cells 2450, read through the OS 3450
+ * On another machine (EPYC, Zen 4), between the groups of an intercommunicator:
+ *   allgather from malloc     12 KiB: copied into cells 2200, read through the OS 4400
+ *                             30 KiB: in pieces         5000,                     7900
  * With 4 ranks on 2 processors, µs:
  *   alltoall from malloc       4 KiB: copied into cells 23, read through the OS 50
  *                              8 KiB: copied and held   40,                    65
@@ -85,6 +88,9 @@ enum {
     EAGER_MAX = 8192,
     HOLD_MAX = 1 << 20,
     SEGMENT_MIN = 8192, /* of a reduction: shorter segments are not worth a system call per rank */
+    /* Of private data that each rank sends to all others. All ranks write their cells at the same
+     * time, so that longer data are worth copying than if all readers wait for one rank. */
+    ALLGATHER_COPY_MAX = 2 * TEAM_CELL,
     READERS_MAX = 16,   /* of private memory at a time: the OS locks its pages for each of them */
     COOP_COPY_MIN_SHARED = 64 << 10,
     COOP_COPY_MIN_PRIVATE = 1 << 20,

@@ -47,7 +47,7 @@ START_TEST(data_that_the_os_does_not_copy_arrive_all_the_same)
     refuses_percent = 30;
     for (unsigned which = 0; which < every_count(); which++) {
         make_groups(2, 3, true);
-        play(every[which], effort(60), MUCH);
+        play(every[which], effort(60), 4 * MUCH);
     }
     refuses_percent = 0;
     ck_assert_uint_gt(atomic_load(&copies_refused), 0);
